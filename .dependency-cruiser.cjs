@@ -60,7 +60,7 @@ const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index)\\
 /** The files through which a package may be entered from another. */
 const doors = [
   `${core}(index|node/index)\\.ts$`,
-  `${src('(streams|aptos|cluster|opentelemetry|testing|sandbox)')}index\\.ts$`,
+  `${src('(streams|aptos|cluster|dashboard|opentelemetry|testing|sandbox)')}index\\.ts$`,
   `${src('cluster')}postgres\\.ts$`,
   `${src('exporters')}[^/]+\\.ts$`,
 ];
@@ -123,6 +123,13 @@ module.exports = {
       severity: 'error',
       from: { path: src('opentelemetry') },
       to: { path: '^packages/', pathNot: [src('opentelemetry'), `${core}index\\.ts$`] },
+    },
+    {
+      name: 'dashboard-knows-core-only',
+      comment: 'The page shows what a client emits, whatever API and format it uses. Nothing of core reaches for it.',
+      severity: 'error',
+      from: { path: src('dashboard') },
+      to: { path: '^packages/', pathNot: [src('dashboard'), `${core}index\\.ts$`] },
     },
     {
       name: 'testing-knows-core-only',
@@ -230,9 +237,9 @@ module.exports = {
     {
       name: 'declared-dependencies',
       comment:
-        'What a package ships may import only what its package.json promises to install. The command has all that inside.',
+        'What a package ships may import only what its package.json promises to install. The command has all that inside, and so has the page.',
       severity: 'error',
-      from: { path: '^packages/[^/]+/src/', pathNot: src('cli') },
+      from: { path: '^packages/[^/]+/src/', pathNot: [src('cli'), `${src('dashboard')}page/`] },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     {
@@ -251,7 +258,7 @@ module.exports = {
     enhancedResolveOptions: {
       conditionNames: ['@sluice/source', 'types', 'import', 'node', 'default'],
       exportsFields: ['exports'],
-      extensions: ['.ts', '.d.ts', '.js'],
+      extensions: ['.ts', '.tsx', '.d.ts', '.js'],
     },
   },
 };

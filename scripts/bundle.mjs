@@ -14,7 +14,7 @@ const isCommand = manifest.bin !== undefined;
 /** What is compiled for a machine, or is there for another one, can't be inlined. */
 const native = ['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'];
 /** What only some users of the command need is for them to install. */
-const optional = ['@sluice/cluster'];
+const optional = ['@sluice/cluster', '@sluice/dashboard'];
 const installed = Object.keys({ ...manifest.dependencies, ...(!isCommand && manifest.peerDependencies) });
 
 for (const file of readdirSync(dist, { recursive: true })) if (/\.js(\.map)?$/.test(file)) rmSync(join(dist, file));

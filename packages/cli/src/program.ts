@@ -49,11 +49,9 @@ export async function runProgram(args: readonly string[], environment: Environme
       exampleText(name),
     );
 
-  program
-    .command('demo')
-    .description('run a tour against a local sandbox; needs no API key')
-    .addHelpText('after', exampleText('demo'))
-    .action(runs(async () => (await import('./commands/demo.js')).demo));
+  declare('demo', 'run a tour against a local sandbox; needs no API key').action(
+    runs(async () => (await import('./commands/demo.js')).demo),
+  );
 
   const nfts = program.command('nfts').description('export or watch the NFTs of Aptos wallets');
   declare('nfts export', 'write holdings to a file, or forward them to a webhook', nfts).action(

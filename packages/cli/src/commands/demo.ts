@@ -1,44 +1,69 @@
 import { join } from 'node:path';
 import { aptos } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
-import { type Sandbox, startSandbox } from '@sluice/sandbox';
+import { type FaultRates, type Sandbox, startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import type { ExportOutcome } from '../export/exportRows.js';
+import type { CommandOptions } from '../options/commandOptions.js';
+import { addDashboard, pageOf } from '../source/dashboardPage.js';
 import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import { exportHoldings, showChanges, showCollections, showForward } from './demo/acts.js';
 import { heading, HoldingsDigest, indent } from './demo/digest.js';
 
-/** Enough for the progress bar to be seen, but not to wait for it. */
-const demoHoldings = 8000;
+/** How much there is to see. */
+interface Tour {
+  readonly holdings: number;
+  readonly watched: { readonly every: number; readonly polls: number };
+  readonly faults: FaultRates;
+}
+
+const faults = { serverError: 0.04, reset: 0.02, cutBody: 0.02 };
+/** Enough for the progress bar to be seen, but not to wait for it; the watch takes 4.5 seconds. */
+const shortTour: Tour = { holdings: 8_000, watched: { every: 500, polls: 10 }, faults };
+/** For `--dashboard`, nearly a minute: time to open the page, to choose and to filter, and to see the API ask for pauses. */
+const longTour: Tour = {
+  holdings: 40_000,
+  watched: { every: 500, polls: 60 },
+  faults: { ...faults, tooManyRequests: 0.01 },
+};
 /** Requests per second that the demo's API allows. */
 const demoRate = 25;
 const file = join('sluice-demo', 'holdings.csv');
 const shownCollections = 6;
-/** 4.5 seconds. */
-const watched = { every: 500, polls: 10 } as const;
 
 /** `sluice demo`: a tour of both APIs in a sandbox in this process. Writes a CSV file, replacing an earlier one. */
-export async function demo(_options: object, environment: Environment): Promise<number> {
+export async function demo(options: CommandOptions<'demo'>, environment: Environment): Promise<number> {
   const { stdout } = environment;
-  await using sandbox = await startDemoSandbox();
+  const tour = options.dashboard === undefined ? shortTour : longTour;
+  await using sandbox = await startDemoSandbox(tour);
   const { apiKey, streamsUrl, aptosUrl, owners } = sandbox;
   // A small burst: with 25, the bar would jump once per second.
   await using client = createClient({ apiKey, rateLimit: { requests: demoRate, per: 1000, burst: 2 } })
     .use(streams({ baseUrl: streamsUrl }))
     .use(aptos({ baseUrl: aptosUrl }));
 
+  await addDashboard(client, options, environment);
+  const page = pageOf(client);
+  page?.show({ command: `${environment.command} demo` });
   await stdout.write(`${stdout.colors.bold('Sluice demo')}\n${introduction}`);
   await heading(stdout, `NFTs of ${formatCount(owners.length, 'wallet')}, into a file`);
   const digest = new HoldingsDigest();
-  const job = { client, ownerAddresses: owners, file, maxRows: demoHoldings, digest };
+  const job = { client, ownerAddresses: owners, file, maxRows: tour.holdings, digest };
   const outcome = await exportHoldings(job, environment);
-  await stdout.write(exportSummary(outcome, digest, sandbox.counts.rateLimited));
+  await stdout.write(exportSummary(outcome, digest, tour.holdings, sandbox.counts.rateLimited));
 
   await showCollections(digest, stdout, shownCollections);
-  await showChanges(client.streams, environment, watched);
+  page?.show({
+    kind: 'watch',
+    title: 'streams.list.changes',
+    command: `${environment.command} streams watch --only status`,
+  });
+  await showChanges(client.streams, environment, tour.watched);
+  page?.show({ kind: 'forward', title: 'streams.list', target: 'a service on this machine' });
   await showForward(client.streams, environment);
+  page?.end({ outcome: 'finished', message: 'The demo is over. What it showed stays here until you close this page.' });
   await stdout.write(
     `\nThe file is ${stdout.colors.bold(file)}. With a key of your own:\n${ownKey(environment.command)}`,
   );
@@ -61,14 +86,19 @@ const ownKey = (command: string): string => `
 `;
 
 /** The errors during the export, and whether all rows arrived nevertheless, as counted from the rows. */
-function exportSummary({ report, tally }: ExportOutcome, digest: HoldingsDigest, refused: number): string {
-  const isComplete = digest.distinct === demoHoldings && report.rows === demoHoldings;
+function exportSummary(
+  { report, tally }: ExportOutcome,
+  digest: HoldingsDigest,
+  expected: number,
+  refused: number,
+): string {
+  const isComplete = digest.distinct === expected && report.rows === expected;
   const lines = [
     `Retried ${formatCount(tally.retries, 'failed request')}: ${retryCauses(tally.retriesAfter)}.`,
     `Waited ${formatDuration(tally.waited)} for the rate limit; the API refused ${refused === 0 ? 'nothing' : formatCount(refused, 'request')}.`,
     isComplete
-      ? `All ${formatNumber(demoHoldings)} rows are there, none of them twice.`
-      : `${formatNumber(digest.distinct)} of ${formatNumber(demoHoldings)} rows are there. That is a fault: please report it.`,
+      ? `All ${formatNumber(expected)} rows are there, none of them twice.`
+      : `${formatNumber(digest.distinct)} of ${formatNumber(expected)} rows are there. That is a fault: please report it.`,
   ];
   return lines.map((line) => `${' '.repeat(indent)}${line}\n`).join('');
 }
@@ -77,14 +107,14 @@ function exportSummary({ report, tally }: ExportOutcome, digest: HoldingsDigest,
 const statusEvery = 700;
 
 /** The demo's APIs: always the same rows, and much the same errors. */
-function startDemoSandbox(): Promise<Sandbox> {
+function startDemoSandbox({ holdings, faults }: Tour): Promise<Sandbox> {
   return startSandbox({
     seed: 17,
-    holdings: demoHoldings,
+    holdings,
     rateLimit: { requests: demoRate, per: 1000 },
     statusEvery,
     latency: [5, 30],
-    faults: { serverError: 0.04, reset: 0.02, cutBody: 0.02 },
+    faults,
   });
 }
 

@@ -9,6 +9,7 @@ import {
   type Sink,
   systemClock,
 } from '@sluice/core';
+import type { Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport } from '../errors/errors.js';
@@ -16,7 +17,7 @@ import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
-import { resumedAt } from '../progress/messages.js';
+import { resumedAt, summaryLine } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
@@ -24,6 +25,7 @@ import { timedSink } from '../progress/timedSink.js';
 import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
 import { type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
+import { pageOf } from '../source/dashboardPage.js';
 import { type TargetKind, targetNouns } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import type { Resumption } from './resume.js';
@@ -53,6 +55,8 @@ interface RowExport<T> {
   readonly maxRows?: number | undefined;
   /** Only rows that are new since the last export. It needs a resumption. */
   readonly incremental?: ExportOptions['incremental'] | undefined;
+  /** Whether the dashboard ends with it. Default `true`. */
+  readonly isLast?: boolean;
   /** Whether to print a summary at the end. Default `true`. */
   readonly isSummedUp?: boolean;
 }
@@ -75,6 +79,7 @@ export async function exportRows<T>(
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
   const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
+  const { isLast = true } = job;
   const { incremental } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
@@ -126,6 +131,13 @@ export async function exportRows<T>(
     ...(sink.state && { keepsState: true as const }),
     ...(kind === 'sink' && resumption && !sink.state && { state: resumption.stateName }),
   };
+  const page = pageOf(client);
+  const { partitions } = source.info;
+  page?.show({
+    ...{ kind: forwarding ? 'forward' : 'export', title: source.info.name, target: redact(target, secrets) },
+    ...(partitions !== Infinity && partitions > 1 && { partitions }),
+    ...(maxRows !== undefined && { expectedRows: maxRows }),
+  });
   const mode = modeFor(options, target, environment);
   const reporter = await openReporter(mode, { output: stderr, clock, header, read });
   notices.subscribe(({ level, message }) => {
@@ -141,7 +153,10 @@ export async function exportRows<T>(
         const isFirst = latest === undefined;
         latest = progress;
         if (!isFirst) return;
-        if (resuming?.committed.found) reporter.resumed(resumedAt(resuming.committed.found));
+        if (resuming?.committed.found) {
+          reporter.resumed(resumedAt(resuming.committed.found));
+          page?.show({ resumedRows: resuming.committed.found.rows });
+        }
         // Not earlier: these warnings would confuse if the export were refused.
         exportWarnings.subscribe(reporter.warn);
       },
@@ -159,6 +174,7 @@ export async function exportRows<T>(
       ...(finishedAt !== undefined && { finishedAt }),
       ...(report.isIncomplete && { isIncomplete: true }),
     };
+    if (isLast) page?.end({ outcome: 'finished', message: redact(summaryLine(summary), secrets) });
     reporter.done(
       isSummedUp
         ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }
@@ -178,7 +194,7 @@ export async function exportRows<T>(
     // Loaded on demand: a completed export does not need it.
     const { exportInterruption } = await import('./interruptedExport.js');
     const interruptionReport = exportInterruption({ error, target, latest, resuming, forwarding });
-    return endEarly({ error, interruptionReport }, reporter, environment);
+    return endEarly({ error, interruptionReport }, reporter, environment, page);
   }
 }
 
@@ -231,6 +247,7 @@ export function endEarly(
   { error, interruptionReport: consequences }: EarlyEnd,
   reporter: Pick<Reporter, 'ended'>,
   { secrets }: Pick<Environment, 'secrets'>,
+  page?: Dashboard,
 ): never {
   const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';
   const exitCode = exitCodeOf(error);
@@ -238,9 +255,11 @@ export function endEarly(
   const fullError = interruptionReport ? new UnfinishedExport(error, interruptionReport) : error;
   const { command, keptRows } = interruptionReport ?? {};
   const message = errorSentence(fullError) + (command === undefined ? '' : ` ${command}`);
+  const redacted = redactorFor(error)(message, secrets);
+  page?.end({ outcome: kind, message: redacted });
   const isReported = reporter.ended({
     kind,
-    message: redactorFor(error)(message, secrets),
+    message: redacted,
     exitCode,
     ...(keptRows !== undefined && { keptRows }),
     ...(command !== undefined && { resume: redact(command, secrets) }),

@@ -3,19 +3,21 @@ import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { exitCodeAfter } from '../errors/exitCode.js';
+import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import type { OptionsOf } from '../options/table.js';
 import { afterWarning } from '../progress/notices.js';
+import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { exportRows } from './exportRows.js';
-import { resumptionOf } from './resume.js';
+import { resumeCommand, resumptionOf } from './resume.js';
 import { rowSink } from './rowSink.js';
 
 /** Options of every command that exports rows. */
-type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress'>;
+type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress' | 'dashboard'>;
 
 /** What to export. */
 export interface ExportedRows<Added, T> {
@@ -48,6 +50,8 @@ export async function runExport<Added, T extends object>(
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);
     if (sink.state) refusePlace(options);
+    const { text } = resumeCommand(environment.command, withoutDashboard(args));
+    pageOf(client)?.show({ command: redact(text, environment.secrets) });
     const job = {
       client,
       notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),

@@ -71,6 +71,7 @@ const groups = {
     'schema',
   ),
   redis: group('Redis:', 'redis', 'redisUrlFile'),
+  dashboard: group('Dashboard:', 'dashboard'),
   watchProgress: group('Progress, on stderr:', 'progress of a watch', 'quiet'),
 };
 
@@ -81,13 +82,21 @@ const submitTo = [groups.run, groups.redis];
 
 /** The options of each command, in the order of its help. */
 const commandOptions = {
+  demo: [groups.dashboard],
   'nfts export': [
     group('Which holdings:', ...wallets, ...grouped, 'maxRows', 'offset'),
     ...exportTo,
     groups.aptosApi,
     groups.progress,
+    groups.dashboard,
   ],
-  'nfts watch': [group('Which holdings:', ...wallets, ...grouped), ...watchTo, groups.aptosApi, groups.watchProgress],
+  'nfts watch': [
+    group('Which holdings:', ...wallets, ...grouped),
+    ...watchTo,
+    groups.aptosApi,
+    groups.watchProgress,
+    groups.dashboard,
+  ],
   'streams list': [
     group('Options:', 'format of a table', 'columns', 'pageSize of streams'),
     groups.streamsApi,
@@ -98,20 +107,23 @@ const commandOptions = {
     ...exportTo,
     groups.streamsApi,
     groups.progress,
+    groups.dashboard,
   ],
   'streams watch': [
     group('Which changes:', 'only', 'pageSize of streams'),
     ...watchTo,
     groups.streamsApi,
     groups.watchProgress,
+    groups.dashboard,
   ],
   export: [
     group('Which rows:', ...anyRows, 'maxRows', 'incremental', 'since', 'full'),
     ...exportTo,
     groups.anyApi,
     groups.progress,
+    groups.dashboard,
   ],
-  watch: [group('Which rows:', ...anyRows, 'key'), ...watchTo, groups.anyApi, groups.watchProgress],
+  watch: [group('Which rows:', ...anyRows, 'key'), ...watchTo, groups.anyApi, groups.watchProgress, groups.dashboard],
   sources: [group('Options:', 'config', 'format of a list')],
   get: [group('Options:', 'param of a request'), groups.anyApi],
   'cluster submit nfts export': [
@@ -131,7 +143,7 @@ const commandOptions = {
     group('Connection:', 'streamsUrl', 'aptosUrl', ...ownApi),
     group('Progress, on stderr:', 'progress of a worker', 'quiet'),
   ],
-  'cluster status': [group('Options:', 'format of a list', 'wait'), groups.redis],
+  'cluster status': [group('Options:', 'format of a list', 'wait'), groups.redis, groups.dashboard],
   'cluster merge': [groups.target, groups.resume, groups.redis, groups.progress],
   'cluster cancel': [groups.redis],
   'cluster clean': [groups.redis],

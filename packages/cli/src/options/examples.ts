@@ -1,8 +1,8 @@
 import type { CommandName } from './commandOptions.js';
 
 /** What people do with each command, for its help. */
-const examples: Readonly<Record<CommandName | 'demo', readonly [string, ...string[]]>> = {
-  demo: ['sluice demo', 'npx @sluice/cli demo'],
+const examples: Readonly<Record<CommandName, readonly [string, ...string[]]>> = {
+  demo: ['sluice demo', 'sluice demo --dashboard'],
   completion: ['source <(sluice completion bash)', 'sluice completion fish > ~/.config/fish/completions/sluice.fish'],
   'nfts export': [
     'sluice nfts export --owner 0x1 --to holdings.csv',

@@ -64,6 +64,13 @@ export function parseNumber(text: string): number {
   return Number(text);
 }
 
+/** @throws UsageError unless it is a port, or 0 for any that is free. */
+export function parsePort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
+  if (port > 65_535) throw new UsageError('Give a port from 0 to 65535, or none.');
+  return port;
+}
+
 /** Requests in a window of `per` ms. */
 export type Rate = Pick<Limit, 'requests' | 'per'>;
 

@@ -9,6 +9,7 @@ import {
   parseLatency,
   parseList,
   parseNumber,
+  parsePort,
   parseRate,
   parseRetryFor,
   parseShares,
@@ -16,8 +17,8 @@ import {
 } from './parse.js';
 
 interface OptionSpec {
-  /** The placeholder after the flag; absent for a switch. */
-  readonly value?: `<${string}>`;
+  /** The placeholder after the flag, in brackets if it may be left out; absent for a switch. */
+  readonly value?: `<${string}>` | `[${string}]`;
   /** Parses the value, or lists the choices. Default: any text. */
   readonly read?: ((text: string, before: readonly string[] | undefined) => unknown) | readonly string[];
   readonly help: string;
@@ -304,6 +305,10 @@ const table = {
     help: 'notable events as lines, or each poll as JSON (default: plain)',
   },
   'progress of letters': { value: '<mode>', read: ['plain', 'json'], help: 'how to show progress (default: plain)' },
+  dashboard: {
+    ...{ value: '[port]', read: parsePort, isForOneRun: true },
+    help: 'show a local page of the run, whose address is printed (default port: any free one); needs @sluice/dashboard',
+  },
   quiet: { help: 'show only errors' },
   json: { help: 'print one JSON object, for programs' },
   'quiet of doctor': { help: 'show only failures' },
@@ -337,13 +342,15 @@ type NameOf<Key> = Key extends `${infer Name} of ${string}` ? Name : Key;
 
 type ValueOf<Spec> = Spec extends { readonly off: string }
   ? string | boolean
-  : Spec extends { readonly read: (...args: never) => infer Value }
-    ? Value
-    : Spec extends { readonly read: readonly (infer Choice)[] }
-      ? Choice
-      : Spec extends { readonly value: string }
-        ? string
-        : boolean;
+  : Spec extends { readonly value: `[${string}]`; readonly read: (...args: never) => infer Value }
+    ? Value | true
+    : Spec extends { readonly read: (...args: never) => infer Value }
+      ? Value
+      : Spec extends { readonly read: readonly (infer Choice)[] }
+        ? Choice
+        : Spec extends { readonly value: string }
+          ? string
+          : boolean;
 
 /** The values of options, as commander passes them to a command. Absent if not given. */
 export type OptionsOf<Key extends OptionKey> = { readonly [K in Key as NameOf<K>]?: ValueOf<(typeof table)[K]> };

@@ -20,10 +20,11 @@ import {
 import { findApiKey, missingKey } from '../input/secrets.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
+import { addDashboard, type DashboardOption } from './dashboardPage.js';
 import { visibleText } from '../terminal/text.js';
 
 /** Options of every command that sends requests to an API. */
-export type ConnectionOptions = GroupOptions<'anyApi'>;
+export type ConnectionOptions = GroupOptions<'anyApi'> & DashboardOption;
 
 /** @param apiKey `false` to send none. */
 export function clientOptions(
@@ -71,6 +72,7 @@ export async function openClient<Added>(
     addRequired(client, plugins, options, environment);
     if (!found && apiNames.some((name) => name in client)) throw missingKey();
     for (const plugin of plugins) client.use(plugin);
+    await addDashboard(client, options, environment);
     const warnings = Array.from(environment.warnings, (message): Notice => ({ level: 'warning', message }));
     return { client: added, notices: notices.pipe(startWith(...warnings)) };
   } catch (error) {

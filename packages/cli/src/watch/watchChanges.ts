@@ -14,15 +14,19 @@ import { type Observable, ReplaySubject } from 'rxjs';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
+import { redact } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
+import { resumeCommand } from '../export/resume.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { afterWarning, type Notice } from '../progress/notices.js';
 import { timedSink } from '../progress/timedSink.js';
 import { RequestWaits, TargetWait } from '../progress/waits.js';
+import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import { refusePlace, type StatePlace } from '../target/statePlace.js';
 import { type Target, targetNouns } from '../target/target.js';
+import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { changeTargetOf } from './changeSink.js';
 import { watchInterruption, type WatchEnd } from './interruptedWatch.js';
@@ -33,7 +37,7 @@ import { watchStateOf } from './watchState.js';
 
 /** Options of every command that watches. */
 type WatchCommandOptions = GroupOptions<
-  'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'anyApi' | 'watchProgress'
+  'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'anyApi' | 'watchProgress' | 'dashboard'
 >;
 
 /** The options of the library that the command line sets. */
@@ -117,6 +121,8 @@ async function watchChanges<T extends object>(
       ...(target.kind === 'table' && { isMirror: true as const }),
     },
   });
+  const page = pageOf(client);
+  page?.show({ kind: 'watch', title: source.info.name, target: redact(target.name, secrets) });
   notices.subscribe(({ level, message }) => {
     if (level === 'info') reporter.info(message);
     else reporter.warn(message);
@@ -131,7 +137,7 @@ async function watchChanges<T extends object>(
       isRestart: options.restart ?? false,
       ...{ forwarding, kind: target.kind },
     });
-    return endEarly({ error, interruptionReport }, reporter, environment);
+    return endEarly({ error, interruptionReport }, reporter, environment, page);
   };
   try {
     latest = await flow.run({
@@ -148,6 +154,8 @@ async function watchChanges<T extends object>(
   // A run with a fixed number of polls, e.g. from cron, must fail if its last poll failed.
   if (last?.outcome === 'failed' && lastOf !== undefined)
     return end(last.error, { failures: (last.failures ?? 1) - 1, lastOf });
+  const { changes, polls: made } = read();
+  page?.end({ outcome: 'finished', message: `${formatCount(changes, 'change')} in ${formatCount(made, 'poll')}.` });
   reporter.done(read());
   const deadLetters = forwarding?.tally.deadLetters ?? 0;
   if (!forwarding || deadLetters === 0) return exitCodes.done;
@@ -208,12 +216,14 @@ export async function runWatch<Added, T extends object>(
   { add, source, view, hint }: WatchedRows<Added, T>,
   options: WatchCommandOptions,
   environment: Environment,
-  { config }: Invocation,
+  { args, config }: Invocation,
 ): Promise<number> {
   const target = await changeTargetOf(options, view, environment, config);
   const state = watchStateOf(options, target, config, environment);
-  return withClient(openClient(options, environment, config, add), environment, (client, notices) =>
-    watchChanges(
+  return withClient(openClient(options, environment, config, add), environment, (client, notices) => {
+    const { text } = resumeCommand(environment.command, withoutDashboard(args));
+    pageOf(client)?.show({ command: redact(text, environment.secrets) });
+    return watchChanges(
       {
         ...{ client, view, target, state },
         notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
@@ -221,6 +231,6 @@ export async function runWatch<Added, T extends object>(
       },
       options,
       environment,
-    ),
-  );
+    );
+  });
 }

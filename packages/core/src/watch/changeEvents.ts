@@ -5,8 +5,8 @@ import type { Delta } from './acceptedSnapshot.js';
 
 /** Reports the changes of a watch to the observers of its client. */
 export interface ChangeEvents<T> {
-  /** The rows that the watch resumes with, and when, in ms. */
-  known(rows: Iterable<readonly [key: string, row: T]>, now: number): void;
+  /** The rows that the watch resumes with, and when, in ms; `staged` are in them, and will be emitted again. */
+  known(rows: Iterable<readonly [key: string, row: T]>, staged: readonly Delta<T>[], now: number): void;
   changed(delta: Delta<T>): void;
 }
 
@@ -19,13 +19,16 @@ export function changeEvents<T>(
   const report = (event: Pick<ChangeEvent, 'key' | 'kind' | 'before' | 'after' | 'observedAt'>): void =>
     tell(observe, { type: 'change', source, ...event });
   return {
-    known(rows, now) {
+    known(rows, staged, now) {
       if (!isHooked()) return;
       const observedAt = new Date(now).toISOString();
-      for (const [key, row] of rows) {
+      const before = beforeAll(staged);
+      const tellKnown = (key: string, row: T): void => {
         const status = statusOf(schema, row);
         report({ key, kind: 'known', before: status, after: status, observedAt });
-      }
+      };
+      for (const [key, row] of rows) if (!before.has(key)) tellKnown(key, row);
+      for (const [key, row] of before) if (row !== null) tellKnown(key, row);
     },
     changed({ differences, observedAt }) {
       if (!isHooked()) return;
@@ -33,6 +36,14 @@ export function changeEvents<T>(
         report({ key, kind: type, before: statusOf(schema, before), after: statusOf(schema, after), observedAt });
     },
   };
+}
+
+/** The rows that deltas change, as they were before all of them; `null` if there was none. */
+function beforeAll<T>(staged: readonly Delta<T>[]): ReadonlyMap<string, T | null> {
+  const rows = new Map<string, T | null>();
+  for (const { differences } of staged)
+    for (const { key, before } of differences) if (!rows.has(key)) rows.set(key, before);
+  return rows;
 }
 
 /** A longer text is not a status. It is not cut, because it could end with half a secret then. */

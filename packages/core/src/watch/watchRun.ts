@@ -131,7 +131,7 @@ export class WatchRun<T> {
     }
     this.#staged = [...log.uncommitted];
     // Otherwise the first delta has all rows.
-    if (log.committed > 0) this.#settings.events.known(log.snapshot.rows, this.#settings.clock.now());
+    if (log.committed > 0) this.#settings.events.known(log.snapshot.rows, this.#staged, this.#settings.clock.now());
     return log;
   }
 

@@ -90,6 +90,20 @@ describe('U1 change events', () => {
     expect(seen.map(inShort)).toEqual(['known a error -> error', 'known c null -> null']);
   });
 
+  test('U1 begin before the changes that are emitted again', async () => {
+    const state = memoryState();
+    const { source } = open(undefined, [first, first, second, second, second]);
+    const options = { every: 1_000, clock: new SkippingClock(), polls: 4, holdAbove: 1, state };
+    // The consumer never asks for more than the second generation: it is not committed.
+    for await (const { items } of watch(source, options).pages({ prefetch: 0 }))
+      if (items.some(({ key }) => key === 'c')) break;
+    const seen: ChangeEvent[] = [];
+    await run(open({ change: (event) => seen.push(event) }, [second]).source, state, 1);
+    const known = seen.filter(({ kind }) => kind === 'known').map(inShort);
+    expect(known.sort()).toEqual(['known a active -> active', 'known b error -> error']);
+    expect(seen.filter(({ kind }) => kind !== 'known').map(inShort)).toContain('changed a active -> error');
+  });
+
   test('U1 are not created if nobody receives them: no status is read', async () => {
     const { source, asked } = open({ page: () => undefined, request: () => undefined });
     await run(source);

@@ -2,11 +2,12 @@ import type { ClusterStatus, NamedLimit, RegisteredRun, WorkerPresence } from '@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
-import { exitCodes, Failure } from '../../errors/errors.js';
+import { exitCodes, Failure, UsageError } from '../../errors/errors.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/table.js';
 import { visibleText } from '../../terminal/text.js';
+import { showOnPage } from './statusPage.js';
 import { withCluster, withRun, type NamedRun, type OpenedCluster } from './withCluster.js';
 
 /** Ms between looks while a run is waited for. */
@@ -20,6 +21,8 @@ export function clusterStatus(
   environment: Environment,
 ): Promise<number> {
   refuseClosed(environment.stdout);
+  if (options.run === undefined && options.dashboard !== undefined)
+    throw new UsageError('--dashboard shows one run: name it. "sluice cluster status" lists what there is.');
   if (options.run === undefined)
     return withCluster(options, environment, (opened) => listRuns(options, environment, opened));
   return withRun(options.run, options, environment, (run, opened) => showRun(run, options, environment, opened));
@@ -46,18 +49,21 @@ const runColumns = [
 ];
 
 async function showRun(
-  { run, name, target }: NamedRun,
-  { format, wait = false }: CommandOptions<'cluster status'>,
+  named: NamedRun,
+  options: CommandOptions<'cluster status'>,
   environment: Environment,
   opened: OpenedCluster,
 ): Promise<number> {
+  const { run, name, target } = named;
+  const { format, wait = false, dashboard } = options;
   const { stdout, stderr, signal } = environment;
-  let status = await opened.cluster.status(name, run);
+  const look = (): Promise<ClusterStatus> => opened.cluster.status(name, run);
+  let status = dashboard === undefined ? await look() : await showOnPage(named, look, options, environment);
   while (wait && (status.state === 'active' || status.state === 'unknown')) {
     stderr.print(`${doneText(status)}\n`);
     await delay(lookEvery, undefined, { signal }).catch(() => undefined);
     signal.throwIfAborted();
-    status = await opened.cluster.status(name, run);
+    status = await look();
   }
   const shown = { ...status, target };
   await stdout.write(format === 'json' ? `${JSON.stringify(shown)}\n` : linesOf(shown, Date.now()).join('\n') + '\n');

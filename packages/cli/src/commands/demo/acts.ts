@@ -40,7 +40,7 @@ export async function exportHoldings(
     digest.add(nft);
   });
   const source = () => client.aptos.walletNfts({ ownerAddresses }).pipePages(watched, { schema: nftHoldingSchema });
-  return exportRows({ client, source, sink, target: name, format, maxRows }, {}, environment);
+  return exportRows({ client, source, sink, target: name, format, maxRows, isLast: false }, {}, environment);
 }
 
 async function makeFolder(folder: string): Promise<void> {

@@ -1,0 +1,70 @@
+import type { Client } from '@sluice/core';
+import type { Dashboard } from '@sluice/dashboard';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import type { OptionsOf } from '../options/table.js';
+
+/** What `@sluice/dashboard` exports. It is loaded for `--dashboard` only, and needs to be there only then. */
+export type DashboardLibrary = Awaited<ReturnType<typeof importDashboard>>;
+
+export type DashboardOption = OptionsOf<'dashboard'>;
+
+function importDashboard() {
+  return import('@sluice/dashboard');
+}
+
+/** @throws UsageError if the package is not installed */
+export async function loadDashboard(): Promise<DashboardLibrary> {
+  try {
+    return await importDashboard();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw new UsageError('For --dashboard one more package is needed: npm install @sluice/dashboard.');
+  }
+}
+
+/** The options of the page; `undefined` without `--dashboard`. */
+export function pageOptions({ dashboard }: DashboardOption): { readonly port?: number } | undefined {
+  if (dashboard === undefined) return undefined;
+  return dashboard === true ? {} : { port: dashboard };
+}
+
+/** Adds the page of `--dashboard` to a client, and prints its address. @throws ConfigError if the port can't be used */
+export async function addDashboard(
+  client: Client,
+  options: DashboardOption,
+  environment: Pick<Environment, 'stderr'>,
+): Promise<void> {
+  const chosen = pageOptions(options);
+  if (!chosen) return;
+  const { dashboard } = await loadDashboard();
+  const shown = client.use(dashboard(chosen));
+  await announce(shown.dashboard, environment);
+}
+
+/** Prints the address, also with --quiet: without it nobody can look. */
+export async function announce({ url }: Dashboard, { stderr }: Pick<Environment, 'stderr'>): Promise<void> {
+  stderr.print(`Dashboard: ${await url}\n`);
+}
+
+/** The page of a client, if there is one. */
+export function pageOf(client: Client): Dashboard | undefined {
+  const page: unknown = Reflect.get(client, 'dashboard');
+  return isDashboard(page) ? page : undefined;
+}
+
+/** A plugin of the user's may have the same name. */
+function isDashboard(value: unknown): value is Dashboard {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['show', 'showCluster', 'end'].every((name) => typeof Reflect.get(value, name) === 'function')
+  );
+}
+
+/** A command line without `--dashboard`, which shows the same in a terminal. */
+export function withoutDashboard(args: readonly string[]): string[] {
+  return args.filter(
+    (arg, at) => !/^--dashboard(?:=|$)/.test(arg) && !(args[at - 1] === '--dashboard' && /^\d+$/.test(arg)),
+  );
+}

@@ -1,0 +1,19 @@
+/** As many items as fit into this many bytes of JSON, from the first one on. */
+export function fitted<T>(items: Iterable<T>, maxBytes: number): T[] {
+  const chosen: T[] = [];
+  let bytes = 2;
+  for (const item of items) {
+    bytes += Buffer.byteLength(JSON.stringify(item)) + 1;
+    if (bytes > maxBytes) break;
+    chosen.push(item);
+  }
+  return chosen;
+}
+
+/** Cuts a text; the page shows texts of any origin, in lines. */
+export function short(text: string, max: number): string {
+  if (text.length <= max) return text;
+  const cut = text.slice(0, max - 1);
+  // Half of a surrogate pair is not a character.
+  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+}

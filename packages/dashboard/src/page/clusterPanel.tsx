@@ -1,0 +1,62 @@
+import type { ClusterView } from '../snapshot.js';
+import { List, Panel } from './panel.js';
+import { count, counted, duration } from './format.js';
+
+/** The partitions of a run on several machines, and who works on them. */
+export function ClusterPanel({ cluster }: { readonly cluster: ClusterView }) {
+  const { partitions, done, active, delayed, failed } = cluster;
+  const rest = Math.max(0, partitions - done - active - delayed - failed);
+  const parts = [
+    ['done', done, 'tone-good'],
+    ['in progress', active, 'tone-busy'],
+    ['to be tried again', delayed, 'tone-warn'],
+    ['given up', failed, 'tone-bad'],
+    ['waiting', rest, 'tone-quiet'],
+  ] as const;
+  return (
+    <>
+      <Panel title="Partitions of the run" class="whole">
+        <div class="stack" role="img" aria-label={parts.map(([name, value]) => `${count(value)} ${name}`).join(', ')}>
+          {parts.map(([name, value, tone]) => (
+            <i key={name} class={tone} style={{ flexGrow: value }} />
+          ))}
+        </div>
+        <ul class="legend">
+          {parts.map(([name, value, tone]) => (
+            <li key={name}>
+              <i class={tone} aria-hidden="true" /> <b>{count(value)}</b> {name}
+            </li>
+          ))}
+        </ul>
+      </Panel>
+      <Panel title="Workers" class="two-thirds">
+        <List empty="No worker was heard of in the last 15 seconds." items={cluster.workers}>
+          {({ name, working, rows, unable }) => (
+            <li key={name}>
+              <span class="grow">
+                <b>{name}</b> {unable === '' ? null : <span class="chip tone-bad">✕ {unable}</span>}
+              </span>
+              <span class="muted">
+                {working.length === 0
+                  ? 'idle'
+                  : working.map(([partition, ms]) => `partition ${partition} (${duration(ms)})`).join(', ')}
+              </span>
+              <b>{counted(rows, 'row')}</b>
+            </li>
+          )}
+        </List>
+      </Panel>
+      <Panel title="Given up" class="third">
+        <List empty="No partition was given up." items={cluster.failures}>
+          {([partition, reason]) => (
+            <li key={partition}>
+              <span class="grow">
+                <b>Partition {partition}</b> {reason}
+              </span>
+            </li>
+          )}
+        </List>
+      </Panel>
+    </>
+  );
+}

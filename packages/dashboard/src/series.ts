@@ -1,0 +1,112 @@
+import type { SeriesView } from './snapshot.js';
+
+/** What happened in a second, or later in a minute. */
+export interface Bucket {
+  /** Seconds since 1970. */
+  at: number;
+  rows: number;
+  requests: number;
+  retries: number;
+  changes: number;
+  used: number;
+  queued: number;
+  paused: number;
+}
+
+const hour = 3_600;
+const minute = 60;
+/** Minutes that are kept beyond the hour. */
+const maxMinutes = 1_440;
+/** Points of a view. */
+const maxPoints = 300;
+
+/** Counts what happens by the second for an hour, and by the minute for a day before that. Its size is bounded. */
+export class Series {
+  #seconds: Bucket[] = [];
+  #minutes: Bucket[] = [];
+
+  /** The bucket of a moment, in ms since 1970. A clock that was set back adds to the newest one. */
+  bucket(now: number): Bucket {
+    const at = Math.floor(now / 1_000);
+    const last = this.#seconds.at(-1);
+    if (last && last.at >= at) return last;
+    const bucket = emptyBucket(at);
+    this.#seconds.push(bucket);
+    this.#coarsen(at);
+    return bucket;
+  }
+
+  /** Rows per second in the `seconds` before now. */
+  pace(now: number, seconds: number): number {
+    const until = now / 1_000;
+    const recent = this.#since(until - seconds);
+    const first = this.#minutes[0]?.at ?? this.#seconds[0]?.at ?? until;
+    const length = Math.min(seconds, Math.max(1, until - first));
+    return recent.reduce((sum, { rows }) => sum + rows, 0) / length;
+  }
+
+  /** The sum of a count in the `seconds` before now. */
+  recent(count: 'rows' | 'requests' | 'retries', now: number, seconds: number): number {
+    return this.#since(now / 1_000 - seconds).reduce((sum, bucket) => sum + bucket[count], 0);
+  }
+
+  /** The highest level in the `seconds` before now. */
+  peak(level: 'used' | 'queued', now: number, seconds: number): number {
+    return Math.max(0, ...this.#since(now / 1_000 - seconds).map((bucket) => bucket[level]));
+  }
+
+  /** At most 300 points of the last `span` seconds; `Infinity` means all that is kept. */
+  view(now: number, span: number): SeriesView {
+    const end = Math.floor(now / 1_000) + 1;
+    const first = this.#minutes[0]?.at ?? this.#seconds[0]?.at ?? end - 1;
+    const length = Math.max(1, Math.min(span, Math.max(end - first, minute)));
+    const step = Math.ceil(length / maxPoints);
+    const points = Math.ceil(length / step);
+    const from = end - points * step;
+    const view = {
+      ...{ rows: zeros(points), requests: zeros(points), retries: zeros(points), changes: zeros(points) },
+      ...{ used: zeros(points), queued: zeros(points), paused: zeros(points) },
+    };
+    for (const bucket of [...this.#minutes, ...this.#seconds]) {
+      const point = Math.floor((bucket.at - from) / step);
+      if (point < 0 || point >= points) continue;
+      for (const name of sums) view[name][point] = (view[name][point] ?? 0) + bucket[name];
+      for (const name of peaks) view[name][point] = Math.max(view[name][point] ?? 0, bucket[name]);
+    }
+    return { step, until: end * 1_000, ...view };
+  }
+
+  /** Buckets that begin after a moment; scans from the end, since these are few. */
+  #since(from: number): Bucket[] {
+    const recent: Bucket[] = [];
+    for (let nth = this.#seconds.length - 1; nth >= 0; nth -= 1) {
+      const bucket = this.#seconds[nth];
+      if (!bucket || bucket.at < from) break;
+      recent.push(bucket);
+    }
+    return recent;
+  }
+
+  #coarsen(now: number): void {
+    const old = this.#seconds.findIndex(({ at }) => at > now - hour);
+    for (const bucket of this.#seconds.splice(0, Math.max(0, old))) {
+      const at = bucket.at - (bucket.at % minute);
+      let whole = this.#minutes.at(-1);
+      if (whole?.at !== at) this.#minutes.push((whole = emptyBucket(at)));
+      for (const name of sums) whole[name] += bucket[name];
+      for (const name of peaks) whole[name] = Math.max(whole[name], bucket[name]);
+    }
+    this.#minutes.splice(0, Math.max(0, this.#minutes.length - maxMinutes));
+  }
+}
+
+const sums = ['rows', 'requests', 'retries', 'changes'] as const;
+const peaks = ['used', 'queued', 'paused'] as const;
+
+function emptyBucket(at: number): Bucket {
+  return { at, rows: 0, requests: 0, retries: 0, changes: 0, used: 0, queued: 0, paused: 0 };
+}
+
+function zeros(length: number): number[] {
+  return Array.from({ length }, () => 0);
+}

@@ -1,0 +1,192 @@
+import type { ClientEvent, LimiterEvent } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { RunState } from '../src/runState.js';
+import type { Hold, Phase, Snapshot } from '../src/snapshot.js';
+
+const start = Date.UTC(2026, 0, 2, 3, 4, 5);
+const of = { route: 'test.rows', request: 1 } as const;
+const error = { name: 'HttpError', message: 'the server responded with 500.' };
+
+const request: ClientEvent = { type: 'request', ...of, method: 'GET', url: 'https://api.example.com/rows' };
+const attempt: ClientEvent = { type: 'attempt', ...of, attempt: 1, waited: 0 };
+const settled: ClientEvent = { type: 'settled', ...of, attempts: 1, took: 20, outcome: 'answered', status: 200 };
+const retry: ClientEvent = { type: 'retry', ...of, attempt: 1, delay: 5, reason: 'http', error, left: 60_000 };
+const failure: ClientEvent = { type: 'error', of: 'export', name: 'test.rows', error };
+const page = (rows: number, more: { readonly partition?: number; readonly total?: number } = {}): ClientEvent => ({
+  ...{ type: 'page', source: 'test.rows', partition: 0, page: 1, rows, ...more },
+});
+const response = (took: number): ClientEvent => ({ type: 'response', ...of, attempt: 1, status: 200, took });
+const commit = (rows: number, isSealed = false): ClientEvent => ({
+  ...{ type: 'commit', source: 'test.rows', sink: 'csv', rows, pages: 1, isSealed },
+});
+const limiter = (state: Partial<LimiterEvent>): ClientEvent => ({
+  ...{ type: 'limiter', apis: ['test'], used: 0, limit: 5, per: 1_000, queued: 0, running: 0, paused: 0, ...state },
+});
+
+type Step = readonly [ms: number, event: ClientEvent];
+
+function folded(steps: readonly Step[], kind: 'export' | 'watch' = 'export'): RunState {
+  const state = new RunState({ kind, title: 'test.rows' }, start);
+  for (const [ms, event] of steps) state.fold(event, start + ms);
+  return state;
+}
+
+function at(ms: number, steps: readonly Step[], kind?: 'watch'): Snapshot {
+  return folded(steps, kind).snapshot(start + ms, 300);
+}
+
+const sent: readonly Step[] = [
+  [0, request],
+  [0, attempt],
+];
+
+describe('the state of a run', () => {
+  test.each<[Phase, Hold['kind'], number, readonly Step[], 'watch'?]>([
+    ['starting', 'nothing', 0, []],
+    ['running', 'responses', 100, sent],
+    ['running', 'target', 100, [...sent, [50, settled]]],
+    ['waiting', 'poll', 100, [...sent, [50, settled]], 'watch'],
+    ['running', 'limit', 100, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
+    ['running', 'responses', 5_000, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
+    ['paused', 'pause', 400, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
+    ['running', 'responses', 1_200, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
+    ['failing', 'retries', 100, [...sent, [50, retry]]],
+    ['running', 'responses', 100, [...sent, [50, retry], [60, page(3)]]],
+  ])('is %s, held up by %s, after %i ms of %j', (phase, hold, ms, steps, kind) => {
+    const snapshot = at(ms, steps, kind);
+    expect([snapshot.phase, snapshot.hold.kind]).toEqual([phase, hold]);
+  });
+
+  test('counts rows, requests, retries by reason, and the slowest responses', () => {
+    const steps: Step[] = [...sent, [1, page(100)], [2, page(50)], [3, retry], [4, retry], [5, failure]];
+    for (let took = 1; took <= 20; took += 1) steps.push([6, response(took)]);
+    const { totals, retries, slowest, problems } = at(10, steps);
+    expect(totals).toMatchObject({ rows: 150, pages: 2, requests: 1, retries: 2 });
+    expect(retries).toEqual([{ reason: 'http', count: 2, at: start + 4 }]);
+    expect(slowest.map(({ took }) => took)).toEqual([20, 19, 18, 17, 16, 15, 14, 13]);
+    expect(problems).toEqual([{ at: start + 5, level: 'error', from: 'test.rows', message: error.message }]);
+  });
+
+  test('estimates the end from the rows that are expected, or from the partitions', () => {
+    const rows: Step[] = [...sent, [1_000, page(100, { total: 1_100 })]];
+    expect(at(2_000, rows)).toMatchObject({ pace: 50, expectedRows: 1_100, left: 20_000 });
+    const state = folded([...sent, [500, page(10)], [1_000, page(10, { partition: 3 })]]);
+    expect(state.snapshot(start + 2_000, 300).left).toBeNull();
+    state.show({ partitions: 8 });
+    expect(state.snapshot(start + 2_000, 300)).toMatchObject({ left: 2_000, partitions: { begun: 4, of: 8 } });
+  });
+
+  test.each<[string, readonly Step[], object]>([
+    ['finished, once it is sealed', [...sent, [5, commit(10, true)]], { outcome: 'finished' }],
+    ['failed, with the error of the export', [...sent, [5, failure]], { outcome: 'failed', message: error.message }],
+    ['stopped, otherwise', [...sent, [5, commit(10)]], { outcome: 'stopped' }],
+  ])('has ended as %s', (_how, steps, ending) => {
+    const state = folded(steps);
+    expect(state.outcome).toEqual(ending);
+    state.end(state.outcome, start + 2_000);
+    state.end({ outcome: 'stopped' }, start + 9_000);
+    expect(state.snapshot(start + 10_000, 300)).toMatchObject({ end: { ...ending, at: start + 2_000 }, left: null });
+  });
+
+  test('shows a run on several machines, and estimates its end from what was done since the first look', () => {
+    const state = new RunState({ kind: 'cluster', title: 'holdings' }, start);
+    const cluster = { partitions: 100, done: 40, rows: 4_000, active: 2, waiting: 58, delayed: 0, failed: 0 };
+    state.showCluster({ ...cluster, failures: [], workers: [] }, start);
+    expect(state.snapshot(start, 300)).toMatchObject({ phase: 'running', left: null });
+    state.showCluster({ ...cluster, done: 50, rows: 5_000, failures: [], workers: [] }, start + 10_000);
+    expect(state.snapshot(start + 10_000, 300)).toMatchObject({ left: 50_000, pace: 100 });
+    state.showCluster({ ...cluster, active: 0, failures: [], workers: [] }, start + 11_000);
+    expect(state.snapshot(start + 11_000, 300).phase).toBe('waiting');
+  });
+
+  test('another task counts its rows from 0 and keeps the requests', () => {
+    const state = folded([...sent, [1, page(100)], [2, commit(100, true)]]);
+    state.show({ title: 'test.others' });
+    const { totals, about } = state.snapshot(start + 10, 300);
+    expect(totals).toMatchObject({ rows: 0, committedRows: 0, requests: 1 });
+    expect(about).toEqual({ kind: 'export', title: 'test.others' });
+  });
+
+  test('U2 a snapshot has at most 64,000 bytes, whatever the texts are, and nothing of it grows', () => {
+    const state = new RunState({ kind: 'watch', title: '\u0000'.repeat(5_000), target: 'é'.repeat(5_000) }, start);
+    const long = '\u0001'.repeat(9_000);
+    const observedAt = new Date(start).toISOString();
+    for (let nth = 0; nth < 20_000; nth += 1) {
+      const key = `${nth} ${long.slice(0, nth % 90)}`;
+      const now = start + 1_000 * nth;
+      const after = `${nth % 40} ${long.slice(0, 40)}`;
+      state.fold({ type: 'change', source: 'a', key, kind: 'added', before: null, after, observedAt }, now);
+      state.fold({ ...retry, reason: `${nth} ${long}` }, now);
+      state.fold({ type: 'warning', message: long, plugin: long }, now);
+      state.fold({ ...response(nth), route: long } as ClientEvent, now);
+      state.fold({ type: 'paused', route: long, request: 1, for: 5 }, now);
+      state.fold(limiter({ apis: [`${nth} ${long}`] }), now);
+      state.fold(page(9_999, { partition: nth }), now);
+      state.fold(commit(nth), now);
+    }
+    for (const span of [60, 3_600, Infinity]) {
+      const snapshot = state.snapshot(start + 20_000_000, span);
+      expect(Buffer.byteLength(JSON.stringify(snapshot))).toBeLessThanOrEqual(64_000);
+      expect(snapshot.series.rows.length).toBeLessThanOrEqual(300);
+      expect(snapshot.board?.names).toHaveLength(24);
+      expect(snapshot.board?.names.at(-1)).toBe('(other)');
+    }
+  });
+
+  test('U2 has seconds for an hour, and minutes before that', () => {
+    const state = new RunState({ kind: 'export', title: '' }, start);
+    for (let second = 0; second < 7_200; second += 1) state.fold(page(1), start + 1_000 * second);
+    const now = start + 7_200_000;
+    const fine = state.snapshot(now, 300).series;
+    expect([fine.step, fine.rows.slice(0, -1)]).toEqual([1, Array.from({ length: 299 }, () => 1)]);
+    const all = state.snapshot(now, Infinity).series;
+    expect(all.step).toBeGreaterThanOrEqual(24);
+    expect(all.rows.reduce((sum, rows) => sum + rows)).toBe(7_200);
+  });
+});
+
+describe('the board of a watch', () => {
+  const changed = (
+    kind: 'initial' | 'added' | 'changed' | 'removed' | 'known',
+    key: string,
+    from: string | null,
+    to: string | null,
+    ms = 0,
+  ): Step => [
+    ms,
+    {
+      ...{ type: 'change', source: 'a', key, kind, before: from, after: to },
+      observedAt: new Date(start + ms).toISOString(),
+    },
+  ];
+
+  test('U1 counts rows by status, and keeps what each row had', () => {
+    const steps = [
+      changed('known', 'a', 'active', 'active'),
+      changed('initial', 'b', null, 'error'),
+      changed('added', 'c', null, null),
+      changed('changed', 'a', 'active', 'error', 5_000),
+      changed('removed', 'b', 'error', null, 9_000),
+    ];
+    const { board, totals } = at(10_000, steps, 'watch');
+    expect(board).toMatchObject({ names: ['active', 'error'], counts: [0, 1, 1], total: 2, kinds: [1, 1, 1, 1, 1] });
+    expect(board?.rows).toEqual([
+      ['b', [0, 1], [9, -2]],
+      ['a', [0, 0], [5, 1]],
+      ['c', [0, -1]],
+    ]);
+    expect(board?.changes.map(([, key, kind]) => `${kind} ${key}`)).toEqual(['3 b', '2 a', '1 c', '0 b']);
+    expect(totals.changes).toBe(4);
+  });
+
+  test('U2 keeps the last thousand changes, and the rows that changed last', () => {
+    const steps = Array.from({ length: 5_000 }, (_, nth) => changed('initial', `row ${nth}`, null, 'active'));
+    steps.push(changed('changed', 'row 4999', 'active', 'paused', 1_000));
+    const { board } = at(2_000, steps, 'watch');
+    expect(board?.total).toBe(5_000);
+    expect(board?.counts).toEqual([4_999, 1, 0]);
+    expect(board?.changes).toHaveLength(1_000);
+    expect(board?.rows[0]?.[0]).toBe('row 4999');
+    expect(board?.rows).toHaveLength(100);
+  });
+});

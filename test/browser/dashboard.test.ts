@@ -1,0 +1,377 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createClient, definePlugin, noAuth, type Endpoint, type ChangeEvent } from '@sluice/core';
+import { dashboard, openDashboard } from '@sluice/dashboard';
+import { startSandbox } from '@sluice/sandbox';
+import { streams } from '@sluice/streams';
+import axe from 'axe-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { hasChromium, launchChromium } from './chromium.js';
+import { CuttingProxy } from './dashboard/cuttingProxy.js';
+
+const schemes = ['light', 'dark'] as const;
+const root = join(import.meta.dirname, '../..');
+const bin = join(root, 'packages/cli/dist/bin.js');
+/** For people to look at; not committed. */
+const pictures = join(root, 'reports/dashboard');
+
+describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    mkdirSync(pictures, { recursive: true });
+    browser = await launchChromium();
+  });
+  afterAll(() => browser.close());
+
+  /** Opens the page. At the test's end, nothing must have been thrown, violated or requested elsewhere. */
+  async function look(url: string, { isCut = false } = {}) {
+    const context: BrowserContext = await browser.newContext({ viewport: { width: 1320, height: 900 } });
+    const page = await context.newPage();
+    const faults: string[] = [];
+    const { host } = new URL(url);
+    page.on('pageerror', (error) => faults.push(String(error)));
+    page.on('console', (message) => {
+      // Chromium reports a connection that was cut, or refused, on purpose.
+      const isExpected = isCut && /ERR_(INCOMPLETE_CHUNKED|CONNECTION_|SOCKET_|EMPTY_RESPONSE)/.test(message.text());
+      if (message.type() === 'error' && !isExpected) faults.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).host !== host) faults.push(`requested ${request.url()}`);
+    });
+    onTestFinished(async () => {
+      await context.close();
+      expect(faults).toEqual([]);
+    });
+    await page.goto(url);
+    return page;
+  }
+
+  const figure = (page: Page, name: string) => page.locator(`[data-figure=${name}]`);
+
+  /** Both schemes: a picture, and what axe has to say. */
+  async function review(page: Page, name: string): Promise<void> {
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`), fullPage: true });
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate(() => globalThis.axe.run());
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+      expect(found, `${name}, ${colorScheme}`).toEqual([]);
+    }
+  }
+
+  /** A client whose events the test makes. */
+  function ownClient(title = 'test.rows') {
+    const client = createClient({ apiKey: false })
+      .use(dashboard({ title }))
+      .use(
+        definePlugin({
+          name: 'api',
+          setup: ({ endpoint }): Endpoint => endpoint('http://127.0.0.1:9', { auth: noAuth }),
+        }),
+      );
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  function run(args: readonly string[], variables: Readonly<Record<string, string>>) {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-dashboard-'));
+    const child: ChildProcess = spawn(process.execPath, [bin, ...args], {
+      cwd: folder,
+      env: { PATH: process.env['PATH'], ...variables },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const exited = new Promise<number | null>((resolve) => child.on('exit', resolve));
+    onTestFinished(async () => {
+      child.kill('SIGKILL');
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const lines: string[] = [];
+    const url = new Promise<string>((resolve, reject) => {
+      createInterface({ input: child.stderr! }).on('line', (line) => {
+        lines.push(line);
+        const [, address] = /^Dashboard: (\S+)$/.exec(line) ?? [];
+        if (address !== undefined) resolve(address);
+      });
+      child.on('exit', () => reject(new Error(lines.join('\n'))));
+    });
+    return { child, url, exited, lines };
+  }
+
+  test('U1 shows a faulty export to its end: the numbers are those of the report, and the process ends', async () => {
+    await using sandbox = await startSandbox({
+      ...{ seed: 3, holdings: 6_000, rateLimit: { requests: 40, per: 1_000 }, latency: [2, 20] },
+      faults: { serverError: 0.05, reset: 0.03, cutBody: 0.02, tooManyRequests: 0.02 },
+    });
+    const owners = sandbox.owners.flatMap((owner) => ['--owner', owner]);
+    const { url, exited, lines } = run(
+      [
+        ...['nfts', 'export', ...owners, '--owners-per-request', '1', '--to', 'holdings.csv'],
+        ...['--rate', '30/s', '--progress', 'json', '--dashboard'],
+      ],
+      { SLUICE_API_KEY: sandbox.apiKey, SLUICE_APTOS_URL: sandbox.aptosUrl },
+    );
+    const page = await look(await url, { isCut: true });
+    expect(page.url()).not.toContain('#');
+    await page.getByText('The rate limit sets the pace').or(page.getByText('The API sets the pace')).first().waitFor();
+    await review(page, 'running');
+    await page.getByRole('heading', { name: 'Finished' }).waitFor();
+    const left = performance.now();
+    expect(await exited).toBe(0);
+    console.log(`The process ended ${Math.round(performance.now() - left)} ms after the page had said so.`);
+    await page.getByText('Run ended').waitFor();
+    const report = lines
+      .map((line): Record<string, unknown> => (line.startsWith('{') ? (JSON.parse(line) as object) : {}) as never)
+      .at(-1)!;
+    expect(report).toMatchObject({ rows: 6_000 });
+    const shown = async (name: string): Promise<number> =>
+      Number((await figure(page, name).innerText()).replaceAll(',', ''));
+    expect(await shown('rows')).toBe(report['rows']);
+    expect(await shown('retries')).toBe(report['retries']);
+    await page
+      .getByText(`in ${String(report['pages'])} pages`)
+      .first()
+      .waitFor();
+    expect(report['retries']).toBeGreaterThan(0);
+    expect(await page.content()).not.toContain(sandbox.apiKey);
+    await review(page, 'finished');
+  });
+
+  test('U1 shows an export that fails, with its error', async () => {
+    await using sandbox = await startSandbox({
+      ...{ streams: 300, script: ({ n }) => (n === 2 ? { kind: 'status', status: 403 } : undefined) },
+    });
+    const { url, exited } = run(
+      ['streams', 'export', '--to', 'streams.csv', '--page-size', '10', '--rate', '1/s', '--dashboard', '0'],
+      { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl },
+    );
+    const page = await look(await url, { isCut: true });
+    await page.getByRole('heading', { name: 'Failed' }).waitFor();
+    expect(await exited).toBe(1);
+    await page.locator('.why', { hasText: '403' }).waitFor();
+    await review(page, 'failed');
+  });
+
+  test('U1 shows the board of a watch, which can be filtered, and the command that shows the same', async () => {
+    await using sandbox = await startSandbox({ streams: 42, statusEvery: 100 });
+    const { url, child, exited } = run(
+      ['streams', 'watch', '--only', 'status', '--every', '250ms', '--rate', '50/s', '--dashboard'],
+      {
+        SLUICE_API_KEY: sandbox.apiKey,
+        SLUICE_STREAMS_URL: sandbox.streamsUrl,
+      },
+    );
+    const page = await look(await url, { isCut: true });
+    await page.locator('.changes li', { hasText: '→' }).nth(3).waitFor();
+    await page.locator('.command code', { hasText: 'streams watch --only status --every 250ms --rate 50/s' }).waitFor();
+    expect(await page.locator('.command code').innerText()).not.toContain('--dashboard');
+    await review(page, 'watch');
+    await page.locator('.card', { hasText: 'error' }).click();
+    await page.locator('.card[aria-pressed=true]').waitFor();
+    const filter = page.getByLabel('Filter the changes');
+    await filter.fill('no such row');
+    await page.getByText('No change matches the filter.').waitFor();
+    child.kill('SIGTERM');
+    await exited;
+    await page.getByRole('heading', { name: 'Stopped' }).waitFor();
+    await review(page, 'stopped');
+  });
+
+  test('U2 connects again after a gap, and misses nothing; a hidden page disconnects', async () => {
+    const client = ownClient();
+    const url = new URL(await client.dashboard.url);
+    const proxy = new CuttingProxy(Number(url.port));
+    onTestFinished(() => proxy.close());
+    const page = await look(`http://localhost:${await proxy.listen()}/${url.hash}`, { isCut: true });
+    await page.getByRole('heading', { name: 'Starting' }).waitFor();
+    await review(page, 'empty');
+    const rows = (count: number): void => {
+      client.api.observe({ type: 'page', source: 'test.rows', partition: 0, page: 1, rows: count });
+    };
+    rows(10);
+    await figure(page, 'rows').filter({ hasText: /^10$/ }).waitFor();
+    proxy.cut();
+    await page.getByText('Disconnected, trying again').waitFor();
+    await review(page, 'disconnected');
+    rows(32);
+    proxy.mend();
+    await figure(page, 'rows').filter({ hasText: /^42$/ }).waitFor();
+    await page.getByText('Live').waitFor();
+    const hide = (isHidden: boolean) =>
+      page.evaluate((hidden) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, isHidden);
+    await hide(true);
+    await page.getByText('Paused while hidden').waitFor();
+    rows(58);
+    await hide(false);
+    await figure(page, 'rows').filter({ hasText: /^100$/ }).waitFor();
+    // A page that is loaded again still has its token.
+    await page.reload();
+    await figure(page, 'rows').filter({ hasText: /^100$/ }).waitFor();
+  });
+
+  test('U2 answers a click after 100,000 changes, and the memory of the process stays flat', async () => {
+    const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, 'dashboard/manyEvents.mjs')], {
+      cwd: import.meta.dirname,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const exited = new Promise((resolve) => child.on('exit', resolve));
+    onTestFinished(async () => {
+      child.kill('SIGKILL');
+      await exited;
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    const next = async (): Promise<Record<string, unknown>> => JSON.parse((await lines.next()).value ?? '{}') as never;
+    const page = await look(String((await next())['url']), { isCut: true });
+    const { first, second, count } = await next();
+    expect(count).toBe(100_000);
+    await figure(page, 'changes').or(figure(page, 'rows')).first().waitFor();
+    await page.locator('.card', { hasText: 'error' }).waitFor();
+    const began = performance.now();
+    await page.locator('.card', { hasText: 'error' }).click();
+    await page.locator('.card[aria-pressed=true]').waitFor();
+    console.log(`The page answered a click in ${Math.round(performance.now() - began)} ms, after 100,000 changes.`);
+    expect(await page.locator('.changes li').count()).toBeLessThanOrEqual(200);
+    // Megabytes: what 50,000 more changes would take if they were kept.
+    expect(Number(second) - Number(first)).toBeLessThan(4_000_000);
+    await review(page, 'manyChanges');
+    child.stdin.end();
+    await page.getByText('Run ended').waitFor();
+    expect(await exited).toBe(0);
+  });
+
+  test('U3 shows hostile texts as texts, in every field', async () => {
+    const hostile = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"\'>\u202e&amp;';
+    const client = ownClient(hostile);
+    const page = await look(await client.dashboard.url);
+    const error = { name: hostile, message: hostile };
+    const events: readonly Parameters<Endpoint['observe']>[0][] = [
+      { type: 'page', source: hostile, partition: 0, page: 1, rows: 5 },
+      { type: 'commit', source: hostile, sink: hostile, rows: 5, pages: 1, isSealed: false },
+      { type: 'error', of: 'walk', name: hostile, error },
+      ...(['initial', 'changed', 'removed'] as const).map((kind): ChangeEvent => ({
+        ...{ type: 'change', source: hostile, key: `${hostile} ${kind}`, kind },
+        ...{ before: `${hostile} 1`, after: `${hostile} 2`, observedAt: new Date().toISOString() },
+      })),
+    ];
+    for (const event of events) client.api.observe(event);
+    client.api.warn(hostile);
+    client.dashboard.show({ kind: 'watch', target: hostile, command: hostile });
+    await page.locator('.problem').nth(1).waitFor();
+    await page.locator('.changes li').nth(2).waitFor();
+    expect(await page.locator('img, script:not([src="/page.js"])').count()).toBe(0);
+    expect(await page.evaluate(() => Reflect.get(globalThis, 'hacked') as unknown)).toBeUndefined();
+    for (const place of ['.task', '.card', '.rows .key', '.changes .key', '.problem', '.command code'])
+      expect(await page.locator(place).first().innerText(), place).toContain('<img src=x');
+    await review(page, 'hostile');
+    client.dashboard.showCluster({
+      ...{ partitions: 9, done: 4, rows: 400, active: 2, waiting: 1, delayed: 1, failed: 1 },
+      failures: [[3, hostile]],
+      workers: [{ name: hostile, working: [[5, 1_000]], rows: 40, unable: hostile }],
+    });
+    await page.locator('.list li', { hasText: 'Partition 3' }).first().waitFor();
+    expect(await page.evaluate(() => Reflect.get(globalThis, 'hacked') as unknown)).toBeUndefined();
+    client.dashboard.end({ outcome: 'failed', message: hostile });
+    await page.locator('.why', { hasText: '<img src=x' }).waitFor();
+  });
+
+  test('U3 answers to no other name, and to nobody without the token', async () => {
+    const page = openDashboard();
+    onTestFinished(() => page.close());
+    const url = await page.url;
+    const { port } = new URL(url);
+    const visitor = await browser.newPage();
+    onTestFinished(() => visitor.close());
+    // Chromium takes every name below localhost for this machine, without asking anybody.
+    const answer = await visitor.goto(`http://rebound.localhost:${port}/`);
+    expect(answer?.status()).toBe(421);
+    await visitor.goto(`http://127.0.0.1:${port}/#wrong`);
+    await visitor.getByRole('heading', { name: 'Not allowed in' }).waitFor();
+    await review(visitor, 'refused');
+  });
+
+  test('U1 shows a pause with its cause, and what fails', async () => {
+    await using sandbox = await startSandbox({
+      streams: 200,
+      script: ({ n }) =>
+        n === 3
+          ? { kind: 'status', status: 429, headers: { 'retry-after': '3' } }
+          : n > 4
+            ? { kind: 'status', status: 503 }
+            : undefined,
+    });
+    const client = createClient({ apiKey: sandbox.apiKey, rateLimit: { requests: 20, per: 1_000 } })
+      .use(dashboard())
+      .use(streams({ baseUrl: sandbox.streamsUrl }));
+    onTestFinished(() => client.close());
+    const page = await look(await client.dashboard.url);
+    const listed = client.streams.list({ pageSize: 10 }).toArray();
+    listed.catch(() => undefined);
+    await page.getByRole('heading', { name: 'Paused' }).waitFor();
+    await page.getByText('The API asked for a pause.').first().waitFor();
+    await page.locator('.limiter', { hasText: 'paused' }).waitFor();
+    await review(page, 'paused');
+    await page.getByRole('heading', { name: 'Failing' }).waitFor();
+    await review(page, 'failing');
+  });
+
+  test('U1 shows a run on several machines: its partitions and its workers', async () => {
+    const board = openDashboard({ title: 'holdings: aptos.walletNfts' });
+    onTestFinished(() => board.close());
+    const page = await look(await board.url, { isCut: true });
+    board.show({ kind: 'cluster', target: '/mnt/out/holdings' });
+    board.showCluster({
+      ...{ partitions: 1_200, done: 700, rows: 81_234, active: 8, waiting: 488, delayed: 3, failed: 1 },
+      failures: [[17, 'The API answered 404 for good.']],
+      workers: [
+        {
+          name: 'one, process 4711',
+          working: [
+            [701, 2_000],
+            [702, 400],
+          ],
+          rows: 41_000,
+          unable: '',
+        },
+        { name: 'two, process 99', working: [], rows: 0, unable: 'It has no base URL.' },
+      ],
+    });
+    await figure(page, 'rows').filter({ hasText: '81,234' }).waitFor();
+    await page.getByText('700 of 1,200 partitions').waitFor();
+    await review(page, 'cluster');
+  });
+
+  test('the page can be used by keyboard alone, and nothing moves when numbers arrive', async () => {
+    const client = ownClient();
+    const page = await look(await client.dashboard.url);
+    const places = () =>
+      page.locator('.panel').evaluateAll((panels) => panels.map((panel) => panel.getBoundingClientRect().top));
+    await page.locator('.panel').nth(5).waitFor();
+    const before = await places();
+    for (let nth = 0; nth < 30; nth += 1) {
+      client.api.observe({ type: 'page', source: 'test.rows', partition: nth, page: 1, rows: 123_456 });
+      client.api.observe({ type: 'commit', source: 'test.rows', sink: 'csv', rows: nth, pages: nth, isSealed: false });
+      client.api.warn(
+        `A warning that is rather long, so that it takes more than one line of its panel: number ${nth}.`,
+      );
+    }
+    await page.locator('.problem').nth(10).waitFor();
+    expect(await places()).toEqual(before);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('5 min');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('button[aria-pressed=true]', { hasText: '1 h' }).waitFor();
+  });
+});
+
+declare global {
+  var axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+}
