@@ -28,8 +28,8 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   afterAll(() => browser.close());
 
   /** Opens the page. At the test's end, nothing must have been thrown, violated or requested elsewhere. */
-  async function look(url: string, { colorScheme = 'light', isCut = false } = {}) {
-    const context: BrowserContext = await browser.newContext({ colorScheme, viewport: { width: 1320, height: 900 } });
+  async function look(url: string, { isCut = false } = {}) {
+    const context: BrowserContext = await browser.newContext({ viewport: { width: 1320, height: 900 } });
     const page = await context.newPage();
     const faults: string[] = [];
     const { host } = new URL(url);
