@@ -38,6 +38,7 @@ export interface About {
   readonly resumedRows?: number;
 }
 
+/** How a run ended, and what to say of it. */
 export interface Ending {
   readonly outcome: Outcome;
   readonly message?: string;
@@ -96,6 +97,7 @@ export interface BoardView {
   readonly changes: readonly ChangeView[];
 }
 
+/** What a worker does for a run. */
 export interface WorkerView {
   readonly name: string;
   /** Partitions and for how long, in ms. */
