@@ -31,6 +31,32 @@ async function startShared(latency = 0) {
 const unlimited = ['--rate', 'unlimited'];
 
 describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
+  test('U1 shows a run with its workers on a page until it has ended, and then ends', async () => {
+    const { wallets, at } = await startShared();
+    await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
+    const shown = startSluice(['cluster', 'status', 'run', '--dashboard'], { ...at, isInstalled: true });
+    const url = await new Promise<URL>((resolve, reject) => {
+      let text = '';
+      shown.process.stderr.on('data', (data: Buffer) => {
+        text += data.toString();
+        const [, address] = /Dashboard: (\S+)\n/.exec(text) ?? [];
+        if (address !== undefined) resolve(new URL(address));
+      });
+      shown.process.on('exit', () => reject(new Error(text)));
+    });
+    const { origin, hash } = url;
+    const answer = await fetch(`${origin}/snapshots`, { headers: { Authorization: `Bearer ${hash.slice(1)}` } });
+    const text = answer.text();
+    await sluice(['cluster', 'work', '--until-done', ...unlimited], at);
+    const lines = (await text).trim().split('\n');
+    expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
+      ...{ phase: 'finished', about: { kind: 'cluster', title: 'run: aptos.walletNfts' } },
+      cluster: { partitions: 8, done: 8, rows: 900, failed: 0 },
+    });
+    expect(await text).not.toContain(password);
+    expect(await shown.ended).toMatchObject({ code: 0, stdout: expect.stringContaining('8 of 8 partitions') });
+  });
+
   test('exports with workers, and merges the file that one machine would have written', async () => {
     const { cwd, wallets, at } = await startShared();
     const submitted = await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
