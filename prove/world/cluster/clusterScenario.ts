@@ -98,6 +98,7 @@ export function clusterScenarioOf(seed: number): ClusterScenario {
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const cursorTtl = random.chance(0.15) ? random.int(60_000, 120_000) : null;
   const network = networkOf(random);
+  const disturbances = Array.from({ length: random.int(1, 8) }, () => disturbancesOf(random)).flat();
   return {
     ...{ kind: 'cluster', seed },
     api: {
@@ -115,31 +116,35 @@ export function clusterScenarioOf(seed: number): ClusterScenario {
     // Pauses of a minute that all share would let every cursor expire.
     network: cursorTtl === null ? network : { ...network, limited: 0 },
     disk: random.chance(0.2) ? { io: share(0.005), full: share(0.01) } : { io: 0, full: 0 },
-    redis: redisOf(random),
+    redis: redisOf(random, disturbances),
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
-    disturbances: Array.from({ length: random.int(1, 8) }, () => disturbancesOf(random)).flat(),
+    disturbances,
   };
 }
 
-function redisOf(random: Random): RedisModel {
+function redisOf(random: Random, disturbances: readonly Disturbance[]): RedisModel {
   const share = (max: number): number => (random.chance(0.4) ? random.next() * max : 0);
+  const slow = share(0.05);
+  // A step that is shorter than a call, or than the time for which a process stands still, can't be told from that.
+  const isSteady = slow === 0 && disturbances.every(({ what }) => what !== 'freeze');
+  const steps: readonly [number, ...number[]] = isSteady ? [150, 2_000, 3_600_000] : [3_600_000];
   return {
-    ...{ distance: random.pick([0.3, 2, 12, 30]), lost: share(0.03), unanswered: share(0.03), slow: share(0.05) },
+    ...{ distance: random.pick([0.3, 2, 12, 30]), lost: share(0.03), unanswered: share(0.03), slow },
     ...{ stale: share(0.3), lag: random.pick([5, 200, 1_000]) },
-    events: Array.from({ length: random.int(0, 5) }, () => redisEventsOf(random))
+    events: Array.from({ length: random.int(0, 5) }, () => redisEventsOf(random, steps))
       .flat()
       .sort((a, b) => a.at - b.at),
   };
 }
 
 /** One, or two in a row: the clock is set soon after the log was lost. */
-function redisEventsOf(random: Random): readonly RedisEvent[] {
-  const event = redisEventOf(random);
+function redisEventsOf(random: Random, steps: readonly [number, ...number[]]): readonly RedisEvent[] {
+  const event = redisEventOf(random, steps);
   if (event.what === 'step' || event.what === 'down' || !random.chance(0.3)) return [event];
-  return [event, { at: event.at + random.int(500, 4_000), what: 'step', by: random.pick([2_000, 3_600_000]) }];
+  return [event, { at: event.at + random.int(500, 4_000), what: 'step', by: random.pick(steps) }];
 }
 
-function redisEventOf(random: Random): RedisEvent {
+function redisEventOf(random: Random, steps: readonly [number, ...number[]]): RedisEvent {
   const at = random.int(500, 40_000);
   switch (random.int(0, 6)) {
     case 0:
@@ -155,7 +160,7 @@ function redisEventOf(random: Random): RedisEvent {
     case 5:
       return { at, what: 'down', during: random.pick([100, 2_000, 40_000]) };
     default:
-      return { at, what: 'step', by: random.pick([-1, 1]) * random.pick([150, 2_000, 3_600_000]) };
+      return { at, what: 'step', by: random.pick([-1, 1]) * random.pick(steps) };
   }
 }
 

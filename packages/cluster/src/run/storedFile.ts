@@ -68,8 +68,8 @@ export async function linked(fileSystem: FileSystem, from: string, to: string): 
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') return explained(Promise.reject(error), to, 'written');
     // A network may repeat a link whose response was lost: it was ours if both names are of the same file.
-    const identities = Promise.all([fileSystem.identity(from), fileSystem.identity(to)]);
-    const [mine, theirs] = await explained(identities, to, 'inspected');
+    const mine = await explained(fileSystem.identity(from), from, 'inspected');
+    const theirs = await explained(fileSystem.identity(to), to, 'inspected');
     return mine !== undefined && mine === theirs;
   }
 }
