@@ -27,11 +27,12 @@ describe('the README', () => {
     expect(readme.split('\n').length).toBeLessThanOrEqual(80);
   });
 
-  test('starts with a sentence, six lines of code, a picture and eight short points', () => {
+  test('starts with a sentence, six lines of code, two pictures and eight short points', () => {
     const [first = ''] = codeIn(readme, 'ts');
     expect(first.trimEnd().split('\n')).toHaveLength(6);
     const images = [...readme.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, path = '']) => join(root, path));
-    expect(images).toEqual([pictures.dark, pictures.light]);
+    const page = ['dark', 'light'].map((scheme) => join(root, `docs/dashboard-${scheme}.png`));
+    expect(images).toEqual([pictures.dark, pictures.light, ...page]);
     for (const path of images) expect(existsSync(path), path).toBe(true);
     const points = [...readme.matchAll(/^- \*\*(.*)$/gm)].map(([, point = '']) => point.split(' '));
     expect(points).toHaveLength(8);

@@ -1,0 +1,38 @@
+// npm run picture:dashboard: takes the README's pictures of the page anew, from a run of `sluice demo --dashboard`. It needs Chromium.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { launchChromium } from '../test/browser/chromium.js';
+
+const root = join(import.meta.dirname, '..');
+const command = join(root, 'packages/cli/dist/bin.js');
+const folder = mkdtempSync(join(tmpdir(), 'sluice-picture-'));
+const demo = spawn(process.execPath, [command, 'demo', '--dashboard'], {
+  cwd: folder,
+  stdio: ['ignore', 'ignore', 'pipe'],
+});
+const browser = await launchChromium();
+try {
+  const page = await browser.newPage({ viewport: { width: 1320, height: 552 } });
+  for await (const line of createInterface(demo.stderr)) {
+    const [, url] = /^Dashboard: (\S+)$/.exec(line) ?? [];
+    if (url === undefined) continue;
+    await page.goto(url);
+    break;
+  }
+  // Until the API has made it pause, and some rows are there to be seen.
+  await page
+    .locator('[data-figure=rows]')
+    .filter({ hasText: /\d{2},\d{3}/ })
+    .waitFor({ timeout: 50_000 });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(root, `docs/dashboard-${colorScheme}.png`) });
+  }
+} finally {
+  await browser.close();
+  demo.kill();
+  rmSync(folder, { recursive: true });
+}
