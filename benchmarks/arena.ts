@@ -18,7 +18,7 @@ export interface Effort {
 }
 
 /** A contestant: a file of `contestants`, and its changes to the common job. */
-export interface Entrant extends Partial<Pick<Job, 'format' | 'concurrency' | 'isKept' | 'database'>> {
+export interface Entrant extends Partial<Pick<Job, 'format' | 'concurrency' | 'isKept' | 'isShown' | 'database'>> {
   readonly file: string;
   /** How many of the server's wallets it fetches. Default: all of them. */
   readonly wallets?: number;
@@ -74,7 +74,7 @@ export async function compete<Name extends string>(
       return child;
     };
     const runs = names.map((name, nth) => {
-      const { format = 'csv', concurrency = 1, isKept = true, wallets, database } = entrants[name];
+      const { format = 'csv', concurrency = 1, isKept = true, isShown = false, wallets, database } = entrants[name];
       const child = (inOneProcess ? processes[0] : undefined) ?? begin(entrants[name]);
       const owners = address.owners.slice(0, wallets);
       const path = join(folder, `${nth}.${format}`);
@@ -84,6 +84,7 @@ export async function compete<Name extends string>(
         format,
         concurrency,
         isKept,
+        isShown,
         path,
         ...(database !== undefined && { database }),
       };

@@ -17,6 +17,7 @@ import { lost } from './figures/lost.js';
 import { printFigures } from './figures/printFigures.js';
 import { clusters } from './works/clusters.js';
 import { commits } from './works/commits.js';
+import { dashboards } from './works/dashboards.js';
 import { exports } from './works/exports.js';
 import { formats } from './works/formats.js';
 import { forwards } from './works/forwards.js';
@@ -46,6 +47,7 @@ const works: Readonly<Record<string, Work>> = {
     starts,
     sizes,
     clusters,
+    dashboards,
     wholes,
   },
 };

@@ -11,6 +11,8 @@ export interface Job extends ServerAddress {
   readonly concurrency: number;
   /** Whether it can be resumed after a crash, if the contestant can. */
   readonly isKept: boolean;
+  /** Whether a page shows it, if the contestant has one. */
+  readonly isShown?: boolean;
 }
 
 /** Performs the job; returns the number of rows. */

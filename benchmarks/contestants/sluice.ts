@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
+import { dashboard } from '@sluice/dashboard';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { postgres } from '@sluice/exporters/postgres';
@@ -17,9 +18,11 @@ export async function exportHoldings({
   format,
   concurrency,
   isKept,
+  isShown = false,
   database = '',
 }: Job): Promise<number> {
-  await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: url }));
+  const plain = createClient({ apiKey, rateLimit: false });
+  await using client = (isShown ? plain.use(dashboard()) : plain).use(aptos({ baseUrl: url }));
   const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1 });
   let rows = 0;
   if (format === 'sqlite' || format === 'postgres') {
