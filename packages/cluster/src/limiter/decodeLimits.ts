@@ -1,4 +1,4 @@
-import { ConfigError, type Limit } from '@sluice/core';
+import { ConfigError, type Limit, type RateUse } from '@sluice/core';
 
 /**
  * Ms added to each window. A server counts arrivals, and requests take different times to arrive: without a margin a strict
@@ -26,6 +26,14 @@ export interface BookLimits {
 /** Reads a text of {@link limitsText}. */
 export function decodeLimits(text: string): BookLimits {
   return JSON.parse(text) as BookLimits;
+}
+
+/** How much of the window is used of which the largest share is; `undefined` without a limit. */
+export function rateUse({ windows }: BookLimits, used: readonly number[]): RateUse | undefined {
+  const uses = windows.map(({ max, span }, w) => ({
+    ...{ used: used[w] ?? 0, limit: max, per: span / 1_000 - arrivalMargin },
+  }));
+  return uses.sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
 }
 
 /** Limits for people: `25 per 1000 ms and 500 per 3600000 ms`. */

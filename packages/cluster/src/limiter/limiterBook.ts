@@ -84,6 +84,8 @@ export interface LimiterReply {
   /** How long the pause lasts from `time` on. */
   readonly pausedFor: number;
   readonly inForce: string;
+  /** By window: cost units in use. None unless the status is `ok`. */
+  readonly used: readonly number[];
 }
 
 /** The longest time between a permit and its start that the book takes into account. A later one is given back. */
@@ -131,13 +133,14 @@ export function answerCall(
       queued: others.reduce((sum, { wants }) => sum + wants, 0),
       running: others.reduce((sum, { running }) => sum + running, 0),
       pausedFor: Math.max(0, book.pausedUntil - now),
+      used: windows.map((_, w) => usedNow(book, w)),
     },
   };
 }
 
 function refused(status: 'none' | 'other' | 'learn', time: number, book?: LimiterBook): LimiterReply {
   const { openedAt = 0, inForce = '' } = book ?? {};
-  return { status, time, openedAt, granted: 0, due: -1, queued: 0, running: 0, pausedFor: 0, inForce };
+  return { status, time, openedAt, granted: 0, due: -1, queued: 0, running: 0, pausedFor: 0, inForce, used: [] };
 }
 
 function newBook(limits: string): LimiterBook {

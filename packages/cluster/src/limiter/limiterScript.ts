@@ -26,7 +26,7 @@ local function placeOf(workers, id)
 end
 
 local function refused(status, time, book)
-  return { status, time, book and book.openedAt or 0, 0, -1, 0, 0, 0, book and book.inForce or '' }
+  return { status, time, book and book.openedAt or 0, 0, -1, 0, 0, 0, book and book.inForce or '', {} }
 end
 
 local function reopen(book, windows, time, runId)
@@ -230,7 +230,10 @@ else
   for _, each in ipairs(book.workers) do
     if each.id ~= call.worker then queued, running = queued + each.wants, running + each.running end
   end
-  reply = { 'ok', now, book.openedAt, granted, due, queued, running, math.max(0, book.pausedUntil - now), book.inForce }
+  local used = {}
+  for w = 1, #windows do used[w] = usedNow(book, w) end
+  local pausedFor = math.max(0, book.pausedUntil - now)
+  reply = { 'ok', now, book.openedAt, granted, due, queued, running, pausedFor, book.inForce, used }
 end
 redis.call('SET', KEYS[1], cmsgpack.pack(book))
 return reply

@@ -7,7 +7,7 @@ import {
   type LimiterState,
   type Permit,
 } from '@sluice/core';
-import { decodeLimits, limitsInWords, type BookLimits } from './decodeLimits.js';
+import { decodeLimits, limitsInWords, rateUse, type BookLimits } from './decodeLimits.js';
 import { maxRoundTrip, type LimiterCall, type LimiterReply } from './limiterBook.js';
 import { LimiterUnavailableError } from './limiterUnavailableError.js';
 import { ServerClock } from './serverClock.js';
@@ -89,6 +89,8 @@ export class SharedLimiter implements Limiter {
   /** The pause that the book does not know yet, in ms from when. */
   #newPause: { readonly until: number } | undefined;
   #others = { queued: 0, running: 0 };
+  /** By window, as of the last reply. */
+  #inUse: readonly number[] = [];
   #lastReply = -Infinity;
   #failures = 0;
   #failingSince: number | undefined;
@@ -106,10 +108,14 @@ export class SharedLimiter implements Limiter {
   }
 
   get state(): LimiterState {
+    const now = this.#clock.monotonic();
+    const rate = rateUse(this.#limits, this.#inUse);
+    const isOld = rate !== undefined && now - this.#lastReply > rate.per;
     return {
       queued: this.#waiting.size + this.#others.queued,
       running: this.#running + this.#others.running,
-      pausedFor: Math.max(0, this.#pausedUntil - this.#clock.monotonic()),
+      pausedFor: Math.max(0, this.#pausedUntil - now),
+      ...(rate && { rate: isOld ? { ...rate, used: 0 } : rate }),
     };
   }
 
@@ -250,6 +256,7 @@ export class SharedLimiter implements Limiter {
     }
     const now = this.#clock.monotonic();
     this.#others = { queued: reply.queued, running: reply.running };
+    this.#inUse = reply.used;
     this.#pausedUntil = Math.max(this.#pausedUntil, reply.pausedFor > 0 ? now + reply.pausedFor / 1_000 : -Infinity);
     const isSteady = this.#serverClock.read(reply, { sent, received: now });
     const isLate = now - sent > maxRoundTrip / 1_000;

@@ -49,7 +49,13 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
     const limiters = [open(server), open(server), open(server)];
     const times = await Promise.all(limiters.map((limiter) => begun(limiter, 10)));
     expect(closest(times.flat())).toBeGreaterThanOrEqual(limits.per);
-    expect(limiters[0]?.state).toMatchObject({ running: 0, pausedFor: 0 });
+    const states = limiters.map(({ state }) => state);
+    expect(states[0]).toMatchObject({ running: 0, pausedFor: 0 });
+    // The starts of all of them, as whoever called last has heard.
+    const used = states.map(({ rate }) => rate?.used ?? 0);
+    expect(Math.max(...used)).toBeLessThanOrEqual(limits.requests);
+    expect(Math.max(...used)).toBeGreaterThan(1);
+    expect(states[0]?.rate).toMatchObject({ limit: limits.requests, per: limits.per });
   });
 
   test('starts no more after FLUSHALL, and after Redis was killed and started again, with its data and without', async () => {

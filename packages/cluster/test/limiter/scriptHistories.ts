@@ -98,7 +98,7 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
   return { steps, replies };
 }
 
-function fieldsOf(reply: LimiterReply): readonly (string | number)[] {
-  const { status, time, openedAt, granted, due, queued, running, pausedFor, inForce } = reply;
-  return [status, time, openedAt, granted, due, queued, running, pausedFor, inForce];
+function fieldsOf(reply: LimiterReply): readonly (string | number | readonly number[])[] {
+  const { status, time, openedAt, granted, due, queued, running, pausedFor, inForce, used } = reply;
+  return [status, time, openedAt, granted, due, queued, running, pausedFor, inForce, used];
 }
