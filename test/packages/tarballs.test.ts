@@ -16,15 +16,19 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
   test('contains its code, its types, their sources, a README and the license, and nothing else', () => {
     const sources = filesIn(join(folder, 'src'));
     const declared = sources
-      .filter((source) => !source.endsWith('.d.ts'))
+      .filter((source) => !source.endsWith('.d.ts') && !source.startsWith('page/'))
       .flatMap((source) => ['.d.ts', '.d.ts.map'].map((kind) => `dist/${source.replace(/\.ts$/, kind)}`));
     const bundled = bundledIn(installed).flatMap((script) => [script, `${script}.map`]);
     const licenses = inlines(folder) ? ['dist/THIRD-PARTY-LICENSES.txt'] : [];
+    // What browsers get has no types, and brings the licenses of all that is in it.
+    const page = sources.some((source) => source.startsWith('page/'))
+      ? ['LICENSES.txt', 'icon.svg', 'index.html', 'page.css', 'page.js'].map((file) => `dist/page/${file}`)
+      : [];
     const pages = filesIn(join(folder, 'docs')).map((page) => `docs/${page}`);
     expect(filesIn(installed)).toEqual(
       [
         ...['LICENSE', 'README.md', 'package.json'],
-        ...[...sources.map((source) => `src/${source}`), ...declared, ...bundled, ...licenses, ...pages],
+        ...[...sources.map((source) => `src/${source}`), ...declared, ...bundled, ...licenses, ...page, ...pages],
       ].sort(),
     );
   });

@@ -38,7 +38,8 @@ export class ListingApi {
 
   readonly fetch: SourceDefinition<Item>['fetch'] = async ({ partition, at, since, signal }) => {
     const wait = this.#knownResetAt - performance.now();
-    if (this.isPatient && wait > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(wait)));
+    // Timers may be early by a ms.
+    if (this.isPatient && wait > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(wait) + 1));
     this.#sent.push(this.received(partition, at && 'cursor' in at ? at.cursor : undefined, since?.from));
     this.#open += 1;
     try {
