@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { refuse, wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
-import type { Played } from './world/play.js';
 import { simulatePlatform } from './world/platform.js';
+import type { Played } from './world/played.js';
 import type { Found, Tally, WorldMessage } from './world/playSeeds.js';
 import type { AnyScenario, WorldKind } from './world/world.js';
 

@@ -8,31 +8,16 @@ import { LimitOracle } from './limitOracle.js';
 import { Network, type NetworkFaults } from './network.js';
 import { PagesInMemory } from './pagesInMemory.js';
 import type { Platform } from './platform.js';
+import { type PlayableWorld, type Played, playedIn } from './played.js';
 import { type Process, startProcess, Stopped, type Surroundings } from './processes.js';
 import { QuotaOracle } from './quota.js';
 import { isRepeated, RepeatsOracle } from './repeats.js';
 import { Random } from '../../test/kit/random.js';
-import { Life, Schedule, Stuck } from './schedule.js';
+import { Life, Schedule } from './schedule.js';
 import type { Kill, Scenario } from './scenario.js';
 import { addresses, apiKey, Apis } from './services.js';
 import { Store } from './store.js';
-import { Trace, type TraceEntry } from './trace.js';
-
-/** What became of a world. */
-export interface Played {
-  /** Equal for equal worlds. */
-  readonly digest: string;
-  /** What must not happen, and did. */
-  readonly violations: readonly string[];
-  readonly kills: number;
-  /** Runs that ended with an error which the world's faults explain. */
-  readonly failures: number;
-  readonly requests: number;
-  readonly events: number;
-  /** Virtual ms. */
-  readonly duration: number;
-  readonly trace: readonly TraceEntry[] | undefined;
-}
+import { Trace } from './trace.js';
 
 /** What became of a process. */
 interface Outcome {
@@ -65,25 +50,10 @@ const quietNetwork: NetworkFaults = {
 
 /** Plays a world to its end. */
 export async function play(scenario: Scenario, platform: Platform, { keepTrace = false } = {}): Promise<Played> {
-  const world = new World(scenario, platform, keepTrace);
-  platform.enter({ schedule: world.schedule, random: world.random('platform'), wallOffset: world.wallOffset });
-  try {
-    await world.play();
-  } catch (error) {
-    if (!(error instanceof Stuck)) throw error;
-    world.violations.push(error.message);
-  } finally {
-    world.end();
-    platform.leave();
-  }
-  const { schedule, violations, kills, failures, requests } = world;
-  return {
-    ...{ digest: schedule.trace.digest(), violations, kills, failures, requests, events: schedule.happened },
-    ...{ duration: schedule.now, trace: schedule.trace.entries },
-  };
+  return playedIn(new World(scenario, platform, keepTrace), platform);
 }
 
-class World {
+class World implements PlayableWorld {
   readonly schedule: Schedule;
   readonly violations: string[] = [];
   kills = 0;

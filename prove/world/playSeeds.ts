@@ -1,5 +1,5 @@
-import type { Played } from './play.js';
 import type { Platform } from './platform.js';
+import type { Played } from './played.js';
 import { shrunk } from './shrink.js';
 import { type AnyScenario, playWorld, type WorldKind, worldOf } from './world.js';
 

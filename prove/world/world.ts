@@ -1,8 +1,9 @@
 import { Random } from '../../test/kit/random.js';
 import { type ClusterScenario, clusterScenarioOf } from './cluster/clusterScenario.js';
 import { playCluster } from './cluster/playCluster.js';
-import { play, type Played } from './play.js';
+import { play } from './play.js';
 import type { Platform } from './platform.js';
+import type { Played } from './played.js';
 import { type Scenario, scenarioOf } from './scenario.js';
 
 /** A world of one machine, or of several. */

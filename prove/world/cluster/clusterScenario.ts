@@ -1,7 +1,7 @@
 import { type DiskFaults, powerCuts } from '../disk.js';
 import { Random } from '../../../test/kit/random.js';
 import type { NetworkFaults } from '../network.js';
-import { networkOf } from '../scenario.js';
+import { networkOf, type Scenario } from '../scenario.js';
 import type { ApiModel } from '../services.js';
 import type { RedisEvent, RedisModel } from './redis.js';
 
@@ -26,12 +26,7 @@ export interface ClusterScenario {
   /** Somebody asks for the status again and again, and clears away after a power cut. */
   readonly hasOperator: boolean;
   /** Of all processes together; `concurrency` is that of each. */
-  readonly limit: {
-    readonly requests: number;
-    readonly per: number;
-    readonly concurrency: number;
-    readonly burst?: number;
-  };
+  readonly limit: Scenario['limit'];
   readonly network: NetworkFaults;
   readonly disk: DiskFaults;
   readonly redis: RedisModel;

@@ -8,9 +8,9 @@ import { restarted } from '../disk.js';
 import { LimitOracle } from '../limitOracle.js';
 import { Network } from '../network.js';
 import type { Platform } from '../platform.js';
-import type { Played } from '../play.js';
+import { type PlayableWorld, type Played, playedIn } from '../played.js';
 import { clockOf, type Process, startProcess, Stopped } from '../processes.js';
-import { Life, Schedule, Stuck } from '../schedule.js';
+import { Life, Schedule } from '../schedule.js';
 import { addresses, apiKey, Apis } from '../services.js';
 import { Trace } from '../trace.js';
 import { ClusterJob } from './clusterJob.js';
@@ -29,22 +29,7 @@ export async function playCluster(
   platform: Platform,
   { keepTrace = false } = {},
 ): Promise<Played> {
-  const world = new ClusterWorld(scenario, platform, keepTrace);
-  platform.enter({ schedule: world.schedule, random: world.random('platform'), wallOffset: world.wallOffset });
-  try {
-    await world.play();
-  } catch (error) {
-    if (!(error instanceof Stuck)) throw error;
-    world.violations.push(error.message);
-  } finally {
-    world.end();
-    platform.leave();
-  }
-  const { schedule, violations, kills, failures, requests } = world;
-  return {
-    ...{ digest: schedule.trace.digest(), violations, kills, failures, requests, events: schedule.happened },
-    ...{ duration: schedule.now, trace: schedule.trace.entries },
-  };
+  return playedIn(new ClusterWorld(scenario, platform, keepTrace), platform);
 }
 
 /** What the processes of a seat do. */
@@ -63,7 +48,7 @@ interface Seat {
   isDone: boolean;
 }
 
-class ClusterWorld {
+class ClusterWorld implements PlayableWorld {
   readonly schedule: Schedule;
   readonly violations: string[] = [];
   kills = 0;
