@@ -38,7 +38,7 @@ const options = {
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
-  plugins: [rxjsParts(), ...(isCommand ? [axiosParts()] : [])],
+  plugins: [rxjsParts(), axiosParts()],
   // What is CommonJS in the command requires modules of Node.
   ...(isCommand && {
     banner: {
@@ -90,19 +90,28 @@ function entriesOf({ exports, imports = {}, bin = {} }) {
 async function loneSources(entries) {
   const { metafile } = await build({ ...options, entryPoints: Object.fromEntries(entries), write: false });
   const { resolve: find } = createRequire(join(folder, 'package.json'));
-  const isLoaded = (name) => {
-    const home = find.paths(name).find((parent) => existsSync(join(parent, name)));
-    return JSON.parse(readFileSync(join(home, name, 'package.json'), 'utf8')).sideEffects !== false;
+  const homeOf = (name) =>
+    find
+      .paths(name)
+      .map((parent) => join(parent, name))
+      .find((home) => existsSync(home));
+  const isLoaded = ({ path, external }) => {
+    const home = external ? installed.includes(path) && homeOf(path) : packageOf(resolve(folder, path));
+    return home && JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')).sideEffects !== false;
   };
-  const loaded = new Set(installed.filter(isLoaded));
   const known = new Set(entries.map(([, source]) => resolve(folder, source)));
   const lone = Object.entries(metafile.inputs).filter(
-    ([source, { imports }]) => !known.has(resolve(folder, source)) && imports.some(({ path }) => loaded.has(path)),
+    ([source, { imports }]) =>
+      !packageOf(resolve(folder, source)) && !known.has(resolve(folder, source)) && imports.some(isLoaded),
   );
   if (lone.length === 0) return [];
   // What they import has a door too, one for all. Otherwise their chunks would hold what nothing but other sources behind the index use.
   const beneath = lone.flatMap(([, { imports }]) =>
-    imports.filter(({ path, external }) => !external && !known.has(resolve(folder, path))).map(({ path }) => path),
+    imports
+      .filter(
+        ({ path, external }) => !external && !known.has(resolve(folder, path)) && !packageOf(resolve(folder, path)),
+      )
+      .map(({ path }) => path),
   );
   const doors = lone.map(([source]) => [relative('src', source).replace(/\.ts$/, ''), source]);
   options.plugins.push(joined('beneath', [...new Set(beneath)]));
@@ -148,16 +157,21 @@ function rxjsParts() {
 }
 
 /**
- * Axios without what our requests never use, and with it all that this loads: its adapters, which axios itself leaves out for browsers, and
- * forms, since asking for `FormData` makes Node load its own `fetch`.
+ * Axios without what our requests never use, and with it all that this loads: its adapters, what it has for Node, as it leaves both out for
+ * browsers, and forms, since asking for `FormData` makes Node load its own `fetch`.
  */
 function axiosParts() {
   const absent =
-    /axios[\\/]lib[\\/](?:adapters[\\/](?:http|xhr|fetch)|platform[\\/]node[\\/]classes[\\/]FormData)\.js$/;
+    /axios[\\/]lib[\\/](?:adapters[\\/](?:http|xhr|fetch)|platform[\\/]browser[\\/]classes[\\/]FormData)\.js$/;
+  const ofNode = /^(?:\.\.?[\\/])+(?:platform[\\/])?node[\\/](?:index|classes[\\/]FormData)\.js$/;
   const asksForForms = "typeof G.FormData !== 'undefined' ? G.FormData : undefined";
   return {
     name: 'axios-parts',
-    setup({ onLoad }) {
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: ofNode }, ({ path, importer }) => {
+        if (!/axios[\\/]lib[\\/]/.test(importer)) return undefined;
+        return { path: resolve(dirname(importer), path.replace(/node([\\/])/, 'browser$1')) };
+      });
       onLoad({ filter: absent }, () => ({ contents: 'export default null; export const getFetch = () => null;' }));
       onLoad({ filter: /axios[\\/]lib[\\/]utils\.js$/ }, ({ path }) => {
         const text = readFileSync(path, 'utf8');
