@@ -18,3 +18,33 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     );
   });
 }
+
+/**
+ * Like {@link abortable}, for many promises with one signal: it has one listener, as long as the signal lives. Only for a
+ * signal that lives no longer than the promises are needed.
+ */
+export function abortableBy(signal: AbortSignal): <T>(promise: Promise<T>) => Promise<T> {
+  // Not a `Set`: see SignalWatch.
+  const pending: (() => void)[] = [];
+  const onAbort = (): void => {
+    for (const reject of pending.slice()) reject();
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  return (promise) =>
+    new Promise((resolve, reject) => {
+      const stop = (): void => reject(signal.reason);
+      if (signal.aborted) stop();
+      pending.push(stop);
+      const settle = (): void => void pending.splice(pending.indexOf(stop), 1);
+      promise.then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+}

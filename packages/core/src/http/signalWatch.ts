@@ -5,16 +5,19 @@ export class SignalWatch {
   /** Returns a function that ends the watch. */
   watch(signal: AbortSignal, onAbort: () => void): () => void {
     const watched = this.#watched.get(signal) ?? this.#listenTo(signal);
-    watched.callbacks.add(onAbort);
+    watched.callbacks.push(onAbort);
     return () => {
-      if (watched.callbacks.delete(onAbort) && watched.callbacks.size === 0) watched.unlisten();
+      const at = watched.callbacks.indexOf(onAbort);
+      if (at < 0) return;
+      watched.callbacks.splice(at, 1);
+      if (watched.callbacks.length === 0) watched.unlisten();
     };
   }
 
   #listenTo(signal: AbortSignal): Watched {
-    const callbacks = new Set<() => void>();
+    const callbacks: (() => void)[] = [];
     const callAll = (): void => {
-      for (const onAbort of callbacks) onAbort();
+      for (const onAbort of callbacks.slice()) if (callbacks.includes(onAbort)) onAbort();
     };
     signal.addEventListener('abort', callAll, { once: true });
     const watched = {
@@ -30,6 +33,10 @@ export class SignalWatch {
 }
 
 interface Watched {
-  readonly callbacks: Set<() => void>;
+  /**
+   * Not a `Set`: when V8 makes room in one, its old table keeps what was in it, and leads to the new one. Once an old table is
+   * in the old generation, that retains every request since, with its page, until a full garbage collection.
+   */
+  readonly callbacks: (() => void)[];
   unlisten(): void;
 }

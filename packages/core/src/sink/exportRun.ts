@@ -1,4 +1,4 @@
-import { abortable } from '../abortable.js';
+import { abortable, abortableBy } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { SluiceError } from '../errors.js';
@@ -37,6 +37,7 @@ export class ExportRun<T> {
   readonly #pace: CommitPace;
   /** No more pages are requested. */
   readonly #ending = new AbortController();
+  readonly #untilEnding = abortableBy(this.#ending.signal);
   /** Calls of the sink must end, too. */
   readonly #cancelled = new AbortController();
   readonly #tally = new ExportTally();
@@ -323,7 +324,7 @@ export class ExportRun<T> {
   async #nextPage(): Promise<IteratorResult<Page<T>, unknown> | 'restarted'> {
     try {
       this.#next ??= this.#walk.next();
-      const next = abortable(this.#next, this.#ending.signal);
+      const next = this.#untilEnding(this.#next);
       // Pages may come in bursts: written rows do not wait for the next page to be committed.
       const left = this.#canCommit ? this.#pace.left : Infinity;
       if (!(await settlesWithin(this.#clock, left, next))) await this.#commitIfPossible();
@@ -481,7 +482,7 @@ export class ExportRun<T> {
   }
 
   #progress(): Step {
-    return { done: false, value: [{ ...this.#tally.counts, isDone: false }] };
+    return { done: false, value: [{ isDone: false, ...this.#tally.counts }] };
   }
 
   /** The id under which a source starts over. Every run of a restarted export passes it: the first may be killed. */

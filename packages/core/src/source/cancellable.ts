@@ -28,6 +28,7 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
   const stopped = new AbortController();
   const { signal } = stopped;
   let closed: Promise<void> | undefined;
+  /** The latest call. */
   let last: Promise<unknown> = Promise.resolve();
   let hasEnded = false;
   const isEnded = (): boolean => hasEnded;
@@ -59,16 +60,25 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
     new Promise((resolve, reject) => {
       const onStop = (): void => resolve(done);
       pending.push(onStop);
-      const onSettled = (): void => void pending.splice(pending.indexOf(onStop), 1);
-      // Registered first: it removes the callback before the consumer continues with its next call.
-      result.then(onSettled, onSettled);
-      result.then(resolve, reject);
+      // Removed before the consumer continues with its next call.
+      const settle = (): void => void pending.splice(pending.indexOf(onStop), 1);
+      result.then(
+        (value) => {
+          settle();
+          resolve(value);
+        },
+        (error: unknown) => {
+          settle();
+          reject(error);
+        },
+      );
     });
   const iterator: PullIterator<T> = {
     next() {
       if (isEnded()) return Promise.resolve(done);
-      const result = last.then(advance);
-      last = result.catch(() => undefined);
+      // Usually nobody calls before the call before is answered, so there is nothing to wait for.
+      const result = pending.length === 0 ? advance() : last.then(advance, advance);
+      last = result;
       return untilStopped(result);
     },
     async return() {

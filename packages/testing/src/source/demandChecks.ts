@@ -92,14 +92,19 @@ export const demandChecks: SourceChecks = {
       late += isStopped ? 1 : 0;
     };
     walked.answer('well');
+    let onRow = (): void => undefined;
+    const firstRow = new Promise<void>((resolve) => (onRow = resolve));
     const subscription = walked.source.subscribe({
       next: () => {
         walked.answer('never');
+        onRow();
         count();
       },
       error: count,
       complete: count,
     });
+    // The request before it ends by itself.
+    await walked.inTime(firstRow, 'The first row did not arrive');
     await walked.untilOpen();
     const { made } = walked.requests;
     isStopped = true;
