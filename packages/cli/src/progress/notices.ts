@@ -1,5 +1,5 @@
 import type { Client, ClientEvent, HttpEvent } from '@sluice/core';
-import { concatMap, distinctUntilChanged, from, type Observable, ReplaySubject, startWith } from 'rxjs';
+import { distinctUntilChanged, filter, map, type Observable, ReplaySubject, startWith } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { thrownText } from '../errors/thrown.js';
 import { formatDuration } from '../terminal/format.js';
@@ -23,7 +23,9 @@ export function noticesOf(client: Client): Observable<Notice> {
   const sentenceOf = outageSentences();
   client.events
     .pipe(
-      concatMap((event) => from(noticeOf(event, reported, sentenceOf))),
+      // Most events, several with each page, make none.
+      map((event) => noticeOf(event, reported, sentenceOf)),
+      filter((notice) => notice !== undefined),
       distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
     )
     .subscribe(notices);
@@ -50,28 +52,32 @@ export function afterWarning(
   return notices;
 }
 
-function noticeOf(event: ClientEvent, reported: Set<string>, sentenceOf: ReturnType<typeof outageSentences>): Notice[] {
+function noticeOf(
+  event: ClientEvent,
+  reported: Set<string>,
+  sentenceOf: ReturnType<typeof outageSentences>,
+): Notice | undefined {
   switch (event.type) {
     case 'warning':
-      return [{ level: 'warning', message: visibleText(event.message) }];
+      return { level: 'warning', message: visibleText(event.message) };
     case 'info':
-      return [{ level: 'info', message: visibleText(`${event.plugin}: ${event.message}`) }];
+      return { level: 'info', message: visibleText(`${event.plugin}: ${event.message}`) };
     case 'plugin-fault': {
       const { plugin, hook, error } = event;
       const where = `${plugin} ${hook}`;
       // A plugin that fails to dispose ends the command with that error.
-      if (hook === 'dispose' || reported.has(where)) return [];
+      if (hook === 'dispose' || reported.has(where)) return undefined;
       reported.add(where);
       const message = `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
-      return [{ level: 'warning', message: visibleText(message) }];
+      return { level: 'warning', message: visibleText(message) };
     }
     case 'retry':
     case 'settled': {
       const message = sentenceOf(event);
-      return message === undefined ? [] : [{ level: 'warning', message: visibleText(message) }];
+      return message === undefined ? undefined : { level: 'warning', message: visibleText(message) };
     }
     default:
-      return [];
+      return undefined;
   }
 }
 

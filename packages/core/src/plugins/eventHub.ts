@@ -1,6 +1,7 @@
 import { Subject, type Observable } from 'rxjs';
 import { reportOf, rewritten, textOf } from '../errorReport.js';
 import { PluginError } from '../errors.js';
+import { requestEvent } from '../http/events.js';
 import { hookNames, type ClientEvent, type HookName, type Hooks, type PluginFaultEvent } from './clientEvent.js';
 
 interface Listener {
@@ -128,6 +129,18 @@ export class EventHub {
   #redacted(event: ClientEvent): ClientEvent {
     // A plugin in JavaScript may pass anything as a text.
     const redact = (text: string): string => this.#redact(textOf(text));
+    switch (event.type) {
+      // Each page has some of these, so they take a shorter way.
+      case 'request': {
+        const { route, request, method } = event;
+        return requestEvent({ route: redact(route), request, method }, () => event.url);
+      }
+      case 'attempt':
+      case 'response':
+        return Object.freeze({ ...event, route: redact(event.route) });
+      case 'page':
+        return Object.freeze({ ...event, source: redact(event.source) });
+    }
     return Object.freeze({
       ...event,
       ...('route' in event && { route: redact(event.route) }),
