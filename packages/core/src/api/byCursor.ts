@@ -35,6 +35,7 @@ export function byCursor({ at, more, ...place }: CursorOptions): Paging {
   return {
     identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
     ...{ params, fields },
+    ...outerOf([at, more]),
     request: (first, from) => put(first, cursorOf(from)),
     next(answer) {
       const { read } = answer;
@@ -49,4 +50,14 @@ export function byCursor({ at, more, ...place }: CursorOptions): Paging {
       return 'end';
     },
   };
+}
+
+/** The fields that the selectors name, if they are all fields of the document itself. */
+function outerOf(selectors: readonly (Selector<unknown> | undefined)[]): Pick<Paging, 'outer'> {
+  const names = selectors.filter((selector) => selector !== undefined).map(fieldName);
+  return names.every((name) => name !== undefined) ? { outer: names } : {};
+}
+
+function fieldName(selector: Selector<unknown>): string | undefined {
+  return typeof selector === 'string' ? /^([^.[\]?]+)\??$/.exec(selector)?.[1] : undefined;
 }

@@ -2,13 +2,14 @@ import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { Json, PageRequest, RowSchema, UndecodedPage } from '../source/definition.js';
 import { createSource, type Source } from '../source/source.js';
+import type { OuterFields } from '../http/outerFields.js';
 import type { SourceOpening } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
 import type { WalkBounds } from './decodeOptions.js';
 import { type ParamDescription, decodeParams } from './decodeParams.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
-import type { Requested } from './pageReader.js';
+import { outerNext, type Requested } from './pageReader.js';
 
 /** A listing of an API on a client. */
 export interface OpenListing<Row extends object, In extends object, Params> {
@@ -105,24 +106,48 @@ export function listingFetch<Row extends object, In extends object, Params>({
     if (!doubts.has(message)) endpoint.warn(`${name}: ${message}`);
     doubts.add(message);
   };
+  const now = (): number => clock.now();
+  /** A page that the API sends only once is parsed first: if it is damaged, the next one must not be gone, too. */
+  const nextOf = definition.isRepeatable === false || errors ? undefined : outerNext(paging, name);
+  const withAnnouncement = (request: ApiRequest, announce: PageRequest['announce']): ApiRequest => {
+    if (!announce || !nextOf) return request;
+    const beforeParse = (found: OuterFields): boolean => {
+      const next = nextOf(found);
+      return next !== undefined && announce(next);
+    };
+    return { ...request, beforeParse };
+  };
   const conditional = new ConditionalPages<Row>();
   const made = rowsMadeOf(definition, opening, undefined);
-  return async (plan, { partition, at, atLeast, since, signal, cache }, fields) => {
+  return async (plan, { partition, at, atLeast, since, signal, cache, announce }, fields) => {
     const start = plan.first(partition, atLeast);
     const first = since?.from !== undefined && increment ? increment.from(start, since.from) : start;
     const address = at ? paging.request(first, at) : first;
     const { headers } = plan.details;
-    const request = { route: name, ...address, ...plan.details, ...readAs, ...repeated(plan, at), signal };
+    // Spreads come last: V8 adds what follows one in a slower way, field by field.
+    const request: ApiRequest = { route: name, signal, ...address, ...plan.details, ...readAs, ...repeated(plan, at) };
     const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
     const isAgain = atLeast === 2;
-    const readPage = (answer: ApiResponse): UndecodedPage<Row> =>
-      read(answer, {
-        ...{ route: name, baseUrl, path: address.path, from: at, isAgain, rows, fields },
-        ...{ since, isSecret, withoutSecret, onPartial, warn, now: () => clock.now() },
-      });
+    const { path } = address;
+    const requested: Requested = {
+      route: name,
+      baseUrl,
+      path,
+      from: at,
+      isAgain,
+      rows,
+      fields,
+      since,
+      isSecret,
+      withoutSecret,
+      onPartial,
+      warn,
+      now,
+    };
+    const readPage = (answer: ApiResponse): UndecodedPage<Row> => read(answer, requested);
     // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
     if (!cache || plan.details.method || increment || definition.isRepeatable === false)
-      return readPage(await endpoint.send(request));
+      return readPage(await endpoint.send(withAnnouncement(request, announce)));
     return conditional.fetch({
       ...{ route: name, cache, read: readPage },
       identity: { of: made, fields: { ...fields }, baseUrl, address: { ...address }, headers, isAgain },

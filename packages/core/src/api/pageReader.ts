@@ -1,4 +1,5 @@
 import { isCount, isList, isRecord, kindOf } from '../values.js';
+import type { OuterFields } from '../http/outerFields.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/responseError.js';
@@ -99,6 +100,41 @@ export function pageReader<Row>(
       return increment.newRows(whole, { since, from, read, warn, requested: pageSize, at: timeOf(headers, now) });
     } catch (error) {
       throw thrownFault(error, '', response.body, read);
+    }
+  };
+}
+
+/**
+ * Returns a function that tells how a listing continues from the fields around its rows; `undefined` if they are not
+ * enough, or say that it ends, or are wrong, which is left to whoever reads the whole document.
+ */
+export function outerNext(
+  { outer, next }: Pick<Paging, 'outer' | 'next'>,
+  route: string,
+): ((fields: OuterFields) => { readonly cursor: string } | undefined) | undefined {
+  if (!outer) return undefined;
+  const read = documentReader(route);
+  return (fields) => {
+    if (!outer.every((name) => Object.hasOwn(fields, name))) return undefined;
+    try {
+      const found = next({
+        status: 200,
+        headers: {},
+        body: fields,
+        read,
+        at: (text) => documentPath(text).find(fields, read),
+        rows: [],
+        total: undefined,
+        from: undefined,
+        newRows: 0,
+        requested: undefined,
+        baseUrl: '',
+        path: '',
+        withoutSecret: same,
+      });
+      return typeof found === 'object' ? found : undefined;
+    } catch {
+      return undefined;
     }
   };
 }

@@ -31,7 +31,12 @@ export class AccessBook {
     const mark = Object.freeze({});
     this.#all.push(access);
     this.#byOwner.set(mark, access);
-    return (request): OwnedRequest => ({ ...request, [owner]: mark });
+    return (request): OwnedRequest => {
+      const owned: { [owner]?: object } & TransportRequest = { ...request };
+      // After what the request brings: it may be that of another API.
+      owned[owner] = mark;
+      return owned;
+    };
   }
 
   /** The origin of another API that gets the same credentials, if there is one. */

@@ -21,7 +21,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   const urlOf = lastUrl();
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, signal, format = 'json', exactNumbers = false, errors } = request;
+    const { route, signal, format = 'json', exactNumbers = false, errors, beforeParse } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
@@ -29,10 +29,16 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const mayBeEmpty = message.method !== 'GET';
     const context = { route, secrets, credentials, format, exactNumbers, errors, mayBeEmpty };
     const response = await call({
-      ...{ route, url: target, credentials, limiter, signal, ...message },
+      route,
+      url: target,
+      credentials,
+      limiter,
+      signal,
+      beforeParse,
       shownUrl: () => secrets.redact(target),
       read: (answer, now) =>
-        readAnswer(answer, { ...context, now, isConditional: !mayBeEmpty && isConditional(message.headers) }),
+        readAnswer(answer, { now, isConditional: !mayBeEmpty && isConditional(message.headers), ...context }),
+      ...message,
     });
     const shown = credentials.param === undefined ? response : withoutCredential(response, credentials.param);
     return shown.status === 304 ? withTag(shown, sentTag(message.headers)) : shown;

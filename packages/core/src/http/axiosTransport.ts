@@ -4,6 +4,7 @@ import { reportOf } from '../errorReport.js';
 import { NetworkError } from '../errors.js';
 import { closedError } from './answer.js';
 import { type AttemptFailure, type AttemptSuccess, type Call, Exchange, type ExchangeOptions } from './exchange.js';
+import { HeaderJoiner } from './sendAttempt.js';
 import { SignalWatch } from './signalWatch.js';
 import type { TransportResponse } from './transport.js';
 
@@ -17,10 +18,18 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   // Defaults of a program's shared axios, e.g. its token, must not reach our APIs. Fewer are also cheaper to copy.
   for (const name of Object.keys(instance.defaults))
     if (!(name in settings)) Reflect.deleteProperty(instance.defaults, name);
-  // The exchange waits instead: axios-retry has no maximum delay, overflows its timer, and takes no clock.
-  axiosRetry(instance, { retries: maxChained, retryDelay: () => 0, shouldResetTimeout: true });
+  // Given once and not with each request, which would merge them again and again. The exchange waits instead: axios-retry
+  // has no maximum delay, overflows its timer, and takes no clock.
+  axiosRetry(instance, {
+    ...{ retries: maxChained, retryDelay: () => 0, shouldResetTimeout: true },
+    retryCondition: shouldRetry,
+    onRetry: async (_count: number, error: unknown) => {
+      if (error instanceof AttemptError) await error.exchange.backOff(error.failure);
+    },
+  });
 
   const signals = new SignalWatch();
+  const headers = new HeaderJoiner();
   // Keeps one listener on the signal for the life of the client, instead of adding and removing one per request.
   signals.watch(options.closed, () => undefined);
   let requests = 0;
@@ -29,7 +38,7 @@ export function axiosTransport(options: ExchangeOptions): Caller {
       call.signal?.throwIfAborted();
       if (options.closed.aborted) throw closedError(call.route);
       // Cancellation rejects at once, whatever the layers below are doing.
-      const exchange = new Exchange(options, call, { number: (requests += 1), signals, onEnd: reject });
+      const exchange = new Exchange(options, call, { number: (requests += 1), signals, headers, onEnd: reject });
       answered(instance, call, exchange).then(resolve, reject);
     });
 }
@@ -47,23 +56,16 @@ async function answered(
     const outcome = await exchange.attempt().catch((reason: unknown) => {
       throw new CarriedReason(reason);
     });
-    if ('fault' in outcome) throw new AttemptError(config, outcome);
+    if ('fault' in outcome) throw new AttemptError(config, exchange, outcome);
     return { status: outcome.status, statusText: '', headers: {}, data: outcome, config };
-  };
-  const shouldRetry = (error: unknown): error is AttemptError =>
-    error instanceof AttemptError && exchange.shouldRetry(error.failure);
-  const retries = {
-    retryCondition: shouldRetry,
-    onRetry: async (_count: number, error: unknown) => {
-      if (error instanceof AttemptError) await exchange.backOff(error.failure);
-    },
   };
   try {
     for (;;) {
       try {
-        const { data } = await instance.request<AttemptSuccess>({ url, method, adapter, 'axios-retry': retries });
+        const { data } = await instance.request<AttemptSuccess>({ url, method, adapter });
         exchange.settle(() => ({ outcome: 'answered', status: data.status }));
-        return { ...data, attempts: exchange.attempts };
+        const { status, headers, body } = data;
+        return { status, headers, body, attempts: exchange.attempts };
       } catch (error) {
         if (!shouldRetry(error)) throw error;
         await exchange.backOff(error.failure);
@@ -78,6 +80,10 @@ async function answered(
   }
 }
 
+function shouldRetry(error: unknown): error is AttemptError {
+  return error instanceof AttemptError && error.exchange.shouldRetry(error.failure);
+}
+
 /** The error to show to the caller, if it is not the failure of an attempt. */
 function visibleError(error: unknown, route: string): unknown {
   if (error instanceof CarriedReason) return error.reason;
@@ -89,11 +95,13 @@ function visibleError(error: unknown, route: string): unknown {
 /** Carries a failed attempt through axios and axios-retry, which only pass on errors with a `config`. */
 class AttemptError extends Error {
   readonly config: InternalAxiosRequestConfig;
+  readonly exchange: Exchange;
   readonly failure: AttemptFailure;
 
-  constructor(config: InternalAxiosRequestConfig, failure: AttemptFailure) {
+  constructor(config: InternalAxiosRequestConfig, exchange: Exchange, failure: AttemptFailure) {
     super(failure.fault.error.message);
     this.config = config;
+    this.exchange = exchange;
     this.failure = failure;
   }
 }

@@ -42,13 +42,17 @@ export function stampedWith(
   { name, param }: Pick<ApiCredentials, 'name' | 'param'>,
 ): ApiCredentials {
   const secrets = new WeakMap<Stamped, string>();
+  let last: { readonly secret: string; readonly give: Stamp } | undefined;
   return {
     ...{ name, isSent: ring.hasKey, param },
     async prepare() {
       const secret = await ring.get();
-      const stamped = secret === '' ? nothing : stamp(secret);
-      secrets.set(stamped, secret);
-      return () => stamped;
+      if (last?.secret !== secret) {
+        const stamped = secret === '' ? nothing : stamp(secret);
+        secrets.set(stamped, secret);
+        last = { secret, give: () => stamped };
+      }
+      return last.give;
     },
     renew: (refused) => ring.renew(secrets.get(refused) ?? ''),
     fingerprint: (salt) => ring.fingerprint(salt),

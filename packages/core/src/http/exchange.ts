@@ -4,15 +4,16 @@ import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
 import { closedError, faultOf, faultUnderQuota, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
 import type { Credentials, Stamp, Stamped } from './credentials.js';
-import type { Emit, HttpEvent, RequestOutcome } from './events.js';
-import type { HttpMethod } from './requestDetails.js';
+import { type Emit, type HttpEvent, requestEvent, type RequestOutcome } from './events.js';
+import { afterRequestsSent } from '../eventLoop.js';
+import type { HttpMethod, RequestDetails } from './requestDetails.js';
 import type { Limiter } from './limiter.js';
 import type { PauseCause } from './limiterReports.js';
 import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
 import { withoutParam } from './query.js';
-import { sendAttempt, sentHeaders } from './sendAttempt.js';
+import { type HeaderJoiner, sendAttempt } from './sendAttempt.js';
 import { Stopwatch } from './stopwatch.js';
 
 export interface ExchangeOptions {
@@ -43,6 +44,7 @@ export interface Call {
   readonly isRepeatable?: boolean;
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
+  readonly beforeParse?: RequestDetails['beforeParse'];
   /** Reads a response. `now` is wall time in ms. */
   readonly read: (answer: AttemptAnswer, now: number) => ReadResult;
   readonly signal?: AbortSignal | undefined;
@@ -63,11 +65,22 @@ export interface AttemptFailure {
   readonly left: number;
 }
 
+/** What the exchanges of a client share, and which one this is. */
+interface ExchangeContext {
+  /** The number of the request in the client. */
+  readonly number: number;
+  readonly signals: SignalWatch;
+  readonly headers: HeaderJoiner;
+  /** Called at once, with the reason, when the caller, the total deadline or closing the client ends it. */
+  readonly onEnd: (reason: unknown) => void;
+}
+
 /** One request and its attempts: each acquires a permit, gets its credentials, and has deadlines. */
 export class Exchange {
   attempts = 0;
   readonly #options: ExchangeOptions;
   readonly #call: Call;
+  readonly #headers: HeaderJoiner;
   readonly #onEnd: (reason: unknown) => void;
   readonly #stopwatch: Stopwatch;
   readonly #unwatch: readonly (() => void)[];
@@ -86,17 +99,10 @@ export class Exchange {
   #outage: number | undefined;
   #isSettled = false;
 
-  /**
-   * @param number the number of the request in the client
-   * @param onEnd called at once, with the reason, when the caller, the total deadline or closing the client ends it
-   */
-  constructor(
-    options: ExchangeOptions,
-    call: Call,
-    { number, signals, onEnd }: { number: number; signals: SignalWatch; onEnd: (reason: unknown) => void },
-  ) {
+  constructor(options: ExchangeOptions, call: Call, { number, signals, headers, onEnd }: ExchangeContext) {
     this.#options = options;
     this.#call = call;
+    this.#headers = headers;
     this.#number = number;
     this.#onEnd = onEnd;
     const { timeouts, closed, clock } = options;
@@ -115,7 +121,7 @@ export class Exchange {
       );
     this.#unwatch = unwatch;
     // Last, because an observer may abort the request during the event.
-    this.#emit(() => ({ ...this.#requestId, type: 'request', method, url: shownUrl() }));
+    this.#emit(() => requestEvent({ ...this.#requestId, method }, shownUrl));
   }
 
   close(): void {
@@ -239,22 +245,27 @@ export class Exchange {
       onLimiter?.(limiter);
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
-      const request = {
-        ...{ url: withCredential(url, stamped.query), method, body, isFresh: isNew },
-        headers: sentHeaders(this.#call.headers, stamped.headers),
-      };
-      const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
+      const sentUrl = withCredential(url, stamped.query);
+      const headers = this.#headers.join(this.#call.headers, stamped.headers);
+      const answer = await sendAttempt(
+        { url: sentUrl, method, headers, body, isFresh: isNew, signal },
+        { adapter, clock, deadline: timeouts.response, stop: this.#stop },
+      );
       if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault && answer.kind === 'stale' && !isNew) return 'stale';
       const took = clock.monotonic() - began;
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
-      const { status, headers } = answer;
+      const { status } = answer;
       // What it says reaches the limiter before the next permit, since this one is still held.
-      const notice = permit.observe?.({ status, headers }) ?? {};
+      const notice = permit.observe?.({ status, headers: answer.headers }) ?? {};
       const { quota } = notice;
       this.#emit(() => ({ ...this.#requestId, type: 'response', attempt, status, took, ...(quota && { quota }) }));
+      if (status === success && this.#startsNext(answer)) {
+        await afterRequestsSent();
+        signal.throwIfAborted();
+      }
       const reading = read(answer, clock.now());
-      if (reading.ok) return { status, headers, body: reading.body };
+      if (reading.ok) return { status, headers: answer.headers, body: reading.body };
       const fault = faultUnderQuota(reading.fault, notice, this.#wasForbidden);
       this.#wasForbidden ||= status === 403 && fault.retry;
       return this.#failure(fault, took);
@@ -262,6 +273,13 @@ export class Exchange {
       permit.release();
       onLimiter?.(limiter);
     }
+  }
+
+  /** Whether the caller has started the next request, since it knows enough of the response. */
+  #startsNext({ body }: AttemptAnswer): boolean {
+    const { beforeParse } = this.#call;
+    const fields = beforeParse && body.outer;
+    return fields !== undefined && beforeParse?.(fields) === true;
   }
 
   #faultOf(answer: AdapterFault | 'late'): AttemptFault {
@@ -328,6 +346,8 @@ export class Exchange {
     this.#stop.abort();
   }
 }
+
+const success = 200;
 
 /**
  * Adds the query parameter of a credential. As with headers, it replaces one of the same name.

@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { frozenJson, type Json } from '../json.js';
+import type { OuterFields } from './outerFields.js';
 import type { ErrorFinder } from './responseError.js';
 
 /** The methods that requests may have. */
@@ -30,6 +31,11 @@ export interface RequestDetails {
   readonly exactNumbers?: boolean;
   /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
   readonly errors?: ErrorFinder | undefined;
+  /**
+   * Called with fields around the rows of a long document before it is parsed, once for each attempt that has one. The
+   * document may still turn out to be invalid. Returns whether it has started a request, which is then sent first.
+   */
+  readonly beforeParse?: ((fields: OuterFields) => boolean) | undefined;
 }
 
 interface EncodedRequest {
@@ -41,23 +47,26 @@ interface EncodedRequest {
 
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies HttpMethod[];
 
-const accept: Readonly<Record<ResponseFormat, string>> = {
-  json: 'application/json',
-  jsonLines: 'application/jsonl, application/x-ndjson, */*;q=0.5',
+/** The headers of a request without its own: one object for all, so that what is made of them is made once. */
+const accept: Readonly<Record<ResponseFormat, { readonly Accept: string }>> = {
+  json: Object.freeze({ Accept: 'application/json' }),
+  jsonLines: Object.freeze({ Accept: 'application/jsonl, application/x-ndjson, */*;q=0.5' }),
 };
+const none = Object.freeze({});
 
 /** The message of a request, the same for each of its attempts. @throws ConfigError if it cannot be sent. */
 export function encodeRequest(route: string, details: RequestDetails): EncodedRequest {
-  const { method = 'GET', body, headers = {}, format = 'json' } = details;
+  const { method = 'GET', body, headers = none, format = 'json' } = details;
   const refusal = (what: string): ConfigError => new ConfigError(`${route} can't be sent: ${what}.`, { route });
   // Plugins and links in JavaScript may pass anything.
   if (!methods.includes(method)) throw refusal(`its method must be ${methods.join(', ')}`);
   if (body !== undefined && method === 'GET') throw refusal('a GET request has no body. Give it another method');
   const { isRepeatable = method === 'GET' || hasIdempotencyKey(headers) } = details;
   const isJson = body !== undefined;
+  if (!isJson && headers === none) return { method, headers: accept[format], isRepeatable };
   return {
     ...{ method, isRepeatable },
-    headers: { Accept: accept[format], ...(isJson && { 'Content-Type': 'application/json' }), ...headers },
+    headers: { ...accept[format], ...(isJson && { 'Content-Type': 'application/json' }), ...headers },
     ...(isJson && { body: JSON.stringify(frozenJson(body, `The body of ${route}`)) }),
   };
 }

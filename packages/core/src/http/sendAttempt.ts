@@ -6,7 +6,7 @@ interface SendOptions {
   readonly adapter: Adapter;
   readonly clock: Clock;
   readonly deadline: number;
-  /** Aborts the attempt: the promise rejects with its signal's reason. The deadline aborts it, too. */
+  /** Its signal is the request's. It aborts the attempt: the promise rejects with its reason. So does the deadline. */
   readonly stop: AbortController;
 }
 
@@ -24,7 +24,7 @@ export function sendAttempt(
       resolve('late');
       stop.abort();
     });
-    adapter.send({ ...request, signal: stop.signal }).then(
+    adapter.send(request).then(
       (answer) => {
         cancelDeadline();
         // An adapter that reads only the beginning of a body may resolve in spite of the abort.
@@ -52,16 +52,31 @@ export function isHeader(name: string, value: string): boolean {
   return headerName.test(name) && headerValue.test(value);
 }
 
+/** Headers as links may have changed them. */
+type GivenHeaders = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type Headers = Readonly<Record<string, string>>;
+
+/** Puts the headers of attempts together. It remembers the last ones, since all requests of a walk have the same. */
+export class HeaderJoiner {
+  #last: { readonly headers: GivenHeaders; readonly secret: Headers; readonly sent: Headers } | undefined;
+
+  /** @throws ConfigError if a link has set an invalid header. */
+  join(headers: GivenHeaders, secret: Headers): Headers {
+    if (this.#last?.headers === headers && this.#last.secret === secret) return this.#last.sent;
+    const sent = sentHeaders(headers, secret);
+    // Only what nobody can modify is still the same the next time.
+    if (Object.isFrozen(headers)) this.#last = { headers, secret, sent };
+    return sent;
+  }
+}
+
 /**
  * All headers of an attempt, each once, with names in lower case. A secret header replaces one of the same name that a
  * link has set. `undefined`, `null` and `false` remove a header.
  *
  * @throws ConfigError if a link has set an invalid header.
  */
-export function sentHeaders(
-  headers: Readonly<Record<string, string | number | boolean | null | undefined>>,
-  secret: Readonly<Record<string, string>>,
-): Record<string, string> {
+export function sentHeaders(headers: GivenHeaders, secret: Headers): Headers {
   const sent = new Map<string, string>();
   for (const [given, set] of Object.entries(headers)) {
     const key = given.toLowerCase();
@@ -78,5 +93,5 @@ export function sentHeaders(
     sent.set(key, text);
   }
   for (const [given, text] of Object.entries(secret)) sent.set(given.toLowerCase(), text);
-  return Object.fromEntries(sent);
+  return Object.freeze(Object.fromEntries(sent));
 }

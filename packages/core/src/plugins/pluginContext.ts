@@ -85,7 +85,9 @@ function endpoint(
     }
     try {
       const all = { ...headers, ...request.headers };
-      const sent = { arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }), baseUrl: checked };
+      const sent = { baseUrl: checked, arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }) };
+      // Plugins in JavaScript may pass one.
+      sent.baseUrl = checked;
       const response = await transport(own(sent));
       const { status, headers: received, body } = response;
       return { status, headers: received, body };

@@ -8,10 +8,20 @@ const maxSampled = 8;
  * Computed when the page arrives, before anyone can modify it. Hashing a hundred rows takes seven times as long.
  */
 export function fingerprintOf(rows: readonly unknown[]): string {
+  return fingerprintsOf(rows).page;
+}
+
+/** The fingerprint of a page, and the JSON of its last row, which is among the rows that are hashed. */
+export function fingerprintsOf(rows: readonly unknown[]): { readonly page: string; readonly lastRow: string } {
   const sample = rows.length > maxSampled ? sampleOf(rows).map(jsonOf) : [];
-  const hashed = new Set(sample).size === maxSampled ? sample : rows.map(jsonOf);
+  const hashed = sample.length > 0 && areDistinct(sample) ? sample : rows.map(jsonOf);
   const [high, low] = hashWords(hashed.join('\n'));
-  return `${rows.length}.${high.toString(36)}.${low.toString(36)}`;
+  return { page: `${rows.length}.${high.toString(36)}.${low.toString(36)}`, lastRow: hashed.at(-1) ?? '' };
+}
+
+/** Faster than a set of these long texts, which are hashed there. */
+function areDistinct(texts: readonly string[]): boolean {
+  return texts.every((text, nth) => !texts.includes(text, nth + 1));
 }
 
 /** The length of rows as JSON, estimated from some of them. */
@@ -23,12 +33,19 @@ export function jsonLengthOf(rows: readonly unknown[]): number {
 
 function sampleOf(rows: readonly unknown[]): readonly unknown[] {
   const step = (rows.length - 1) / (maxSampled - 1);
-  return Array.from({ length: maxSampled }, (_, nth) => rows[Math.round(nth * step)]);
+  const sample: unknown[] = [];
+  for (let nth = 0; nth < maxSampled; nth += 1) sample.push(rows[Math.round(nth * step)]);
+  return sample;
 }
 
 /** A 53-bit hash of a value's JSON, in base 36. It does not protect against forgery. */
 export function hashOf(value: unknown): string {
-  const [high, low] = hashWords(jsonOf(value));
+  return hashOfJson(jsonOf(value));
+}
+
+/** The same of a value whose JSON is known. */
+export function hashOfJson(json: string): string {
+  const [high, low] = hashWords(json);
   return (high * 2 ** 21 + (low >>> 11)).toString(36);
 }
 

@@ -49,6 +49,8 @@ export interface PageHealth {
 }
 
 type PageFields<T> = Omit<Page<T>, 'position'>;
+/** What each page has. */
+type KeyFields<T> = Pick<Page<T>, 'items' | 'index' | 'partition' | 'endsPartition'>;
 
 /**
  * A page that computes its position on demand, because few are stored.
@@ -63,7 +65,12 @@ class LazyPage<T> implements Page<T> {
   readonly endsPartition: boolean;
   readonly #position: () => Position;
 
-  constructor({ items, index, partition, endsPartition, ...others }: PageFields<T>, position: () => Position) {
+  /** @param others fields that few pages have */
+  constructor(
+    { items, index, partition, endsPartition }: KeyFields<T>,
+    others: Omit<PageFields<T>, keyof KeyFields<T>>,
+    position: () => Position,
+  ) {
     this.items = items;
     this.index = index;
     this.partition = partition;
@@ -77,8 +84,12 @@ class LazyPage<T> implements Page<T> {
   }
 }
 
-export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page<T> {
-  return new LazyPage(fields, position);
+export function pageOf<T>(
+  fields: KeyFields<T>,
+  others: Omit<PageFields<T>, keyof KeyFields<T>>,
+  position: () => Position,
+): Page<T> {
+  return new LazyPage(fields, others, position);
 }
 
 /** The page with other items. Its position in the walk stays. */
@@ -91,5 +102,5 @@ export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
     ...(commit && { commit }),
     ...(health && { health }),
   };
-  return new LazyPage({ items, index, partition, endsPartition, ...others }, () => page.position);
+  return new LazyPage({ items, index, partition, endsPartition }, others, () => page.position);
 }

@@ -5,7 +5,7 @@ import type { ChainPosition, PageCursor } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import type { ParentRow } from './discovery.js';
 import type { PageIncrement, Since } from './increment.js';
-import { fingerprintOf, hashOf } from './fingerprint.js';
+import { fingerprintOf, fingerprintsOf, hashOf, hashOfJson } from './fingerprint.js';
 import { LazyRows } from './lazyRows.js';
 import type { PageCache } from './pageCache.js';
 import { SeenTexts } from './seenTexts.js';
@@ -65,8 +65,10 @@ export class PageChain<T> {
   #isCircle = false;
   /** The page that becomes the landmark: a power of two, whatever position the walk resumed from. */
   #nextLandmark: number;
-  /** The hash of the last row; `undefined` at the start of a partition. */
-  #lastRow: string | undefined;
+  /** `undefined` at the start of a partition. */
+  #lastRow: LastRow | undefined;
+  /** The next page, which was requested before the current one was parsed. */
+  #early: EarlyPage<T> | undefined;
   /** It resumes where each page can be fetched only once: nobody knows which pages the API counts as fetched. */
   readonly #isLost: boolean;
   /** The last page had only the known row, so the next request omits it. */
@@ -109,17 +111,38 @@ export class PageChain<T> {
     for (const page of [from.first, from.previous, from.landmark]) if (page !== undefined) this.#seenPages.add(page);
     if ('cursor' in from.next) this.#seenCursors.add(from.next.cursor);
     this.#isCircle = from.isCircle === true;
-    this.#lastRow = from.lastRow;
+    this.#lastRow = from.lastRow === undefined ? undefined : new LastRow(undefined, from.lastRow);
   }
 
-  /** Fetches and checks the next page. */
-  async next(signal: AbortSignal): Promise<ChainPage<T>> {
+  /** Whether the next page is requested already. */
+  get isAhead(): boolean {
+    return this.#early !== undefined;
+  }
+
+  /**
+   * Fetches and checks the next page.
+   *
+   * @param mayRequestAhead whether the page after it may be requested before it is parsed. Called when that is possible.
+   */
+  async next(signal: AbortSignal, mayRequestAhead: () => boolean = () => false): Promise<ChainPage<T>> {
     if (this.#isCircle) throw this.#loopError();
     if (this.#isLost) throw this.#lostError('an interrupted walk');
     const at = this.#next;
     // Continuing by offset reads the last row again: if it has changed, rows have moved and some would be lost.
     const rereadsLast = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isFilledByKnownRow;
-    const fetched = await this.#fetch(rereadsLast ? { offset: at.offset - 1 } : at, rereadsLast, signal);
+    const early = this.#early;
+    this.#early = undefined;
+    // Only if a link has changed the page does it continue elsewhere than was announced.
+    const isRequested = early !== undefined && at !== undefined && 'cursor' in at && at.cursor === early.cursor;
+    const fetched = await (isRequested
+      ? early.page
+      : this.#fetch(
+          rereadsLast ? { offset: at.offset - 1 } : at,
+          rereadsLast,
+          this.#pages + 1,
+          signal,
+          mayRequestAhead,
+        ));
     const lazyRows = new LazyRows(fetched, this.#definition.name);
     const { received } = lazyRows;
     if (rereadsLast) this.#checkKnownRow(received);
@@ -129,14 +152,19 @@ export class PageChain<T> {
     this.#pages += 1;
     this.#rows += newRows.length;
     if (this.#offset !== undefined) this.#offset += newRows.length;
-    if (newRows.length > 0) this.#lastRow = hashOf(newRows.at(-1));
     this.#isFilledByKnownRow = rereadsLast && newRows.length === 0 && fetched.next === 'by-offset';
     this.#next = this.#isFilledByKnownRow ? at : this.#cursorAfter(fetched.next, newRows.length);
     this.isDone = this.#next === undefined;
     return {
-      ...{ rows: newRows.length, items: () => (rereadsLast ? lazyRows.rows.slice(1) : lazyRows.rows) },
-      ...{ partition: this.partition, parent: this.parent, page: this.#pages, endsPartition: this.isDone },
-      ...{ total: fetched.total, isIncomplete: fetched.isIncomplete === true, increment: fetched.increment },
+      rows: newRows.length,
+      items: () => (rereadsLast ? lazyRows.rows.slice(1) : lazyRows.rows),
+      partition: this.partition,
+      parent: this.parent,
+      page: this.#pages,
+      endsPartition: this.isDone,
+      total: fetched.total,
+      isIncomplete: fetched.isIncomplete === true,
+      increment: fetched.increment,
       position: this.#snapshot(),
     };
   }
@@ -151,17 +179,33 @@ export class PageChain<T> {
     };
   }
 
+  /** @param nth the number of the page, from 1 */
   async #fetch(
     at: PageCursor | undefined,
     rereadsLast: boolean,
+    nth: number,
     signal: AbortSignal,
+    mayRequestAhead: () => boolean,
   ): Promise<FetchedPage<T> | UndecodedPage<T>> {
+    const announce = ({ cursor }: { readonly cursor: string }): boolean => {
+      if (this.#early?.cursor === cursor) return true;
+      if (this.#early || !this.#isGood(cursor) || !mayRequestAhead()) return false;
+      const page = this.#fetch({ cursor }, false, nth + 1, signal, mayRequestAhead);
+      // It is awaited once this page is read, if that succeeds.
+      page.catch(() => undefined);
+      this.#early = { cursor, page };
+      return true;
+    };
     try {
       return this.#checkPage(
         await this.#definition.fetch({
-          ...{ partition: this.partition, at, atLeast: rereadsLast ? 2 : 1, signal },
+          partition: this.partition,
+          at,
+          atLeast: rereadsLast ? 2 : 1,
+          signal,
           ...(this.#since && { since: this.#since }),
           ...(this.#cache && { cache: this.#cache }),
+          ...(this.#requestsAhead && { announce }),
         }),
       );
     } catch (error) {
@@ -169,7 +213,7 @@ export class PageChain<T> {
         throw this.#lostError('a failed request', error);
       // The same request without a cursor succeeded, so the API refuses the cursor: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
-        const message = `${this.#name} can't continue: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}: it may have expired.`;
+        const message = `${this.#name} can't continue: the API refused the cursor of page ${nth} with ${refusal(error)}: it may have expired.`;
         throw new PaginationError('cursor-refused', message, {
           details: { partition: this.partition, status: refusal(error) },
           advice: [{ kind: 'restart-partition' }, { kind: 'restart' }],
@@ -204,7 +248,7 @@ export class PageChain<T> {
   }
 
   #beginsWithLastRow(received: readonly unknown[]): boolean {
-    return received.length > 0 && hashOf(received[0]) === this.#lastRow;
+    return received.length > 0 && hashOf(received[0]) === this.#lastRow?.hash;
   }
 
   /** A repeated page is an error, whatever the cursor says. */
@@ -225,7 +269,7 @@ export class PageChain<T> {
       return;
     }
     this.#empty = 0;
-    const fingerprint = fingerprintOf(received);
+    const { page: fingerprint, lastRow } = fingerprintsOf(received);
     if (this.#seenPages.has(fingerprint)) {
       const { first, previous } = this.#known;
       const which =
@@ -238,6 +282,7 @@ export class PageChain<T> {
         [{ kind: 'wait' }, { kind: 'restart' }],
       );
     }
+    this.#lastRow = new LastRow(lastRow);
     this.#seenPages.add(fingerprint);
     const { first = fingerprint, landmark = fingerprint } = this.#known;
     const isLandmark = this.#pages + 1 >= this.#nextLandmark;
@@ -285,6 +330,18 @@ export class PageChain<T> {
     );
   }
 
+  /** With a bound of pages or rows, and where each page is sent only once, the next page may be one too many. */
+  get #requestsAhead(): boolean {
+    const { isRepeatable, maxPages, maxRows } = this.#definition;
+    return isRepeatable !== false && maxPages === undefined && maxRows === undefined;
+  }
+
+  /** Whether a cursor will not be refused once the page is read. */
+  #isGood(cursor: string): boolean {
+    const isSecret = this.#definition.endpoint?.isSecret?.(cursor) === true;
+    return cursor.length <= longestCursor && !isSecret && !this.#seenCursors.has(cursor);
+  }
+
   /** A cursor is sent in a URL and stored in checkpoints. */
   #checkCursor(cursor: string): void {
     const fault =
@@ -312,7 +369,7 @@ export class PageChain<T> {
       rows,
       ...(offset !== undefined && { offset }),
       ...known,
-      ...(lastRow !== undefined && { lastRow }),
+      ...(lastRow && { lastRow: lastRow.hash }),
       ...(empty > 0 && { empty }),
       ...(isCircle && { isCircle }),
     });
@@ -346,6 +403,27 @@ export class PageChain<T> {
     if (this.parent) return `${name} of ${this.parent.text()}`;
     const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
     return partitions === 1 ? name : `${name}, partition ${this.partition + 1}${of},`;
+  }
+}
+
+/** A page that is requested while the one before it is parsed. */
+interface EarlyPage<T> {
+  readonly cursor: string;
+  readonly page: Promise<FetchedPage<T> | UndecodedPage<T>>;
+}
+
+/** The last row of a page, as JSON from when it arrived. Hashed on demand, since few positions are stored. */
+class LastRow {
+  readonly #json: string | undefined;
+  #hash: string | undefined;
+
+  constructor(json: string | undefined, hash?: string) {
+    this.#json = json;
+    this.#hash = hash;
+  }
+
+  get hash(): string {
+    return (this.#hash ??= hashOfJson(this.#json ?? ''));
   }
 }
 

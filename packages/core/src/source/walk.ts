@@ -9,7 +9,7 @@ import { pageOf, type Page } from './page.js';
 import type { PageCache } from './pageCache.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
-import { afterRequestsSent } from './lazyRows.js';
+import { afterRequestsSent } from '../eventLoop.js';
 
 export interface WalkOptions {
   readonly startAt: Position;
@@ -164,7 +164,7 @@ class Walk<T> {
     const { partition, endsPartition, total, isIncomplete, increment } = page;
     const counted = total !== undefined && { total, listed: total };
     const told = { ...counted, ...(isIncomplete && { isIncomplete }), ...(increment && { increment }) };
-    return pageOf({ items, index, partition, endsPartition, ...told }, position);
+    return pageOf({ items, index, partition, endsPartition }, told, position);
   }
 
   #rowsOf(page: ChainPage<T>): readonly T[] {
@@ -195,6 +195,9 @@ class Walk<T> {
   }
 
   #startFetching(): void {
+    if (this.#failure || this.#stopped.signal.aborted) return;
+    // What is requested already counts, so waiting for it takes no capacity.
+    for (const chain of this.#chains.values()) if (chain.isAhead && !this.#busy.has(chain)) void this.#fetch(chain);
     while (this.#hasCapacity()) {
       const chain = this.#idleChain() ?? this.#openPartition();
       if (!chain) return;
@@ -206,7 +209,9 @@ class Walk<T> {
   #hasCapacity(): boolean {
     if (this.#failure || this.#stopped.signal.aborted) return false;
     if (this.#rowsFetched >= (this.#definition.maxRows ?? Infinity)) return false;
-    return this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0) < this.#capacity;
+    let pages = this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0);
+    for (const chain of this.#chains.values()) if (chain.isAhead) pages += 1;
+    return pages < this.#capacity;
   }
 
   #idleChain(): PageChain<T> | undefined {
@@ -252,7 +257,7 @@ class Walk<T> {
   async #fetch(chain: PageChain<T>): Promise<void> {
     this.#busy.add(chain);
     try {
-      const page = await chain.next(this.#stopped.signal);
+      const page = await chain.next(this.#stopped.signal, () => this.#hasCapacity());
       this.#rowsFetched += page.rows;
       tell(this.#observe, pageEvent(this.#definition.name, page));
       this.#ready.push(page);

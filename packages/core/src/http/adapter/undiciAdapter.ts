@@ -13,6 +13,7 @@ import {
   type AdapterOptions,
   type AddressGuard,
   type AnswerBody,
+  type AttemptRequest,
   textBody,
 } from './adapter.js';
 import { PendingRequests } from './pendingRequests.js';
@@ -36,7 +37,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const maxHeap = getHeapStatistics().heap_size_limit * heapShare;
   const pendingRequests = new PendingRequests();
   const connect = guard ? guarded(guard, timeout, pendingRequests) : detached(buildConnector({ timeout }));
-  const isDirect = (url: URL): boolean => guard !== undefined || !proxies || isLoopback(url.hostname);
+  const isDirect = (hostname: string): boolean => guard !== undefined || !proxies || isLoopback(hostname);
   // The transport has the deadlines; undici's own would add a second, coarser clock.
   const options = { connect, factory: observedPool, headersTimeout: 0, bodyTimeout: 0 };
   const direct = dispatchers((reuse) => new Agent({ ...options, ...reuse }));
@@ -45,18 +46,19 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
     const { proxyAgent } = await import('./proxyAgent.js');
     return (proxied ??= dispatchers((reuse) => proxyAgent(connect, timeout, reuse)));
   };
+  const targetOf = rememberedTarget();
+  const headersOf = rememberedHeaders();
   return {
-    async send({ url: address, method, headers, body = null, isFresh = false, signal }) {
-      const url = new URL(address);
+    async send({ url, method, headers: given, body = null, isFresh = false, signal }) {
+      const { origin, hostname, path } = targetOf(url);
       const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
-      const release = pendingRequests.enter(url.origin);
+      const release = pendingRequests.enter(origin);
       try {
         // Without a proxy, nothing is awaited before the request is sent.
-        const isProxied = !isDirect(url) && (proxied !== undefined || namesProxy(process.env));
+        const isProxied = !isDirect(hostname) && (proxied !== undefined || namesProxy(process.env));
         const { kept, fresh } = isProxied ? (proxied ?? (await throughProxies())) : direct;
-        const { origin, pathname, search } = url;
-        const about = { origin, path: pathname + search, method, body };
-        const request: ObservedRequest = { ...about, headers: { ...encodings, ...headers }, answer };
+        const headers = headersOf(given);
+        const request: ObservedRequest = { origin, path, method, body, headers, answer };
         (isFresh ? fresh : kept).dispatch(request, answer);
         await answer.answered;
       } catch (error) {
@@ -75,6 +77,42 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       const all = [direct, proxied].flatMap((each) => (each ? [each.kept, each.fresh] : []));
       await Promise.all(all.map((dispatcher) => dispatcher.destroy()));
     },
+  };
+}
+
+/** Where a request goes. */
+interface Target {
+  readonly origin: string;
+  readonly hostname: string;
+  /** With its query. */
+  readonly path: string;
+}
+
+/** A query as {@link encodeQuery} writes it: a `URL` would not change it. */
+const encodedQuery = /^[\w*.%+&=-]*$/;
+
+/** Takes addresses apart, and remembers the last one: the requests of a walk differ in their queries only. */
+function rememberedTarget(): (address: string) => Target {
+  let last: { readonly before: string; readonly target: Target } | undefined;
+  return (address) => {
+    const end = address.indexOf('?') + 1;
+    const [before, query] = [address.slice(0, end), address.slice(end)];
+    if (end > 0 && last?.before === before && encodedQuery.test(query))
+      return { ...last.target, path: last.target.path + query };
+    const { origin, hostname, pathname, search } = new URL(address);
+    last = { before, target: { origin, hostname, path: `${pathname}?` } };
+    return { origin, hostname, path: pathname + search };
+  };
+}
+
+/** Adds the encodings that we can decode. It remembers the last headers, unless somebody may modify them. */
+function rememberedHeaders(): (headers: AttemptRequest['headers']) => Record<string, string> {
+  let last: { readonly headers: AttemptRequest['headers']; readonly sent: Record<string, string> } | undefined;
+  return (headers) => {
+    if (last?.headers === headers) return last.sent;
+    const sent = { ...encodings, ...headers };
+    if (Object.isFrozen(headers)) last = { headers, sent };
+    return sent;
   };
 }
 
