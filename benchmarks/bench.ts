@@ -1,6 +1,6 @@
 // How fast Sluice is, as ratios of the same work in the same run: times depend on the machine, ratios hardly do.
 //
-//   npm run bench                                      everything, about fifteen minutes
+//   npm run bench                                      everything, about twenty minutes
 //   npm run bench -- --only exports,formats --rounds 9
 //   npm run bench -- --rows 10000000                   the largest export whose memory is measured
 //   npm run bench -- --json figures.json

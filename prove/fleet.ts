@@ -8,7 +8,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { playFleet } from './fleet/fleet.js';
-import { fleetPicture, palettes } from './fleet/fleetPicture.js';
+import { palettes } from '../scripts/chart.js';
+import { fleetPicture } from './fleet/fleetPicture.js';
 import { wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 
