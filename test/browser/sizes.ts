@@ -10,7 +10,7 @@ export interface Size {
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** What is measured: the imports of a page, without RxJS and axios, which the page may use for itself. */
+/** What is measured: the imports of a page, without RxJS, which the page may use for itself. */
 const modules: Readonly<Record<string, readonly string[]>> = {
   core: ['@sluice/core'],
   'core, streams and aptos': ['@sluice/core', '@sluice/streams', '@sluice/aptos'],
@@ -28,7 +28,7 @@ export async function measure(): Promise<Readonly<Record<string, Size>>> {
   const sizes: Record<string, Size> = {};
   for (const [name, imported] of Object.entries(modules)) {
     const text = imported.map((specifier, n) => `export * as entry${n} from '${specifier}';`).join('\n');
-    const external = ['rxjs', 'axios'];
+    const external = ['rxjs'];
     const { gzip } = await bundle({ text }, { external });
     // Each published entry is one file; its source map says which folders it consists of.
     const { parts } = await bundle({ text }, { external, conditions: ['@sluice/source', 'module'] });
