@@ -90,10 +90,12 @@ interface SourceMap {
   readonly ignoreList?: readonly number[];
 }
 
-/** The command contains its dependencies. */
+/** The command contains its dependencies, and core those that open no connection. */
 function inlines(folder: string): boolean {
-  const { bin }: { readonly bin?: object } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  return bin !== undefined;
+  const { name, bin }: { readonly name: string; readonly bin?: object } = JSON.parse(
+    readFileSync(join(folder, 'package.json'), 'utf8'),
+  );
+  return bin !== undefined || name === '@sluice/core';
 }
 
 /** Every script that is reachable from an installed package's package.json. */
