@@ -29,8 +29,9 @@ function add(folder: string, bytes: Map<string, number>): void {
     manifest.name,
     files.reduce((sum, file) => sum + sizeOf(join(folder, file)), 0),
   );
-  for (const name of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }))
-    add(installed(name, folder), bytes);
+  const { dependencies, peerDependencies, peerDependenciesMeta = {} } = manifest;
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies }))
+    if (peerDependenciesMeta[name]?.optional !== true) add(installed(name, folder), bytes);
 }
 
 interface Manifest {
@@ -38,6 +39,7 @@ interface Manifest {
   readonly files?: readonly string[];
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
 /** Where a package finds another one: next to itself, or in its own node_modules. */
