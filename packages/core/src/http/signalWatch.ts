@@ -16,13 +16,18 @@ export class SignalWatch {
 
   #listenTo(signal: AbortSignal): Watched {
     const callbacks: (() => void)[] = [];
+    let isCalling = false;
     const callAll = (): void => {
-      for (const onAbort of callbacks.slice()) if (callbacks.includes(onAbort)) onAbort();
+      isCalling = true;
+      // Also those that are added meanwhile.
+      for (let onAbort = callbacks.shift(); onAbort; onAbort = callbacks.shift()) onAbort();
+      this.#watched.delete(signal);
     };
     signal.addEventListener('abort', callAll, { once: true });
     const watched = {
       callbacks,
       unlisten: () => {
+        if (isCalling) return;
         this.#watched.delete(signal);
         signal.removeEventListener('abort', callAll);
       },

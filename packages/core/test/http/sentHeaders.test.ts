@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../src/index.js';
-import { sentHeaders } from '../../src/http/sendAttempt.js';
+import { HeaderJoiner, sentHeaders } from '../../src/http/sendAttempt.js';
 
 test('T1 what a link sets under the name of the key is not sent, however it is written', () => {
   const headers = { Accept: 'application/json', 'x-api-KEY': 'of a link', 'X-Trace': '7' };
@@ -39,4 +39,18 @@ test.each<[string, string]>([
   expect(refused).toThrow(ConfigError);
   expect(refused).toThrow(JSON.stringify(name));
   expect(refused).not.toThrow('Evil');
+});
+
+test('T1 headers are put together again for another secret, and for headers that somebody has modified', () => {
+  const joiner = new HeaderJoiner();
+  const frozen = Object.freeze({ Accept: 'application/json' });
+  const [first, second] = [{ 'X-API-Key': 'first' }, { 'X-API-Key': 'second' }];
+  const sent = joiner.join(frozen, first);
+  expect(sent).toEqual({ accept: 'application/json', 'x-api-key': 'first' });
+  expect(joiner.join(frozen, first)).toBe(sent);
+  expect(joiner.join(frozen, second)).toMatchObject({ 'x-api-key': 'second' });
+  const modified: Record<string, string> = { Accept: 'text/csv' };
+  expect(joiner.join(modified, second)).toMatchObject({ accept: 'text/csv' });
+  modified['Accept'] = 'application/json';
+  expect(joiner.join(modified, second)).toMatchObject({ accept: 'application/json' });
 });

@@ -28,3 +28,19 @@ test('T4 with the last of them the listener goes, and comes again with the next 
   controller.abort();
   expect(told).toEqual(['second']);
 });
+
+test('T4 an abort also ends what is watched while others hear of it, and leaves nothing watched', () => {
+  const watch = new SignalWatch();
+  const controller = new AbortController();
+  const told: string[] = [];
+  const endFirst = watch.watch(controller.signal, () => {
+    told.push('first');
+    endSecond();
+    watch.watch(controller.signal, () => told.push('third'));
+  });
+  const endSecond = watch.watch(controller.signal, () => told.push('second'));
+  controller.abort();
+  endFirst();
+  expect(told).toEqual(['first', 'third']);
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+});

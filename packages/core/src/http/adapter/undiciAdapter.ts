@@ -99,8 +99,9 @@ function rememberedTarget(): (address: string) => Target {
     const [before, query] = [address.slice(0, end), address.slice(end)];
     if (end > 0 && last?.before === before && encodedQuery.test(query))
       return { ...last.target, path: last.target.path + query };
-    const { origin, hostname, pathname, search } = new URL(address);
-    last = { before, target: { origin, hostname, path: `${pathname}?` } };
+    const { origin, hostname, pathname, search, hash } = new URL(address);
+    // A question mark within a fragment begins no query.
+    last = hash === '' ? { before, target: { origin, hostname, path: `${pathname}?` } } : undefined;
     return { origin, hostname, path: pathname + search };
   };
 }
