@@ -32,11 +32,19 @@ const lazyUrl: PropertyDescriptor & ThisType<{ readonly [shown]: () => string }>
   },
 };
 
+/** What `console.log` shows, which is `[Getter]` otherwise. */
+const shownInNode: PropertyDescriptor & ThisType<RequestEvent> = {
+  value() {
+    return { ...this };
+  },
+};
+
 /** An event whose URL is made when somebody reads it: redacting one takes longer than all else of an event. */
 export function requestEvent(about: Omit<RequestEvent, 'type' | 'url'>, url: () => string): RequestEvent {
   const { route, request, method } = about;
   const event: RequestEvent = { type: 'request', route, request, method, url: '' };
   Object.defineProperty(event, shown, { value: url });
+  Object.defineProperty(event, Symbol.for('nodejs.util.inspect.custom'), shownInNode);
   return Object.freeze(Object.defineProperty(event, 'url', lazyUrl));
 }
 

@@ -278,8 +278,14 @@ export class Exchange {
   /** Whether the caller has started the next request, since it knows enough of the response. */
   #startsNext({ body }: AttemptAnswer): boolean {
     const { beforeParse } = this.#call;
-    const fields = beforeParse && body.outer;
-    return fields !== undefined && beforeParse?.(fields) === true;
+    if (!beforeParse) return false;
+    try {
+      const { outer } = body;
+      return outer !== undefined && beforeParse(outer);
+    } catch {
+      // It is the caller's, and the response counts without it.
+      return false;
+    }
   }
 
   #faultOf(answer: AdapterFault | 'late'): AttemptFault {

@@ -5,7 +5,7 @@ export type OuterFields = Readonly<Record<string, unknown>>;
 export const outerLength = 4_096;
 
 const text = String.raw`"(?:[^"\\\x00-\x1f\x7f-\uffff]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"`;
-const value = String.raw`(${text}|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)`;
+const value = String.raw`(${text}|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)`;
 const field = String.raw`"([\w$-]+)"[ \t\r\n]*:[ \t\r\n]*${value}[ \t\r\n]*`;
 const first = new RegExp(String.raw`^[ \t\r\n]*\{[ \t\r\n]*${field},`);
 const next = new RegExp(String.raw`^[ \t\r\n]*${field},`);

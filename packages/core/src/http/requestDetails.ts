@@ -48,10 +48,10 @@ interface EncodedRequest {
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies HttpMethod[];
 
 /** The headers of a request without its own: one object for all, so that what is made of them is made once. */
-const accept: Readonly<Record<ResponseFormat, { readonly Accept: string }>> = {
+const accept: Readonly<Record<string, { readonly Accept: string }>> = {
   json: Object.freeze({ Accept: 'application/json' }),
   jsonLines: Object.freeze({ Accept: 'application/jsonl, application/x-ndjson, */*;q=0.5' }),
-};
+} satisfies Record<ResponseFormat, object>;
 const none = Object.freeze({});
 
 /** The message of a request, the same for each of its attempts. @throws ConfigError if it cannot be sent. */
@@ -63,7 +63,7 @@ export function encodeRequest(route: string, details: RequestDetails): EncodedRe
   if (body !== undefined && method === 'GET') throw refusal('a GET request has no body. Give it another method');
   const { isRepeatable = method === 'GET' || hasIdempotencyKey(headers) } = details;
   const isJson = body !== undefined;
-  if (!isJson && headers === none) return { method, headers: accept[format], isRepeatable };
+  if (!isJson && headers === none) return { method, headers: accept[format] ?? none, isRepeatable };
   return {
     ...{ method, isRepeatable },
     headers: { ...accept[format], ...(isJson && { 'Content-Type': 'application/json' }), ...headers },

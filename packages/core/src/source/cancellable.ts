@@ -76,8 +76,8 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
   const iterator: PullIterator<T> = {
     next() {
       if (isEnded()) return Promise.resolve(done);
-      // Usually nobody calls before the call before is answered, so there is nothing to wait for.
-      const result = pending.length === 0 ? advance() : last.then(advance, advance);
+      // Never at once: what a step calls may call `next` or `return`.
+      const result = last.then(advance, advance);
       last = result;
       return untilStopped(result);
     },

@@ -69,6 +69,8 @@ export class PageChain<T> {
   #lastRow: LastRow | undefined;
   /** The next page, which was requested before the current one was parsed. */
   #early: EarlyPage<T> | undefined;
+  /** A page did not continue where it was announced to, so nothing more is requested early. */
+  #isMisled = false;
   /** It resumes where each page can be fetched only once: nobody knows which pages the API counts as fetched. */
   readonly #isLost: boolean;
   /** The last page had only the known row, so the next request omits it. */
@@ -134,6 +136,7 @@ export class PageChain<T> {
     this.#early = undefined;
     // Only if a link has changed the page does it continue elsewhere than was announced.
     const isRequested = early !== undefined && at !== undefined && 'cursor' in at && at.cursor === early.cursor;
+    if (early && !isRequested) this.#isMisled = true;
     const fetched = await (isRequested
       ? early.page
       : this.#fetch(
@@ -189,7 +192,7 @@ export class PageChain<T> {
   ): Promise<FetchedPage<T> | UndecodedPage<T>> {
     const announce = ({ cursor }: { readonly cursor: string }): boolean => {
       if (this.#early?.cursor === cursor) return true;
-      if (this.#early || !this.#isGood(cursor) || !mayRequestAhead()) return false;
+      if (this.#early || this.#isMisled || !this.#isGood(cursor) || !mayRequestAhead()) return false;
       const page = this.#fetch({ cursor }, false, nth + 1, signal, mayRequestAhead);
       // It is awaited once this page is read, if that succeeds.
       page.catch(() => undefined);
@@ -339,17 +342,12 @@ export class PageChain<T> {
   /** Whether a cursor will not be refused once the page is read. */
   #isGood(cursor: string): boolean {
     const isSecret = this.#definition.endpoint?.isSecret?.(cursor) === true;
-    return cursor.length <= longestCursor && !isSecret && !this.#seenCursors.has(cursor);
+    return faultOf(cursor) === undefined && !isSecret && !this.#seenCursors.has(cursor);
   }
 
   /** A cursor is sent in a URL and stored in checkpoints. */
   #checkCursor(cursor: string): void {
-    const fault =
-      cursor.length > longestCursor
-        ? `${cursor.length} characters long, and no server accepts a URL with more than ${longestCursor}`
-        : /\p{Surrogate}/u.test(cursor)
-          ? 'a text with half of a character, which no URL can contain'
-          : undefined;
+    const fault = faultOf(cursor);
     if (fault === undefined) return;
     throw new DecodeError(
       `${this.#name} can't continue: the API sent a cursor that is ${fault}. Is the base URL right?`,
@@ -404,6 +402,13 @@ export class PageChain<T> {
     const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
     return partitions === 1 ? name : `${name}, partition ${this.partition + 1}${of},`;
   }
+}
+
+/** Why a cursor can't be sent in a URL. */
+function faultOf(cursor: string): string | undefined {
+  if (cursor.length > longestCursor)
+    return `${cursor.length} characters long, and no server accepts a URL with more than ${longestCursor}`;
+  return /\p{Surrogate}/u.test(cursor) ? 'a text with half of a character, which no URL can contain' : undefined;
 }
 
 /** A page that is requested while the one before it is parsed. */

@@ -117,6 +117,25 @@ describe('a walk that pulls long pages', () => {
     expect(cursors().toSorted()).toEqual(['', '1', '2', '3']);
   });
 
+  test('requests no more pages early once one was not used', async () => {
+    // Each response of the first page has a cursor of its own, as signed ones are.
+    const { baseUrl, cursors } = await api(9, (page, nth, count) => {
+      if (nth > 0) return page;
+      return count === 1 ? broken(page) : page.replace('"next":"1"', '"next":"2"');
+    });
+    const source = sourceOf(baseUrl, { retry: { retries: 1, baseDelay: 1 } });
+    expect(await idsOf(source.pages())).toHaveLength(800);
+    expect(cursors().filter((cursor) => cursor === '2')).toHaveLength(1);
+    expect(cursors()).toHaveLength(10);
+  });
+
+  test('retries a page whose ends are not JSON either', async () => {
+    const { baseUrl } = await api(2, (page, _nth, count) =>
+      count === 1 ? page.replace('"more":true', '"more":007') : page,
+    );
+    expect(await idsOf(sourceOf(baseUrl, { retry: { retries: 1, baseDelay: 1 } }).pages())).toHaveLength(200);
+  });
+
   test('T2 never sends a cursor with the key in it', async () => {
     const apiKey = 'a-key-that-is-secret';
     const { baseUrl, cursors } = await api(3, (page) => page.replace('"next":"1"', `"next":"${apiKey}"`));

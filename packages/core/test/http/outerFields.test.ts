@@ -31,6 +31,8 @@ describe('the fields around the rows of a document', () => {
     ['other alphabets, which may be cut', '{"result":[],"cursor":"\u0416"}'],
     ['a document that is cut short', '{"result":[{"cursor":"b","hasNextPage":true'],
     ['nothing', ''],
+    ['a number that JSON has not', '{"result":[],"cursor":007}'],
+    ['a negative one', '{"cursor":-01,"result":[]}'],
   ])('are not those of %s', (_what, json) => {
     expect(found(json)).not.toHaveProperty('cursor');
   });

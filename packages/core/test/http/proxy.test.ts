@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
+import { createServer as createPlainServer } from 'node:http';
 import { createServer } from 'node:https';
 import { fileURLToPath } from 'node:url';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { canary, expectNoKey } from './canary.js';
 import { startProxy } from './connectProxy.js';
 import { runChild, type ChildOutcome } from './runChild.js';
 import { portOf } from './scriptedServer.js';
+import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
 
 const certificate = (name: string): string => fileURLToPath(new URL(`certificates/${name}`, import.meta.url));
 const trusted = { NODE_EXTRA_CA_CERTS: certificate('authority.pem') };
@@ -153,4 +155,26 @@ describe('in a company network', () => {
       expect(outcome.stdout).not.toMatch(/pass|not a proxy/);
     },
   );
+});
+
+test('T1 requests with the same headers have each the host that they go to, through a proxy, too', async () => {
+  const hosts: (string | undefined)[] = [];
+  const server = createPlainServer(({ headers }, response) => {
+    hosts.push(headers.host);
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const proxy = await startProxy(portOf(server.address()));
+  vi.stubEnv('HTTP_PROXY', proxy.url);
+  const adapter = createAdapter({ connectTimeout: 5_000, maxBodyBytes: 1_000 });
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await adapter.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const headers = Object.freeze({ accept: 'application/json' });
+  for (const host of ['first.example', 'second.example', 'first.example'])
+    await adapter.send({ url: `http://${host}/items`, method: 'GET', headers });
+  expect(hosts).toEqual(['first.example', 'second.example', 'first.example']);
 });

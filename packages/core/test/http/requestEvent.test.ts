@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { requestEvent } from '../../src/http/events.js';
 
@@ -23,4 +24,5 @@ test('G4 a request event is copied, compared and written like any object', () =>
   expect(structuredClone(event)).toEqual(plain);
   expect(JSON.parse(JSON.stringify(event))).toEqual(plain);
   expect(Object.keys(event)).toEqual(Object.keys(plain));
+  expect(inspect(event)).toBe(inspect(plain));
 });

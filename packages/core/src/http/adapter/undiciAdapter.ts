@@ -57,7 +57,8 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
         // Without a proxy, nothing is awaited before the request is sent.
         const isProxied = !isDirect(hostname) && (proxied !== undefined || namesProxy(process.env));
         const { kept, fresh } = isProxied ? (proxied ?? (await throughProxies())) : direct;
-        const headers = headersOf(given);
+        // Undici's proxy agent writes the host into the headers that it gets, so it gets some of its own.
+        const headers = isProxied ? { ...headersOf(given) } : headersOf(given);
         const request: ObservedRequest = { origin, path, method, body, headers, answer };
         (isFresh ? fresh : kept).dispatch(request, answer);
         await answer.answered;
@@ -107,11 +108,12 @@ function rememberedTarget(): (address: string) => Target {
 }
 
 /** Adds the encodings that we can decode. It remembers the last headers, unless somebody may modify them. */
-function rememberedHeaders(): (headers: AttemptRequest['headers']) => Record<string, string> {
-  let last: { readonly headers: AttemptRequest['headers']; readonly sent: Record<string, string> } | undefined;
+function rememberedHeaders(): (headers: AttemptRequest['headers']) => Readonly<Record<string, string>> {
+  let last:
+    { readonly headers: AttemptRequest['headers']; readonly sent: Readonly<Record<string, string>> } | undefined;
   return (headers) => {
     if (last?.headers === headers) return last.sent;
-    const sent = { ...encodings, ...headers };
+    const sent = Object.freeze({ ...encodings, ...headers });
     if (Object.isFrozen(headers)) last = { headers, sent };
     return sent;
   };
