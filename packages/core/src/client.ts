@@ -21,7 +21,7 @@ import type { Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
 import { checkNumbers } from './checks.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
-import type { ClientEvent } from './plugins/clientEvent.js';
+import { hookNames, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
 import { EventHub } from './plugins/eventHub.js';
 import type { WithFreeName, WithNamespace, WithNeedsMet } from './plugins/fit.js';
 import type { Plugin } from './plugins/plugin.js';
@@ -85,6 +85,12 @@ export interface Client extends AsyncDisposable {
   ): this & Readonly<Record<Name, Api>>;
   /** The events of the hooks, after the hooks. RxJS reports what a subscriber throws; requests are not affected. */
   readonly events: Observable<ClientEvent>;
+  /**
+   * The events of some types. Each page causes at least five, and the client makes only those that somebody receives.
+   *
+   * @example client.eventsOf('retry', 'paused').subscribe((event) => console.error(event.type, event.route));
+   */
+  eventsOf<Type extends HookName>(...types: readonly Type[]): Observable<EventOf<Type>>;
   /** Queued and running requests of the APIs that share the client's limiter, and how long these are paused. */
   readonly limiter: LimiterState;
   /**
@@ -188,7 +194,7 @@ export function createClient(options: ClientOptions): Client {
     try {
       await adapter.close();
     } finally {
-      hub.emit(() => ({ type: 'close' }));
+      hub.emit('close', () => ({ type: 'close' }));
       const closers = [...new Set([limiter, ...limiters.values()])].map(async (each) => each.close?.());
       try {
         await Promise.all(closers);
@@ -199,7 +205,8 @@ export function createClient(options: ClientOptions): Client {
   };
 
   const client: Client = {
-    events: hub.events,
+    events: hub.eventsOf(hookNames),
+    eventsOf: (...types) => hub.eventsOf(types),
     get limiter() {
       return limiter.state;
     },

@@ -38,6 +38,7 @@ export type { WalkBounds } from './api/decodeOptions.js';
 export type {
   ClientEvent,
   CloseEvent,
+  EventOf,
   HookName,
   Hooks,
   InfoEvent,

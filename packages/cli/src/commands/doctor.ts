@@ -106,8 +106,8 @@ async function* sourceFindings(
 ): AsyncGenerator<Finding> {
   await using client = createClient(quickOptions(options, key, environment));
   const warnings: Finding[] = [];
-  client.events.subscribe((event) => {
-    if (event.type === 'warning') warnings.push({ level: 'warn', subject: event.plugin, text: event.message });
+  client.eventsOf('warning').subscribe(({ plugin, message }) => {
+    warnings.push({ level: 'warn', subject: plugin, text: message });
   });
   try {
     addRequired(client, plugins, options, environment);

@@ -1,4 +1,4 @@
-import type { Client, ClientEvent, HttpEvent } from '@sluice/core';
+import type { Client, EventOf, HttpEvent } from '@sluice/core';
 import { distinctUntilChanged, filter, map, type Observable, ReplaySubject, startWith } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { thrownText } from '../errors/thrown.js';
@@ -21,9 +21,10 @@ export function noticesOf(client: Client): Observable<Notice> {
   const notices = new ReplaySubject<Notice>(maxBuffered);
   const reported = new Set<string>();
   const sentenceOf = outageSentences();
-  client.events
+  client
+    .eventsOf('warning', 'info', 'plugin-fault', 'retry', 'settled')
     .pipe(
-      // Most events, several with each page, make none.
+      // Most requests settle without one.
       map((event) => noticeOf(event, reported, sentenceOf)),
       filter((notice) => notice !== undefined),
       distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
@@ -53,7 +54,7 @@ export function afterWarning(
 }
 
 function noticeOf(
-  event: ClientEvent,
+  event: EventOf<'warning' | 'info' | 'plugin-fault' | 'retry' | 'settled'>,
   reported: Set<string>,
   sentenceOf: ReturnType<typeof outageSentences>,
 ): Notice | undefined {
@@ -76,8 +77,6 @@ function noticeOf(
       const message = sentenceOf(event);
       return message === undefined ? undefined : { level: 'warning', message: visibleText(message) };
     }
-    default:
-      return undefined;
   }
 }
 

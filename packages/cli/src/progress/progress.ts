@@ -76,7 +76,7 @@ export interface RequestTally extends Pick<Progress, 'requests' | 'retries' | 'w
 export function tallyRequests(client: Client): RequestTally {
   const retriesAfter = new Map<string, number>();
   const tally = { requests: 0, retries: 0, waited: 0, retriesAfter };
-  client.events.subscribe((event) => {
+  client.eventsOf('attempt', 'retry').subscribe((event) => {
     if (event.type === 'attempt') {
       tally.requests += 1;
       tally.waited += event.waited;

@@ -1,4 +1,4 @@
-import type { Client, ClientEvent, Clock, ErrorReport } from '@sluice/core';
+import type { Client, Clock, ErrorReport, EventOf } from '@sluice/core';
 import { formatDuration } from '../terminal/format.js';
 
 /** What a run waits for. Times are in ms. */
@@ -96,13 +96,15 @@ export class RequestWaits {
   /** The latest pause that this process caused. */
   #pause: { readonly until: number; readonly cause?: string } = { until: 0 };
 
-  constructor(client: Pick<Client, 'events' | 'limiter' | 'limiters'>, clock: Clock) {
+  constructor(client: Pick<Client, 'eventsOf' | 'limiter' | 'limiters'>, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
-    client.events.subscribe((event) => this.#follow(event));
+    client
+      .eventsOf('request', 'attempt', 'paused', 'retry', 'settled')
+      .subscribe((event) => this.#follow(event));
   }
 
-  #follow(event: ClientEvent): void {
+  #follow(event: EventOf<'request' | 'attempt' | 'paused' | 'retry' | 'settled'>): void {
     const now = this.#clock.monotonic();
     switch (event.type) {
       case 'request':

@@ -1,5 +1,5 @@
-import type { Client, ClientEvent, Clock } from '@sluice/core';
-import { Subject } from 'rxjs';
+import type { Client, ClientEvent, Clock, EventOf, HookName } from '@sluice/core';
+import { filter, Subject } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { causeOf, RequestWaits, TargetWait, type Wait, waitText } from '../../src/progress/waits.js';
 
@@ -40,8 +40,9 @@ function following() {
   const state = { now: 0, pausedUntil: 0 };
   const events = new Subject<ClientEvent>();
   const clock: Clock = { now: () => state.now, monotonic: () => state.now, after: () => () => undefined };
-  const client: Pick<Client, 'events' | 'limiter' | 'limiters'> = {
-    events,
+  const client: Pick<Client, 'eventsOf' | 'limiter' | 'limiters'> = {
+    eventsOf: <Type extends HookName>(...types: readonly Type[]) =>
+      events.pipe(filter((event): event is EventOf<Type> => types.some((type) => type === event.type))),
     get limiter() {
       return { queued: 0, running: 0, pausedFor: Math.max(0, state.pausedUntil - state.now) };
     },

@@ -113,5 +113,8 @@ export type RequestOutcome =
 /** What happens below the links. Observers cannot change it. */
 export type HttpEvent = RequestEvent | AttemptEvent | ResponseEvent | RetryEvent | PausedEvent | SettledEvent;
 
-/** Emits an event. The function that creates it is called only if there is an observer. */
-export type Emit<E> = (event: () => E) => void;
+/** Emits an event of a type. The function that creates it is called only if somebody observes that type. */
+export type Emit<E extends { readonly type: string }> = <Type extends E['type']>(
+  type: Type,
+  make: () => Extract<E, { readonly type: Type }>,
+) => void;

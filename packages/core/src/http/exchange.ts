@@ -121,7 +121,7 @@ export class Exchange {
       );
     this.#unwatch = unwatch;
     // Last, because an observer may abort the request during the event.
-    this.#emit(() => requestEvent({ ...this.#requestId, method }, shownUrl));
+    this.#emit('request', () => requestEvent({ ...this.#requestId, method }, shownUrl));
   }
 
   close(): void {
@@ -134,7 +134,7 @@ export class Exchange {
     if (this.#isSettled) return;
     this.#isSettled = true;
     const { clock, emit } = this.#options;
-    emit(() => {
+    emit('settled', () => {
       const took = clock.monotonic() - this.#began;
       return { ...this.#requestId, type: 'settled', attempts: this.attempts, took, ...outcome() };
     });
@@ -175,7 +175,7 @@ export class Exchange {
     this.#retries += 1;
     const { error } = fault;
     const reason = error.code;
-    this.#emit(() => ({
+    this.#emit('retry', () => ({
       ...{ ...this.#requestId, type: 'retry', attempt: this.attempts, delay, reason },
       ...{ left, error: reportOf(error) },
     }));
@@ -241,7 +241,7 @@ export class Exchange {
       if (!isFresh) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
-      this.#emit(() => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
+      this.#emit('attempt', () => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
       onLimiter?.(limiter);
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
@@ -259,7 +259,10 @@ export class Exchange {
       // What it says reaches the limiter before the next permit, since this one is still held.
       const notice = permit.observe?.({ status, headers: answer.headers }) ?? {};
       const { quota } = notice;
-      this.#emit(() => ({ ...this.#requestId, type: 'response', attempt, status, took, ...(quota && { quota }) }));
+      this.#emit('response', () => ({
+        ...{ ...this.#requestId, type: 'response', attempt, status, took },
+        ...(quota && { quota }),
+      }));
       if (status === success && this.#startsNext(answer)) {
         await afterRequestsSent();
         signal.throwIfAborted();
@@ -313,13 +316,13 @@ export class Exchange {
     this.#outage = outage + Math.min(delay, ownDelay);
     if (fault.usedUp) {
       const { wait, quota } = fault.usedUp;
-      this.#emit(() => ({ ...this.#requestId, type: 'paused', for: wait, ...(quota && { quota }) }));
+      this.#emit('paused', () => ({ ...this.#requestId, type: 'paused', for: wait, ...(quota && { quota }) }));
       onLimiter?.(limiter, 'quota');
     } else if (fault.pauses) {
       // The pause applies to all requests. This attempt still holds its permit, so none can start before it.
       const pause = Math.min(delay, retry.maxRetryAfter);
       limiter.pause(pause);
-      this.#emit(() => ({ ...this.#requestId, type: 'paused', for: pause }));
+      this.#emit('paused', () => ({ ...this.#requestId, type: 'paused', for: pause }));
       onLimiter?.(limiter, requested > 0 ? 'retry-after' : 'back-off');
     }
     return { fault, delay, left };
@@ -335,9 +338,9 @@ export class Exchange {
     return { route: this.#call.route, request: this.#number };
   }
 
-  #emit(event: () => HttpEvent): void {
-    if (!this.#isSettled) this.#options.emit(event);
-  }
+  readonly #emit: Emit<HttpEvent> = (type, make) => {
+    if (!this.#isSettled) this.#options.emit(type, make);
+  };
 
   #fail(error: SluiceError): void {
     this.settle(() => ({ outcome: 'failed', error: reportOf(error) }));

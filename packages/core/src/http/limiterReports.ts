@@ -90,7 +90,7 @@ export class LimiterReports {
     // A quota that is used up pauses nothing until the next request queues.
     if (last.isPaused && pausedFor === 0) last.cause = 'unknown';
     last.isPaused = pausedFor > 0;
-    emit(() => ({
+    emit('limiter', () => ({
       ...{ type: 'limiter', apis: apisOf(limiter), used, limit, per, queued, running, paused: pausedFor },
       ...(pausedFor > 0 && { cause }),
     }));

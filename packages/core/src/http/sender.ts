@@ -69,9 +69,9 @@ export function createSender(options: SenderOptions): Sender {
   });
   const call = axiosTransport({
     ...{ adapter, clock, random, timeouts, retry, maxBodyBytes: bytesOfAnswer, closed: closing.signal },
-    emit(event) {
+    emit(_type, make) {
       try {
-        onEvent?.(event());
+        onEvent?.(make());
       } catch {
         // Observers cannot affect requests.
       }

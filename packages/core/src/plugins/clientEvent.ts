@@ -48,6 +48,9 @@ export type ClientEvent =
 /** The types of events. */
 export type HookName = ClientEvent['type'];
 
+/** The events of one type, or of several. */
+export type EventOf<Type extends HookName> = Extract<ClientEvent, { readonly type: Type }>;
+
 /**
  * Functions that receive events, by type. Their results are ignored; what they throw or reject with becomes a
  * `plugin-fault`. A hook only observes: to alter requests, write a {@link Link}.
@@ -58,7 +61,7 @@ export type HookName = ClientEvent['type'];
  * const hooks: Hooks = { retry: ({ route, reason }) => console.error(`${route} is tried again after ${reason}`) };
  */
 export type Hooks = {
-  readonly [Name in HookName]?: (event: Extract<ClientEvent, { readonly type: Name }>) => unknown;
+  readonly [Name in HookName]?: (event: EventOf<Name>) => unknown;
 };
 
 /** A missing type of event does not compile. */

@@ -1,8 +1,8 @@
-import { Subject, type Observable } from 'rxjs';
+import { Observable, type Subscriber } from 'rxjs';
 import { reportOf, rewritten, textOf } from '../errorReport.js';
 import { PluginError } from '../errors.js';
-import { requestEvent } from '../http/events.js';
-import { hookNames, type ClientEvent, type HookName, type Hooks, type PluginFaultEvent } from './clientEvent.js';
+import { type Emit, requestEvent } from '../http/events.js';
+import { hookNames, type ClientEvent, type EventOf, type HookName, type Hooks, type PluginFaultEvent } from './clientEvent.js';
 
 interface Listener {
   readonly plugin: string;
@@ -27,26 +27,25 @@ const maxEvents = 1_000;
  * The emitter sees no errors: those of hooks are reported, those of subscribers are left to RxJS.
  */
 export class EventHub {
-  readonly events: Observable<ClientEvent>;
-  readonly #subject = new Subject<ClientEvent>();
+  readonly #subscribers = new Map<HookName, readonly Subscriber<ClientEvent>[]>();
   readonly #listeners = new Map<HookName, readonly Listener[]>();
   readonly #redact: (text: string) => string;
   /** The event emitted from outside, and those that it led to. */
   #pending: Pending[] = [];
   /** The depth of the event being dispatched; 0 if none is. */
   #depth = 0;
+  #isComplete = false;
   /** The hook being called. */
   #currentHook: Pick<PluginFaultEvent, 'plugin' | 'hook'> | undefined;
 
   /** @param redact removes secrets from texts of plugins and errors. */
   constructor(redact: (text: string) => string) {
     this.#redact = redact;
-    this.events = this.#subject.asObservable();
   }
 
-  /** Makes and dispatches an event, unless nobody listens: then it costs next to nothing. */
-  readonly emit = (make: () => ClientEvent): void => {
-    if (!this.#subject.observed && this.#listeners.size === 0) return;
+  /** Makes and dispatches an event, unless nobody receives its type: then it costs next to nothing. */
+  readonly emit: Emit<ClientEvent> = (type, make) => {
+    if (!this.isObserved(type)) return;
     if (this.#depth >= maxDepth || this.#pending.length > maxEvents) return;
     const event = this.#pending.length < maxEvents ? make() : this.#overflowFault();
     if (event) this.#pending.push({ event: this.#redacted(event), depth: this.#depth + 1 });
@@ -54,7 +53,26 @@ export class EventHub {
   };
 
   /** Whether anybody receives events of a type: those that are frequent are not even thought of otherwise. */
-  readonly isObserved = (type: HookName): boolean => this.#subject.observed || this.#listeners.has(type);
+  readonly isObserved = (type: HookName): boolean => this.#subscribers.has(type) || this.#listeners.has(type);
+
+  /** The events of these types, in the order in which they are dispatched. */
+  eventsOf<Type extends HookName>(types: readonly Type[]): Observable<EventOf<Type>> {
+    const own = new Set(types);
+    return new Observable((subscriber) => {
+      if (this.#isComplete) {
+        subscriber.complete();
+        return undefined;
+      }
+      for (const type of own) this.#subscribers.set(type, [...(this.#subscribers.get(type) ?? []), subscriber]);
+      return () => {
+        for (const type of own) {
+          const others = this.#subscribers.get(type)?.filter((each) => each !== subscriber) ?? [];
+          if (others.length > 0) this.#subscribers.set(type, others);
+          else this.#subscribers.delete(type);
+        }
+      };
+    });
+  }
 
   add(plugin: string, hooks: Hooks): void {
     for (const name of hookNames) {
@@ -74,12 +92,14 @@ export class EventHub {
 
   /** Reports an error of a plugin that has no caller to throw to. */
   fault(plugin: string, hook: HookName | 'dispose', error: unknown): void {
-    this.emit(() => ({ type: 'plugin-fault', plugin, hook, error: reportOf(error) }));
+    this.emit('plugin-fault', () => ({ type: 'plugin-fault', plugin, hook, error: reportOf(error) }));
   }
 
   complete(): void {
+    this.#isComplete = true;
     this.#listeners.clear();
-    this.#subject.complete();
+    const subscribers = new Set([...this.#subscribers.values()].flat());
+    for (const subscriber of subscribers) subscriber.complete();
   }
 
   #dispatchPending(): void {
@@ -110,10 +130,12 @@ export class EventHub {
       }
     }
     this.#currentHook = undefined;
-    try {
-      this.#subject.next(event);
-    } catch {
-      // RxJS reports a subscriber's error as unhandled. It throws here only with a deprecated switch.
+    for (const subscriber of this.#subscribers.get(event.type) ?? []) {
+      try {
+        subscriber.next(event);
+      } catch {
+        // RxJS reports a subscriber's error as unhandled. It throws here only with a deprecated switch.
+      }
     }
   }
 
@@ -125,7 +147,7 @@ export class EventHub {
     return this.#currentHook && { type: 'plugin-fault', ...this.#currentHook, error: reportOf(error) };
   }
 
-  /** A frozen copy, without secrets in the texts of plugins, APIs and errors. */
+  /** The event, frozen, without secrets in the texts of plugins, APIs and errors. */
   #redacted(event: ClientEvent): ClientEvent {
     // A plugin in JavaScript may pass anything as a text.
     const redact = (text: string): string => this.#redact(textOf(text));
@@ -133,13 +155,21 @@ export class EventHub {
       // Each page has some of these, so they take a shorter way.
       case 'request': {
         const { route, request, method } = event;
-        return requestEvent({ route: redact(route), request, method }, () => event.url);
+        const shown = redact(route);
+        return shown === route ? event : requestEvent({ route: shown, request, method }, () => event.url);
       }
       case 'attempt':
       case 'response':
-        return Object.freeze({ ...event, route: redact(event.route) });
-      case 'page':
-        return Object.freeze({ ...event, source: redact(event.source) });
+      case 'settled': {
+        // The error of one that failed takes the longer way.
+        if ('error' in event) break;
+        const route = redact(event.route);
+        return Object.freeze(route === event.route ? event : { ...event, route });
+      }
+      case 'page': {
+        const source = redact(event.source);
+        return Object.freeze(source === event.source ? event : { ...event, source });
+      }
     }
     return Object.freeze({
       ...event,

@@ -43,8 +43,8 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
   const { clock, random, hub } = parts;
   // A plugin in JavaScript may pass anything.
   const logger: PluginLogger = Object.freeze({
-    info: (message: unknown) => hub.emit(() => ({ type: 'info', message: textOf(message), plugin })),
-    warn: (message: unknown) => hub.emit(() => ({ type: 'warning', message: textOf(message), plugin })),
+    info: (message: unknown) => hub.emit('info', () => ({ type: 'info', message: textOf(message), plugin })),
+    warn: (message: unknown) => hub.emit('warning', () => ({ type: 'warning', message: textOf(message), plugin })),
   });
   let state: StateStore | undefined;
   return Object.freeze({
@@ -93,7 +93,8 @@ function endpoint(
       return { status, headers: received, body };
     } catch (error) {
       const isStop = request.signal?.aborted && error === request.signal.reason;
-      if (!isStop) hub.emit(() => ({ type: 'error', of: 'request', name: request.route, error: reportOf(error) }));
+      if (!isStop)
+        hub.emit('error', () => ({ type: 'error', of: 'request', name: request.route, error: reportOf(error) }));
       throw error;
     }
   };
@@ -104,13 +105,29 @@ function endpoint(
     isSecret: (text) => secrets.has(text),
     keyFingerprint: (salt) => credentials.fingerprint(salt),
     withoutSecret: (query) => (credentials.param === undefined ? query : withoutParam(query, credentials.param)),
-    observe: (event) => hub.emit(() => decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin }),
+    observe(event) {
+      const type = sourceEventType(event);
+      if (type && !hub.isObserved(type)) return;
+      const decoded = decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin };
+      hub.emit(decoded.type, () => decoded);
+    },
     isObserved: (type) => hub.isObserved(type),
     warn,
   } satisfies Endpoint);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+const sourceEventTypes = ['page', 'commit', 'change', 'error'] as const satisfies readonly SourceEvent['type'][];
+
+/** The type of a source's event; `undefined` if it is not one. A plugin may pass anything. */
+function sourceEventType(value: unknown): SourceEvent['type'] | undefined {
+  try {
+    return isRecord(value) ? sourceEventTypes.find((type) => type === value['type']) : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Copies the fields of a source's event; `undefined` if it is not one. A plugin may pass anything. */
 function decodeSourceEvent(value: unknown): SourceEvent | undefined {

@@ -35,7 +35,7 @@ function reported(isObserved = () => true) {
   };
   const reports = new LimiterReports({
     ...{ clock, isObserved, apisOf: () => ['test'] },
-    emit: (make) => seen.push({ ...make(), at: clock.monotonic() }),
+    emit: (_type, make) => seen.push({ ...make(), at: clock.monotonic() }),
   });
   return { clock, limiter: counted, reports, seen, read: () => read };
 }

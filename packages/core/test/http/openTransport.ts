@@ -69,8 +69,8 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
     timeouts,
     retry,
     maxBodyBytes,
-    emit(make) {
-      const event = make();
+    emit(_type, make) {
+      const event: HttpEvent = make();
       events.push(event);
       if (event.type !== 'retry') return;
       delays.push(event.delay);

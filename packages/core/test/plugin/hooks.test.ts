@@ -235,7 +235,7 @@ describe('hooks', () => {
   test('G4 see what others say while they are told of something else, in the same order as these', () => {
     const hub = new EventHub((text) => text);
     const [a, b]: string[][] = [[], []];
-    const say = (message: string): void => hub.emit(() => ({ type: 'info', plugin: 'a', message }));
+    const say = (message: string): void => hub.emit('info', () => ({ type: 'info', plugin: 'a', message }));
     hub.add('a', {
       info({ message }) {
         a!.push(message);
@@ -280,10 +280,12 @@ describe('subscribers of events', () => {
       throw new Error('of a subscriber');
     });
     const seen: ClientEvent[] = [];
-    client.events.subscribe((event) => seen.push(event));
+    const watching = client.events.subscribe((event) => seen.push(event));
     const sink = recordingSink<Row>();
     await exportTo(list(), sink).run();
+    // Both: the limiter may be reported later.
     throwing.unsubscribe();
+    watching.unsubscribe();
     expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
     await vi.waitUntil(() => reported.length >= seen.length);
     expect(reported).toHaveLength(seen.length);
@@ -316,21 +318,74 @@ describe('subscribers of events', () => {
   });
 });
 
+describe('events of some types', () => {
+  test('G4 reach only who asked for them, each once, in the order of all events', () => {
+    const hub = new EventHub((text) => text);
+    const [some, all]: string[][] = [[], []];
+    hub.eventsOf(['info', 'close', 'info']).subscribe(({ type }) => some!.push(type));
+    hub.eventsOf(hookNames).subscribe(({ type }) => all!.push(type));
+    hub.emit('info', () => ({ type: 'info', plugin: 'a', message: 'one' }));
+    hub.emit('warning', () => ({ type: 'warning', plugin: 'a', message: 'two' }));
+    hub.emit('close', () => ({ type: 'close' }));
+    expect(some).toEqual(['info', 'close']);
+    expect(all).toEqual(['info', 'warning', 'close']);
+  });
+
+  test('G4 are not made for who asked for others', async () => {
+    const { client, list } = await startHoldings({ holdings: 300 });
+    const seen: ClientEvent[] = [];
+    client.eventsOf('settled', 'page').subscribe((event) => seen.push(event));
+    expect(await list().toArray()).toHaveLength(300);
+    expect(new Set(seen.map(({ type }) => type))).toEqual(new Set(['settled', 'page']));
+
+    const hub = new EventHub(() => expect.unreachable());
+    hub.eventsOf(['info']).subscribe();
+    hub.add('a', { warning: () => undefined });
+    hub.emit('retry', () => expect.unreachable());
+    expect([hub.isObserved('info'), hub.isObserved('warning'), hub.isObserved('retry')]).toEqual([true, true, false]);
+  });
+
+  test('G4 reach the others, in their order, when one unsubscribes or subscribes during an event', () => {
+    const hub = new EventHub((text) => text);
+    const seen: string[] = [];
+    const first = hub.eventsOf(['info']).subscribe(() => {
+      seen.push('first');
+      first.unsubscribe();
+      hub.eventsOf(['info']).subscribe(() => seen.push('late'));
+    });
+    hub.eventsOf(['info']).subscribe(() => seen.push('second'));
+    const say = (message: string): void => hub.emit('info', () => ({ type: 'info', plugin: 'a', message }));
+    say('one');
+    say('two');
+    expect(seen).toEqual(['first', 'second', 'second', 'late']);
+  });
+
+  test('G4 complete when the client closes, also for who subscribes later', async () => {
+    const { client } = await startHoldings({ holdings: 1 });
+    const ends: string[] = [];
+    const events = client.eventsOf('retry', 'paused');
+    events.subscribe({ complete: () => ends.push('before') });
+    await client.close();
+    events.subscribe({ complete: () => ends.push('after') });
+    expect(ends).toEqual(['before', 'after']);
+  });
+});
+
 describe('where nobody watches', () => {
   test('events are not even made', () => {
     const hub = new EventHub(() => expect.unreachable());
     const make = (): never => expect.unreachable();
-    hub.emit(make);
-    const watching = hub.events.subscribe();
+    hub.emit('retry', make);
+    const watching = hub.eventsOf(['retry']).subscribe();
     watching.unsubscribe();
-    hub.emit(make);
+    hub.emit('retry', make);
     hub.add('a', { retry: () => undefined });
     hub.remove('a');
-    hub.emit(make);
+    hub.emit('retry', make);
     hub.add('a', {});
-    hub.emit(make);
+    hub.emit('retry', make);
     hub.complete();
-    hub.emit(make);
+    hub.emit('retry', make);
   });
 });
 

@@ -23,9 +23,7 @@ export async function probe(
   signal: AbortSignal,
 ): Promise<number> {
   let took = 0;
-  const watching = client.events.subscribe((event) => {
-    if (event.type === 'response') took = event.took;
-  });
+  const watching = client.eventsOf('response').subscribe((event) => (took = event.took));
   const pages = source.pages({ prefetch: 0 })[Symbol.asyncIterator]();
   const stop = (): void => {
     void pages.return?.();
