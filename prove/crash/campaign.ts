@@ -4,7 +4,8 @@ import { ChildRuns } from './childRuns.js';
 import type { Format } from './exportOrder.js';
 import { runJob, type JobOutcome } from './job.js';
 import { jobPlans, type JobPlan } from './jobPlan.js';
-import { phases } from './phases.js';
+import { aimOf } from './kill.js';
+import { phases, type Phase } from './phases.js';
 import { undisturbed } from './undisturbed.js';
 
 /** A finished job. */
@@ -33,8 +34,9 @@ export class Campaign {
   }
 
   /**
-   * Runs jobs until enough kills have happened, at least one of them in each phase; running jobs are completed. On a
-   * busy machine, kills from outside may come too late: the export may finish before them.
+   * Runs jobs until enough kills have happened, at least one of them in each phase; running jobs are completed. Kills may
+   * come too late: the export may finish before them. If only phases are missing in the end, jobs that do not aim at one of
+   * these are left out.
    */
   async run(kills: number): Promise<void> {
     const plans = jobPlans(this.#seed);
@@ -42,8 +44,10 @@ export class Campaign {
     let jobsLeft = kills;
     let missing = kills;
     await this.#together(async () => {
-      while ((missing > 0 || !this.#hasHitEachPhase) && jobsLeft > 0 && !this.#isStopped) {
+      while ((missing > 0 || this.#unhit.size > 0) && jobsLeft > 0 && !this.#isStopped) {
         const plan = plans.next().value;
+        const unhit = this.#unhit;
+        if (missing <= 0 && !plan.kills.some((kill) => unhit.has(aimOf(kill)))) continue;
         jobsLeft -= 1;
         missing -= plan.kills.length;
         const { kills: happened } = await this.#runJob(plan);
@@ -61,9 +65,10 @@ export class Campaign {
     }
   }
 
-  get #hasHitEachPhase(): boolean {
+  /** The phases that no kill has hit. */
+  get #unhit(): ReadonlySet<Phase> {
     const hit = new Set(this.finished.flatMap((job) => job.kills.map(({ phase }) => phase)));
-    return phases.every((phase) => hit.has(phase));
+    return new Set(phases.filter((phase) => !hit.has(phase)));
   }
 
   get differences(): FinishedJob[] {

@@ -9,6 +9,11 @@ export type Kill =
 
 type Setting = Pick<ExportOrder, 'format' | 'concurrency' | 'commitEvery'>;
 
+/** The phase that a kill is to hit. */
+export function aimOf(kill: Kill): Phase {
+  return kill.at === 'operation' ? kill.point.phase : 'fetching';
+}
+
 const moments: readonly Moment[] = ['before', 'half-way', 'after'];
 
 /**
