@@ -124,6 +124,8 @@ export class Store {
     return {
       client: (config) => {
         const socket = config.stream();
+        // It never connects, and adds a listener whenever it is told to keep the process running.
+        socket.setMaxListeners(0);
         const client = new SimulatedClient(life, {
           ...{ schedule: this.#schedule, random: this.#random, reasons: this.#reasonsOf(life) },
           faults: this.#isQuiet ? { ...this.#model, ...quietStore } : this.#model,
