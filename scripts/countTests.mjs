@@ -1,13 +1,16 @@
-// Usage: node scripts/countTests.mjs NAME=EXIT_CODE…: adds up what ran, by the report of each in reports/NAME.json.
+// Usage: node scripts/countTests.mjs NAME=EXIT_CODE…: names what failed, and adds up what ran, by the report of each in
+// reports/NAME.json.
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { root } from './run.mjs';
 
 const totals = { passed: 0, failed: 0, skipped: 0 };
 for (const argument of process.argv.slice(2)) {
   const [name, code] = argument.split('=');
-  const counts = countsOf(join(root, 'reports', `${name}.json`), code === '0');
+  const report = join(root, 'reports', `${name}.json`);
+  for (const failure of failuresOf(report)) console.log(`${name}: ${failure}`);
+  const counts = countsOf(report, code === '0');
   for (const outcome of Object.keys(totals)) totals[outcome] += counts[outcome];
 }
 const { passed, failed, skipped } = totals;
@@ -30,4 +33,20 @@ function countsOf(report, isPassed) {
     failed: count('failed') + brokenFiles.length || (isPassed ? 0 : 1),
     skipped: outcomes.length - count('passed') - count('failed'),
   };
+}
+
+/** Each test that failed, with the first line of why. */
+function failuresOf(report) {
+  if (!existsSync(report)) return [];
+  const files = JSON.parse(readFileSync(report, 'utf8')).testResults;
+  return files.flatMap((file) => {
+    const path = relative(root, file.name);
+    const failed = file.assertionResults.filter(({ status }) => status === 'failed');
+    if (failed.length === 0) return file.status === 'failed' ? [`${path}: ${firstLine(file.message)}`] : [];
+    return failed.map(({ fullName, failureMessages }) => `${path}: ${fullName}: ${firstLine(failureMessages?.[0])}`);
+  });
+}
+
+function firstLine(text = '') {
+  return text.split('\n', 1)[0];
 }
