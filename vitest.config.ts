@@ -19,6 +19,9 @@ const notHere = [alone, campaign, 'test/packages/**', 'test/browser/**'];
 /** Ms until a test, or a hook, is taken for one that hangs. */
 const limit = 180_000;
 
+/** The same for campaigns, which take a minute or two on an idle machine, and several beside other work. */
+const campaignLimit = 3 * limit;
+
 /**
  * `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
  * Tests run in Vite's ssr environment, where only these conditions count; the last two are Vitest's own.
@@ -31,12 +34,14 @@ export const fromSources = {
 function project({
   include,
   exclude = [],
+  testTimeout = limit,
   ...options
 }: {
   readonly name: string;
   readonly include: readonly string[];
   readonly exclude?: readonly string[];
   readonly isolate: boolean;
+  readonly testTimeout?: number;
 }): TestProjectInlineConfiguration {
   return {
     ...fromSources,
@@ -48,7 +53,7 @@ function project({
         pool: 'forks',
         // What a test makes seldom lives long: a larger nursery, in MB, saves garbage collections.
         execArgv: ['--max-semi-space-size=64'],
-        testTimeout: limit,
+        testTimeout,
         hookTimeout: limit,
         expect: { poll: { timeout: limit - 1_000 } },
       },
@@ -72,7 +77,7 @@ export default defineConfig({
         isolate: false,
       }),
       project({ name: 'alone', include: [`packages/*/test/${alone}`], isolate: true }),
-      project({ name: 'campaigns', include: [campaign], isolate: false }),
+      project({ name: 'campaigns', include: [campaign], isolate: false, testTimeout: campaignLimit }),
     ],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },
