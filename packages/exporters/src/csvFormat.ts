@@ -52,7 +52,7 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
         let record = '';
         // A plain loop, because a closure per field makes encoding a third slower.
         for (let nth = 0; nth < readers.length; nth += 1) {
-          const field = csvField(cellOf(readers[nth]?.(fields), guards[nth] ?? guard));
+          const field = fieldOf(readers[nth]?.(fields), guards[nth] ?? guard);
           record += nth === 0 ? field : `,${field}`;
         }
         if (known) record += `,${csvField(extraOf(fields, known))}`;
@@ -79,17 +79,23 @@ function otherColumns(start: string, header: string): string {
 }
 
 /** Only text can be a formula: a number is not one, and JSON starts with a bracket or a quote. */
-function cellOf(value: unknown, guard: (text: string) => string): string {
+function fieldOf(value: unknown, guard: (text: string) => string): string {
   switch (typeof value) {
     case 'string':
-      return guard(value);
+      return csvField(guard(value));
     case 'undefined':
       return '';
-    case 'object':
-      if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : guard(value.toISOString());
-      return value === null ? '' : jsonOf(value);
-    default:
+    // Nothing in these needs quotes.
+    case 'number':
+    case 'boolean':
+    case 'bigint':
       return String(value);
+    case 'object':
+      if (value === null) return '';
+      if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : csvField(guard(value.toISOString()));
+      return csvField(jsonOf(value));
+    default:
+      return csvField(String(value));
   }
 }
 
@@ -114,6 +120,13 @@ function csvField(text: string): string {
 
 /** Characters that start a formula in a spreadsheet, or that it skips before one; full-width forms too. */
 const formulaStart = /^[=+\-@\t\r\n\0＝＋－＠]/u;
+
+/** Looks at one character, since each field of each row is asked, and most start with a letter or a digit. */
+function startsLikeFormula(text: string): boolean {
+  const first = text.charCodeAt(0);
+  return (first < 0x30 || (first > 0x39 && first < 0x41) || first > 0xff00) && formulaStart.test(text);
+}
+
 /** A signed number is not a formula. No digit can match in two ways, so matching takes linear time. */
 const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -125,7 +138,7 @@ const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
  * @example guarded('-1') // '-1'
  */
 export function guarded(text: string): string {
-  return formulaStart.test(text) && !numeric.test(text) ? `'${text}` : text;
+  return startsLikeFormula(text) && !numeric.test(text) ? `'${text}` : text;
 }
 
 /** Values of these types are no formulas, whatever they start with: the year +012345, for example. */
@@ -136,7 +149,7 @@ const readAs: Readonly<Partial<Record<ColumnType, (text: string) => unknown>>> =
 /** The guard of a column, by its type. */
 function guardOf(type: ColumnType | undefined): (text: string) => string {
   const read = type && readAs[type];
-  return read ? (text) => (formulaStart.test(text) && read(text) !== undefined ? text : guarded(text)) : guarded;
+  return read ? (text) => (startsLikeFormula(text) && read(text) !== undefined ? text : guarded(text)) : guarded;
 }
 
 function unchanged(text: string): string {
