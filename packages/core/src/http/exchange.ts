@@ -121,7 +121,7 @@ export class Exchange {
       );
     this.#unwatch = unwatch;
     // Last, because an observer may abort the request during the event.
-    this.#emit('request', () => requestEvent({ ...this.#requestId, method }, shownUrl));
+    this.#emit('request', () => requestEvent({ route, request: this.#number, method }, shownUrl));
   }
 
   close(): void {
@@ -135,8 +135,9 @@ export class Exchange {
     this.#isSettled = true;
     const { clock, emit } = this.#options;
     emit('settled', () => {
+      const { route } = this.#call;
       const took = clock.monotonic() - this.#began;
-      return { ...this.#requestId, type: 'settled', attempts: this.attempts, took, ...outcome() };
+      return { route, request: this.#number, type: 'settled', attempts: this.attempts, took, ...outcome() };
     });
   }
 
@@ -241,7 +242,8 @@ export class Exchange {
       if (!isFresh) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
-      this.#emit('attempt', () => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
+      const waited = began - requested;
+      this.#emit('attempt', () => ({ route, request: this.#number, type: 'attempt', attempt, waited }));
       onLimiter?.(limiter);
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
