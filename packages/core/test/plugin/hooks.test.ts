@@ -1,4 +1,4 @@
-import { config, filter, firstValueFrom } from 'rxjs';
+import { config, filter, firstValueFrom, type Subscription } from 'rxjs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   createClient,
@@ -348,10 +348,11 @@ describe('events of some types', () => {
   test('G4 reach the others, in their order, when one unsubscribes or subscribes during an event', () => {
     const hub = new EventHub((text) => text);
     const seen: string[] = [];
+    const subscribeLate = (): Subscription => hub.eventsOf(['info']).subscribe(() => seen.push('late'));
     const first = hub.eventsOf(['info']).subscribe(() => {
       seen.push('first');
       first.unsubscribe();
-      hub.eventsOf(['info']).subscribe(() => seen.push('late'));
+      subscribeLate();
     });
     hub.eventsOf(['info']).subscribe(() => seen.push('second'));
     const say = (message: string): void => hub.emit('info', () => ({ type: 'info', plugin: 'a', message }));
