@@ -99,9 +99,7 @@ export class RequestWaits {
   constructor(client: Pick<Client, 'eventsOf' | 'limiter' | 'limiters'>, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
-    client
-      .eventsOf('request', 'attempt', 'paused', 'retry', 'settled')
-      .subscribe((event) => this.#follow(event));
+    client.eventsOf('request', 'attempt', 'paused', 'retry', 'settled').subscribe((event) => this.#follow(event));
   }
 
   #follow(event: EventOf<'request' | 'attempt' | 'paused' | 'retry' | 'settled'>): void {

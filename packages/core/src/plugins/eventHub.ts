@@ -2,7 +2,14 @@ import { Observable, type Subscriber } from 'rxjs';
 import { reportOf, rewritten, textOf } from '../errorReport.js';
 import { PluginError } from '../errors.js';
 import { type Emit, requestEvent } from '../http/events.js';
-import { hookNames, type ClientEvent, type EventOf, type HookName, type Hooks, type PluginFaultEvent } from './clientEvent.js';
+import {
+  hookNames,
+  type ClientEvent,
+  type EventOf,
+  type HookName,
+  type Hooks,
+  type PluginFaultEvent,
+} from './clientEvent.js';
 
 interface Listener {
   readonly plugin: string;
