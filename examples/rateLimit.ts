@@ -10,7 +10,7 @@ const { apiKey, aptosUrl: baseUrl, owners: ownerAddresses } = sandbox;
 
 await using client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl }));
 
-client.events.subscribe((event) => {
+client.eventsOf('attempt', 'paused').subscribe((event) => {
   if (event.type === 'attempt') console.log(`${event.route} waited ${event.waited.toFixed()} ms for the limiter`);
   if (event.type === 'paused') console.log(`the API asks for a pause of ${event.for} ms`);
 });

@@ -43,10 +43,17 @@ function failuresOf(report) {
     const path = relative(root, file.name);
     const failed = file.assertionResults.filter(({ status }) => status === 'failed');
     if (failed.length === 0) return file.status === 'failed' ? [`${path}: ${firstLine(file.message)}`] : [];
-    return failed.map(({ fullName, failureMessages }) => `${path}: ${fullName}: ${firstLine(failureMessages?.[0])}`);
+    return failed.map(
+      ({ fullName, failureMessages }) => `${path}: ${firstLine(fullName)}: ${firstLine(failureMessages?.[0])}`,
+    );
   });
 }
 
-function firstLine(text = '') {
-  return text.split('\n', 1)[0];
+/** What was thrown need not be an error: then there is no text. */
+function firstLine(text) {
+  return (
+    String(text ?? '')
+      .trim()
+      .split('\n', 1)[0] || 'it gives no reason'
+  );
 }

@@ -21,7 +21,7 @@ import type { Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
 import { checkNumbers } from './checks.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
-import { hookNames, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
+import { hookNames, isHookName, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
 import { EventHub } from './plugins/eventHub.js';
 import type { WithFreeName, WithNamespace, WithNeedsMet } from './plugins/fit.js';
 import type { Plugin } from './plugins/plugin.js';
@@ -87,6 +87,8 @@ export interface Client extends AsyncDisposable {
   readonly events: Observable<ClientEvent>;
   /**
    * The events of some types. Each page causes at least five, and the client makes only those that somebody receives.
+   *
+   * @throws ConfigError without a type, or if one is unknown.
    *
    * @example client.eventsOf('retry', 'paused').subscribe((event) => console.error(event.type, event.route));
    */
@@ -206,7 +208,14 @@ export function createClient(options: ClientOptions): Client {
 
   const client: Client = {
     events: hub.eventsOf(hookNames),
-    eventsOf: (...types) => hub.eventsOf(types),
+    eventsOf(...types) {
+      const unknown = types.find((type) => !isHookName(type));
+      if (types.length === 0 || unknown !== undefined)
+        throw new ConfigError(
+          `eventsOf needs types of events${unknown === undefined ? '' : `, and "${unknown}" is none`}. Available: ${hookNames.join(', ')}.`,
+        );
+      return hub.eventsOf(types);
+    },
     get limiter() {
       return limiter.state;
     },

@@ -56,7 +56,7 @@ describe.runIf(redisProgram !== undefined)('K4 the name of a run', () => {
     const registry = new RunRegistry(redis);
     const { run, text } = await registry.read('holdings');
     expect(run).toEqual(submitted);
-    await vi.waitUntil(() => Date.now() > submitted.since, { interval: 1 });
+    await vi.waitUntil(() => Date.now() > submitted.since, { interval: 1, timeout: 60_000 });
     const again = await setup.submit();
     // As a worker ends it that has seen the first one only.
     expect(await registry.replace(text, { ...submitted, state: 'finished', failed: 3 })).toBe(false);
@@ -70,7 +70,7 @@ describe.runIf(redisProgram !== undefined)('K5 cleaning', () => {
     await setup.submit();
     const { sandbox, runFolder } = setup.holdings;
     const worker = setup.work({ concurrency: 1 });
-    await vi.waitUntil(() => sandbox.requests.length >= 15, { interval: 1 });
+    await vi.waitUntil(() => sandbox.requests.length >= 15, { interval: 1, timeout: 60_000 });
     await worker.stop();
     const rows = readdirSync(join(runFolder, 'rows', '0'));
     expect(rows).toHaveLength(1);

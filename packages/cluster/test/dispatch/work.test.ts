@@ -88,7 +88,7 @@ describe.runIf(redisProgram !== undefined)('K4 runs that workers work off', () =
     const { sandbox } = setup.holdings;
     const worker = setup.work({ concurrency: 1 });
     await worker.next(({ type }) => type === 'joined');
-    await vi.waitUntil(() => sandbox.requests.length >= 15, { interval: 1 });
+    await vi.waitUntil(() => sandbox.requests.length >= 15, { interval: 1, timeout: 60_000 });
     expect((await worker.stop()).partitions).toBe(0);
     const queue = new RunQueue(setup.redis, 'holdings');
     onTestEnd(() => queue.close());

@@ -106,6 +106,7 @@ export class EventHub {
     this.#isComplete = true;
     this.#listeners.clear();
     const subscribers = new Set([...this.#subscribers.values()].flat());
+    this.#subscribers.clear();
     for (const subscriber of subscribers) subscriber.complete();
   }
 

@@ -107,7 +107,7 @@ function endpoint(
     withoutSecret: (query) => (credentials.param === undefined ? query : withoutParam(query, credentials.param)),
     observe(event) {
       const type = sourceEventType(event);
-      if (type && !hub.isObserved(type)) return;
+      if (type && !hub.isObserved(type) && !hub.isObserved('warning')) return;
       const decoded = decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin };
       hub.emit(decoded.type, () => decoded);
     },

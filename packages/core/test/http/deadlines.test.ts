@@ -92,9 +92,12 @@ test('T3 the total deadline goes on behind a wait for a turn with what was left 
   // The wait for the second turn is longer than the timer of the deadline, which goes off meanwhile.
   transport.limiter.pause(60_000);
   await transport.clock.advance(125);
-  await vi.waitFor(() => {
-    expect(transport.limiter.state.queued).toBe(1);
-  });
+  await vi.waitFor(
+    () => {
+      expect(transport.limiter.state.queued).toBe(1);
+    },
+    { timeout: 60_000 },
+  );
   await transport.clock.advance(59_875);
   await server.until(() => server.requests.length === 2);
   await transport.clock.advance(9_874);

@@ -162,9 +162,12 @@ describe('T9 the time for a fault', () => {
       await transport.clock.asked(delay);
       transport.limiter.pause(3_600_000);
       await transport.clock.advance(delay);
-      await vi.waitFor(() => {
-        expect(transport.limiter.state.queued).toBe(1);
-      });
+      await vi.waitFor(
+        () => {
+          expect(transport.limiter.state.queued).toBe(1);
+        },
+        { timeout: 60_000 },
+      );
       await transport.clock.advance(3_600_000 - delay);
     }
     expect(await outcome).toMatchObject({ attempts: 3 });

@@ -224,9 +224,12 @@ describe('E9 a disk that fails', () => {
       (error: unknown) => ends.push(String(error)),
     );
     // Each begins as soon as its own file is through, so in any order.
-    await vi.waitFor(() => {
-      expect(begun.toSorted()).toEqual(['1', '2', '3']);
-    });
+    await vi.waitFor(
+      () => {
+        expect(begun.toSorted()).toEqual(['1', '2', '3']);
+      },
+      { timeout: 60_000 },
+    );
     await new Promise((resolve) => setImmediate(resolve));
     expect(ends).toEqual([]);
     letGo();

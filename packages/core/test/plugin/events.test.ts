@@ -239,7 +239,7 @@ describe('events of walks', () => {
     const events = eventsOf(client);
     for await (const page of list().pages()) {
       expect(page.items).toHaveLength(100);
-      await vi.waitUntil(() => errorsIn(events).length === 1);
+      await vi.waitUntil(() => errorsIn(events).length === 1, { timeout: 60_000 });
       break;
     }
     await lastValueFrom(list().pipe(take(50), toArray()));

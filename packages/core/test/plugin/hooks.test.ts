@@ -156,7 +156,7 @@ describe('hooks', () => {
     const sink = recordingSink<Row>();
     await exportTo(list(), sink).run();
     expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
-    await vi.waitUntil(() => faults.length >= called);
+    await vi.waitUntil(() => faults.length >= called, { timeout: 60_000 });
     expect(faults).toHaveLength(called);
     expect(called).toBeGreaterThan(20);
     const hooks = new Set(faults.map((fault) => fault.type === 'plugin-fault' && fault.hook));
@@ -287,7 +287,7 @@ describe('subscribers of events', () => {
     throwing.unsubscribe();
     watching.unsubscribe();
     expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
-    await vi.waitUntil(() => reported.length >= seen.length);
+    await vi.waitUntil(() => reported.length >= seen.length, { timeout: 60_000 });
     expect(reported).toHaveLength(seen.length);
     expect(new Set(reported.map(String))).toEqual(new Set(['Error: of a subscriber']));
   });
@@ -361,6 +361,24 @@ describe('events of some types', () => {
     expect(seen).toEqual(['first', 'second', 'second', 'late']);
   });
 
+  test('G4 need a type, and one that there is', async () => {
+    const { client } = await startHoldings({ holdings: 1 });
+    expect(() => client.eventsOf()).toThrow(/^eventsOf needs types of events\. Available: request, /);
+    expect(() => Reflect.apply(client.eventsOf, client, ['retry', 'retyr'])).toThrow(
+      /^eventsOf needs types of events, and "retyr" is none\. Available: request, /,
+    );
+  });
+
+  test('G4 of a malformed kind are a warning, also where nobody receives that kind', async () => {
+    const server = await startServer(() => ok());
+    const warnings: string[] = [];
+    const client = createClient(options).use(testApi(server.url));
+    client.eventsOf('warning').subscribe(({ message }) => warnings.push(message));
+    Reflect.apply(client.api.observe, client.api, [{ type: 'page', source: 's', rows: 'many' }]);
+    expect(warnings).toEqual([expect.stringContaining('not an event of a source')]);
+    await client.close();
+  });
+
   test('G4 complete when the client closes, also for who subscribes later', async () => {
     const { client } = await startHoldings({ holdings: 1 });
     const ends: string[] = [];
@@ -369,6 +387,23 @@ describe('events of some types', () => {
     await client.close();
     events.subscribe({ complete: () => ends.push('after') });
     expect(ends).toEqual(['before', 'after']);
+  });
+});
+
+describe('the error of a request that failed', () => {
+  test('G4 is redacted in its last event, too', () => {
+    const hub = new EventHub((text) => text.replaceAll('secret', '[hidden]'));
+    const seen: ClientEvent[] = [];
+    hub.eventsOf(['settled']).subscribe((event) => seen.push(event));
+    const error = { name: 'Error', message: 'It is secret.' };
+    const about = { route: 'secret.things', request: 1, type: 'settled', attempts: 1, took: 5 } as const;
+    hub.emit('settled', () => ({ ...about, outcome: 'failed', error }));
+    hub.emit('settled', () => ({ ...about, outcome: 'answered', status: 200 }));
+    expect(seen).toEqual([
+      { ...about, route: '[hidden].things', outcome: 'failed', error: { ...error, message: 'It is [hidden].' } },
+      { ...about, route: '[hidden].things', outcome: 'answered', status: 200 },
+    ]);
+    expect(seen.every((event) => Object.isFrozen(event))).toBe(true);
   });
 });
 
