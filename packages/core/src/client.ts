@@ -21,7 +21,7 @@ import type { Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
 import { checkNumbers } from './checks.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
-import { hookNames, isHookName, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
+import { hookNames, unknownName, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
 import { EventHub } from './plugins/eventHub.js';
 import type { WithFreeName, WithNamespace, WithNeedsMet } from './plugins/fit.js';
 import type { Plugin } from './plugins/plugin.js';
@@ -209,7 +209,7 @@ export function createClient(options: ClientOptions): Client {
   const client: Client = {
     events: hub.eventsOf(hookNames),
     eventsOf(...types) {
-      const unknown = types.find((type) => !isHookName(type));
+      const unknown = unknownName(types);
       if (types.length === 0 || unknown !== undefined)
         throw new ConfigError(
           `eventsOf needs types of events${unknown === undefined ? '' : `, and "${unknown}" is none`}. Available: ${hookNames.join(', ')}.`,

@@ -87,5 +87,10 @@ export function isHookName(name: string): name is HookName {
   return Object.hasOwn(names, name);
 }
 
+/** The first name that is not a type of events: callers in JavaScript may give any. */
+export function unknownName(given: readonly string[]): string | undefined {
+  return given.find((name) => !isHookName(name));
+}
+
 /** The types of events, in the order in which they occur. */
 export const hookNames: readonly HookName[] = Object.keys(names).filter(isHookName);
