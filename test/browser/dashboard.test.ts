@@ -104,7 +104,10 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   }
 
   test('U1 shows a faulty export to its end: the numbers are those of the report, and the process ends', async () => {
+    let isShown = false;
     await using sandbox = await startSandbox({
+      // Chromium needs time on a machine that is busy.
+      script: () => (isShown ? undefined : { kind: 'delay', ms: 1_000 }),
       ...{ seed: 3, holdings: 6_000, rateLimit: { requests: 40, per: 1_000 }, latency: [2, 20] },
       faults: { serverError: 0.05, reset: 0.03, cutBody: 0.02, tooManyRequests: 0.02 },
     });
@@ -118,6 +121,8 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     );
     const page = await look(await url, { isCut: true });
     expect(page.url()).not.toContain('#');
+    await page.getByRole('heading', { name: 'Running' }).waitFor();
+    isShown = true;
     await page.getByText('The rate limit sets the pace').or(page.getByText('The API sets the pace')).first().waitFor();
     await review(page, 'running');
     await page.getByRole('heading', { name: 'Finished' }).waitFor();
@@ -143,14 +148,17 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   });
 
   test('U1 shows an export that fails, with its error', async () => {
+    let isShown = false;
     await using sandbox = await startSandbox({
-      ...{ streams: 300, script: ({ n }) => (n === 2 ? { kind: 'status', status: 403 } : undefined) },
+      ...{ streams: 3_000, script: () => (isShown ? { kind: 'status', status: 403 } : undefined) },
     });
     const { url, exited } = run(
-      ['streams', 'export', '--to', 'streams.csv', '--page-size', '10', '--rate', '1/s', '--dashboard', '0'],
+      ['streams', 'export', '--to', 'streams.csv', '--page-size', '10', '--rate', '5/s', '--dashboard', '0'],
       { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl },
     );
     const page = await look(await url, { isCut: true });
+    await page.getByRole('heading', { name: 'Running' }).waitFor();
+    isShown = true;
     await page.getByRole('heading', { name: 'Failed' }).waitFor();
     expect(await exited).toBe(1);
     await page.locator('.why', { hasText: '403' }).waitFor();

@@ -1,16 +1,14 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../../../test/kit/freePort.js';
 import { main } from '../src/main.js';
 import { testEnvironment, type TestEnvironment } from './testEnvironment.js';
 
 const variables = { SLUICE_API_KEY: 'canary-5f1d77a1e0' };
 
-/** A server of one stream that is not there yet, at a port that nobody else has. */
+/** A server of one stream that is not there yet. */
 async function awayServer(): Promise<{ readonly url: string; come(): Promise<void> }> {
-  const taken = createServer();
-  const port = await listening(taken, 0);
-  await new Promise((resolve) => taken.close(resolve));
+  const port = await freePort();
   return {
     url: `http://127.0.0.1:${String(port)}`,
     async come() {
@@ -18,19 +16,13 @@ async function awayServer(): Promise<{ readonly url: string; come(): Promise<voi
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify({ result: [{ id: 'a', status: 'active' }], cursor: null, total: 1 }));
       });
-      await listening(server, port);
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
       onTestFinished(() => {
         server.close();
         server.closeAllConnections();
       });
     },
   };
-}
-
-async function listening(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const { port: taken = 0 }: Partial<AddressInfo> = Object(server.address());
-  return taken;
 }
 
 const says = (environment: TestEnvironment, text: string): Promise<void> =>

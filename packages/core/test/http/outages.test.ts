@@ -1,18 +1,24 @@
 import { createServer, type Server } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../../../../test/kit/freePort.js';
 import { requestTimesOf } from '../../src/http/requestTimes.js';
 import { mayConnectLater } from '../../src/http/retryPolicy.js';
 import { NetworkError, createClient, createSender } from '../../src/index.js';
 import { addressGuard } from '../../src/node/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { openTransport } from './openTransport.js';
-import { answer, never, ok, portOf, startServer, type Answer } from './scriptedServer.js';
+import { answer, never, ok, startServer, type Answer } from './scriptedServer.js';
 
 /** A server that goes away and comes back at the same port. */
 class AwayServer {
-  url = '';
+  readonly url: string;
+  readonly #port: number;
   #server: Server | undefined;
-  #port = 0;
+
+  constructor(port: number) {
+    this.#port = port;
+    this.url = `http://127.0.0.1:${String(port)}`;
+  }
 
   async come(): Promise<void> {
     if (this.#server?.listening) return;
@@ -20,8 +26,6 @@ class AwayServer {
       ok()(response);
     });
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
-    this.#port = portOf(server.address());
-    this.url = `http://127.0.0.1:${String(this.#port)}`;
     this.#server = server;
   }
 
@@ -33,7 +37,7 @@ class AwayServer {
 }
 
 async function awayServer(): Promise<AwayServer> {
-  const server = new AwayServer();
+  const server = new AwayServer(await freePort());
   await server.come();
   onTestFinished(() => server.go());
   return server;
