@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chromium, type Browser } from 'playwright-core';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
 /** Debian's, or the one that `SLUICE_CHROMIUM` names. */
 export const executablePath = process.env['SLUICE_CHROMIUM'] ?? '/usr/bin/chromium';
@@ -16,4 +16,14 @@ export function launchChromium(): Promise<Browser> {
       ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
     ],
   });
+}
+
+/** Ms until a page is taken for one that hangs. Playwright's 30 s are too few on a busy machine. */
+const limit = 120_000;
+
+/** A page with storage of its own, which ends with its context. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(limit);
+  return context.newPage();
 }

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createClient, definePlugin, noAuth, type Endpoint, type ChangeEvent } from '@sluice/core';
 import { dashboard, openDashboard } from '@sluice/dashboard';
-import { startSandbox } from '@sluice/sandbox';
+import { startSandbox, type Fault } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { hasChromium, launchChromium } from './chromium.js';
+import { hasChromium, launchChromium, openPage } from './chromium.js';
 import { CuttingProxy } from './dashboard/cuttingProxy.js';
 
 const schemes = ['light', 'dark'] as const;
@@ -29,8 +29,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
 
   /** Opens the page. At the test's end, nothing must have been thrown, violated or requested elsewhere. */
   async function look(url: string, { isCut = false } = {}) {
-    const context: BrowserContext = await browser.newContext({ viewport: { width: 1320, height: 900 } });
-    const page = await context.newPage();
+    const page = await openPage(browser, { viewport: { width: 1320, height: 900 } });
     const faults: string[] = [];
     const { host } = new URL(url);
     page.on('pageerror', (error) => faults.push(String(error)));
@@ -43,7 +42,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       if (new URL(request.url()).host !== host) faults.push(`requested ${request.url()}`);
     });
     onTestFinished(async () => {
-      await context.close();
+      await page.context().close();
       expect(faults).toEqual([]);
     });
     await page.goto(url);
@@ -295,8 +294,8 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     onTestFinished(() => page.close());
     const url = await page.url;
     const { port } = new URL(url);
-    const visitor = await browser.newPage();
-    onTestFinished(() => visitor.close());
+    const visitor = await openPage(browser);
+    onTestFinished(() => visitor.context().close());
     // Chromium takes every name below localhost for this machine, without asking anybody.
     const answer = await visitor.goto(`http://rebound.localhost:${port}/`);
     expect(answer?.status()).toBe(421);
@@ -305,27 +304,34 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await review(visitor, 'refused');
   });
 
-  test('U1 shows a pause with its cause, and what fails', async () => {
-    await using sandbox = await startSandbox({
-      streams: 200,
-      script: ({ n }) =>
-        n === 3
-          ? { kind: 'status', status: 429, headers: { 'retry-after': '3' } }
-          : n > 4
-            ? { kind: 'status', status: 503 }
-            : undefined,
-    });
+  /** A client whose dashboard shows a list of streams, whose requests are answered like this from the third on. */
+  async function ownList(later: () => Fault) {
+    const sandbox = await startSandbox({ streams: 200, script: ({ n }) => (n < 3 ? undefined : later()) });
     const client = createClient({ apiKey: sandbox.apiKey, rateLimit: { requests: 20, per: 1_000 } })
       .use(dashboard())
       .use(streams({ baseUrl: sandbox.streamsUrl }));
-    onTestFinished(() => client.close());
+    onTestFinished(async () => {
+      await client.close();
+      await sandbox.close();
+    });
     const page = await look(await client.dashboard.url);
-    const listed = client.streams.list({ pageSize: 10 }).toArray();
-    listed.catch(() => undefined);
+    client.streams
+      .list({ pageSize: 10 })
+      .toArray()
+      .catch(() => undefined);
+    return page;
+  }
+
+  test('U1 shows a pause with its cause', async () => {
+    const page = await ownList(() => ({ kind: 'status', status: 429, headers: { 'retry-after': '50' } }));
     await page.getByRole('heading', { name: 'Paused' }).waitFor();
     await page.getByText('The API asked for a pause.').first().waitFor();
     await page.locator('.limiter', { hasText: 'paused' }).waitFor();
     await review(page, 'paused');
+  });
+
+  test('U1 shows what fails', async () => {
+    const page = await ownList(() => ({ kind: 'status', status: 503 }));
     await page.getByRole('heading', { name: 'Failing' }).waitFor();
     await review(page, 'failing');
   });

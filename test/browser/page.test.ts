@@ -1,7 +1,7 @@
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { hasChromium, launchChromium } from './chromium.js';
+import { hasChromium, launchChromium, openPage } from './chromium.js';
 import type { Outcomes, Place } from './page/page.js';
 import { servePage, type ServedPage } from './servePage.js';
 
@@ -26,11 +26,11 @@ describe.skipIf(!hasChromium)('in Chromium, a page of another origin', () => {
 
   async function open(options: SandboxOptions = {}): Promise<Opened> {
     const sandbox = await startSandbox({ cors: true, streams: 42, holdings: 1_234, ...options });
-    const page = await browser.newPage();
+    const page = await openPage(browser);
     const thrown: Error[] = [];
     page.on('pageerror', (error) => thrown.push(error));
     onTestFinished(async () => {
-      await page.close();
+      await page.context().close();
       await sandbox.close();
       expect(thrown).toEqual([]);
     });

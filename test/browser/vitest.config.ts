@@ -18,8 +18,9 @@ export default defineConfig({
     include: ['*.test.ts'],
     setupFiles: [join(import.meta.dirname, '../../scripts/testScope.setup.ts')],
     pool: 'forks',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // For what hangs: how long a test takes is up to the machine.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     reporters: [
       new QuietReporter(),
       new JsonFileReporter(join(import.meta.dirname, '../../reports/test:browser.json')),
