@@ -11,8 +11,8 @@ import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { polled, watchArgs } from './watching.js';
 
 /** Each part takes its kills; all of them would take too long for one test on a busy machine. */
-const parts = [1, 2, 3];
-const kills = casesOf(20);
+const parts = [1, 2];
+const kills = casesOf(15);
 const counting = "SELECT count(*) || ' ' || count(DISTINCT id) AS counts FROM streams";
 
 /** Kills a watch at random moments, while streams change, and looks at the table after each kill. */

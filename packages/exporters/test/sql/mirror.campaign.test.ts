@@ -16,7 +16,7 @@ const servers = new Servers();
 afterAll(() => servers.close());
 
 // Half of them with removed rows marked, half without.
-const rounds = casesOf(100);
+const rounds = casesOf(60);
 
 /** What a campaign does to one kind of database. */
 interface Disturbed {
