@@ -193,10 +193,12 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
   });
 
   test('are over once a run is cancelled: nothing more counts, and nobody can submit it again', async () => {
-    const setup = await startCluster({ latency: 5 });
+    let isHeld = false;
+    const setup = await startCluster({ script: () => (isHeld ? { kind: 'delay', ms: 500 } : undefined) });
     await setup.submit();
     const worker = setup.work({ concurrency: 1 });
     await worker.next(isCommit);
+    isHeld = true;
     const run = await setup.run();
     await setup.cluster.cancel('holdings', run);
     const { done } = await run.status();
@@ -208,7 +210,17 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
   });
 
   test('leave files that are removed once no worker is there', async () => {
-    const setup = await startCluster({ latency: 5 });
+    let held: string | undefined;
+    const setup = await startCluster({
+      // One partition gets no further than its first page.
+      script({ query }) {
+        if (!query.has('cursor')) return undefined;
+        const others = new URLSearchParams(query);
+        others.delete('cursor');
+        held ??= String(others);
+        return String(others) === held ? { kind: 'never' } : undefined;
+      },
+    });
     await setup.submit();
     const worker = setup.work({ concurrency: 2 });
     await worker.next(isCommit);
