@@ -304,9 +304,9 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await review(visitor, 'refused');
   });
 
-  /** A client whose dashboard shows a list of streams, whose requests are answered like this from the third on. */
-  async function ownList(later: () => Fault) {
-    const sandbox = await startSandbox({ streams: 200, script: ({ n }) => (n < 3 ? undefined : later()) });
+  /** The dashboard of a list of streams whose requests all fail like this from the third on. */
+  async function ownList(fault: Fault) {
+    const sandbox = await startSandbox({ streams: 200, script: ({ n }) => (n < 3 ? undefined : fault) });
     const client = createClient({ apiKey: sandbox.apiKey, rateLimit: { requests: 20, per: 1_000 } })
       .use(dashboard())
       .use(streams({ baseUrl: sandbox.streamsUrl }));
@@ -323,7 +323,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   }
 
   test('U1 shows a pause with its cause', async () => {
-    const page = await ownList(() => ({ kind: 'status', status: 429, headers: { 'retry-after': '50' } }));
+    const page = await ownList({ kind: 'status', status: 429, headers: { 'retry-after': '50' } });
     await page.getByRole('heading', { name: 'Paused' }).waitFor();
     await page.getByText('The API asked for a pause.').first().waitFor();
     await page.locator('.limiter', { hasText: 'paused' }).waitFor();
@@ -331,7 +331,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   });
 
   test('U1 shows what fails', async () => {
-    const page = await ownList(() => ({ kind: 'status', status: 503 }));
+    const page = await ownList({ kind: 'status', status: 503 });
     await page.getByRole('heading', { name: 'Failing' }).waitFor();
     await review(page, 'failing');
   });
