@@ -75,9 +75,14 @@ export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mi
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
 
-/** @throws ConfigError if there is no path. */
+/** @throws ConfigError if the path does not name a file. */
 function databaseAt(place: SqlitePlace): { readonly database: Database; readonly where: string } {
   if (place.path === '') throw new ConfigError('The path of the database is empty.', { option: 'path' });
+  if (/^(:memory:$|file:)/i.test(place.path))
+    throw new ConfigError(
+      `${place.path} is not the path of a file: a database in memory ends with its process, and a URI is not taken. Write the path alone.`,
+      { option: 'path' },
+    );
   const { breakLock = false } = place;
   const path = resolve(place.path);
   /** Its lock, in a folder that is there only while somebody holds it. The file is there, and may have several names. */

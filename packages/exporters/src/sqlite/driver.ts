@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
 import { quoted, type Connection, type Session, type SqlValue } from '../sql/database.js';
@@ -34,7 +34,9 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
     throw explained(error, path);
   }
   let journal = 'delete';
+  let files: OpenFiles;
   try {
+    files = openFilesAt(path);
     await whenFree(() => (journal = journalOf(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
     await whenFree(
@@ -51,9 +53,11 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
     async transaction(work) {
       await whenFree(() => db.exec('BEGIN IMMEDIATE'), path, signal);
       try {
+        files.check();
         const result = await work(session);
         // Without WAL, which some file systems lack, readers hold it up.
         await whenFree(() => db.exec('COMMIT'), path, signal);
+        files.check();
         return result;
       } catch (error) {
         try {
@@ -66,6 +70,8 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
     },
     close() {
       try {
+        // It would remove files by name, which may be those of another database now.
+        files.check();
         // As it was: in WAL mode, the rows may be in a second file, which whoever copies the first one would miss.
         db.exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = ${journal}`);
       } catch {
@@ -75,6 +81,49 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
       return Promise.resolve();
     },
   };
+}
+
+/** The files of an open database. SQLite goes on writing them wherever they are, even if they have no name any more. */
+interface OpenFiles {
+  /** Within a transaction or after it. @throws SinkError if the names are those of other files now, or of none. */
+  check(): void;
+}
+
+/**
+ * Remembers which file was opened just now.
+ *
+ * @throws SinkError if it has several names: SQLite keeps the latest rows in a file beside it, which it finds by the
+ * name, so programs that use different names destroy each other's rows.
+ * @see https://www.sqlite.org/howtocorrupt.html, section 2.5
+ */
+function openFilesAt(path: string): OpenFiles {
+  const opened = statSync(path, { bigint: true });
+  if (opened.nlink > 1n)
+    throw new SinkError(
+      `${path} has ${opened.nlink} names (hard links), and SQLite keeps its latest rows in a file beside one of them, where programs that use another name lose them. Make the others symbolic links, or write a copy.`,
+      { details: { path } },
+    );
+  const known = new Map([[path, identityIn(opened)]]);
+  const names = [path, ...['-wal', '-shm'].map((end) => realpathSync(path) + end)];
+  return {
+    check() {
+      for (const name of names) {
+        const found = statSync(name, { bigint: true, throwIfNoEntry: false });
+        const identity = found && identityIn(found);
+        // The files beside it come with the first transaction.
+        if (identity !== undefined && !known.has(name)) known.set(name, identity);
+        if (identity === known.get(name)) continue;
+        throw new SinkError(
+          `${name} was ${found ? 'replaced' : 'moved or removed'} during the run, so rows that were written since may not be there. Find out which program does that, then run this again.`,
+          { details: { path: name } },
+        );
+      }
+    },
+  };
+}
+
+function identityIn({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`;
 }
 
 /** Opens a database file only to read it. @throws SinkError if it is not there. */

@@ -1,10 +1,21 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { exportTo } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { sqlite } from '../../src/sqlite.js';
+import { sqliteAt } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
 
 const failed = (path: string) =>
@@ -73,3 +84,84 @@ test('D8 the lock of a table is the same for all names that SQLite takes for the
   await exportTo(source, sqlite<Item>({ path: join(folder, 'a.sqlite'), table: 'ITEMS' })).run();
   expect(held).toContain('a.sqlite-items.sluice');
 });
+
+/** Moves what is at a path away. */
+const away = (path: string): void => renameSync(path, `${path}.away`);
+
+test.each<[what: string, disturb: (path: string) => void, said: string]>([
+  ['is removed', (path) => unlinkSync(path), 'a.sqlite was moved or removed'],
+  ['is renamed', away, 'a.sqlite was moved or removed'],
+  ['is replaced by another one', (path) => (away(path), writeFileSync(path, '')), 'a.sqlite was replaced'],
+  ['is replaced by a copy', (path) => (away(path), copyFileSync(`${path}.away`, path)), 'a.sqlite was replaced'],
+  ['loses its folder', (path) => away(dirname(path)), 'a.sqlite was moved or removed'],
+  [
+    'gets another folder',
+    (path) => (away(dirname(path)), mkdirSync(dirname(path)), writeFileSync(path, '')),
+    'a.sqlite was replaced',
+  ],
+  ['loses its WAL', (path) => unlinkSync(`${path}-wal`), 'a.sqlite-wal was moved or removed'],
+  ['loses the index of its WAL', (path) => unlinkSync(`${path}-shm`), 'a.sqlite-shm was moved or removed'],
+])('D2 a file that %s during the run is an error, whenever that is', async (_, disturb, said) => {
+  for (const at of [0, 2]) {
+    const path = join(temporaryFolder(), 'data', 'a.sqlite');
+    mkdirSync(dirname(path));
+    const onPage = (_partition: number, page: number): void => void (page === at && disturb(path));
+    const sink = sqlite<Item>({ path, table: 'items' });
+    const run = exportTo(itemSource([itemsOf([1, 2, 3, 4, 5, 6, 7, 8, 9])], { onPage }), sink, {
+      commitEvery: 1,
+    }).run();
+    await expect(run).rejects.toMatchObject({
+      code: 'sink',
+      message: expect.stringContaining(`${said} during the run`),
+    });
+  }
+});
+
+test.each<[what: string, at: (link: string) => string, other: string]>([
+  ['itself', (link) => link, 'a.sqlite'],
+  ['its folder', (link) => join(link, 'a.sqlite'), '.'],
+])('D2 a symbolic link to %s that points elsewhere during the run is an error', async (_, at, to) => {
+  const folder = temporaryFolder();
+  for (const name of ['first', 'second']) mkdirSync(join(folder, name));
+  const link = join(folder, 'link');
+  symlinkSync(join(folder, 'first', to), link);
+  const run = (onPage?: (partition: number, page: number) => void) =>
+    exportTo(
+      itemSource([itemsOf([1, 2, 3, 4, 5, 6])], onPage && { onPage }),
+      sqlite<Item>({ path: at(link), table: 'items' }),
+    ).run();
+  const relink = (_partition: number, page: number): void => {
+    if (page !== 1) return;
+    unlinkSync(link);
+    symlinkSync(join(folder, 'second', to), link);
+  };
+  await expect(run(relink)).rejects.toThrow(/(link|a\.sqlite) was moved or removed during the run/);
+  expect((await run()).rows).toBe(6);
+  expect(readdirSync(join(folder, 'second'))).toEqual(['a.sqlite']);
+});
+
+test('D2 D8 a file with several names is refused, since rows that are written by one are lost for the others', async () => {
+  const folder = temporaryFolder();
+  const [path, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
+  const write = (to: string, table: string, onPage?: (partition: number, page: number) => Promise<void>) =>
+    exportTo(itemSource([itemsOf([1, 2, 3, 4, 5, 6])], onPage && { onPage }), sqlite<Item>({ path: to, table })).run();
+  const refused = { code: 'sink', message: expect.stringMatching(/b\.sqlite has 2 names \(hard links\)/) };
+  await write(path, 'first', async (_, page) => {
+    if (page !== 1) return;
+    linkSync(path, other);
+    await expect(write(other, 'second')).rejects.toMatchObject(refused);
+  });
+  await expect(write(other, 'second')).rejects.toMatchObject(refused);
+  rmSync(path);
+  expect((await write(other, 'second')).rows).toBe(6);
+  expect(
+    await sqliteAt(other).query('SELECT (SELECT count(*) FROM first) AS a, (SELECT count(*) FROM second) AS b'),
+  ).toEqual([{ a: '6', b: '6' }]);
+});
+
+test.each([':memory:', 'file:a.sqlite?mode=memory', 'FILE::memory:'])(
+  '%s is not taken for the path of a file',
+  (path) => {
+    expect(() => sqlite<Item>({ path, table: 'items' })).toThrow(`${path} is not the path of a file`);
+  },
+);
