@@ -34,8 +34,15 @@ export function blameOf(error: unknown): 'machine' | 'partition' {
   return isMachine ? 'machine' : 'partition';
 }
 
-/** Failures in a row, after one more. A partition that gets on is not poisonous, however long it takes. */
-export function failuresAfter(before: number, hasSaved: boolean): number {
+/**
+ * Failures in a row, after one more. A partition that gets on is not poisonous, however long it takes. One that has
+ * started over as often as it may, and lost what it saved each time, does not get on.
+ */
+export function failuresAfter(
+  before: number,
+  { error, hasSaved }: { readonly error: unknown; readonly hasSaved: boolean },
+): number {
+  if (SluiceError.is(error, 'cursor-refused')) return maxFailures;
   // Whoever was given up and is tried again, e.g. by hand, starts over.
   if (hasSaved || before >= maxFailures) return hasSaved ? 0 : 1;
   return before + 1;

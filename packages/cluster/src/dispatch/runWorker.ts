@@ -111,9 +111,10 @@ export class RunWorker {
   async #fail(
     job: Job<unknown>,
     given: PartitionJob,
-    { error, hasSaved }: { readonly error: unknown; readonly hasSaved: boolean },
+    failure: { readonly error: unknown; readonly hasSaved: boolean },
   ): Promise<never> {
-    const failures = failuresAfter(given.failures, hasSaved);
+    const { error } = failure;
+    const failures = failuresAfter(given.failures, failure);
     const isGivenUp = failures >= maxFailures;
     this.#options.onEnd({ type: 'failed', partition: given.partition, error, failures, isGivenUp });
     await job.updateData({ ...given, failures });

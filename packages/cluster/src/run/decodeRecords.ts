@@ -38,10 +38,17 @@ export interface Segment {
   readonly isTagged: boolean;
 }
 
-/** How far a partition is, as a hint says, and as its record in `done` says for good. */
-export interface PartitionRecord {
+/** The partition that a record is of. Under the name of another one, or in the folder of another run, it says nothing. */
+export interface RecordOwner {
+  /** The run's id. */
+  readonly run: string;
   /** The plan's hash. */
   readonly plan: string;
+  readonly partition: number;
+}
+
+/** How far a partition is, as a hint says, and as its record in `done` says for good. */
+export interface PartitionRecord extends RecordOwner {
   readonly claim: string;
   readonly segments: readonly Segment[];
   /** Absent if the partition starts over. */
@@ -76,9 +83,11 @@ export function decodeComplete(value: unknown, path: string): CompletePlan {
   return opened(value, path) as CompletePlan;
 }
 
-/** `undefined` if it is not a record of a partition of this plan. A hint may come from anywhere. */
-export function decodePartition(value: unknown, plan: string): PartitionRecord | undefined {
-  if (!isSealed(value) || value['plan'] !== plan) return undefined;
+/** `undefined` if it is not a record of this partition. A hint may come from anywhere. */
+export function decodePartition(value: unknown, owner: RecordOwner): PartitionRecord | undefined {
+  if (!isSealed(value)) return undefined;
+  if (value['run'] !== owner.run || value['plan'] !== owner.plan || value['partition'] !== owner.partition)
+    return undefined;
   const { claim, segments, rows, restarts, isIncomplete, position } = value;
   const isWhole =
     isId(claim) &&

@@ -2,18 +2,16 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { SinkError, type Page, type Position } from '@sluice/core';
 import { AppendFile, explained, unlinkIfThere } from '@sluice/core/node';
-import { decodePartition, sealed, type PartitionRecord, type Segment } from './decodeRecords.js';
+import { decodePartition, sealed, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
 import { lineOf } from './rowLine.js';
 import type { Claim, Verdict } from './run.js';
 import type { RunStore } from './runStore.js';
-import { donePath, isPrefix, segmentPath, shardOf } from './storedFile.js';
+import { donePath, isPrefix, segmentPath } from './storedFile.js';
 
 /** What a claim is for. */
 interface ClaimedPartition {
   readonly id: string;
-  readonly partition: number;
-  /** The plan's hash. */
-  readonly plan: string;
+  readonly owner: RecordOwner;
   readonly restarts: number | undefined;
 }
 
@@ -30,8 +28,7 @@ export class FolderClaim implements Claim {
   readonly restarts: number;
   readonly startAt: Position | undefined;
   readonly #store: RunStore;
-  readonly #partition: number;
-  readonly #plan: string;
+  readonly #owner: RecordOwner;
   readonly #path: string;
   /** Rows of other claims that this one continues. */
   readonly #before: readonly Segment[];
@@ -46,29 +43,29 @@ export class FolderClaim implements Claim {
 
   private constructor(
     store: RunStore,
-    { id, partition, plan, restarts = 0 }: ClaimedPartition,
+    { id, owner, restarts = 0 }: ClaimedPartition,
     known: PartitionRecord | undefined,
   ) {
     this.id = id;
     this.restarts = known?.restarts ?? restarts;
     this.startAt = known?.position;
     this.#store = store;
-    this.#partition = partition;
-    this.#plan = plan;
-    this.#path = segmentPath(store.path, partition, id);
+    this.#owner = owner;
+    this.#path = segmentPath(store.path, owner.partition, id);
     this.#before = known?.segments ?? [];
     this.#isIncomplete = known?.isIncomplete ?? false;
   }
 
   /** Begins where a hint says, if all that it names is there. */
   static async begin(store: RunStore, claimed: ClaimedPartition): Promise<FolderClaim> {
-    const { partition, plan, restarts } = claimed;
+    const { owner, restarts } = claimed;
+    const { partition } = owner;
     if (restarts !== undefined) {
       const claim = new FolderClaim(store, claimed, undefined);
       await claim.#saveHint();
       return claim;
     }
-    const hint = decodePartition(await store.hints.load(partition).catch(() => undefined), plan);
+    const hint = decodePartition(await store.hints.load(partition).catch(() => undefined), owner);
     const paths = hint?.segments.map((segment) => segmentPath(store.path, partition, segment.claim)) ?? [];
     for (const [at, segment] of hint?.segments.entries() ?? [])
       if (!(await isPrefix(store.fileSystem, paths[at] ?? '', segment)))
@@ -79,7 +76,7 @@ export class FolderClaim implements Claim {
   async write(page: Page<unknown>): Promise<void> {
     let lines = '';
     for (const [at, row] of page.items.entries()) {
-      const where = (): string => `Row ${this.#rows + at + 1} of this claim on partition ${this.#partition}`;
+      const where = (): string => `Row ${this.#rows + at + 1} of this claim on partition ${this.#owner.partition}`;
       const { line, isTagged } = lineOf(row, where);
       lines += line;
       if (isTagged) this.#isTagged = true;
@@ -96,7 +93,7 @@ export class FolderClaim implements Claim {
   async save(): Promise<Verdict> {
     await this.#flush();
     if (await this.#store.isCancelled()) return 'cancelled';
-    if (await this.#store.exists(donePath(this.#store.path, this.#partition))) return 'refused';
+    if (await this.#store.exists(donePath(this.#store.path, this.#owner.partition))) return 'refused';
     await this.#saveHint();
     return 'accepted';
   }
@@ -104,7 +101,8 @@ export class FolderClaim implements Claim {
   async commit(): Promise<Verdict> {
     const { path, hints } = this.#store;
     await this.#flush();
-    const done = donePath(path, this.#partition);
+    const { partition } = this.#owner;
+    const done = donePath(path, partition);
     // Rows that another claim began are removed once somebody has finished the partition.
     const missing = await this.#missingFile();
     if (missing !== undefined && (await this.#store.exists(done))) return this.#refused();
@@ -112,12 +110,10 @@ export class FolderClaim implements Claim {
       throw new SinkError(`${missing} was removed while it was in use. Find out who did that: nothing was committed.`, {
         details: { path: missing },
       });
-    await this.#store.folder('done');
-    await this.#store.folder('done', shardOf(this.#partition));
     // The last moment at which it counts.
     if (await this.#store.isCancelled()) return 'cancelled';
     if (!(await this.#store.publish(done, this.#record()))) return this.#refused();
-    await hints.drop(this.#partition).catch(() => undefined);
+    await hints.drop(partition).catch(() => undefined);
     return 'accepted';
   }
 
@@ -129,9 +125,8 @@ export class FolderClaim implements Claim {
 
   async #append(lines: string): Promise<void> {
     if (!this.#file) {
-      await this.#store.folder('rows');
-      await this.#store.folder('rows', shardOf(this.#partition));
-      this.#file = await AppendFile.create(this.#store.fileSystem, this.#path);
+      const { fileSystem } = this.#store;
+      this.#file = await this.#store.within([dirname(this.#path)], () => AppendFile.create(fileSystem, this.#path));
     }
     this.#hash.update(lines);
     await this.#file.append(lines);
@@ -148,27 +143,27 @@ export class FolderClaim implements Claim {
   /** A file that the record is about to name, and that is not there. */
   async #missingFile(): Promise<string | undefined> {
     const named = this.#segments.filter(({ bytes }) => bytes > 0);
-    const paths = named.map(({ claim }) => segmentPath(this.#store.path, this.#partition, claim));
+    const paths = named.map(({ claim }) => segmentPath(this.#store.path, this.#owner.partition, claim));
     for (const path of paths) if (!(await this.#store.exists(path))) return path;
     return undefined;
   }
 
   /** Removes its rows, unless the claim that finished the partition has continued them. */
   async #refused(): Promise<'refused'> {
-    const done = await this.#store.done(this.#partition, this.#plan).catch(() => undefined);
+    const done = await this.#store.done(this.#owner).catch(() => undefined);
     if (done && !done.segments.some(({ claim }) => claim === this.id))
       await unlinkIfThere(this.#store.fileSystem, this.#path).catch(() => undefined);
     return 'refused';
   }
 
   async #saveHint(): Promise<void> {
-    await this.#store.hints.save(this.#partition, sealed(this.#record())).catch(() => undefined);
+    await this.#store.hints.save(this.#owner.partition, sealed(this.#record())).catch(() => undefined);
   }
 
   #record(): PartitionRecord {
     const position = this.#last?.position ?? this.startAt;
     return {
-      ...{ plan: this.#plan, claim: this.id, segments: this.#segments },
+      ...{ ...this.#owner, claim: this.id, segments: this.#segments },
       ...(position && { position }),
       rows: this.#segments.reduce((sum, { rows }) => sum + rows, 0),
       ...{ restarts: this.restarts, isIncomplete: this.#isIncomplete },

@@ -1,7 +1,13 @@
-import { join } from 'node:path';
 import { ConfigError, type PageSource } from '@sluice/core';
 import { explained, unlinkIfThere } from '@sluice/core/node';
-import { decodeChunk, decodePartition, type CompletePlan, type PlanChunk, type RunRecord } from './decodeRecords.js';
+import {
+  decodeChunk,
+  decodePartition,
+  type CompletePlan,
+  type PlanChunk,
+  type RecordOwner,
+  type RunRecord,
+} from './decodeRecords.js';
 import { FolderClaim } from './folderClaim.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
 import type { Claim, OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
@@ -43,13 +49,13 @@ export async function openFolder(
 }
 
 async function submitTo(store: RunStore, plan: RunPlan): Promise<Run> {
-  await store.folder();
+  await store.make();
   await storePlan(plan, {
     name: store.path,
     kind: 'folder',
     header: (source) => headerFor(store, plan, source),
     isComplete: async () => (await store.complete()) !== undefined,
-    putChunk: async (chunk) => store.publishSame(join(await store.folder('plan'), chunkName(chunk.first)), chunk),
+    putChunk: async (chunk) => store.publishSame(store.in('plan', chunkName(chunk.first)), chunk),
     chunks: async () =>
       (await namesIn(store.fileSystem, store.in('plan'))).filter((name) => name.endsWith('.json')).length,
     complete: (complete) => store.publishSame(store.in('plan', 'complete'), complete),
@@ -111,12 +117,17 @@ export class RunFolder implements Run {
     return this.#sources.of(partition);
   }
 
+  /** What the records of a partition name. */
+  ownerOf(partition: number): RecordOwner {
+    return { run: this.header.id, plan: this.plan.hash, partition };
+  }
+
   async claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'> {
     const { store } = this;
     await store.checkMount(this.header);
     if (await store.isCancelled()) return 'cancelled';
     if (await store.exists(donePath(store.path, partition))) return 'done';
-    return FolderClaim.begin(store, { id: store.newId(), partition, plan: this.plan.hash, restarts });
+    return FolderClaim.begin(store, { id: store.newId(), owner: this.ownerOf(partition), restarts });
   }
 
   async *pending(): AsyncGenerator<number, void, undefined> {
@@ -162,8 +173,8 @@ export class RunFolder implements Run {
 
   /** The claims whose rows count, or may be continued. */
   async #claimsNamedIn(partition: number, hints: ProgressHints): Promise<ReadonlySet<string>> {
-    const { hash } = this.plan;
-    const record = (await this.store.done(partition, hash)) ?? decodePartition(await hints.load(partition), hash);
+    const owner = this.ownerOf(partition);
+    const record = (await this.store.done(owner)) ?? decodePartition(await hints.load(partition), owner);
     return new Set(record?.segments.map(({ claim }) => claim));
   }
 
@@ -178,13 +189,13 @@ export class RunFolder implements Run {
 
   /** Of a shard that is done, the sum is stored, so that a million records are read once only. */
   async #rowsOf(first: number, done: readonly number[]): Promise<number> {
-    const { store, plan } = this;
+    const { store } = this;
     const sum = ['done', shardOf(first), 'rows'] as const;
     const isFull = done.length === Math.min(partitionsPerShard, this.partitions - first);
     const known = isFull ? await store.read(...sum) : undefined;
     if (isRecord(known) && typeof known['rows'] === 'number') return known['rows'];
     let rows = 0;
-    for (const partition of done) rows += (await store.done(partition, plan.hash))?.rows ?? 0;
+    for (const partition of done) rows += (await store.done(this.ownerOf(partition)))?.rows ?? 0;
     // Whoever may only read can ask how far a run is, too.
     if (isFull) await store.publish(store.in(...sum), { rows }).catch(() => false);
     return rows;

@@ -1,4 +1,6 @@
 import {
+  isTransient,
+  PaginationError,
   PluginError,
   SluiceError,
   systemClock,
@@ -37,14 +39,17 @@ export interface PartitionOutcome {
   readonly rows: number;
 }
 
-/** If a partition's cursor is refused more often, its walk is too slow for the API, and restarts would never end. */
+/** If a partition can't be continued more often, e.g. as its walk is too slow for the API, restarts would never end. */
 const maxRestarts = 3;
 
 /**
  * Fetches one partition of a run and commits it: what a worker does for one job. Nothing depends on who else works on
  * the partition: at most one commit counts, and what is left of the others is never read.
  *
- * @throws ConfigError if this machine's source or folder is not the run's, before any request; what the walk throws
+ * A partition whose walk can't continue, e.g. since its cursor expired, starts over, three times at most.
+ *
+ * @throws ConfigError if this machine's source or folder is not the run's, before any request; PaginationError
+ * (`cursor-refused`) if it started over as often as it may; what the walk throws
  *
  * @example
  * const { signal } = new AbortController();
@@ -70,10 +75,14 @@ export async function runPartition(options: RunPartitionOptions): Promise<Partit
       const verdict = await walk.run();
       return { outcome: verdict === 'accepted' ? 'committed' : verdict, rows: rows + walk.rows };
     } catch (error) {
-      if (!SluiceError.is(error, 'cursor-refused')) throw error;
+      if (!isDeadEnd(error, walk)) throw error;
       if (claim.restarts >= maxRestarts) {
         await forget(options);
-        throw error;
+        throw new PaginationError(
+          'cursor-refused',
+          `Partition ${options.partition} of ${run.header.name} started over ${maxRestarts} times, and can't be continued again. ${error.message}`,
+          { cause: error, details: error.details },
+        );
       }
       restarts = claim.restarts + 1;
       rows += walk.rows;
@@ -81,6 +90,17 @@ export async function runPartition(options: RunPartitionOptions): Promise<Partit
       await claim.close();
     }
   }
+}
+
+/** What says that a walk can't continue from where it is, though the same one may succeed from its start. */
+const deadEnds: readonly string[] = ['cursor-refused', 'rows-moved', 'no-progress'];
+
+/** Whether the position that was saved leads nowhere: also if the API refuses the very request that continues there. */
+function isDeadEnd(error: unknown, { startAt, pages }: PartitionWalk): error is SluiceError {
+  if (!SluiceError.is(error)) return false;
+  if (deadEnds.includes(error.code)) return true;
+  if (error.code !== 'http' || startAt === undefined || pages > 0) return false;
+  return ![401, 403].includes(Number(error.details['status'])) && !isTransient(error);
 }
 
 /** Lets the next attempt start over: the position that is saved leads nowhere, for good. */
@@ -103,6 +123,9 @@ function fits(source: PageSource<unknown>, partition: number, startAt: Position 
 /** A walk of one partition by one claim. */
 class PartitionWalk {
   rows = 0;
+  pages = 0;
+  /** Where it continues. */
+  readonly startAt: Position | undefined;
   readonly #source: PageSource<unknown>;
   readonly #partition: number;
   readonly #claim: Claim;
@@ -115,6 +138,7 @@ class PartitionWalk {
     this.#source = source;
     this.#partition = partition;
     this.#claim = claim;
+    this.startAt = claim.startAt;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#savedAt = this.#clock.monotonic();
@@ -134,7 +158,7 @@ class PartitionWalk {
   async #walk(): Promise<Exclude<Verdict, 'accepted'> | undefined> {
     const { signal, saveEvery = 1_000 } = this.#options;
     signal.throwIfAborted();
-    const { startAt } = this.#claim;
+    const { startAt } = this;
     const walked = this.#source.pages({ partition: this.#partition, ...(startAt && { startAt }) });
     const pages = walked[Symbol.asyncIterator]();
     const stop = (): void => void pages.return?.().catch(() => undefined);
@@ -164,6 +188,7 @@ class PartitionWalk {
     await this.#claim.write(page);
     this.#isSaved = false;
     this.rows += page.items.length;
+    this.pages += 1;
     return page.endsPartition;
   }
 

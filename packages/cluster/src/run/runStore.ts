@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
-import { ConfigError, SinkError } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError } from '@sluice/core';
 import { explained, nodeFileSystem, unlinkIfThere, type FileSystem } from '@sluice/core/node';
 import {
   decodeComplete,
@@ -9,6 +9,7 @@ import {
   sealed,
   type CompletePlan,
   type PartitionRecord,
+  type RecordOwner,
   type RunRecord,
 } from './decodeRecords.js';
 import type { ProgressHints } from './run.js';
@@ -57,14 +58,35 @@ export class RunStore {
     return join(this.path, ...names);
   }
 
-  /** The path of a folder, which is made if need be. */
-  async folder(...names: readonly string[]): Promise<string> {
-    const path = this.in(...names);
-    if (!this.#made.has(path)) {
-      await makeFolder(this.fileSystem, path);
-      this.#made.add(path);
+  /** Makes the folder of the run. @throws ConfigError if the one above is missing: it may be a mount */
+  async make(): Promise<void> {
+    const above = dirname(this.path);
+    if (!(await this.exists(above)))
+      throw new ConfigError(`${above} does not exist. Make it first, or mount it.`, { path: above });
+    await makeFolder(this.fileSystem, this.path);
+  }
+
+  /** Writes into folders of the run, which are made if need be, also again: many a tool removes empty ones. */
+  async within<R>(folders: readonly string[], write: () => Promise<R>): Promise<R> {
+    try {
+      for (const folder of folders) await this.#makeIn(folder);
+      return await write();
+    } catch (error) {
+      if (!SluiceError.is(error, 'sink') || error.details['platformCode'] !== 'ENOENT') throw error;
+      // Without a mount, they would be made in a local folder of the same name.
+      await this.header();
+      this.#made.clear();
+      for (const folder of folders) await this.#makeIn(folder);
+      return write();
     }
-    return path;
+  }
+
+  /** Makes a folder in that of the run, with those between. */
+  async #makeIn(path: string): Promise<void> {
+    if (path === this.path || this.#made.has(path)) return;
+    await this.#makeIn(dirname(path));
+    await makeFolder(this.fileSystem, path);
+    this.#made.add(path);
   }
 
   read(...names: readonly string[]): Promise<unknown> {
@@ -73,8 +95,8 @@ export class RunStore {
 
   /** Gives a record a name, unless that is taken, and returns whether it was free. */
   async publish(path: string, record: object): Promise<boolean> {
-    const temporary = join(await this.folder('tmp'), this.newId());
-    return publish(this.fileSystem, temporary, path, textOf(sealed(record)));
+    const [tmp, text] = [this.in('tmp'), textOf(sealed(record))];
+    return this.within([tmp, dirname(path)], () => publish(this.fileSystem, join(tmp, this.newId()), path, text));
   }
 
   /** Publishes a record, or finds the same one. @throws ConfigError if there is another one */
@@ -112,11 +134,11 @@ export class RunStore {
     return found === undefined ? undefined : decodeComplete(found, this.in('plan', 'complete'));
   }
 
-  /** The record of a partition that is done. @throws ConfigError if it is damaged */
-  async done(partition: number, plan: string): Promise<PartitionRecord | undefined> {
-    const path = donePath(this.path, partition);
+  /** The record of a partition that is done. @throws ConfigError if it is damaged, or of another partition */
+  async done(owner: RecordOwner): Promise<PartitionRecord | undefined> {
+    const path = donePath(this.path, owner.partition);
     const found = await readRecord(this.fileSystem, path);
-    const record = decodePartition(found, plan);
+    const record = decodePartition(found, owner);
     if (found === undefined || record) return record;
     throw damaged(path);
   }
@@ -153,7 +175,7 @@ export class RunStore {
       });
     const volume = await this.checkVolume(run.trustFileSystem);
     // A file system does not lose what it can do, so one probe is enough: it takes as long as a commit.
-    if (volume !== this.#probed) await this.#probe(this.in('tmp', this.newId()));
+    if (volume !== this.#probed) await this.within([this.in('tmp')], () => this.#probe(this.in('tmp', this.newId())));
     this.#probed = volume;
   }
 

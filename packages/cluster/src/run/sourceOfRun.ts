@@ -1,4 +1,12 @@
-import { ConfigError, SinkError, Source, type Page, type Position, type PullIterator } from '@sluice/core';
+import {
+  CheckpointError,
+  ConfigError,
+  SinkError,
+  Source,
+  type Page,
+  type Position,
+  type PullIterator,
+} from '@sluice/core';
 import type { FileSystem } from '@sluice/core/node';
 import type { PartitionRecord, Segment } from './decodeRecords.js';
 import { rowOf } from './rowLine.js';
@@ -55,15 +63,16 @@ async function* walkRun(
     const at = startAt.begun[partition];
     if (at === 'done') continue;
     const record = await verifiedRecord(run, partition);
+    const skipped = at ? pagesBefore(at, partition, record) : 0;
     const last = record.segments.reduce((sum, segment) => sum + pagesIn(segment), 0);
-    let [page, rowsBefore] = [at?.pages ?? 0, at?.rows ?? 0];
+    let [page, rowsBefore] = [skipped, at?.rows ?? 0];
     for await (const items of pagesOf(run, partition, record, page)) {
       page += 1;
       pages += 1;
       rows += items.length;
       rowsBefore += items.length;
       const endsPartition = page === last;
-      const begun = { next: { cursor: String(page) }, pages: page, rows: rowsBefore };
+      const begun = { next: { cursor: `${record.claim}/${page}` }, pages: page, rows: rowsBefore };
       const position: Position = {
         ...(endsPartition
           ? { before: partition + 1, begun: {} }
@@ -80,10 +89,27 @@ async function* walkRun(
   }
 }
 
+/** Where a walk is in a partition. */
+type BegunPartition = Exclude<Position['begun'][string], 'done'>;
+
+/**
+ * The pages of a partition before a position in it.
+ *
+ * @throws CheckpointError if they are of another claim: its pages, and the rows in them, may be other ones
+ */
+function pagesBefore({ next, pages }: BegunPartition, partition: number, { claim }: PartitionRecord): number {
+  if ('cursor' in next && next.cursor === `${claim}/${pages}`) return pages;
+  throw new CheckpointError(
+    `Partition ${partition} was fetched again since this export read its first ${pages} pages. What follows them now may be other rows.`,
+    { partition },
+    [{ kind: 'restart' }],
+  );
+}
+
 /** @throws ConfigError if a partition is not done; SinkError if its rows are not those that were committed */
 async function verifiedRecord(run: RunFolder, partition: number): Promise<PartitionRecord> {
-  const { store, plan } = run;
-  const record = await store.done(partition, plan.hash);
+  const { store } = run;
+  const record = await store.done(run.ownerOf(partition));
   if (!record) throw new ConfigError(`Partition ${partition} of ${run.header.name} is not done any more.`);
   for (const segment of record.segments) {
     const path = segmentPath(store.path, partition, segment.claim);

@@ -29,7 +29,8 @@ export function damaged(path: string): ConfigError {
   const instead = isDone
     ? 'remove it and submit the run again: workers fetch that partition again'
     : 'submit to another folder';
-  return new ConfigError(`${path} is damaged: it is not what Sluice wrote. Restore it, or ${instead}.`, { path });
+  const what = isDone ? 'is damaged, or of another partition or run' : 'is damaged';
+  return new ConfigError(`${path} ${what}: it is not what Sluice wrote there. Restore it, or ${instead}.`, { path });
 }
 
 /**
@@ -84,18 +85,9 @@ export async function namesIn(fileSystem: FileSystem, path: string): Promise<rea
   }
 }
 
-/**
- * Makes a folder with a durable name, unless it exists. The one above it is not made: it may be a mount that is missing.
- *
- * @throws ConfigError if that is not there
- */
+/** Makes a folder with a durable name, unless it exists. */
 export async function makeFolder(fileSystem: FileSystem, path: string): Promise<void> {
-  const made = fileSystem.makeFolder(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    const above = dirname(path);
-    throw new ConfigError(`${above} does not exist. Make it first, or mount it.`, { path: above });
-  });
-  await explained(made, path, 'created');
+  await explained(fileSystem.makeFolder(path), path, 'created');
   // Also where somebody else made it, who may not have come to this yet.
   await explained(fileSystem.syncFolder(dirname(path)), path, 'created');
 }

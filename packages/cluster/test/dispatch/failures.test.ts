@@ -1,20 +1,27 @@
-import { ConfigError, HttpError, LockError, SinkError } from '@sluice/core';
+import { ConfigError, HttpError, LockError, PaginationError, SinkError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from '../../src/dispatch/failures.js';
 import { LimiterUnavailableError } from '../../src/index.js';
 
 describe('K5 failures of a partition', () => {
+  const error = new SinkError('any');
+
   test('count in a row, and a saved page begins them anew', () => {
     let failures = 0;
     for (const hasSaved of [false, false, false, true, false, false, false, false])
-      failures = failuresAfter(failures, hasSaved);
+      failures = failuresAfter(failures, { error, hasSaved });
     expect(failures).toBe(4);
-    expect(failuresAfter(failures, false)).toBe(maxFailures);
-    expect(failuresAfter(failures, true)).toBe(0);
+    expect(failuresAfter(failures, { error, hasSaved: false })).toBe(maxFailures);
+    expect(failuresAfter(failures, { error, hasSaved: true })).toBe(0);
+  });
+
+  test('end at once if it has started over as often as it may, whatever it saved', () => {
+    const refused = new PaginationError('cursor-refused', 'The cursor has expired.');
+    expect(failuresAfter(0, { error: refused, hasSaved: true })).toBe(maxFailures);
   });
 
   test('begin anew when somebody lets a partition that was given up be tried again', () => {
-    expect(failuresAfter(maxFailures, false)).toBe(1);
+    expect(failuresAfter(maxFailures, { error, hasSaved: false })).toBe(1);
   });
 
   test('are tried again after 2 s, and each time four times later', () => {

@@ -106,19 +106,20 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
     const hash = found instanceof RunFolder ? found.plan.hash : '';
     const claim = 'a'.repeat(32);
     const empty = createHash('sha256').digest('hex');
-    const own = { plan: hash, claim, segments: [], rows: 0, restarts: 0, isIncomplete: false };
+    const own = { run: found.header.id, plan: hash, claim, segments: [], rows: 0, restarts: 0, isIncomplete: false };
     const segment = { claim, bytes: 0, sha256: empty, rows: 0, pages: [[0, 1]], isTagged: false };
-    const hints: unknown[] = [
-      'text',
-      sealed({ ...own, segments: 5 }),
-      sealed({ ...own, position: 5 }),
-      sealed({ ...own, position: { before: 'x' } }),
-      sealed({ ...own, restarts: 'x' }),
-      sealed({ ...own, segments: [{ ...segment, pages: 7 }] }),
-      sealed({ ...own, segments: [{ ...segment, claim: '../../etc' }] }),
-      sealed({ ...own, segments: [{ ...segment, pages: [[3, 1]] }] }),
+    const hints: object[] = [
+      { partition: 7, position: { before: 1, begun: {}, rows: 0, pages: 0 } },
+      { segments: 5 },
+      { position: 5 },
+      { position: { before: 'x' } },
+      { restarts: 'x' },
+      { segments: [{ ...segment, pages: 7 }] },
+      { segments: [{ ...segment, claim: '../../etc' }] },
+      { segments: [{ ...segment, pages: [[3, 1]] }] },
     ];
-    for (const [at, hint] of hints.entries()) await setup.redis.hset(hintsKey, String(at), JSON.stringify(hint));
+    for (const [partition, hint] of hints.entries())
+      await setup.redis.hset(hintsKey, String(partition), JSON.stringify(sealed({ ...own, partition, ...hint })));
     const worker = setup.work();
     expect(await worker.report).toEqual({ partitions: 8, rows: 900, refused: 0, failed: 0 });
     expect(worker.events.filter(({ type }) => type === 'failed')).toEqual([]);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient, SinkError, type Page } from '@sluice/core';
+import { createClient, PaginationError, SinkError, type Page } from '@sluice/core';
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';
 import { describe, expect, test, vi } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
@@ -163,6 +163,32 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
     const worker = setup.work({ sources: { 'aptos.walletNfts': stumbles } });
     expect(await worker.report).toMatchObject({ partitions: 2, failed: 0 });
     expect(walks).toBeGreaterThan(6);
+    await expectWhole(setup);
+  });
+
+  test('give a partition up once its cursor was refused after three restarts, whatever was saved', async () => {
+    const setup = await startCluster({ owners: 2, holdings: 200, pageSize: 20 });
+    let walks = 0;
+    const refused = withSecondPartition(
+      setup.holdings.open,
+      (pages) =>
+        async function* (options): AsyncGenerator<Page<unknown>> {
+          walks += 1;
+          for await (const page of pages(options)) {
+            yield page;
+            throw new PaginationError('cursor-refused', 'The cursor has expired.');
+          }
+        },
+    );
+    await setup.submit(refused);
+    const worker = setup.work({ sources: { 'aptos.walletNfts': refused } });
+    expect(await worker.report).toMatchObject({ partitions: 1, failed: 1 });
+    // `pages` is also called to check where it continues.
+    expect(walks).toBe(4);
+    const { failures } = await setup.cluster.status('holdings', await setup.run());
+    expect(failures).toMatchObject([{ reason: expect.stringMatching(/started over 3 times.*has expired/) as string }]);
+    await setup.submit();
+    expect(await setup.work().report).toMatchObject({ partitions: 1, failed: 0 });
     await expectWhole(setup);
   });
 

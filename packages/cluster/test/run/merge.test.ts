@@ -1,7 +1,7 @@
 import { testSource } from '@sluice/testing';
-import type { Position } from '@sluice/core';
+import type { Page, Position } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { sourceOfRun } from '../../src/index.js';
+import { sourceOfRun, type StoredRow } from '../../src/index.js';
 import { folder, mergedRows, sharedDisk, smallTable, TableRun, type Table } from './tableRun.js';
 
 async function finished(table: Table) {
@@ -80,11 +80,54 @@ describe('the source of a finished run', () => {
     }
   });
 
-  test('K7 refuses a damaged record', async () => {
-    const disk = await finished(smallTable);
-    const path = `${folder}/done/0/1.json`;
-    disk.put(path, (disk.text(path) ?? '').replace('"restarts":0', '"restarts":-1'));
-    await expect(mergedRows(disk)).rejects.toThrow(/is damaged.*Restore it, or remove it and submit the run again/);
+  /** Texts of records, by their partitions. Partition 1 has no rows. */
+  type Records = readonly [string, string, string];
+  test.each<[string, number, (records: Records, ofAnotherRun: Records) => string]>([
+    ['of other fields', 1, ([, own]) => own.replace('"restarts":0', '"restarts":-1')],
+    ['that is cut', 1, ([, own]) => own.slice(0, -20)],
+    ['without content', 1, () => ''],
+    ['of a partition without rows, by the name of another one', 0, ([, empty]) => empty],
+    ['of a partition with rows, by the name of one without', 1, ([own]) => own],
+    ['of the same partition in a run of the same plan', 1, (_, [, other]) => other],
+  ])('K7 refuses a record %s', async (_, partition, changed) => {
+    const path = (of: number): string => `${folder}/done/0/${of}.json`;
+    const [disk, other] = [await finished(smallTable), await finished(smallTable)];
+    const [own, ofOther] = [disk, other].map((each): Records => {
+      const [first = '', second = '', third = ''] = [0, 1, 2].map((of) => each.text(path(of)));
+      return [first, second, third];
+    });
+    if (!own || !ofOther) return expect.unreachable();
+    disk.put(path(partition), changed(own, ofOther));
+    await expect(mergedRows(disk)).rejects.toThrow(
+      /is damaged, or of another partition or run.*Restore it, or remove it and submit the run again/,
+    );
+    // As the error says.
+    await disk.unlink(path(partition));
+    await new TableRun(smallTable).finish(disk);
+    expect(await mergedRows(disk)).toEqual(smallTable.flat(3));
+  });
+
+  test.each<[string, (row: number) => object]>([
+    ['in the same order', (row) => ({ id: row })],
+    ['in another one', (row) => ({ id: 5 - row })],
+  ])('K7 refuses to continue in a partition that was fetched again since, %s', async (_, rowOf) => {
+    const pagesOf = (rows: readonly object[]): Table => [[rows.map((row) => [row])]];
+    const ids = [0, 1, 2, 3, 4, 5];
+    const disk = await finished(pagesOf(ids.map((id) => ({ id }))));
+    const source = await sourceOfRun(folder, { fileSystem: disk });
+    const pages: Page<StoredRow>[] = [];
+    for await (const page of source.pages()) pages.push(page);
+    await disk.unlink(`${folder}/done/0/0.json`);
+    await new TableRun(pagesOf(ids.map(rowOf))).finish(disk);
+    const again = await sourceOfRun(folder, { fileSystem: disk });
+    const { position: startAt } = pages[2] ?? expect.unreachable();
+    await expect(again.pages({ startAt })[Symbol.asyncIterator]().next()).rejects.toThrow(
+      'Partition 0 was fetched again since this export read its first 3 pages.',
+    );
+    // A partition that was read completely stays as it was.
+    const rest: unknown[] = [];
+    for await (const { items } of again.pages({ startAt: pages[5]?.position ?? startAt })) rest.push(items);
+    expect(rest).toEqual([]);
   });
 });
 

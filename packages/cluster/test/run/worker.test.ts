@@ -1,4 +1,4 @@
-import { PaginationError } from '@sluice/core';
+import { HttpError, PaginationError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { runPartition, segments } from '../../src/index.js';
 import type { FileSystem } from '@sluice/core/node';
@@ -95,10 +95,14 @@ describe('a worker', () => {
     }
   });
 
-  test('K5 starts a partition over whose cursor has expired, three times at most', async () => {
+  test.each([
+    ['whose cursor has expired', new PaginationError('cursor-refused', 'The cursor has expired.')],
+    ['whose rows moved', new PaginationError('rows-moved', 'The rows have moved.')],
+    ['whose cursor leads in a circle', new PaginationError('no-progress', 'The cursor leads in a circle.')],
+  ])('K5 starts a partition over %s, three times at most', async (_, error) => {
     for (const [times, message] of [
       [3, undefined],
-      [4, 'expired'],
+      [4, `Partition 0 of rows started over 3 times, and can't be continued again. ${error.message}`],
     ] as const) {
       const table = new TableRun(longPartition);
       const disk = sharedDisk();
@@ -107,7 +111,7 @@ describe('a worker', () => {
       table.onFetch = (_, page) => {
         if (page !== 2 || refused === times) return;
         refused += 1;
-        throw new PaginationError('cursor-refused', 'The cursor has expired.');
+        throw error;
       };
       const running = table.runPartition(run, 0);
       if (message) await expect(running).rejects.toThrow(message);
@@ -117,6 +121,46 @@ describe('a worker', () => {
       expect(await mergedRows(disk)).toEqual(table.rows);
     }
   });
+
+  test('K5 starts a partition over if the API refuses to continue where another worker stopped', async () => {
+    const { table, disk, run, hints } = await interrupted();
+    const saved = hints.saved.get(0) ?? '';
+    for (const status of [401, 503]) {
+      table.onFetch = () => Promise.reject(new HttpError(`HTTP ${status}`, { status, excerpt: '' }));
+      await expect(table.runPartition(run, 0)).rejects.toThrow(String(status));
+      expect(hints.saved.get(0)).toBe(saved);
+    }
+    table.onFetch = (_, page) => {
+      if (page === 3 && table.fetched === 0) throw new HttpError('HTTP 404', { status: 404, excerpt: '' });
+    };
+    expect(await table.runPartition(run, 0)).toEqual({ outcome: 'committed', rows: 5 });
+    expect(await mergedRows(disk)).toEqual(table.rows);
+  });
+
+  test.each([['tmp'], ['rows/0'], ['done/0'], ['rows'], ['done']])(
+    'K1 makes the folder %s of its run again that somebody removed while it was empty',
+    async (name) => {
+      const table = new TableRun();
+      const disk = sharedDisk();
+      const run = await table.submit(disk);
+      const remove = async (path: string): Promise<void> => {
+        if (!disk.paths().includes(`${path}/`)) return;
+        for (const inner of disk
+          .paths()
+          .filter((each) => each.startsWith(`${path}/`))
+          .reverse())
+          await (inner.endsWith('/') ? disk.removeFolder(inner.slice(0, -1)) : disk.unlink(inner));
+      };
+      // The worker knows them, since it has made them.
+      expect((await table.runPartition(run, 0)).outcome).toBe('committed');
+      await remove(`${folder}/${name}`);
+      expect((await table.runPartition(run, 2)).outcome).toBe('committed');
+      await remove(`${folder}/${name}`);
+      const another = await segments(folder, { fileSystem: disk }).open({ 'test.rows': table.open });
+      expect((await table.runPartition(another, 1)).outcome).toBe('committed');
+      await new TableRun().submit(disk);
+    },
+  );
 
   test('requests nothing for a partition that is done, or of a cancelled run, and commits nothing after a cancel', async () => {
     const table = new TableRun();
