@@ -9,6 +9,8 @@ export interface ChainPosition {
   /** Pages and rows received in this chain. */
   readonly pages: number;
   readonly rows: number;
+  /** How many of these rows the source's filter has kept; absent without one. */
+  readonly kept?: number;
   /** Rows before this position; unknown if the chain started at a given cursor. */
   readonly offset?: number;
   /** Fingerprints of the first page, the previous page, a page that serves to detect loops, and the last row. */
@@ -32,8 +34,10 @@ export interface ChainPosition {
 export interface Position {
   readonly before: number;
   readonly begun: Readonly<Record<string, ChainPosition | 'done'>>;
-  /** Rows and pages emitted by the walk up to here. */
+  /** Rows and pages that the walk has received up to here, as far as `maxRows` lets it emit them. */
   readonly rows: number;
+  /** How many of these rows the source's filter has kept; absent without one. */
+  readonly kept?: number;
   readonly pages: number;
   /** Of a walk of this partition only. It says nothing about the others, so no walk of the whole plan resumes here. */
   readonly partition?: number;
@@ -50,14 +54,18 @@ export function startOfPartition(partition: number): Position {
 export function withoutPartition(position: Position, partition: number): Position {
   const { [partition]: gone, ...begun } = position.begun;
   if (gone === undefined || gone === 'done') return position;
-  return { ...position, begun, rows: position.rows - gone.rows, pages: position.pages - gone.pages };
+  const { rows, pages, kept } = position;
+  return {
+    ...{ ...position, begun, rows: rows - gone.rows, pages: pages - gone.pages },
+    ...(kept !== undefined && { kept: kept - (gone.kept ?? 0) }),
+  };
 }
 
 /** Whether an untrusted value is a position. It may still belong to another plan. */
 export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
   if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;
-  if (value['partition'] !== undefined && !isCount(value['partition'])) return false;
+  if (![value['partition'], value['kept']].every((count) => count === undefined || isCount(count))) return false;
   return Object.entries(value['begun']).every(
     ([partition, at]) => /^\d+$/.test(partition) && (at === 'done' || isChainPosition(at)),
   );
@@ -70,7 +78,7 @@ function isChainPosition(value: unknown): boolean {
   const optional = [value['first'], value['previous'], value['landmark'], value['lastRow']];
   return (
     (typeof cursor === 'string' || isCount(offset)) &&
-    [value['offset'], value['empty']].every((count) => count === undefined || isCount(count)) &&
+    [value['offset'], value['empty'], value['kept']].every((count) => count === undefined || isCount(count)) &&
     optional.every((text) => text === undefined || typeof text === 'string') &&
     ['undefined', 'boolean'].includes(typeof value['isCircle'])
   );

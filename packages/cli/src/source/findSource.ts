@@ -66,6 +66,7 @@ export function sourceLines(source: SourceDescription, isDetailed = false): stri
     ...paramLines(taken, isDetailed),
     ['each', isDetailed && source.each !== undefined ? `row of ${source.each}` : undefined],
     ['columns', columns.join(', ')],
+    ['rows', isDetailed && source.isFiltered ? 'some of those that the API lists' : undefined],
     ['paging', isDetailed ? pagingText(source) : undefined],
     ['export', isDetailed && source.isIncremental ? 'also --incremental' : undefined],
     ['watch', hasKey ? undefined : 'needs --key'],

@@ -18,6 +18,11 @@ export interface Answer extends ApiResponse {
 export interface PageAnswer extends Answer {
   /** The original rows. */
   readonly rows: readonly unknown[];
+  /**
+   * The number of items that the API sent: more than `rows` if the `rows` function leaves some out. Whether a page was
+   * full, or had nothing, is judged by it. To be called only where that matters, since it calls that function again.
+   */
+  readonly countItems: () => number;
   /** Rows in the whole listing, if the definition has `total`. */
   readonly total: number | undefined;
   /** The value from which the walk has rows, if not all. */

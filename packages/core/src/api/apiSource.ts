@@ -27,6 +27,8 @@ export interface SourceDescription {
   readonly each?: string;
   /** The kind of paging, e.g. `cursor`; `own` if it is none of this library. */
   readonly paging: string;
+  /** Its definition leaves out some of the rows that the API lists. */
+  readonly isFiltered?: true;
   /** Whether exports of it can be `incremental`. */
   readonly isIncremental: boolean;
 }

@@ -37,7 +37,7 @@ export function byPage({ first = 1, pages, ...place }: PageNumberOptions): Pagin
       const { from, rows, read } = answer;
       const page = from ? numberOf(cursorOf(from)) : first;
       const next = { cursor: String(page + 1) };
-      if (!last) return rows.length === 0 ? 'end' : next;
+      if (!last) return rows.length === 0 && answer.countItems() === 0 ? 'end' : next;
       const count = last.find(answer);
       if (!isCount(count)) throw read.fault(last.text, 'it is not a number of pages');
       return page - first + 1 >= count ? 'end' : next;

@@ -5,7 +5,7 @@ import type { PageIncrement } from '../source/increment.js';
 import { isList } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { documentPath } from './documentPath.js';
-import { cursorOf, type IncrementalPaging, type Paging } from './paging.js';
+import { cursorOf, type IncrementalPaging, leftOut, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 import { kindOfSince, sinceRules, type SinceType } from './sinceValue.js';
 
@@ -74,7 +74,7 @@ export function bySince(options: SinceOptions): Paging {
     mark: (latest, began) => rule.mark(latest, began, overlap),
     isBounded: type === 'instant',
     from: (first, value) => place.put(first, value),
-    newRows(page, { since, from, at, requested, read, warn }) {
+    newRows(page, { since, from, at, requested, read, warn, countItems }) {
       if (page.next === 'by-offset')
         throw new ConfigError('bySince cannot page by offset: rows that move would be missed.');
       const known = stable ? [] : knownAt(from);
@@ -92,7 +92,7 @@ export function bySince(options: SinceOptions): Paging {
         (last, { value }) => (last === undefined || rule.compare(value, last) > 0 ? value : last),
         undefined,
       );
-      const isShort = requested !== undefined && rows.length < requested;
+      const isShort = requested !== undefined && rows.length < requested && countItems() < requested;
       const emitted = rows.filter((_, index) => isNew[index]);
       const told: PageIncrement = {
         ...{ at, rows: emitted.map(({ hash, value }) => [hash, value] as const) },
@@ -109,19 +109,24 @@ export function bySince(options: SinceOptions): Paging {
     },
   };
   const nextAfter = (answer: PageAnswer): { readonly cursor: string } | 'end' => {
-    const { rows, from, since, requested, read } = answer;
+    const { rows, from, since, requested, read, countItems } = answer;
     const values = rows.map((row) => valueOf(row, { read }));
     const disorder = values.findIndex((value, index) => index > 0 && rule.compare(values[index - 1] ?? '', value) > 0);
     if (disorder >= 0)
       throw read.fault(field, `row ${String(disorder)} is before the one above it: rows must be in ascending order`);
     const last = values.at(-1);
-    if (last === undefined) return 'end';
+    if (last === undefined) {
+      if (countItems() >= (requested ?? 1)) throw read.fault('', leftOut);
+      return 'end';
+    }
     const start = from ? decodeSince(cursorOf(from)).value : since;
     if (start === undefined || rule.compare(last, start) > 0) {
       const atLast = rows.filter((_, index) => rule.compare(values[index] ?? '', last) === 0);
       return { cursor: JSON.stringify([last, atLast.map(hashOf)]) };
     }
-    if (requested === undefined || rows.length < requested) return 'end';
+    const isShort = requested !== undefined && rows.length < requested;
+    if (isShort && countItems() >= requested) throw read.fault('', leftOut);
+    if (requested === undefined || isShort) return 'end';
     if (rule.compare(values[0] ?? '', last) < 0)
       throw new PaginationError(
         'no-progress',

@@ -18,7 +18,7 @@ export function eachSource<Row extends object, In extends object, Params>(
 ): Source<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
-  const { isRepeatable, paging } = definition;
+  const { isRepeatable, paging, filter } = definition;
   const { given, parents: parentParams, of, fields } = each.begin(name, params);
   const parents = parentsOf(name, opening.sibling?.(each.source)?.({ ...parentParams }));
   const size = pageSizeOf(name, definition.pageSize, pageSize);
@@ -38,6 +38,7 @@ export function eachSource<Row extends object, In extends object, Params>(
       schema: rowSchemaOf(definition),
       ...{ maxRows, maxPages, endpoint },
       ...(isRepeatable === false && { isRepeatable }),
+      ...(filter && { filter }),
       ...(paging.increment && { increment: paging.increment }),
     },
     (start) =>

@@ -73,7 +73,8 @@ export function listing<
         rows: undefined,
       });
       const rows = decode();
-      return { ...page, rows, ...(rows !== received && { received }) };
+      const kept = definition.filter ? rows.filter(definition.filter) : rows;
+      return { ...page, rows: kept, ...(kept !== received && { received }) };
     },
     open: (opening) =>
       apiSource({
@@ -90,7 +91,7 @@ export function listing<
 }
 
 function describe<Row extends object, In extends object, Params>(
-  { description, each, columns, key, pageSize, paging }: ListingDefinition<Row, In, Params>,
+  { description, each, columns, key, pageSize, paging, filter }: ListingDefinition<Row, In, Params>,
   name: string,
   params: readonly ParamDescription[] | undefined,
 ): SourceDescription {
@@ -98,6 +99,7 @@ function describe<Row extends object, In extends object, Params>(
     ...{ name, columns, hasKey: key !== undefined },
     ...{ paging: kindOfPaging(paging), isIncremental: paging.increment !== undefined },
     ...(description !== undefined && { description }),
+    ...(filter && { isFiltered: true }),
     ...(each && { each: `${name.slice(0, name.lastIndexOf('.'))}.${each.source}` }),
     ...(params && { params }),
     ...(pageSize && {
@@ -128,6 +130,7 @@ function takesParams({ path, query, body, headers, partitions }: Checked): boole
 interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly params?: StandardSchema | undefined;
   readonly each?: Each<never, never> | undefined;
+  readonly filter?: ((row: never) => boolean) | undefined;
   readonly version?: string | undefined;
   readonly columns: readonly string[];
   readonly types?: Readonly<Record<string, unknown>> | undefined;
@@ -136,7 +139,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
-  const { types = {} } = definition;
+  const { types = {}, filter } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
@@ -166,10 +169,11 @@ function checkListing(definition: Checked): void {
   const untyped = Object.keys(types).find((name) => !columns.includes(name));
   if (untyped !== undefined) throw fault('types', `${JSON.stringify(untyped)} is not a column`);
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
-  if ((schema ?? decode) && !version)
+  const code = schema ? 'the schema' : decode ? 'decode' : filter ? 'the filter' : undefined;
+  if (code !== undefined && !version)
     throw fault(
       'version',
-      `give one, e.g. '1', and change it when ${schema ? 'the schema' : 'decode'} changes: otherwise an export could resume with rows of another kind`,
+      `give one, e.g. '1', and change it when ${code} changes: otherwise an export could resume with rows of another kind`,
     );
   for (const [option, standard] of Object.entries({ schema, params }))
     if (standard && !isStandard(standard))

@@ -43,6 +43,12 @@ export interface ListingParts<Row extends object, In extends object, Params>
    * With `bySince`, an incremental export has a mark for each. Default: one listing.
    */
   readonly each?: Each<In, Params>;
+  /**
+   * Whether a row is emitted. Offsets, totals, marks and the end of the listing count all received rows, so a page
+   * whose rows are all left out does not end it; only `maxRows` counts what is kept. Rows that are left out are not
+   * parents either. It needs a `version`: change it with the function. Default: all rows are emitted.
+   */
+  readonly filter?: (row: NoInfer<Row>) => boolean;
   /** The rows' fields, in the order of a table. */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];
   /**

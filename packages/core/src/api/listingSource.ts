@@ -40,6 +40,7 @@ export function listingSource<Row extends object, In extends object, Params>(
     schema: rowSchemaOf(definition),
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     ...(definition.isRepeatable === false && { isRepeatable: false }),
+    ...(definition.filter && { filter: definition.filter }),
     ...(paging.increment && { increment: paging.increment }),
     fetch: (page) => fetchPage(plan, page),
   });
@@ -63,12 +64,12 @@ export function rowSchemaOf<Row extends object, In extends object, Params>({
 
 /** What determines the rows besides their requests. */
 export function rowsMadeOf<Row extends object, In extends object, Params>(
-  { rows, version }: ListingDefinition<Row, In, Params>,
+  { rows, version, filter }: ListingDefinition<Row, In, Params>,
   { arrays }: SourceOpening,
   maxRows: number | undefined,
 ): Readonly<Record<string, Json>> {
   const rowsAt = typeof rows === 'string' ? rows : 'function';
-  return { arrays, rowsAt, version: version ?? null, maxRows: maxRows ?? null };
+  return { arrays, rowsAt, version: version ?? null, maxRows: maxRows ?? null, ...(filter && { filter: 'function' }) };
 }
 
 /** Fetches a page of a partition of a plan. `fields` are added to each row before it is decoded. */

@@ -5,18 +5,19 @@ import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/responseError.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
-import { documentReader } from '../source/documentReader.js';
+import { type DocumentReader, documentReader } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
 import type { Answer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentPath, finder, type Finder } from './documentPath.js';
 import type { Paging } from './paging.js';
 import { thrownFault } from './issueText.js';
+import { countRead } from './countRead.js';
 
 /** Rows that a function found, and their place for errors. */
 export interface FoundRows {
   readonly rows: readonly unknown[];
-  /** The path of their list in the body, e.g. `data.items`. */
+  /** The path of their list in the body, e.g. `data.items`. A page is the last one if that is empty. */
   readonly at: string;
 }
 
@@ -84,7 +85,9 @@ export function pageReader<Row>(
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
       const start = since.from !== undefined && { since: since.from };
       const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret, ...start };
-      const next = spec.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
+      const countItems = (): number => (list.isPath ? received.length : itemsOf(list, response, read, found));
+      const items = { rows: received, countItems };
+      const next = spec.paging.next({ status, headers, body, read, at, ...items, total: count, ...place });
       if (error) onPartial?.(error.message);
       // In place of a row with an error, GraphQL has null. Offsets count it.
       const rows = error && next !== 'by-offset' ? received.filter((row) => row !== null) : received;
@@ -97,7 +100,10 @@ export function pageReader<Row>(
       const whole = error ? { ...page, isIncomplete: true as const } : page;
       const { increment } = spec.paging;
       if (!increment) return whole;
-      return increment.newRows(whole, { since, from, read, warn, requested: pageSize, at: timeOf(headers, now) });
+      return increment.newRows(whole, {
+        ...{ since, from, read, warn, countItems, requested: pageSize },
+        at: timeOf(headers, now),
+      });
     } catch (error) {
       throw thrownFault(error, '', response.body, read);
     }
@@ -124,6 +130,7 @@ export function outerNext(
         read,
         at: (text) => documentPath(text).find(fields, read),
         rows: [],
+        countItems: () => 0,
         total: undefined,
         from: undefined,
         newRows: 0,
@@ -161,6 +168,29 @@ function rowsFound(list: Finder, answer: Answer): FoundRows {
   const { rows, at } = !list.isPath && isFound(value) ? value : { rows: value, at: list.text };
   if (isList(rows)) return { rows, at };
   throw answer.read.fault(at, `it is ${kindOf(rows)}, and not a list`);
+}
+
+/**
+ * How many items a `rows` function was given: those at the place that it names, else of the longest list that it went
+ * through, or that the document has.
+ */
+function itemsOf(list: Finder, { status, headers, body }: ApiResponse, read: DocumentReader, found: FoundRows): number {
+  const named = found.at === '' ? undefined : listAt(body, found.at, read);
+  if (named) return Math.max(named.length, found.rows.length);
+  const count = countRead(body, (observed) => {
+    const at = (text: string): unknown => documentPath(text).find(observed, read);
+    return rowsFound(list, { status, headers, body: observed, read, at }).rows.length;
+  });
+  return Math.max(count, found.rows.length);
+}
+
+function listAt(body: unknown, path: string, read: DocumentReader): readonly unknown[] | undefined {
+  try {
+    const value = documentPath(path).find(body, read);
+    return isList(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function isFound(value: unknown): value is { readonly rows: unknown; readonly at: string } {

@@ -57,13 +57,17 @@ export interface IncrementalPaging extends Increment {
   newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
 }
 
-interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested'> {
+interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | 'countItems'> {
   readonly since: Since;
   /** When the API responded, by its own clock (wall time in ms). */
   readonly at: number;
   /** Called if the API seems not to be as the paging needs it. */
   readonly warn?: ((message: string) => void) | undefined;
 }
+
+/** Why a listing cannot continue after rows that its `rows` function leaves out. */
+export const leftOut =
+  'its rows function left out items that the API sent, so the next page is unknown. Let it return all of them, and give the listing a filter';
 
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */
 export function cursorOf(at: PageCursor): string {

@@ -112,6 +112,11 @@ export interface SourceDefinition<T> {
   /** `identity` without what only affects paging, so that state about rows stays valid. Default: `identity`. */
   readonly rowsIdentity?: Json;
   readonly schema: RowSchema<T>;
+  /**
+   * Whether a row is emitted. All else counts the rows as received: offsets, totals, marks, ends, pages without rows.
+   * Only `maxRows` counts what is kept. The identity must say which filter it is. Default: all rows are.
+   */
+  readonly filter?: (row: T) => boolean;
   /** Number of partitions of the plan, each with its own chain of pages. Default 1. */
   readonly partitions?: number;
   /** The first row of each partition. Default 0. */

@@ -5,7 +5,7 @@ import { PluginError } from '../errors.js';
  *
  * @param what the function that threw, e.g. `fetch`
  */
-export function sourceFault(thrown: unknown, name: string, what: 'fetch' | 'decode'): unknown {
+export function sourceFault(thrown: unknown, name: string, what: 'fetch' | 'decode' | 'filter'): unknown {
   if (typeof thrown === 'object' && thrown !== null) return thrown;
   return new PluginError(`${name} failed: what its ${what} threw is not an Error.`, {
     cause: thrown ?? String(thrown),

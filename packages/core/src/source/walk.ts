@@ -9,7 +9,9 @@ import { pageOf, type Page } from './page.js';
 import type { PageCache } from './pageCache.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
+import { sourceFault } from './sourceFault.js';
 import { afterRequestsSent } from '../eventLoop.js';
+import { kindOf } from '../values.js';
 
 export interface WalkOptions {
   readonly startAt: Position;
@@ -47,6 +49,8 @@ export function walk<T>(
 /** A started partition, as of its last emitted page. */
 interface StartedPartition {
   readonly isDone: boolean;
+  /** Rows that the filter kept. */
+  readonly kept: number;
   /** Where it continues. Computed only when it is stored, because it has a cost. */
   readonly position: () => ChainPosition | 'done';
 }
@@ -72,6 +76,8 @@ class Walk<T> {
   #before: number;
   #nextPartition: number;
   #rows: number;
+  /** Rows that the filter kept; all without one. */
+  #kept: number;
   #pages: number;
   /** Rows fetched, including those before `startAt`. */
   #rowsFetched: number;
@@ -105,10 +111,14 @@ class Walk<T> {
     this.#before = startAt.before;
     this.#nextPartition = startAt.before;
     this.#rows = startAt.rows;
+    this.#kept = startAt.kept ?? startAt.rows;
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
     for (const [partition, at] of Object.entries(startAt.begun))
-      this.#started.set(Number(partition), { isDone: at === 'done', position: () => at });
+      this.#started.set(Number(partition), {
+        ...{ isDone: at === 'done', kept: at === 'done' ? 0 : (at.kept ?? 0) },
+        position: () => at,
+      });
     this.#drained = drain;
     drain?.addEventListener('abort', this.#drain, { once: true });
     if (drain?.aborted) this.#drain();
@@ -130,6 +140,8 @@ class Walk<T> {
 
   async next(): Promise<IteratorResult<Page<T>, undefined>> {
     this.#isConsuming = false;
+    // With a filter, more may be requested by now: that is cancelled.
+    if (this.#kept >= (this.#definition.maxRows ?? Infinity)) return done;
     for (;;) {
       this.#startFetching();
       if (this.#ready.length > 0 && this.#isRequesting) {
@@ -151,25 +163,29 @@ class Walk<T> {
 
   #emit(page: ChainPage<T>): Page<T> {
     this.#isConsuming = true;
-    const { maxRows = Infinity } = this.#definition;
+    const { maxRows = Infinity, filter } = this.#definition;
     const rows = this.#rowsOf(page);
-    const items = rows.length > maxRows - this.#rows ? rows.slice(0, maxRows - this.#rows) : rows;
-    this.#rows += items.length;
+    const items = rows.length > maxRows - this.#kept ? rows.slice(0, maxRows - this.#kept) : rows;
+    this.#rows += filter ? page.rows : items.length;
+    this.#kept += items.length;
     this.#pages += 1;
-    this.#started.set(page.partition, { isDone: page.endsPartition, position: page.position });
+    const kept = (this.#started.get(page.partition)?.kept ?? 0) + items.length;
+    this.#started.set(page.partition, { isDone: page.endsPartition, kept, position: page.position });
     this.#countFinished();
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
     const { partition, endsPartition, total, isIncomplete, increment } = page;
-    const counted = total !== undefined && { total, listed: total };
+    const counted = total !== undefined && { ...(!filter && { total }), listed: total };
     const told = { ...counted, ...(isIncomplete && { isIncomplete }), ...(increment && { increment }) };
     return pageOf({ items, index, partition, endsPartition }, told, position);
   }
 
+  /** The rows that are kept. */
   #rowsOf(page: ChainPage<T>): readonly T[] {
+    const { name, filter } = this.#definition;
     try {
-      return page.items();
+      return filter ? page.items().filter((row) => isKept(filter, row, name)) : page.items();
     } catch (error) {
       throw this.#reported(this.#located(ofParent(error, page.parent)));
     }
@@ -185,11 +201,19 @@ class Walk<T> {
 
   #snapshot(): () => Position {
     const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#started]];
+    const kept = this.#kept;
+    const isFiltered = this.#definition.filter !== undefined;
     return () => ({
       before,
-      begun: Object.fromEntries(begun.map(([partition, at]) => [String(partition), at.position()])),
+      begun: Object.fromEntries(
+        begun.map(([partition, { position, kept }]) => {
+          const at = position();
+          return [String(partition), isFiltered && at !== 'done' ? { ...at, kept } : at];
+        }),
+      ),
       rows,
       pages,
+      ...(isFiltered && { kept }),
       ...(this.#only !== undefined && { partition: this.#only }),
     });
   }
@@ -208,7 +232,8 @@ class Walk<T> {
 
   #hasCapacity(): boolean {
     if (this.#failure || this.#stopped.signal.aborted) return false;
-    if (this.#rowsFetched >= (this.#definition.maxRows ?? Infinity)) return false;
+    const { filter, maxRows = Infinity } = this.#definition;
+    if ((filter ? this.#kept : this.#rowsFetched) >= maxRows) return false;
     let pages = this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0);
     for (const chain of this.#chains.values()) if (chain.isAhead) pages += 1;
     return pages < this.#capacity;
@@ -298,6 +323,18 @@ class Walk<T> {
     if (SluiceError.is(error)) error.position ??= this.#snapshot()();
     return error;
   }
+}
+
+/** @throws what the filter throws; ConfigError unless it returns `true` or `false`, e.g. a promise. */
+function isKept<T>(filter: (row: T) => unknown, row: T, name: string): boolean {
+  let kept: unknown;
+  try {
+    kept = filter(row);
+  } catch (error) {
+    throw sourceFault(error, name, 'filter');
+  }
+  if (typeof kept === 'boolean') return kept;
+  throw new ConfigError(`The filter of ${name} returned ${kindOf(kept)}: it must return true or false.`);
 }
 
 /** The error, with the parent that it concerns. */

@@ -1,0 +1,228 @@
+import { describe, expect, test } from 'vitest';
+import {
+  byCursor,
+  byKeyset,
+  byOffset,
+  byPage,
+  bySince,
+  defineApi,
+  createClient,
+  listing,
+  rowOf,
+  type Paging,
+} from '../../src/index.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { openListing, serve } from './servedApi.js';
+
+interface Row {
+  readonly id: number;
+  readonly kind: string;
+}
+
+const size = 5;
+/** 20 rows, of which the first and the last page have some that are wanted. */
+const all: Row[] = Array.from({ length: 20 }, (_, id) => ({ id, kind: id < 3 || id > 16 ? 'wanted' : 'other' }));
+const wanted = [0, 1, 2, 17, 18, 19];
+const isWanted = ({ kind }: Row): boolean => kind === 'wanted';
+
+/** Pages by any of the parameters that the kinds of paging send; the rows' last page is followed by an empty one. */
+const served = (total?: number) =>
+  serve((url) => {
+    const given = (name: string): number | undefined =>
+      url.searchParams.has(name) ? Number(url.searchParams.get(name)) : undefined;
+    const after = given('after');
+    const page = given('page') ?? 1;
+    const from =
+      given('skip') ?? given('cursor') ?? given('since') ?? (after === undefined ? (page - 1) * size : after + 1);
+    const items = all.slice(from, from + Number(url.searchParams.get('limit') ?? size));
+    const next = from + size < all.length ? String(from + size) : null;
+    return { body: { items, next, facets: [{ name: 'a' }, { name: 'b' }], ...(total !== undefined && { total }) } };
+  });
+
+const kinds: Record<string, Paging> = {
+  byPage: byPage({ param: 'page' }),
+  byOffset: byOffset({ param: 'skip' }),
+  byKeyset: byKeyset([{ field: 'id', param: 'after' }]),
+  byCursor: byCursor({ param: 'cursor', at: 'next' }),
+  bySince: bySince({ param: 'since', field: 'id', type: 'integer' }),
+};
+const listed = {
+  path: '/items',
+  pageSize: { param: 'limit', default: size, max: 100 },
+  columns: ['id', 'kind'],
+  version: '1',
+} as const;
+
+describe('a filter ends no listing', () => {
+  test.each(Object.entries(kinds))(
+    '%s: pages whose rows are all left out are followed by others',
+    async (_, paging) => {
+      const { baseUrl } = await served();
+      const items = listing<Row>({ ...listed, paging, rows: 'items', filter: isWanted });
+      const source = openListing(items, { baseUrl });
+      expect((await source().toArray()).map(({ id }) => id)).toEqual(wanted);
+    },
+  );
+
+  test.each(Object.entries(kinds))('%s: a walk resumes at each page of a filtered listing', async (_, paging) => {
+    const { baseUrl } = await served();
+    const open = openListing(listing<Row>({ ...listed, paging, rows: 'items', filter: isWanted }), { baseUrl });
+    let seen = 0;
+    for await (const { items, position } of open().pages()) {
+      seen += items.length;
+      const rest: number[] = [];
+      for await (const page of open().pages({ startAt: JSON.parse(JSON.stringify(position)) as typeof position }))
+        rest.push(...page.items.map(({ id }) => id));
+      expect(rest).toEqual(wanted.slice(seen));
+    }
+    expect(seen).toBe(wanted.length);
+  });
+
+  test('totals and positions count received rows, and progress shows no total that is not reached', async () => {
+    const { baseUrl } = await served(20);
+    const items = listing<Row>({
+      ...listed,
+      paging: kinds['byOffset']!,
+      rows: 'items',
+      total: 'total',
+      filter: isWanted,
+    });
+    const pages = [];
+    for await (const page of openListing(items, { baseUrl })().pages()) pages.push(page);
+    expect(pages.at(-1)).toMatchObject({ listed: 20, endsPartition: true });
+    expect(pages.at(-1)?.position).toMatchObject({ rows: 20, kept: 6 });
+    expect(pages.every(({ total }) => total === undefined)).toBe(true);
+  });
+
+  test.each([1, 3, 4, 6, 7])('maxRows: %i counts the rows that are kept, also in a resumed walk', async (maxRows) => {
+    const { baseUrl } = await served();
+    const open = openListing(listing<Row>({ ...listed, paging: kinds['byPage']!, rows: 'items', filter: isWanted }), {
+      baseUrl,
+    });
+    expect((await open({ maxRows }).toArray()).map(({ id }) => id)).toEqual(wanted.slice(0, maxRows));
+    for await (const { position } of open({ maxRows }).pages()) {
+      const rest: number[] = [];
+      for await (const page of open({ maxRows }).pages({ startAt: position }))
+        rest.push(...page.items.map(({ id }) => id));
+      expect(rest).toEqual(wanted.slice(position.kept, maxRows));
+    }
+  });
+
+  test('rows that a filter leaves out are not parents', async () => {
+    const { baseUrl, asked } = await serve((url) =>
+      url.pathname === '/api/items'
+        ? { body: { items: url.searchParams.get('page') === null ? all.slice(0, 10) : [] } }
+        : { body: { items: url.searchParams.get('page') === null ? [{ id: 1 }] : [] } },
+    );
+    const api = defineApi({
+      name: 'test',
+      sources: {
+        parents: listing<Row>({
+          ...{ path: '/items', paging: byPage({ param: 'page' }), rows: 'items', columns: ['id'], version: '1' },
+          ...{ filter: isWanted, key: ({ id }) => id },
+        }),
+        children: listing({
+          each: rowOf({ source: 'parents', params: ({ id }: { id: number }) => ({ id }) }),
+          path: ({ id }) => `/items/${id}`,
+          ...{ paging: byPage({ param: 'page' }), rows: 'items', columns: ['id'], version: '1' },
+        }),
+      },
+    });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl }));
+    onTestEnd(() => client.close());
+    expect(await client.test.children().toArray()).toHaveLength(3);
+    expect([...new Set(asked.map((path) => path.split('?')[0]))]).toEqual([
+      '/items',
+      '/items/0',
+      '/items/1',
+      '/items/2',
+    ]);
+    expect(client.test.parents.describe()).toMatchObject({ isFiltered: true });
+  });
+
+  test('the reader of a listing, for tests, leaves the same rows out', () => {
+    const items = listing<Row>({ ...listed, paging: kinds['byCursor']!, rows: 'items', filter: isWanted });
+    const page = items.read({ body: { items: all.slice(0, 5), next: '5' } });
+    expect(page.rows.map(({ id }) => id)).toEqual([0, 1, 2]);
+  });
+
+  test('a filter needs a version, must return true or false, and its own error is given as it is', async () => {
+    const { baseUrl } = await served();
+    const { version, ...unversioned } = listed;
+    const define = (filter: (row: Row) => boolean) =>
+      listing<Row>({ ...unversioned, version, paging: kinds['byPage']!, rows: 'items', filter });
+    expect(() => listing<Row>({ ...unversioned, paging: kinds['byPage']!, rows: 'items', filter: isWanted })).toThrow(
+      "invalid at version: give one, e.g. '1', and change it when the filter changes",
+    );
+    const promised = (async () => Promise.resolve(true)) as unknown as () => boolean;
+    await expect(openListing(define(promised), { baseUrl })().toArray()).rejects.toMatchObject({
+      code: 'config',
+      message: 'The filter of test.items returned an object: it must return true or false.',
+    });
+    const failing = define(() => {
+      throw new RangeError('not today');
+    });
+    await expect(openListing(failing, { baseUrl })().toArray()).rejects.toThrow('not today');
+  });
+});
+
+interface Body {
+  readonly items: readonly Row[];
+}
+
+describe('a rows function that leaves rows out ends no listing', () => {
+  const functions = {
+    'a filter': ({ body }: { body: unknown }) => (body as Body).items.filter(isWanted),
+    'a filter of what a path finds': ({ at }: { at: (path: string) => unknown }) =>
+      (at('items') as readonly Row[]).filter(isWanted),
+    'a loop': ({ body }: { body: unknown }) => {
+      const rows: Row[] = [];
+      for (const row of (body as Body).items) if (isWanted(row)) rows.push({ ...row });
+      return rows;
+    },
+    'rows with the place of their list': ({ body }: { body: unknown }) => ({
+      rows: (body as Body).items.filter(isWanted),
+      at: 'items',
+    }),
+  };
+
+  test.each(Object.entries(functions))('byPage, by %s', async (_, rows) => {
+    const { baseUrl, asked } = await served();
+    const source = openListing(listing<Row>({ ...listed, paging: kinds['byPage']!, rows }), { baseUrl });
+    expect((await source().toArray()).map(({ id }) => id)).toEqual(wanted);
+    expect(asked).toHaveLength(5);
+  });
+
+  test('byPage, by a function that looks at no list of a page that it does not want', async () => {
+    const { baseUrl } = await serve((url) => {
+      const page = Number(url.searchParams.get('page') ?? 1);
+      return { body: { page, items: page === 4 ? [] : all.slice((page - 1) * size, page * size) } };
+    });
+    const rows = ({ body }: { body: unknown }): readonly Row[] => {
+      const { page, items } = body as Body & { readonly page: number };
+      return page === 2 ? [] : items;
+    };
+    const source = openListing(listing<Row>({ ...listed, paging: kinds['byPage']!, rows }), { baseUrl });
+    expect(await source().toArray()).toHaveLength(10);
+  });
+
+  test('a list that the function does not read, such as facets, keeps no listing going', async () => {
+    const { baseUrl, asked } = await served();
+    const rows = ({ body }: { body: unknown }): readonly Row[] => (body as Body).items;
+    const source = openListing(listing<Row>({ ...listed, paging: kinds['byPage']!, rows }), { baseUrl });
+    expect(await source().toArray()).toHaveLength(20);
+    expect(asked).toHaveLength(5);
+  });
+
+  test.each(['byOffset', 'byKeyset', 'bySince'])('%s refuses a page of which no row is left', async (kind) => {
+    const { baseUrl } = await served();
+    const items = listing<Row>({
+      ...{ ...listed, paging: kinds[kind]! },
+      rows: ({ body }) => (body as Body).items.filter(({ id }) => id < 5),
+    });
+    await expect(openListing(items, { baseUrl })().toArray()).rejects.toMatchObject({
+      code: 'decode',
+      message: expect.stringContaining('give the listing a filter') as string,
+    });
+  });
+});
