@@ -305,13 +305,14 @@ export class ExportRun<T> {
 
   #context(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): SinkContext<T> {
     const { name, schema, isEndless = false } = this.#source.info;
-    const { incremental } = this.#options;
+    const { incremental, onWarning } = this.#options;
     const isFull = typeof incremental === 'object' && incremental.full === true;
     const state = this.#state;
     const folder = state?.folder;
     return {
       ...{ source: name, isEndless, restart: false, signal: this.#cancelled.signal, ...how },
       ...(schema && { schema }),
+      ...(onWarning && { warn: onWarning }),
       ...(incremental && { increment: isFull ? 'all' : 'new' }),
       ...(folder !== undefined && { stateFolder: folder }),
       ...(state && {

@@ -17,6 +17,8 @@ export interface SinkContext<T> {
   readonly log?: (name: string) => StateLog;
   /** Saves another position for the rows of the last commit, e.g. after a log rotation. Absent without state. */
   readonly recommit?: (sinkPosition: Json) => Promise<void>;
+  /** Reports what people should know of the target, and what is not an error. Default: nobody is told. */
+  readonly warn?: (message: string) => void;
   /**
    * For incremental exports. `new`: the rows are only those that are new since an earlier export, so the older ones of the
    * target must stay. `all`: the target may have them already.

@@ -8,7 +8,7 @@ import {
   type Session,
   type TableName,
 } from '../sql/database.js';
-import { Ledger, published } from '../sql/ledger.js';
+import { Ledger } from '../sql/ledger.js';
 import { Stage } from '../sql/stage.js';
 import { TableConnection } from '../sql/tableConnection.js';
 import { checkTableName, tableShape, type TableShape } from '../sql/tableShape.js';
@@ -153,7 +153,7 @@ export class PostgresRunTable implements RunTable {
           await this.#endStale(within, stage.name);
           await stage.publish(within, options.mode ?? 'fail');
           if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
-            await this.#ledger.put(within, published, { stage: run, mode: options.mode ?? 'fail' });
+            await this.#ledger.putPublished(within, { stage: run, mode: options.mode ?? 'fail' });
         },
       });
     });

@@ -21,7 +21,7 @@ import {
   type TableHolder,
   type TableName,
 } from './database.js';
-import { hashOf } from './stage.js';
+import { hashOf, type TableMode } from './stage.js';
 import { TableConnection } from './tableConnection.js';
 
 /** The name of the row that each transaction of a run changes first. */
@@ -29,6 +29,9 @@ const control = '';
 
 /** The record of what was published last. */
 export const published = 'published';
+
+/** What the names of records begin with that say up to where rows were exported, so that the next export has only new ones. */
+const mark = 'mark-';
 
 /** What anybody can see of a table. */
 export interface TableLook {
@@ -71,6 +74,10 @@ export class Ledger implements TableState {
   readonly target: string;
   /** Rows that wait for the next record. */
   joined: Joined | undefined;
+  /** Whether rows that a mark stands for are gone. It does not count then. Default: they are there. */
+  lacksRows: ((session: Session) => Promise<boolean>) | undefined;
+  /** The mark that was asked for last was such a one. */
+  hasLostMark = false;
   /** Whoever locks first connects for all. */
   #begun: Promise<void> | undefined;
   #holders = 0;
@@ -147,7 +154,13 @@ export class Ledger implements TableState {
       );
       return found && decoded(found['record'], name);
     };
-    if (this.#holders > 0) return this.read((session) => loaded(session, this.#ledgerOf(this.table), this.target));
+    if (this.#holders > 0)
+      return this.read(async (session) => {
+        const record = await loaded(session, this.#ledgerOf(this.table), this.target);
+        if (!name.startsWith(mark)) return record;
+        this.hasLostMark = record !== undefined && (await this.lacksRows?.(session)) === true;
+        return this.hasLostMark ? undefined : record;
+      });
     return this.#connection.look(async (session, table) => {
       const ledger = this.#ledgerOf(table);
       if ((await session.columnsOf(ledger)) === undefined) return undefined;
@@ -191,6 +204,22 @@ export class Ledger implements TableState {
   async put(session: Session, name: string, record: object): Promise<void> {
     await this.#delete(session, recordName(name));
     await this.insert(session, recordName(name), 0n, record);
+  }
+
+  /** Records whose rows were published, as a part of their transaction. */
+  async putPublished(session: Session, run: { readonly stage: string; readonly mode: TableMode }): Promise<void> {
+    await this.put(session, published, run);
+    // The rows that they stand for are gone.
+    if (run.mode === 'replace') await this.removeMarks(session);
+  }
+
+  /** As a part of a transaction. */
+  async removeMarks(session: Session): Promise<void> {
+    const name = recordName(mark);
+    await session.run(
+      `DELETE FROM ${this.ledger} WHERE target = ? AND substr(name, 1, ${name.length}) = ?`,
+      ...[this.target, name],
+    );
   }
 
   async insert(session: Session, name: string, nth: bigint, record: object): Promise<void> {

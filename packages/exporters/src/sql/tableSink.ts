@@ -7,7 +7,7 @@ import {
   type SinkReport,
   type SinkWriter,
 } from '@sluice/core';
-import type { Database } from './database.js';
+import { quotedTable, type Database } from './database.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
 import { Stage, type TableMode } from './stage.js';
@@ -50,6 +50,13 @@ export function tableSink<T extends object>(database: Database, target: string, 
   checkKeyOption(options);
   checkTableName(database, table);
   const ledger = new Ledger(database, table);
+  // Rows that were appended may have been taken out since; those of a merge are to be all that there are.
+  ledger.lacksRows = async (session) => {
+    const { full } = ledger.table;
+    if ((await session.columnsOf(full)) === undefined) return true;
+    if (mode === 'append') return false;
+    return (await session.rows(`SELECT 1 AS found FROM ${quotedTable(full, database)} LIMIT 1`)).length === 0;
+  };
   const shapeOf = (context: SinkContext<T>): TableShape<T> => {
     if (context.isEndless)
       throw new ConfigError('The source never ends, and rows become visible in a table when it ends.');
@@ -96,15 +103,20 @@ export function tableSink<T extends object>(database: Database, target: string, 
       const shape = shapeOf(context);
       const { resumeAt } = context;
       const parts = { ledger, shape, target, stage: new Stage(database, ledger.table, shape) };
+      const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
       if (!resumeAt) {
         const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0 };
+        if (isWithoutOthers)
+          context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
         await ledger.commit(async (session) => {
           await parts.stage.checkTarget(session, begun.mode);
           await parts.stage.create(session);
+          if (isWithoutOthers) await ledger.removeMarks(session);
         });
         return new TableWriter<T>(parts, begun);
       }
       const position = decodePosition(resumeAt.sinkPosition, table);
+      if (isWithoutOthers) throw lostIncrements(table);
       if (resumeAt.isSealed && (await isPublished(ledger, position)))
         return new TableWriter<T>(parts, position, { isPublished: true });
       await ledger.commit(async (session) => {
@@ -179,7 +191,7 @@ class TableWriter<T> implements SinkWriter<T> {
     if (!this.#isPublished)
       await ledger.commit(async (session) => {
         await stage.publish(session, this.#mode);
-        await ledger.put(session, published, { stage: this.#id, mode: this.#mode });
+        await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });
       });
     ledger.joined = undefined;
     return { target };
@@ -220,6 +232,14 @@ function decodePosition(position: Json, table: string): TablePosition {
       return { stage, mode, nth, ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }) };
   }
   throw new CheckpointError(`The checkpoint of ${table} has no position in a table.`, {}, [{ kind: 'restart' }]);
+}
+
+function lostIncrements(table: string): CheckpointError {
+  return new CheckpointError(
+    `The rows of earlier increments are not in ${table} any more, and the unfinished one has only what is new since.`,
+    { isLost: true },
+    [{ kind: 'restart' }],
+  );
 }
 
 function lostRows(table: string): CheckpointError {

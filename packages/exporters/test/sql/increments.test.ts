@@ -1,10 +1,11 @@
-import { exportTo } from '@sluice/core';
+import { exportTo, type ExportOptions, type RunOptions } from '@sluice/core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import { ChangingForge, type TableEntry } from '../../../core/test/api/changingForge.js';
 import { ChangingTable, entriesOf, type Entry } from '../../../core/test/api/changingTable.js';
 import type { TableMode } from '../../src/sqlite.js';
 import { databaseKinds, Servers } from './databases.js';
+import { itemSource } from './items.js';
 
 const servers = new Servers();
 afterAll(() => servers.close());
@@ -16,13 +17,15 @@ describe.each(databaseKinds(servers))('an incremental export into a table of $na
     for (let nth = 0; nth < 100; nth += 1) listed.change();
     await listed.listen();
     const database = await open();
-    const increment = (mode: TableMode, full = false) => {
+    const increment = (mode: TableMode, full = false, { signal, ...options }: ExportOptions & RunOptions = {}) => {
       const sink = database.sink<Entry>({ table: 'entries', mode, ...(mode === 'merge' && { key: ['id'] }) });
-      return exportTo(entriesOf(listed), sink, { incremental: { full } }).run();
+      return exportTo(entriesOf(listed), sink, { incremental: { full }, ...options }).run({
+        ...(signal && { signal }),
+      });
     };
     const texts = async () =>
       (await database.query('SELECT id, text FROM entries')).map(({ id, text }) => `${id} ${text}`);
-    return { listed, increment, texts };
+    return { database, listed, increment, texts };
   }
 
   test('D3 A5 with merge equals the listing after each increment', async () => {
@@ -54,6 +57,74 @@ describe.each(databaseKinds(servers))('an incremental export into a table of $na
       forge.change(7);
       forge.add(`new${round}`, 9);
     }
+  });
+
+  const emptied = [
+    'DROP TABLE entries',
+    'DELETE FROM entries',
+    'ALTER TABLE entries RENAME TO others',
+    'DROP TABLE entries; CREATE TABLE entries (id text, text text, updated_at text)',
+  ];
+  test.each(emptied)('D3 A5 with merge has all rows again after %s', async (sql) => {
+    const { listed, increment, texts, database } = await opened();
+    await increment('merge');
+    for (const statement of sql.split('; ')) await database.query(statement);
+    listed.now += 130_000;
+    listed.change();
+    const warned: string[] = [];
+    const onWarning = (message: string): void => void warned.push(message);
+    const rowsOf = () => listed.rows.map(({ id, text }) => `${id} ${text}`).toSorted();
+    await increment('merge', false, { onWarning });
+    expect(warned).toEqual(['The rows of earlier increments are not in entries any more, so all rows are exported.']);
+    expect((await texts()).toSorted()).toEqual(rowsOf());
+    // From then on only what is new.
+    listed.change();
+    expect((await increment('merge', false, { onWarning })).rows).toBeLessThan(20);
+    expect((await texts()).toSorted()).toEqual(rowsOf());
+    expect(warned).toHaveLength(1);
+  });
+
+  test('D3 A5 an increment that was interrupted before the table was dropped is not resumed', async () => {
+    const { listed, increment, texts, database } = await opened();
+    await increment('merge');
+    listed.now += 130_000;
+    for (let nth = 0; nth < 60; nth += 1) listed.change();
+    const stop = new AbortController();
+    const onCommitted = (at?: { readonly rows: number }): void => void (at && at.rows > 0 && stop.abort());
+    await expect(increment('merge', false, { commitEvery: 1, onCommitted, signal: stop.signal })).rejects.toThrow(
+      'abort',
+    );
+    await database.query('DROP TABLE entries');
+    await increment('merge').catch((error: unknown) => {
+      expect(error).toMatchObject({ code: 'checkpoint', details: { isLost: true } });
+      return increment('merge', false, { restart: true });
+    });
+    expect((await texts()).toSorted()).toEqual(listed.rows.map(({ id, text }) => `${id} ${text}`).toSorted());
+  });
+
+  test('D3 A5 the rows of another export take the place of the increments with replace', async () => {
+    const { listed, increment, texts, database } = await opened();
+    await increment('merge');
+    const schema = { columns: ['id', 'text', 'updated_at'] } as const;
+    const others = itemSource<Entry>([[{ id: 1_000, text: 'other', updated_at: '2026-01-01T00:00:00Z' }]], {}, schema);
+    await exportTo(others, database.sink({ table: 'entries', mode: 'replace' })).run();
+    expect(await texts()).toEqual(['1000 other']);
+    await increment('merge');
+    const all = [...listed.rows.map(({ id, text }) => `${id} ${text}`), '1000 other'];
+    expect((await texts()).toSorted()).toEqual(all.toSorted());
+  });
+
+  test('A5 append keeps its mark while rows are taken out of the table, and not after it was dropped', async () => {
+    const { listed, increment, texts, database } = await opened();
+    listed.now += 130_000;
+    await increment('append');
+    await database.query('DELETE FROM entries');
+    listed.change();
+    await increment('append');
+    expect(await texts()).toHaveLength(1);
+    await database.query('DROP TABLE entries');
+    await increment('append');
+    expect(await texts()).toHaveLength(listed.rows.length);
   });
 
   test('D3 replace is refused, since the older rows would go, except for all rows', async () => {
