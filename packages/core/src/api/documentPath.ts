@@ -22,17 +22,19 @@ export interface PathStep {
   readonly text: string;
 }
 
-const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\])(\?)?/;
+const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\]|\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\])(\?)?/s;
 
 /**
  * Parses a path, to be used for each response: names separated by dots, `[0]` for the first item of a list, and `?`
- * after a part that may be missing or `null`. Any other missing part is an error, since a misspelt name would look like
- * an empty listing.
+ * after a part that may be missing or `null`. A name with a dot or a bracket is quoted in brackets, as in RFC 9535. Any
+ * other missing part is an error, since a misspelt name would look like an empty listing; so is one that may be missing
+ * where the document has the path, or its rest, as one name.
  *
  * @example
  * documentPath('data.items')           // must be there
  * documentPath('data.items?')          // `items` may be missing
  * documentPath('meta.next?.token')     // `next` may be missing or null, as on a last page; if not, it has a token
+ * documentPath("['@odata.nextLink']?") // a name with a dot
  * documentPath('[1]')                  // the second of a list
  * documentPath('')                     // the document itself
  *
@@ -46,9 +48,12 @@ export function documentPath(path: string): DocumentPath {
     find(document, read) {
       let value = document;
       let at = '';
-      for (const { name, mayBeMissing, text: next } of steps) {
+      for (const [nth, { name, mayBeMissing, text: next }] of steps.entries()) {
         const found = fieldOf(value, name, at, read);
         if (found === undefined || (found === null && mayBeMissing)) {
+          const quoted = isRecord(value) ? withOneName(value, steps, nth) : undefined;
+          if (quoted !== undefined)
+            throw read.fault(next, `there is no such field, but the document has it as one name: write ${quoted}`);
           if (mayBeMissing) return undefined;
           throw read.fault(next, 'there is no such field');
         }
@@ -65,19 +70,57 @@ export function stepsOf(path: string): readonly PathStep[] {
   let rest = path;
   let text = '';
   while (rest !== '') {
-    const [whole, name, index, mark] = oneStep.exec(rest) ?? [];
+    const [whole, plain, index, quoted, mark] = oneStep.exec(rest) ?? [];
     const isFirst = steps.length === 0;
-    if (whole === undefined || (name !== undefined && rest.startsWith('.') === isFirst)) throw notAPath(path);
-    text += name === undefined ? `[${index ?? ''}]` : `${isFirst ? '' : '.'}${name}`;
-    steps.push({ name: name ?? Number(index), mayBeMissing: mark !== undefined, text });
+    if (whole === undefined || (plain !== undefined && rest.startsWith('.') === isFirst)) throw notAPath(path);
+    const name = plain ?? (quoted === undefined ? Number(index) : unquoted(quoted, path));
+    text += stepText(name, isFirst);
+    steps.push({ name, mayBeMissing: mark !== undefined, text });
     rest = rest.slice(whole.length);
   }
   return steps;
 }
 
+/** How a step is written, with quotes only where it needs them. */
+function stepText(name: string | number, isFirst: boolean): string {
+  if (typeof name === 'number') return `[${name}]`;
+  if (/^[^.[\]?]+$/.test(name)) return `${isFirst ? '' : '.'}${name}`;
+  return `['${JSON.stringify(name).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}']`;
+}
+
+/** A quoted name. Its escapes are those of JSON, and `\'`. */
+function unquoted(quoted: string, path: string): string {
+  const inner = quoted
+    .slice(1, -1)
+    .replace(/\\'|"|\\./gs, (text) => (text === "\\'" ? "'" : text === '"' ? '\\"' : text));
+  try {
+    return String(JSON.parse(`"${inner}"`));
+  } catch {
+    throw notAPath(path);
+  }
+}
+
+/**
+ * The path with some of its steps from the `nth` on as one name, e.g. `['@odata.nextLink']?` for `@odata.nextLink?`, if
+ * the object has a field of that name.
+ */
+function withOneName(value: object, steps: readonly PathStep[], nth: number): string | undefined {
+  let joined = '';
+  for (const [past, { name, mayBeMissing }] of steps.slice(nth).entries()) {
+    joined += typeof name === 'number' ? `[${name}]` : `${past === 0 ? '' : '.'}${name}`;
+    const found = [joined, ...(mayBeMissing ? [`${joined}?`] : [])].find((each) => Object.hasOwn(value, each));
+    if (found === undefined || found === name) continue;
+    const one = { name: found, mayBeMissing: mayBeMissing && found === joined };
+    return [...steps.slice(0, nth), one, ...steps.slice(nth + past + 1)]
+      .map((step, at) => `${stepText(step.name, at === 0)}${step.mayBeMissing ? '?' : ''}`)
+      .join('');
+  }
+  return undefined;
+}
+
 function notAPath(path: string): ConfigError {
   return new ConfigError(
-    `${JSON.stringify(path)} is not a path in a document. Write names with dots between them, [0] for the first of a list, and ? after what may be missing, e.g. data.items?`,
+    `${JSON.stringify(path)} is not a path in a document. Write names with dots between them, [0] for the first of a list, ['a.b'] for a name with a dot, and ? after what may be missing, e.g. data.items?`,
     { path },
   );
 }

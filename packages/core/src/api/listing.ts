@@ -34,7 +34,7 @@ export interface Listing<Row extends object, In extends object> {
  * the `params` schema or by its functions; `pageSize`, `maxRows` and `maxPages` are added.
  *
  * Paths (`rows`, `total`, and those of `paging`) are names separated by dots. A missing value is a `DecodeError`, not
- * an empty listing, unless the path allows it with `?`.
+ * an empty listing, unless the path allows it with `?`. A name that has a dot itself is quoted: `['@odata.nextLink']?`.
  * With `format: 'jsonLines'`, the document is the list of all lines.
  *
  * @example
@@ -151,11 +151,10 @@ function checkListing(definition: Checked): void {
     ...paging.params,
     ...(typeof query === 'object' ? Object.keys(query) : []),
   ];
-  const fields = [...(pageSize?.into === undefined ? [] : [pageSize.into]), ...(paging.fields ?? [])];
+  const fields = [...(pageSize ? placing(pageSize).fields : []), ...(paging.fields ?? [])];
   if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");
   if (method === 'GET' && fields.length > 0)
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
-  if (pageSize) placing(pageSize);
   if (paging.increment && pageSize?.max === undefined)
     throw fault('pageSize', 'bySince needs it, with the max of the API, to tell a page that could have more rows');
   const twice = firstRepeated(names);

@@ -45,7 +45,7 @@ export function placing(place: RequestPlace): Placing {
       `${JSON.stringify(into)} is not a place in a body. Write a path without ?, e.g. variables.after.`,
     );
   return {
-    ...{ identity: { into }, params: [], fields: [into] },
+    ...{ identity: { into }, params: [], fields: [steps.at(-1)?.text ?? into] },
     put: (request, value) => ({ ...request, body: withValue(request.body, steps, value) }),
   };
 }

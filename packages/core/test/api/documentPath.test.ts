@@ -1,9 +1,45 @@
 import { describe, expect, test } from 'vitest';
 import { documentPath } from '../../src/api/documentPath.js';
+import { byConnection, byCursor, byKeyset, byLink, byPage, bySince, listing, type Paging } from '../../src/index.js';
+import { openListing, serve } from './servedApi.js';
 import { documentReader } from '../../src/source/documentReader.js';
 
 const read = documentReader('test.items');
 const find = (path: string, document: unknown): unknown => documentPath(path).find(document, read);
+
+describe('every option that is a path takes quoted names', () => {
+  const next = 'https://api.example.com/items?page=2';
+  test.each<[string, Paging, unknown]>([
+    ['byLink', byLink({ at: "['@odata.nextLink']" }), { cursor: '/items?page=2' }],
+    ['byCursor', byCursor({ param: 'c', at: "['next.cursor']", more: "['has.more']" }), { cursor: 'abc' }],
+    ['byPage', byPage({ param: 'page', pages: "['page.count']" }), { cursor: '2' }],
+    ['byKeyset', byKeyset([{ field: "['row.id']", param: 'id' }], { more: "['has.more']" }), { cursor: '[7]' }],
+    ['byConnection', byConnection("['a.b']"), { cursor: 'end' }],
+  ])('%s, rows and total', (_, paging, found) => {
+    const items = listing({
+      ...{ path: '/items', paging, rows: "['the.rows']", total: "['the.total']", columns: ['row.id'] },
+      ...(paging.fields?.length ? { method: 'POST' as const, body: {} } : {}),
+    });
+    const body = {
+      ...{ '@odata.nextLink': next, 'next.cursor': 'abc', 'has.more': true, 'page.count': 3 },
+      ...{ 'the.rows': [{ 'row.id': 7 }], 'the.total': 9 },
+      'a.b': { pageInfo: { hasNextPage: true, endCursor: 'end' } },
+    };
+    expect(items.read({ body })).toMatchObject({ rows: [{ 'row.id': 7 }], total: 9, next: found });
+  });
+
+  test('places in a body, which are set once, however they are written', async () => {
+    const { baseUrl, requests } = await serve((_url, nth) => ({ body: { items: [{ id: nth }].slice(0, 2 - nth) } }));
+    const paging = bySince({ into: "filter['updated.at']", field: 'id', type: 'integer' });
+    const parts = { method: 'POST', path: '/items', body: {}, rows: 'items', columns: ['id'], paging } as const;
+    const items = listing({ ...parts, pageSize: { into: "['page.size']", default: 2, max: 2 } });
+    expect(await openListing(items, { baseUrl })().toArray()).toHaveLength(1);
+    expect(requests.at(-1)?.body).toEqual({ 'page.size': 2, filter: { 'updated.at': '1' } });
+    expect(() =>
+      listing({ ...parts, paging: byPage({ into: 'a.b' }), pageSize: { into: "['a']['b']", default: 2 } }),
+    ).toThrow('a.b is set twice');
+  });
+});
 
 describe('a path in a document', () => {
   test.each<[string, unknown, unknown]>([
@@ -23,6 +59,16 @@ describe('a path in a document', () => {
     ['data?.items', { data: null }, undefined],
     ['data.next?.href', { data: {} }, undefined],
     ['[3]?', [1], undefined],
+    ["['@odata.nextLink']", { '@odata.nextLink': 'x' }, 'x'],
+    ['["@odata.nextLink"]?', { '@odata.nextLink': 'x' }, 'x'],
+    ["['@odata.nextLink']?", {}, undefined],
+    ["meta['next.page'].url", { meta: { 'next.page': { url: 'x' } } }, 'x'],
+    ["meta['next.page']?.url", { meta: {} }, undefined],
+    ["[0]['a[b]']", [{ 'a[b]': 1 }], 1],
+    ["['it\\'s \"it\"']", { 'it\'s "it"': 1 }, 1],
+    ["['\\u00e9\\\\']", { 'é\\': 1 }, 1],
+    ["['']", { '': 1 }, 1],
+    ["data['items']", { data: { items: [1] } }, [1]],
   ])('%j leads in %j to %j', (path, document, found) => {
     expect(find(path, document)).toEqual(found);
   });
@@ -37,6 +83,8 @@ describe('a path in a document', () => {
     ['data.items', { data: [{ items: 1 }] }, 'data', /it is a list, and not an object/],
     ['data[0]', { data: { 0: 1 } }, 'data', /it is an object, and not a list/],
     ['[2]', [1, 2], '[2]', /there is no such field/],
+    ["['a.b'].c", { 'a.b': {} }, "['a.b'].c", /there is no such field/],
+    ["a['b.c']", { a: {} }, "a['b.c']", /there is no such field/],
     ['items', [], '', /it is a list, and not an object/],
     ['items', null, '', /it is null/],
     ['toString', {}, 'toString', /there is no such field/],
@@ -47,10 +95,40 @@ describe('a path in a document', () => {
     expect(asked).toThrow(expect.objectContaining({ code: 'decode', details: { route: 'test.items', path: at } }));
   });
 
-  test.each(['.', 'a.', '.a', 'a..b', 'a[', 'a[x]', 'a[0]b', '?', '[0', 'a??', 'a.[0]', '[-1]'])(
-    '%j is none, which is told at once',
-    (path) => {
-      expect(() => documentPath(path)).toThrow(expect.objectContaining({ code: 'config' }));
-    },
-  );
+  test.each<[path: string, document: unknown, quoted: string]>([
+    ['@odata.nextLink', { '@odata.nextLink': 'x' }, "['@odata.nextLink']"],
+    ['@odata.nextLink?', { '@odata.nextLink': 'x' }, "['@odata.nextLink']?"],
+    ['@odata?.nextLink?', { '@odata.nextLink': 'x' }, "['@odata.nextLink']?"],
+    ['@odata?.nextLink?', { '@odata.nextLink': null, '@odata': null }, "['@odata.nextLink']?"],
+    ['meta.next.page.url', { meta: { 'next.page': { url: 'x' } } }, "meta['next.page'].url"],
+    ['meta.next?.page?.url?', { meta: { 'next.page': { url: 'x' } } }, "meta['next.page']?.url?"],
+    ['a.b?.c?', { a: { 'b.c': 1 } }, "a['b.c']?"],
+    ['list[0].a?.b?', { list: [{ 'a.b': 1 }] }, "list[0]['a.b']?"],
+    ['filter?[0]?', { 'filter[0]': 1 }, "['filter[0]']?"],
+    ['more?', { 'more?': true }, "['more?']"],
+  ])('%j is refused in %j, where it is one name, and the message has its spelling', (path, document, quoted) => {
+    expect(() => find(path, document)).toThrow(`but the document has it as one name: write ${quoted}. `);
+    expect(() => find(quoted, document)).not.toThrow();
+  });
+
+  test.each([
+    '.',
+    'a.',
+    '.a',
+    'a..b',
+    'a[',
+    'a[x]',
+    'a[0]b',
+    '?',
+    '[0',
+    'a??',
+    'a.[0]',
+    '[-1]',
+    "['a",
+    "a.['b']",
+    "['\\x']",
+    "['a'",
+  ])('%j is none, which is told at once', (path) => {
+    expect(() => documentPath(path)).toThrow(expect.objectContaining({ code: 'config' }));
+  });
 });
