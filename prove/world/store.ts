@@ -244,10 +244,10 @@ class SimulatedClient implements PostgresClient {
     return counts;
   }
 
-  copy(text: string): Writable {
+  copy(text: string): Writable & { rowCount: number } {
     const { faults } = this.#world;
     const chunks: Buffer[] = [];
-    return new Writable({
+    const input = new Writable({
       write: (chunk: Buffer, _encoding, done) => {
         chunks.push(chunk);
         done();
@@ -259,11 +259,16 @@ class SimulatedClient implements PostgresClient {
           this.#limitWait(session, faults.lockTimeout);
           return result;
         }).then(
-          () => done(),
+          ({ rowCount }) => {
+            copy.rowCount = rowCount ?? 0;
+            done();
+          },
           (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
         );
       },
     });
+    const copy = Object.assign(input, { rowCount: 0 });
+    return copy;
   }
 
   end(): Promise<void> {

@@ -50,10 +50,17 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     const run = (...more: string[]) => sluice(['streams', 'export', '--to', 'a.sqlite#s', ...more], options);
     const count = () => readTable(join(options.cwd, 'a.sqlite'), 'SELECT count(*) FROM s');
     expect((await run()).code).toBe(0);
-    expect((await run('--mode', 'append')).code).toBe(0);
-    expect(count()).toEqual([[10]]);
+    expect(await run('--mode', 'merge')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^sluice: The table s has other columns than the rows: _key, for the key that the source has, is missing\. .* Name the columns that identify a row with --key-columns\.\n$/,
+      ) as string,
+    });
+    expect((await run('--mode', 'merge', '--key-columns', 'id')).code).toBe(0);
     expect((await run('--mode', 'replace', '--key-columns', 'id')).code).toBe(0);
     expect(count()).toEqual([[5]]);
+    expect((await run('--mode', 'append')).code).toBe(0);
+    expect(count()).toEqual([[10]]);
     expect(await run('--columns', 'id')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^sluice: The table s has rows already\. .*--mode/) as string,

@@ -47,7 +47,7 @@ export type Advice =
         | 'maxDeadLetters';
     }
   | { readonly kind: 'lower'; readonly option: 'pageSize' | 'rateLimit' | 'concurrency' }
-  | { readonly kind: 'set'; readonly option: 'apiKey' | 'full' }
+  | { readonly kind: 'set'; readonly option: 'apiKey' | 'full' | 'key' }
   | {
       readonly kind: 'allow';
       readonly option:
@@ -310,6 +310,7 @@ const adviceTexts: Readonly<Record<string, string>> = {
   'lower concurrency': 'lower the concurrency',
   'set apiKey': 'set apiKey if it needs one',
   'set full': 'export all rows again, with incremental: { full: true }',
+  'set key': 'name the columns that identify a row, as key',
   'allow sameProject': 'if it is a new key of the same project, say so with sameProject',
   'allow breakLock': 'if it does not, take the lock with breakLock',
   'allow trustFileSystem': 'use a local disk, or take the risk with trustFileSystem',

@@ -96,6 +96,33 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await ids()).toEqual(expected);
   });
 
+  test('K2 is not finished while a trigger of the table drops rows, and finished when that is gone', async () => {
+    const { database, plan, submit, ids } = await startRun(undefined, { mode: 'append' });
+    for (const sql of [
+      "CREATE TABLE items AS SELECT 'old'::text AS id",
+      'CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$',
+      "CREATE TRIGGER t BEFORE INSERT ON items FOR EACH ROW WHEN (NEW.id = '2.1') EXECUTE FUNCTION f()",
+    ])
+      await database.query(sql);
+    const run = await submit();
+    await expect(finish(plan, run)).rejects.toThrow('The table items has added 6 of 7 rows');
+    expect(await ids()).toEqual(['old']);
+    expect(await run.status()).toMatchObject({ partitions: 3, done: 2 });
+    await database.query('DROP TRIGGER t ON items');
+    await finish(plan, run);
+    expect(await ids()).toEqual([...idsOf(plan), 'old']);
+  });
+
+  test('K2 notices that somebody emptied its staging table', async () => {
+    const { database, plan, submit, ids, stages } = await startRun();
+    const run = await submit();
+    await plan.runPartition(run, 0);
+    const [stage] = await stages();
+    await database.query(`DELETE FROM "${stage?.['relname']}" WHERE id = '0.1'`);
+    await expect(finish(plan, run)).rejects.toThrow('has staged 7 rows, and 6 are there');
+    expect(await ids().catch(() => [])).toEqual([]);
+  });
+
   test('K2 refuses a table with rows, unless it is told what becomes of them', async () => {
     const { database, submit, stages } = await startRun();
     await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");

@@ -51,8 +51,8 @@ export interface PostgresClient {
   query(text: string, values?: readonly unknown[]): Promise<PostgresResult>;
   /** Runs a statement for each list of values, many in one exchange; gives the rows that each one changed. */
   queryEach(text: string, values: readonly (readonly (string | null)[])[]): Promise<readonly (number | null)[]>;
-  /** Takes what follows a COPY … FROM STDIN. */
-  copy(text: string): Writable;
+  /** Takes what follows a COPY … FROM STDIN. When it has finished, it has the number of rows that were added. */
+  copy(text: string): Writable & { readonly rowCount: number };
   end(): Promise<unknown>;
 }
 
@@ -255,30 +255,65 @@ function sessionOf(client: PostgresClient): Session {
       await pipeline(Readable.from(chunksOf(rows)), copy).catch((error: unknown) => {
         throw refusedValue(error, columns) ?? error;
       });
+      return copy.rowCount;
     },
     async columnsOf(table) {
       const { rows } = await query(
-        "SELECT attname AS name, format_type(atttypid, atttypmod) AS declared, attgenerated <> '' OR attidentity = 'a' AS computed, attnotnull AND NOT atthasdef AND attidentity = '' AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = attrelid AND NOT tgisinternal) AS required FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        "SELECT attname AS name, format_type(atttypid, atttypmod) AS declared, attgenerated <> '' OR attidentity = 'a' AS computed, attnotnull AND NOT atthasdef AND attidentity = '' AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = attrelid AND NOT tgisinternal) AS required, (SELECT quote_ident(nspname) || '.' || quote_ident(collname) FROM pg_collation l JOIN pg_namespace n ON n.oid = collnamespace WHERE l.oid = attcollation AND attcollation <> 'pg_catalog.default'::regcollation) AS collation FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
         [quotedTable(table)],
       );
       if (rows.length === 0) return undefined;
-      return rows.map(({ name, declared, computed, required }) => ({
+      return rows.map(({ name, declared, computed, required, collation }) => ({
         name: String(name),
         declared: String(declared),
         isGenerated: computed === true,
         isRequired: required === true,
+        ...(typeof collation === 'string' && { collation }),
       }));
     },
-    async kindOf(table) {
-      const { rows } = await query(
-        "SELECT relkind IN ('r', 'p') AS table, relkind = 'f' OR (relkind = 'v' AND pg_relation_is_updatable(oid, true) & 28 = 28) AS writable FROM pg_class WHERE oid = to_regclass(?)",
-        [quotedTable(table)],
-      );
-      const [found] = rows;
-      return found?.['table'] === true ? 'table' : found?.['writable'] === true ? 'writable' : 'other';
+    async traitsOf(table) {
+      const [found] = (await query(traits, [quotedTable(table), quotedTable(table)])).rows;
+      if (!found) return undefined;
+      const { uniques } = found;
+      return {
+        kind: found['table'] === true ? 'table' : found['writable'] === true ? 'writable' : 'other',
+        hasRules: found['ruled'] === true,
+        isUnlogged: found['unlogged'] === true,
+        isReferenced: found['referenced'] === true,
+        uniques: isList(uniques) ? uniques.filter(isList).map((names) => names.map(String)) : [],
+      };
     },
   };
 }
+
+/**
+ * Of a view, what it is made of counts, too; of a partitioned table, its partitions. An index whose collation is not that
+ * of its column takes other texts for equal.
+ */
+const traits = `
+  WITH RECURSIVE part(oid) AS (
+    SELECT to_regclass(?)::oid
+    UNION
+    SELECT next.oid FROM part, LATERAL (
+      SELECT refobjid FROM pg_rewrite w JOIN pg_depend ON classid = 'pg_rewrite'::regclass AND objid = w.oid AND refclassid = 'pg_class'::regclass WHERE ev_class = part.oid
+      UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = part.oid
+    ) AS next(oid)
+  )
+  SELECT relkind IN ('r', 'p') AS table,
+    relkind = 'f' OR (relkind = 'v' AND pg_relation_is_updatable(c.oid, true) & 28 = 28) AS writable,
+    EXISTS (SELECT 1 FROM part JOIN pg_class USING (oid) WHERE relpersistence = 'u') AS unlogged,
+    EXISTS (
+      SELECT 1 FROM part JOIN pg_class p USING (oid)
+      WHERE relkind IN ('v', 'f') OR relhasrules OR row_security_active(p.oid)
+      OR EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = p.oid AND NOT tgisinternal)
+    ) AS ruled,
+    EXISTS (SELECT 1 FROM pg_constraint WHERE confrelid = c.oid AND contype = 'f' AND confdeltype IN ('c', 'n', 'd')) AS referenced,
+    (SELECT json_agg(names) FROM pg_index i, LATERAL (
+      SELECT json_agg(attname) AS names, bool_and(attcollation = i.indcollation[nth - 1]) AS same
+      FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, nth) JOIN pg_attribute ON attrelid = i.indrelid AND attnum = number
+      WHERE nth <= i.indnkeyatts
+    ) AS u WHERE i.indrelid = c.oid AND indisunique AND indisvalid AND indpred IS NULL AND indexprs IS NULL AND same AND (relkind = 'p' OR NOT relhassubclass)) AS uniques
+  FROM pg_class c WHERE c.oid = to_regclass(?)`;
 
 /** 22 is a value that the type does not take, 23514 a constraint of the name of its column. */
 function refusedValue(error: unknown, columns: readonly string[]): RefusedValue | undefined {

@@ -66,7 +66,9 @@ export function postgresDatabase(
       ...{ boolean: 'boolean', timestamp: 'timestamptz', json: 'json' },
     },
     timestamp: timestampOf,
-    staged: stagedColumn,
+    fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',
+    stagesDeclaredTypes: true,
+    cut: cutBy,
     fits: (type, declared) => suitable[type].test(declared),
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
@@ -107,10 +109,9 @@ const suitable: Readonly<Record<ColumnType, RegExp>> = {
 };
 
 /** `varchar(9)` would cut blanks at the end of a longer text. */
-function stagedColumn(name: string, declared: string): string {
+function cutBy(name: string, declared: string): string | undefined {
   const [, length] = /^character varying\((\d+)\)$/.exec(declared) ?? [];
-  if (length === undefined) return declared;
-  return `text CONSTRAINT ${quoted(name)} CHECK (char_length(${quoted(name)}) <= ${length})`;
+  return length === undefined ? undefined : `char_length(${quoted(name)}) > ${length}`;
 }
 
 /** In UTC, in the only form whose years it takes all. */

@@ -149,9 +149,9 @@ export class PostgresRunTable implements RunTable {
       const stage = new Stage(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
         ...{ connection: this.#connection, tables, stage, shape },
-        publish: async (within) => {
+        publish: async (within, rows) => {
           await this.#endStale(within, stage.name);
-          await stage.publish(within, options.mode ?? 'fail');
+          await stage.publish(within, options.mode ?? 'fail', rows);
           if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
             await this.#ledger.putPublished(within, { stage: run, mode: options.mode ?? 'fail' });
         },

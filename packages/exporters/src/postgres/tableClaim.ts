@@ -19,7 +19,7 @@ interface ClaimParts<T> {
   readonly stage: Stage<T>;
   readonly shape: TableShape<T>;
   /** Makes the rows of all partitions those of the table. */
-  readonly publish: (session: Session) => Promise<void>;
+  readonly publish: (session: Session, rows: number) => Promise<void>;
 }
 
 /** What a partition has of earlier claims. */
@@ -155,12 +155,12 @@ export class TableClaim<T> implements RunClaim<T> {
     const { run } = this.#request;
     const { runs } = this.#parts.tables;
     const [found] = await session.rows(
-      `UPDATE ${runs} SET done = done + 1, rows = rows + ? WHERE run = ? AND state = 'open' RETURNING done = partitions AS last`,
+      `UPDATE ${runs} SET done = done + 1, rows = rows + ? WHERE run = ? AND state = 'open' RETURNING done = partitions AS last, rows`,
       ...[BigInt(this.#rows), run],
     );
     if (!found) throw new ClaimEnd('cancelled');
     if (found['last'] !== true) return;
-    await this.#parts.publish(session);
+    await this.#parts.publish(session, numberOf(found['rows']));
     await session.run(`UPDATE ${runs} SET state = 'finished' WHERE run = ?`, run);
   }
 

@@ -17,6 +17,22 @@ export interface ExistingColumn {
   readonly isGenerated?: boolean;
   /** It may not be null, and has no default. */
   readonly isRequired?: boolean;
+  /** How it compares text, as SQL has it. Absent: character by character. */
+  readonly collation?: string;
+}
+
+/** What a table does besides storing rows. */
+export interface TableTraits {
+  /** `writable`: it is not a table, but rows can be added, changed and removed in it. */
+  readonly kind: 'table' | 'writable' | 'other';
+  /** Triggers, rules, policies or conflict clauses may drop rows that a statement adds, changes or removes. */
+  readonly hasRules: boolean;
+  /** A crash of the server empties it. */
+  readonly isUnlogged?: boolean;
+  /** Rows of other tables go, or change, with the rows of this one that they refer to. */
+  readonly isReferenced: boolean;
+  /** Sets of columns of which no two rows have the same values, unless one is null. */
+  readonly uniques: readonly (readonly string[])[];
 }
 
 /** The name of a table. */
@@ -36,15 +52,15 @@ export interface Session {
   /** Runs a statement once for each list of parameters, in this order; returns how many rows each one changed. */
   runEach(sql: string, parameters: readonly (readonly SqlValue[])[]): Promise<readonly number[]>;
   /**
-   * Adds rows to a table, in the fastest way that the driver has.
+   * Adds rows to a table, in the fastest way that the driver has; returns how many were added.
    *
    * @throws RefusedValue if the database says which value it does not take.
    */
-  insert(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): Promise<void>;
+  insert(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): Promise<number>;
   /** The columns of a table or view, in its order; `undefined` if there is none. */
   columnsOf(table: string): Promise<readonly ExistingColumn[] | undefined>;
-  /** What has this name. `writable`: it is not a table, but rows can be added, changed and removed in it. */
-  kindOf(table: string): Promise<'table' | 'writable' | 'other'>;
+  /** What has this name; `undefined` if nothing has. */
+  traitsOf(table: string): Promise<TableTraits | undefined>;
 }
 
 /** A process that writes a table. */
@@ -108,11 +124,12 @@ export interface Database {
   readonly withSchema?: (session: Session, table: string) => Promise<string>;
   /** The name of a type in a new table. */
   readonly types: Readonly<Record<ColumnType, string>>;
-  /**
-   * The type and constraints of a column in a staging table whose target exists, by name and type of its column there:
-   * it refuses what the target would. Default: as in a new table.
-   */
-  readonly staged?: (name: string, declared: string) => string;
+  /** Lets triggers fire now that wait for the end of the transaction. */
+  readonly fireDeferred?: string;
+  /** A column of a staging table has the type that it has in the target, and refuses what that would. */
+  readonly stagesDeclaredTypes?: boolean;
+  /** The condition, as SQL has it, under which a column of this type would cut a text. Default: none does. */
+  readonly cut?: (name: string, declared: string) => string | undefined;
   /** A point in time as the database takes it; `undefined` if it can't. Default: the text that the row has. */
   readonly timestamp?: (micros: bigint) => string | undefined;
   /** Whether an existing column can hold values of a type unchanged. */

@@ -19,7 +19,7 @@ import {
   type TableName,
 } from './database.js';
 import { Ledger, type TableSink } from './ledger.js';
-import { Stage } from './stage.js';
+import { checkDurable, Stage } from './stage.js';
 import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
@@ -201,11 +201,13 @@ class MirrorTable<T> {
   async #isThere(session: Session): Promise<boolean> {
     const existing = await session.columnsOf(this.#table.full);
     if (!existing) return false;
-    if ((await session.kindOf(this.#table.full)) !== 'table')
+    const traits = await session.traitsOf(this.#table.full);
+    if (traits?.kind !== 'table')
       throw new ConfigError(
         `${this.#table.given} is a view or the like, in which keys can't be made unique. Name a table.`,
         { table: this.#table.given },
       );
+    checkDurable(this.#table.given, traits);
     checkTable(this.#database, this.#table.given, this.shape, existing);
     return true;
   }
@@ -219,7 +221,7 @@ class MirrorTable<T> {
     await this.checkNew(session);
     await this.#stage.create(session);
     await this.#insertStaged(session, rows);
-    await this.#stage.publish(session, 'replace');
+    await this.#stage.publish(session, 'replace', rows.length);
     await this.#stage.createKey(session);
     const [found] = await session.rows(`SELECT count(*) AS rows FROM ${this.#name}`);
     const missing = rows.length - Number(found?.['rows']);

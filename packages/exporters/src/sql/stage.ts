@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { ConfigError, SinkError } from '@sluice/core';
+import { CheckpointError, ConfigError, SinkError } from '@sluice/core';
 import {
   besideTable,
   identityOf,
+  integerOf,
   nameInSchema,
   quoted,
   quotedTable,
@@ -11,6 +12,7 @@ import {
   type Session,
   type SqlValue,
   type TableName,
+  type TableTraits,
 } from './database.js';
 import { checkTable, type TableShape } from './tableShape.js';
 
@@ -64,13 +66,18 @@ export class Stage<T> {
 
   /** Begins anew, and drops what an earlier run left. */
   async create(session: Session): Promise<void> {
-    const { order, types, staged: stagedType } = this.#database;
-    const existing = new Map((await session.columnsOf(this.#table.full))?.map((column) => [column.name, column]));
-    const columns = this.#shape.columns.map((column) => {
-      const found = existing.get(column.name);
-      // Values that the target would refuse are refused at once.
-      const type = found && stagedType ? stagedType(column.name, found.declared) : types[column.type];
-      return `${quoted(column.name)} ${type}`;
+    const { order, types, stagesDeclaredTypes = false, cut } = this.#database;
+    const fold = this.#database.foldName ?? ((name: string) => name);
+    const existing = new Map((await session.columnsOf(this.#table.full))?.map((column) => [fold(column.name), column]));
+    const columns = this.#shape.columns.map(({ name, type }) => {
+      const { declared, collation } = existing.get(fold(name)) ?? {};
+      const isCut = declared === undefined ? undefined : cut?.(name, declared);
+      // Values that the target would refuse are refused at once, and those that it takes for equal are so here.
+      const given = declared !== undefined && stagesDeclaredTypes ? declared : types[type];
+      const ownType = isCut === undefined ? given : `text`;
+      const equality = collation === undefined ? '' : ` COLLATE ${collation}`;
+      const check = isCut === undefined ? '' : ` CONSTRAINT ${quoted(name)} CHECK (NOT (${isCut}))`;
+      return quoted(name) + ' ' + ownType + equality + check;
     });
     if (order.definition !== undefined) columns.push(`${order.column} ${order.definition}`);
     await this.drop(session);
@@ -79,10 +86,7 @@ export class Stage<T> {
 
   /** Whether the table has columns that change values which the staging table refuses. */
   async isStricter(session: Session): Promise<boolean> {
-    const { staged: stagedType } = this.#database;
-    if (!stagedType) return false;
-    const existing = await session.columnsOf(this.#table.full);
-    return existing?.some(({ name, declared }) => stagedType(name, declared) !== declared) ?? false;
+    return (await this.#cuts(session)).length > 0;
   }
 
   async drop(session: Session): Promise<void> {
@@ -101,55 +105,127 @@ export class Stage<T> {
   async insert(session: Session, placed: readonly (readonly SqlValue[])[]): Promise<void> {
     const names = [...this.#shape.columns.map(({ name }) => name), this.#database.order.column];
     try {
-      await session.insert(this.#stageName, names, placed);
+      const added = await session.insert(this.#stageName, names, placed);
+      checkCount(this.#stageName, 'added', { expected: placed.length, found: added });
     } catch (error) {
       if (!(error instanceof RefusedValue)) throw error;
       const row = placed[error.row] ?? [];
-      const column = names.indexOf(error.column);
-      const nth = BigInt(row[names.length - 1] ?? 0n) % rowsOfPartition;
-      const value = JSON.stringify(String(row[column] ?? '').slice(0, 60));
-      throw new SinkError(
-        `Row ${nth}: ${error.column} is ${value}, which ${this.#table.given} can't store: ${error.message}. Change the column, or the value with pipePages(map(…)).`,
-        { details: { row: Number(nth), column: error.column }, cause: error },
-      );
+      const value = row[names.indexOf(error.column)];
+      throw this.#refused({ column: error.column, value, order: row[names.length - 1] }, error.message, error);
     }
   }
 
-  async dropPartition(session: Session, partition: number): Promise<void> {
-    const first = BigInt(partition) * rowsOfPartition;
-    await session.run(
-      `DELETE FROM ${this.#stage} WHERE ${this.#order} >= ? AND ${this.#order} < ?`,
-      ...[first, first + rowsOfPartition],
+  #refused(
+    {
+      column,
+      value,
+      order,
+    }: { readonly column: string; readonly value: SqlValue | undefined; readonly order: unknown },
+    why: string,
+    cause?: unknown,
+  ): SinkError {
+    const nth = Number(integerOf(order) % rowsOfPartition);
+    const shown = JSON.stringify(String(value ?? '').slice(0, 60));
+    return new SinkError(
+      `Row ${nth}: ${column} is ${shown}, which ${this.#table.given} can't store: ${why}. Change the column, or the value with pipePages(map(…)).`,
+      { details: { row: nth, column }, cause },
     );
   }
 
-  /** @throws ConfigError if it is a view; SinkError if the target has rows that this mode does not touch, or other columns. */
-  async checkTarget(session: Session, mode: TableMode): Promise<void> {
+  /** The number of rows, of one partition or of all. */
+  async rows(session: Session, partition?: number): Promise<number> {
+    if (partition === undefined) return this.#count(session, this.#stage);
+    return this.#count(session, `${this.#stage} WHERE ${this.#ofPartition}`, ...placesOf(partition));
+  }
+
+  async dropPartition(session: Session, partition: number): Promise<void> {
+    await session.run(`DELETE FROM ${this.#stage} WHERE ${this.#ofPartition}`, ...placesOf(partition));
+  }
+
+  /**
+   * @throws ConfigError if it is a view, or other tables would lose rows; SinkError if the target has rows that this mode
+   * does not touch, rows with the same key, or other columns, or loses its rows in a crash.
+   */
+  async checkTarget(session: Session, mode: TableMode): Promise<TableTraits | undefined> {
     const existing = await session.columnsOf(this.#table.full);
-    if (!existing) return;
-    if ((await session.kindOf(this.#table.full)) === 'other')
-      throw new ConfigError(`${this.#table.given} takes no rows, since it is a view or the like. Name a table.`, {
-        table: this.#table.given,
-      });
-    checkTable(this.#database, this.#table.given, this.#shape, existing);
-    if (mode !== 'fail') return;
+    const traits = existing && (await session.traitsOf(this.#table.full));
+    if (!traits) return undefined;
+    const { given } = this.#table;
+    if (traits.kind === 'other')
+      throw new ConfigError(`${given} takes no rows, since it is a view or the like. Name a table.`, { table: given });
+    checkDurable(given, traits);
+    checkTable(this.#database, given, this.#shape, existing);
+    if (mode === 'replace' && this.#shape.key.length === 0 && traits.isReferenced)
+      throw new ConfigError(
+        `Other tables refer to ${given}, and their rows would go or change with all of its rows. Name the columns that identify a row, as key: then rows that stay are changed in place.`,
+        { option: 'key', table: given },
+      );
+    if (mode === 'merge' || mode === 'replace') await this.#refuseTwins(session, traits);
+    if (mode !== 'fail') return traits;
     const [row] = await session.rows(`SELECT 1 AS found FROM ${this.#target} LIMIT 1`);
     if (row)
       throw new SinkError(
         `The table ${this.#table.given} has rows already. Name another table, or say in mode what becomes of them: append, merge or replace.`,
         { details: { option: 'mode', table: this.#table.given } },
       );
+    return traits;
   }
 
-  /** Makes the rows those of the target. */
-  async publish(session: Session, mode: TableMode): Promise<void> {
-    await this.checkTarget(session, mode);
-    if (this.#shape.key.length > 0) await this.#keepLastPerKey(session);
-    if ((await session.columnsOf(this.#table.full)) === undefined) return this.#becomeTarget(session);
-    if (mode === 'merge') await this.#update(session);
-    if (mode === 'replace') await this.#removeFromTarget(session);
-    await this.#insertMissing(session, mode);
+  /**
+   * Makes the rows those of the target.
+   *
+   * @param rows how many were staged, if that is known
+   * @throws SinkError if the target does not take them all, whatever it does with them; CheckpointError if staged rows are
+   * gone, or their keys were compared in another way than those of the target are now
+   */
+  async publish(session: Session, mode: TableMode, rows?: number): Promise<void> {
+    const traits = await this.checkTarget(session, mode);
+    const staged = await this.rows(session);
+    if (rows !== undefined) checkStaged(this.#table.given, { expected: rows, found: staged });
+    if (traits) await this.#checkStagedAs(session);
+    const twins = this.#shape.key.length > 0 ? await this.#keepLastPerKey(session) : 0;
+    if (!traits) return this.#becomeTarget(session);
+    const isByKey = this.#shape.key.length > 0 && (mode === 'merge' || mode === 'replace');
+    const before = traits.hasRules ? await this.#count(session, this.#target) : 0;
+    const removed = mode === 'replace' ? await this.#remove(session, traits, isByKey) : 0;
+    if (isByKey) await this.#update(session, traits);
+    const added = await this.#insert(session, traits, isByKey ? undefined : staged - twins);
+    if (traits.hasRules) await this.#checkAfter(session, { expected: before - removed + added, isByKey });
     await this.drop(session);
+  }
+
+  /** The target may have been altered while rows were staged. */
+  async #checkStagedAs(session: Session): Promise<void> {
+    const { column: order } = this.#database.order;
+    for (const { name, condition } of await this.#cuts(session)) {
+      const [row] = await session.rows(
+        `SELECT ${quoted(name)} AS value, ${order} AS place FROM ${this.#stage} WHERE ${condition} LIMIT 1`,
+      );
+      if (row)
+        throw this.#refused({ column: name, value: String(row['value']), order: row['place'] }, 'it would be cut');
+    }
+    const collationsOf = async (table: string): Promise<string> => {
+      const columns = (await session.columnsOf(table)) ?? [];
+      return JSON.stringify(this.#shape.key.map((key) => columns.find(({ name }) => name === key)?.collation ?? null));
+    };
+    if (this.#shape.key.length === 0) return;
+    if ((await collationsOf(this.#stageName)) === (await collationsOf(this.#table.full))) return;
+    throw new CheckpointError(
+      `The key of ${this.#table.given} was altered during the export: it takes other texts for equal now.`,
+      { table: this.#table.given },
+      [{ kind: 'restart' }],
+    );
+  }
+
+  /** Columns of the target that cut text, and when. */
+  async #cuts(session: Session): Promise<readonly { readonly name: string; readonly condition: string }[]> {
+    const { cut } = this.#database;
+    if (!cut) return [];
+    const known = new Set(this.#shape.columns.map(({ name }) => name));
+    return ((await session.columnsOf(this.#table.full)) ?? []).flatMap(({ name, declared }) => {
+      const condition = known.has(name) ? cut(name, declared) : undefined;
+      return condition === undefined ? [] : [{ name, condition }];
+    });
   }
 
   async #becomeTarget(session: Session): Promise<void> {
@@ -169,17 +245,17 @@ export class Stage<T> {
     await session.run(`CREATE UNIQUE INDEX IF NOT EXISTS ${index} ON ${this.#target} (${this.#keyNames})`);
   }
 
-  /** The last row of a key is the one that the API sent last, by the order of the plan. */
-  async #keepLastPerKey(session: Session): Promise<void> {
+  /** The last row of a key is the one that the API sent last, by the order of the plan. Returns how many others there were. */
+  async #keepLastPerKey(session: Session): Promise<number> {
     const index = quoted(`_sluice_stage_${this.#own}`);
     const same = this.#shape.key.map((name) => `${later}.${quoted(name)} = ${this.#stage}.${quoted(name)}`);
     await session.run(`CREATE INDEX ${index} ON ${this.#stage} (${this.#keyNames})`);
-    await session.run(
+    return session.run(
       `DELETE FROM ${this.#stage} WHERE EXISTS (SELECT 1 FROM ${this.#stage} AS ${later} WHERE ${same.join(' AND ')} AND ${later}.${this.#order} > ${this.#stage}.${this.#order})`,
     );
   }
 
-  async #update(session: Session): Promise<void> {
+  async #update(session: Session, traits: TableTraits): Promise<void> {
     const values = this.#shape.columns.filter(({ name }) => !this.#shape.key.includes(name));
     if (values.length === 0) return;
     const set = values.map(({ name }) => `${quoted(name)} = ${staged}.${quoted(name)}`).join(', ');
@@ -189,42 +265,84 @@ export class Stage<T> {
         .map(({ name, type }) => (type === 'json' ? `CAST(${of}.${quoted(name)} AS text)` : `${of}.${quoted(name)}`))
         .join(', ');
     // Rows that are as they were are not touched: nor are their triggers, and readers' caches.
-    await session.run(
-      `UPDATE ${this.#target} SET ${set} FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey} AND (${valuesOf(this.#target)}) IS DISTINCT FROM (${valuesOf(staged)})`,
+    const differ = `${this.#sameKey} AND (${valuesOf(this.#target)}) IS DISTINCT FROM (${valuesOf(staged)})`;
+    const expected = traits.hasRules
+      ? await this.#count(session, `${this.#target}, ${this.#stage} AS ${staged} WHERE ${differ}`)
+      : undefined;
+    const found = await session.run(
+      `UPDATE ${this.#target} SET ${set} FROM ${this.#stage} AS ${staged} WHERE ${differ}`,
     );
+    checkCount(this.#table.given, 'changed', { expected, found });
   }
 
   /** By key, rows that stay are changed in place, so that what refers to them from other tables is not touched. */
-  async #removeFromTarget(session: Session): Promise<void> {
-    if (this.#shape.key.length === 0 || (await this.#hasTwins(session))) {
-      await session.run(`DELETE FROM ${this.#target}`);
-      return;
-    }
-    await session.run(
-      `DELETE FROM ${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`,
-    );
-    await this.#update(session);
+  async #remove(session: Session, { hasRules }: TableTraits, isByKey: boolean): Promise<number> {
+    const gone = isByKey
+      ? `${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`
+      : this.#target;
+    const expected = hasRules ? await this.#count(session, gone) : undefined;
+    const found = await session.run(`DELETE FROM ${gone}`);
+    checkCount(this.#table.given, 'removed', { expected, found });
+    return found;
   }
 
-  /** Whether rows of the target have the same key: they can't be told apart. */
-  async #hasTwins(session: Session): Promise<boolean> {
-    const twins = await session.rows(
-      `SELECT 1 AS found FROM ${this.#target} GROUP BY ${this.#keyNames} HAVING count(*) > 1 LIMIT 1`,
+  /** @throws SinkError if rows of the target have the same key: they can't be told apart. */
+  async #refuseTwins(session: Session, { uniques }: TableTraits): Promise<void> {
+    const { key } = this.#shape;
+    if (key.length === 0 || uniques.some((unique) => unique.every((name) => key.includes(name)))) return;
+    const isKnown = key.map((name) => `${quoted(name)} IS NOT NULL`).join(' AND ');
+    const [twins] = await session.rows(
+      `SELECT ${this.#keyNames}, count(*) AS _sluice_rows FROM ${this.#target} WHERE ${isKnown} GROUP BY ${this.#keyNames} HAVING count(*) > 1 LIMIT 1`,
     );
-    return twins.length > 0;
+    if (!twins) return;
+    const shown = key.map((name) => `${name} ${JSON.stringify(String(twins[name]).slice(0, 60))}`).join(', ');
+    throw new SinkError(
+      `The table ${this.#table.given} has ${String(twins['_sluice_rows'])} rows with the same key (${shown}), which can't be told apart. Nothing was changed. Remove all but one, or name columns as key that identify a row.`,
+      { details: { option: 'key', table: this.#table.given } },
+    );
   }
 
-  async #insertMissing(session: Session, mode: TableMode): Promise<void> {
-    const isByKey = this.#shape.key.length > 0 && (mode === 'merge' || mode === 'replace');
+  /** @param expected the number of rows; `undefined`: those whose key the target lacks are added */
+  async #insert(session: Session, { hasRules }: TableTraits, expected: number | undefined): Promise<number> {
     const values = this.#shape.columns.map(({ name }) => `${staged}.${quoted(name)}`).join(', ');
-    // A join, since for it a database without an index of the key makes one.
-    const [first = ''] = this.#shape.key;
-    const missing = isByKey
-      ? ` LEFT JOIN ${this.#target} ON ${this.#sameKey} WHERE ${this.#target}.${quoted(first)} IS NULL`
-      : '';
-    await session.run(
-      `INSERT INTO ${this.#target} (${this.#columns}) SELECT ${values} FROM ${this.#stage} AS ${staged}${missing} ORDER BY ${staged}.${this.#order}`,
+    const source = `${this.#stage} AS ${staged}${expected === undefined ? this.#withoutTarget : ''}`;
+    const missing = expected ?? (hasRules ? await this.#count(session, source) : undefined);
+    const found = await session.run(
+      `INSERT INTO ${this.#target} (${this.#columns}) SELECT ${values} FROM ${source} ORDER BY ${staged}.${this.#order}`,
     );
+    checkCount(this.#table.given, 'added', { expected: missing, found });
+    return found;
+  }
+
+  /** A trigger may remove what was added, a rule put it elsewhere, a conflict clause replace other rows by it. */
+  async #checkAfter(
+    session: Session,
+    { expected, isByKey }: { readonly expected: number; readonly isByKey: boolean },
+  ): Promise<void> {
+    const { fireDeferred } = this.#database;
+    if (fireDeferred !== undefined) await session.run(fireDeferred);
+    const found = await this.#count(session, this.#target);
+    // Others may add rows meanwhile.
+    checkCount(this.#table.given, 'kept', { expected, found: Math.min(found, expected) });
+    if (!isByKey) return;
+    const lost = await this.#count(session, `${this.#stage} AS ${staged}${this.#withoutTarget}`);
+    const all = await this.rows(session);
+    checkCount(this.#table.given, 'kept', { expected: all, found: all - lost });
+  }
+
+  /** A join, since for it a database without an index of the key makes one. */
+  get #withoutTarget(): string {
+    const [first = ''] = this.#shape.key;
+    return ` LEFT JOIN ${this.#target} ON ${this.#sameKey} WHERE ${this.#target}.${quoted(first)} IS NULL`;
+  }
+
+  async #count(session: Session, from: string, ...parameters: readonly SqlValue[]): Promise<number> {
+    const [found] = await session.rows(`SELECT count(*) AS _sluice_rows FROM ${from}`, ...parameters);
+    return Number(integerOf(found?.['_sluice_rows']));
+  }
+
+  get #ofPartition(): string {
+    return `${this.#order} >= ? AND ${this.#order} < ?`;
   }
 
   get #order(): string {
@@ -238,6 +356,53 @@ export class Stage<T> {
   get #sameKey(): string {
     return this.#shape.key.map((name) => `${this.#target}.${quoted(name)} = ${staged}.${quoted(name)}`).join(' AND ');
   }
+}
+
+/** The places of a partition: from the first one, and before the second one. */
+function placesOf(partition: number): readonly [bigint, bigint] {
+  const first = BigInt(partition) * rowsOfPartition;
+  return [first, first + rowsOfPartition];
+}
+
+/** How many rows a statement was for, and how many it did; `undefined` if only a rule of the table could make a difference. */
+interface Count {
+  readonly expected: number | undefined;
+  readonly found: number;
+}
+
+/** @throws SinkError if a table did not do what a statement said. Its transaction is rolled back then. */
+export function checkCount(
+  table: string,
+  done: 'added' | 'changed' | 'removed' | 'kept',
+  { expected, found }: Count,
+): void {
+  if (expected === undefined || found === expected) return;
+  throw new SinkError(
+    `The table ${table} has ${done} ${found} of ${expected} rows: a trigger, rule, policy or conflict clause of its own does not take the others. Nothing was changed. Change that, or name another table.`,
+    { details: { table, expected, found } },
+  );
+}
+
+/** @throws CheckpointError if rows that were committed are gone */
+export function checkStaged(
+  table: string,
+  { expected, found }: { readonly expected: number; readonly found: number },
+): void {
+  if (found === expected) return;
+  throw new CheckpointError(
+    `The unfinished export into ${table} has staged ${expected} rows, and ${found} are there: somebody changed its staging table.`,
+    { table },
+    [{ kind: 'restart' }],
+  );
+}
+
+/** @throws SinkError if a crash of the server would empty the table */
+export function checkDurable(table: string, { isUnlogged = false }: TableTraits): void {
+  if (!isUnlogged) return;
+  throw new SinkError(
+    `The table ${table} is UNLOGGED, or a part of it is: a crash of the server empties it, and the export would be complete. Run ALTER TABLE … SET LOGGED, or name another table.`,
+    { details: { table } },
+  );
 }
 
 /** For names beside a table. Short, since PostgreSQL cuts names at 63 bytes. */

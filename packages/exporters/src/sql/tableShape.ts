@@ -164,16 +164,18 @@ export function checkTableName(database: Database, table: string): void {
 export function checkTable<T>(
   database: Database,
   table: string,
-  { columns }: TableShape<T>,
+  { columns, key }: TableShape<T>,
   existing: readonly ExistingColumn[],
 ): void {
   const fold = database.foldName ?? ((name: string) => name);
   const known = new Set(columns.map(({ name }) => fold(name)));
   const required = existing.filter(({ name, isRequired }) => isRequired && !known.has(fold(name)));
   const byFold = new Map(existing.map((column) => [fold(column.name), column]));
+  const isKeyColumn = (name: string): boolean => name === keyColumn && key.includes(name);
   const faults = columns.flatMap<string>(({ name, type }) => {
     const found = byFold.get(fold(name));
-    if (!found) return [`${name} is missing`];
+    if (!found)
+      return [isKeyColumn(name) ? `${name}, for the key that the source has, is missing` : `${name} is missing`];
     if (found.isGenerated) return [`${name} is computed by the database`];
     if (database.fits(type, found.declared)) return [];
     return [`${name} is ${found.declared || 'untyped'} and should be ${database.types[type]}`];
@@ -182,6 +184,9 @@ export function checkTable<T>(
   if (faults.length === 0) return;
   throw new SinkError(
     `The table ${table} has other columns than the rows: ${faults.join('; ')}. Name another table, or change it.`,
-    { details: { table } },
+    {
+      details: { table },
+      advice: key.some((name) => isKeyColumn(name) && !byFold.has(fold(name))) ? [{ kind: 'set', option: 'key' }] : [],
+    },
   );
 }

@@ -10,7 +10,7 @@ import {
 import { quotedTable, type Database } from './database.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
-import { Stage, type TableMode } from './stage.js';
+import { checkStaged, Stage, type TableMode } from './stage.js';
 import { checkTableName, tableShape, type NewFields, type TableShape } from './tableShape.js';
 
 /** Where and how rows become a table. */
@@ -40,6 +40,8 @@ interface TablePosition {
   readonly mode: TableMode;
   /** Rows that were written so far. */
   readonly nth: number;
+  /** Rows that the staging table has. Absent in a checkpoint of an older version. */
+  readonly staged?: number;
   /** Partitions whose rows have to be removed from the staging table first. */
   readonly dropped?: readonly number[];
 }
@@ -105,7 +107,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
       const parts = { ledger, shape, target, stage: new Stage(database, ledger.table, shape) };
       const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
       if (!resumeAt) {
-        const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0 };
+        const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0, staged: 0 };
         if (isWithoutOthers)
           context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
         await ledger.commit(async (session) => {
@@ -119,11 +121,16 @@ export function tableSink<T extends object>(database: Database, target: string, 
       if (isWithoutOthers) throw lostIncrements(table);
       if (resumeAt.isSealed && (await isPublished(ledger, position)))
         return new TableWriter<T>(parts, position, { isPublished: true });
-      await ledger.commit(async (session) => {
-        if (!(await parts.stage.exists(session))) throw lostRows(table);
-        for (const partition of position.dropped ?? []) await parts.stage.dropPartition(session, partition);
+      const { stage } = parts;
+      const staged = await ledger.read(async (session) => {
+        if (!(await stage.exists(session))) throw lostRows(table);
+        const found = await stage.rows(session);
+        if (position.staged !== undefined) checkStaged(table, { expected: position.staged, found });
+        let kept = found;
+        for (const partition of position.dropped ?? []) kept -= await stage.rows(session, partition);
+        return kept;
       });
-      return new TableWriter<T>(parts, position);
+      return new TableWriter<T>(parts, { ...position, staged });
     },
   };
 }
@@ -148,21 +155,32 @@ class TableWriter<T> implements SinkWriter<T> {
   readonly #mode: TableMode;
   readonly #isPublished: boolean;
   #nth: number;
+  #staged: number;
   readonly #buffer: RowBuffer<T>;
 
-  constructor(parts: WriterParts<T>, { stage, mode, nth }: TablePosition, { isPublished = false } = {}) {
+  constructor(
+    parts: WriterParts<T>,
+    { stage, mode, nth, staged = 0, dropped = [] }: TablePosition,
+    { isPublished = false } = {},
+  ) {
     this.#parts = parts;
     this.#buffer = new RowBuffer(parts.shape);
     this.#id = stage;
     this.#mode = mode;
     this.#nth = nth;
+    this.#staged = staged;
     this.#isPublished = isPublished;
     this.start = this.#position;
+    let toDrop = dropped;
     parts.ledger.joined = {
       write: async (session) => {
+        for (const partition of toDrop) await parts.stage.dropPartition(session, partition);
         if (this.#buffer.rows.length > 0) await parts.stage.insert(session, this.#buffer.rows);
       },
-      settled: () => this.#buffer.clear(),
+      settled: () => {
+        toDrop = [];
+        this.#buffer.clear();
+      },
     };
   }
 
@@ -174,6 +192,7 @@ class TableWriter<T> implements SinkWriter<T> {
     for (const item of items) {
       this.#buffer.add(item, partition, this.#nth + 1);
       this.#nth += 1;
+      this.#staged += 1;
     }
     return Promise.resolve();
   }
@@ -190,7 +209,7 @@ class TableWriter<T> implements SinkWriter<T> {
     const { ledger, stage, target } = this.#parts;
     if (!this.#isPublished)
       await ledger.commit(async (session) => {
-        await stage.publish(session, this.#mode);
+        await stage.publish(session, this.#mode, this.#staged);
         await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });
       });
     ledger.joined = undefined;
@@ -204,7 +223,7 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   get #position(): Json {
-    return { stage: this.#id, mode: this.#mode, nth: this.#nth };
+    return { stage: this.#id, mode: this.#mode, nth: this.#nth, staged: this.#staged };
   }
 }
 
@@ -226,10 +245,14 @@ function isMode(value: unknown): value is TableMode {
 /** @throws CheckpointError if the position is another sink's. */
 function decodePosition(position: Json, table: string): TablePosition {
   if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
-    const { stage, nth, dropped, mode } = position;
+    const { stage, nth, staged, dropped, mode } = position;
     const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
     if (typeof stage === 'string' && typeof nth === 'number' && isMode(mode) && isDropped)
-      return { stage, mode, nth, ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }) };
+      return {
+        ...{ stage, mode, nth },
+        ...(typeof staged === 'number' && { staged }),
+        ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),
+      };
   }
   throw new CheckpointError(`The checkpoint of ${table} has no position in a table.`, {}, [{ kind: 'restart' }]);
 }

@@ -217,6 +217,17 @@ function sessionOf(db: SqliteDatabase): Session {
     statements.set(sql, statement);
     return statement;
   };
+  /** SQLite does not tell them, so they are tried. A part of a compound SELECT has those of its first one. */
+  const collationsOf = (table: string, names: readonly string[]) => {
+    if (names.length === 0) return [];
+    const columns = names.map(quoted);
+    const [found] = prepared(
+      `SELECT ${columns.map((column, nth) => `${collationOf(column)} AS "${nth}"`).join()} FROM (SELECT ${columns.join()} FROM ${quoted(table)} WHERE 0 UNION ALL SELECT ${columns.map(() => "'A'").join()})`,
+    )
+      .all()
+      .filter(isRow);
+    return names.map((_, nth) => collations[Number(found?.[nth])]);
+  };
   const changes = (sql: string, parameters: readonly SqlValue[]): number =>
     Number(prepared(sql).run(...parameters).changes);
   return {
@@ -231,28 +242,62 @@ function sessionOf(db: SqliteDatabase): Session {
     insert(table, columns, rows) {
       const marks = columns.map(() => '?').join(', ');
       const insert = prepared(`INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES (${marks})`);
-      for (const row of rows) insert.run(...row);
-      return Promise.resolve();
+      return Promise.resolve(rows.reduce((sum, row) => sum + Number(insert.run(...row).changes), 0));
     },
     columnsOf(table) {
       const found = prepared(`PRAGMA table_info(${quoted(table)})`)
         .all()
         .filter(isRow);
       if (found.length === 0) return Promise.resolve(undefined);
+      const collations = collationsOf(
+        table,
+        found.map(({ name }) => String(name)),
+      );
       return Promise.resolve(
-        found.map(({ name, type, notnull, dflt_value: initial, pk }) => ({
-          ...{ name: String(name), declared: String(type) },
+        found.map(({ name, type, notnull, dflt_value: initial, pk }, nth) => ({
+          ...{ name: String(name), declared: String(type), ...collations[nth] },
           // SQLite numbers the rows of an integer key itself.
           isRequired: notnull === 1n && initial === null && !(pk === 1n && /^integer$/i.test(String(type))),
         })),
       );
     },
-    kindOf(table) {
-      const views = prepared("SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? COLLATE NOCASE").all(table);
-      return Promise.resolve(views.length === 0 ? 'table' : 'other');
+    traitsOf(table) {
+      const rows = (sql: string): Row[] => prepared(sql).all(table).filter(isRow);
+      const [found] = rows(
+        "SELECT type, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
+      );
+      if (!found) return Promise.resolve(undefined);
+      const triggers = rows("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE");
+      const references = rows(
+        `SELECT 1 FROM sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table' AND f."table" = ?1 COLLATE NOCASE AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')`,
+      );
+      const indexed = rows(
+        'SELECT l.name AS of, i.name, i.coll FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS i WHERE l."unique" AND NOT l.partial AND i.key ORDER BY l.seq, i.seqno',
+      );
+      // An index of an expression, or with a collation of its own, takes other texts for equal.
+      const named = indexed.filter(({ name }) => name !== null);
+      const own = collationsOf(
+        table,
+        named.map(({ name }) => String(name)),
+      );
+      const isPlain = new Set(named.filter(({ coll }, nth) => coll === (own[nth]?.collation ?? 'BINARY')));
+      const uniques = new Map<unknown, string[]>();
+      for (const { of, name } of indexed) uniques.set(of, [...(uniques.get(of) ?? []), String(name)]);
+      for (const row of indexed) if (!isPlain.has(row)) uniques.delete(row['of']);
+      return Promise.resolve({
+        kind: found['type'] === 'table' ? 'table' : 'other',
+        // Only a definition has its conflict clauses.
+        hasRules: triggers.length > 0 || /\bCONFLICT\b/i.test(String(found['sql'])),
+        isReferenced: references.length > 0,
+        uniques: [...uniques.values()],
+      });
     },
   };
 }
+
+/** An expression that has the number of a collation, of a column that has the value `A`. */
+const collationOf = (column: string): string => `('a' = ${column}) + 2 * ('A ' = ${column})`;
+const collations: readonly { readonly collation?: string }[] = [{}, { collation: 'NOCASE' }, { collation: 'RTRIM' }];
 
 type Row = Readonly<Record<string, unknown>>;
 

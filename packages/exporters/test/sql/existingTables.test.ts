@@ -43,10 +43,10 @@ describe.each(databaseKinds(servers))('a table of $name that is there', ({ open,
     'D4 takes a table of the name %j in each mode',
     async (table) => {
       const database = await open();
-      for (const mode of ['fail', 'append', 'merge', 'replace'] as const)
+      for (const mode of ['fail', 'merge', 'replace', 'append'] as const)
         await into(database, itemsOf([1, 2], mode), { table, mode, ...(/^[mr]/.test(mode) && { key: ['id'] }) });
       const rows = await database.query(`SELECT name FROM "${table}" ORDER BY name`);
-      expect(rows.map(({ name }) => name)).toEqual(['replace 1', 'replace 2']);
+      expect(rows.map(({ name }) => name)).toEqual(['append 1', 'append 2', 'replace 1', 'replace 2']);
     },
   );
 
@@ -163,9 +163,12 @@ describe.each(databaseKinds(servers))('a table of $name that is there', ({ open,
     const database = await open();
     const [table, sql] = kind === 'SQLite' ? ['data.2024', '"data.2024"'] : ['own.Items', 'own."Items"'];
     if (kind === 'PostgreSQL') await database.query('CREATE SCHEMA own');
-    for (const mode of ['fail', 'append', 'merge', 'replace'] as const)
+    for (const mode of ['fail', 'merge', 'replace', 'append'] as const)
       await into(database, itemsOf([1], mode), { table, mode, ...(/^[mr]/.test(mode) && { key: ['id'] }) });
-    expect(await database.query(`SELECT name FROM ${sql}`)).toEqual([{ name: 'replace 1' }]);
+    expect(await database.query(`SELECT name FROM ${sql} ORDER BY name`)).toEqual([
+      { name: 'append 1' },
+      { name: 'replace 1' },
+    ]);
   });
 });
 
