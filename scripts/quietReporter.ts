@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 import { JsonReporter, MinimalReporter, type Vitest } from 'vitest/node';
 
+import { pgbouncerProgram } from '../test/kit/pgbouncer.js';
 import { postgresPrograms } from '../test/kit/postgresServer.js';
 import { redisProgram } from '../test/kit/redisServer.js';
 
@@ -31,6 +32,8 @@ export class QuietReporter extends MinimalReporter {
     ].filter((part) => part.endsWith(' passed') || !part.startsWith('0 '));
     if (postgresPrograms === undefined)
       this.log('PostgreSQL is not installed (Debian has postgresql), so the tests that need it were skipped.');
+    if (pgbouncerProgram === undefined)
+      this.log('PgBouncer is not installed (Debian has pgbouncer), so the tests that need it were skipped.');
     if (redisProgram === undefined)
       this.log('Redis is not installed (Debian has redis-server), so the tests that need it were skipped.');
     this.log(`tests: ${parts.join(', ')} (${((this.end - this.start) / 1000).toFixed(1)} s)`);

@@ -378,8 +378,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/sql/tableSink.ts', [
     [
       'rows are published in one transaction and recorded in another',
-      'await stage.publish(session, this.#mode);\n        await ledger.put(session, published, { stage: this.#id, mode: this.#mode });\n      });',
-      'await stage.publish(session, this.#mode);\n      });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.put(session, published, { stage: this.#id, mode: this.#mode }));',
+      'await stage.publish(session, this.#mode);\n        await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });\n      });',
+      'await stage.publish(session, this.#mode);\n      });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { stage: this.#id, mode: this.#mode }));',
     ],
     [
       'what is published is published again',

@@ -153,7 +153,7 @@ export class Store {
       throw this.#random.chance(0.5)
         ? new ServerError('57P03', 'the database system is starting up')
         : Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
-    return this.#server.connect({ hasSessionLocks: !this.#model.hasPooler });
+    return this.#server.connect();
   }
 
   /** What is not committed is gone, and so are all connections. */
@@ -219,6 +219,11 @@ class SimulatedClient implements PostgresClient {
     }).then(() => {
       this.#state = 'open';
     });
+  }
+
+  /** A pooler tells another process than that of the server's session. */
+  backend(): number | undefined {
+    return this.#world.faults.hasPooler ? -1 : this.#opened.pid;
   }
 
   async query(text: string, values: readonly unknown[] = []): Promise<PostgresResult> {

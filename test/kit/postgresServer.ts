@@ -86,7 +86,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
 }
 
-async function ordinaryUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+/** Whom servers run as that refuse to run as root; `undefined` if this process is not root. */
+export async function ordinaryUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const [uid, gid] = await Promise.all(['-u', '-g'].map((of) => execute('id', [of, 'nobody'])));
   return { uid: Number(uid?.stdout), gid: Number(gid?.stdout) };

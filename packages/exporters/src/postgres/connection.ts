@@ -48,6 +48,8 @@ export interface PostgresClient {
   /** `error`: the connection was lost; `end`: it is closed. */
   on(event: 'error' | 'end', listener: () => void): unknown;
   connect(): Promise<unknown>;
+  /** The process of the server, as the connection was told; absent if it was not. */
+  backend(): number | undefined;
   query(text: string, values?: readonly unknown[]): Promise<PostgresResult>;
   /** Runs a statement for each list of values, many in one exchange; gives the rows that each one changed. */
   queryEach(text: string, values: readonly (readonly (string | null)[])[]): Promise<readonly (number | null)[]>;
@@ -99,14 +101,19 @@ export async function openPostgres(
   client.on('end', () => (end = 'lost'));
   const session = sessionOf(client);
   const opening = endIfAborted(signal, socket);
+  let isPooled: boolean;
   try {
     await client.connect();
-    const [version] = await session.rows('SHOW server_version_num');
-    const found = Number(version?.['server_version_num']);
-    if (found < oldest)
+    const [server] = await session.rows(
+      "SELECT current_setting('server_version_num') AS version, pg_backend_pid() AS backend",
+    );
+    const version = Number(server?.['version']);
+    if (version < oldest)
       throw new SinkError(
-        `The server at ${where} is PostgreSQL ${Math.floor(found / 10_000)}; ${oldest / 10_000} is the oldest that is supported.`,
+        `The server at ${where} is PostgreSQL ${Math.floor(version / 10_000)}; ${oldest / 10_000} is the oldest that is supported.`,
       );
+    // A pooler tells each client a process of its own, since it cancels queries of several sessions.
+    isPooled = client.backend() !== Number(server?.['backend']);
   } catch (error) {
     await close(client, socket);
     signal.throwIfAborted();
@@ -116,6 +123,7 @@ export async function openPostgres(
   }
   if (isWorker) socket.unref();
   return {
+    isPooled,
     async transaction(work) {
       if (isLost()) throw new ConnectionLost(`The connection to ${where} has ended.`);
       const waiting = endIfAborted(signal, socket);
@@ -176,6 +184,8 @@ async function loadDriver(): Promise<PostgresDriver> {
         return {
           on: (event, listener) => client.on(event, listener),
           connect: () => client.connect(),
+          // Not in its types.
+          backend: () => ('processID' in client && typeof client.processID === 'number' ? client.processID : undefined),
           query: (text, values) => client.query<Record<string, unknown>>(text, values && [...values]),
           async queryEach(text, lists) {
             const counts: (number | null)[] = [];

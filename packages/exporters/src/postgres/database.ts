@@ -137,26 +137,27 @@ interface LockOptions {
   readonly isShared: boolean;
 }
 
-/** An advisory lock, which ends with its connection. */
+/** An advisory lock, which ends with its connection; of a pooler's, with its transaction. */
 async function lockTable(
   connection: Connection,
   table: TableName,
   { signal, breakLock, isShared }: LockOptions,
 ): Promise<Release> {
   const name = lockName(table);
+  const lock = `pg_try_advisory_${connection.isPooled ? 'xact_' : ''}lock${isShared ? '_shared' : ''}`;
   for (const pause of [...lockPauses, undefined]) {
     const isLocked = await connection.transaction(async (session) => {
-      const [found] = await session.rows(
-        `SELECT pg_try_advisory_lock${isShared ? '_shared' : ''}(hashtextextended(?, 0)) AS locked`,
-        name,
-      );
+      const [found] = await session.rows(`SELECT ${lock}(hashtextextended(?, 0)) AS locked`, name);
       return found?.['locked'] === true;
     });
     if (isLocked) return () => Promise.resolve();
     const holder = await connection.transaction((session) => holderOf(session, name));
-    if (breakLock && holder)
+    if (breakLock && holder && isOurs(holder))
       await connection.transaction((session) =>
-        session.rows('SELECT pg_terminate_backend(?::int)', String(holder['pid'])),
+        session.rows(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ?::int AND application_name = ?',
+          ...[String(holder['pid']), String(holder['application_name'])],
+        ),
       );
     else if (pause === undefined) throw lockedBy(table.given, holder);
     await delay(pause ?? 0, undefined, { signal });
@@ -169,8 +170,14 @@ function lockName({ full }: TableName): string {
 }
 
 /** A connection has the name of its process. */
+const ownName = /^sluice (\d+)$/;
+
+function isOurs({ application_name: name }: Holder): boolean {
+  return ownName.test(String(name));
+}
+
 function reportedHolder(holder: Holder): TableHolder {
-  const [, pid] = /^sluice (\d+)$/.exec(String(holder['application_name'])) ?? [];
+  const [, pid] = ownName.exec(String(holder['application_name'])) ?? [];
   const host = hostOf(holder);
   return { ...(pid !== undefined && { pid: Number(pid) }), ...(host !== undefined && { host }), isRunning: true };
 }
@@ -197,6 +204,11 @@ async function holderOf(session: Session, name: string): Promise<Holder | undefi
 function lockedBy(table: string, holder: Holder | undefined): LockError {
   const host = holder && hostOf(holder);
   const from = host === undefined ? '' : ` from ${host}`;
+  if (holder && !isOurs(holder))
+    return new LockError(
+      `The table ${table} is locked by ${String(holder['application_name']) || 'a program'}${from} (backend ${String(holder['pid'])}), which is not Sluice: a session of a pooler may have kept the lock of an earlier run. End that session, e.g. with RECONNECT in the console of PgBouncer.`,
+      { table },
+    );
   const whose = holder?.['shared'] === true ? 'a run of several workers, e.g. ' : '';
   const who = holder
     ? ` by ${whose}${String(holder['application_name'])}${from} (backend ${String(holder['pid'])})`

@@ -75,6 +75,11 @@ export interface TableHolder {
 
 /** An open connection. One transaction runs at a time. */
 export interface Connection {
+  /**
+   * A pooler may give each transaction another session of the server, so what belongs to a session stays behind there:
+   * a lock, a setting, a temporary table. Default `false`.
+   */
+  readonly isPooled?: boolean;
   /** @throws ConnectionLost if the transaction may have been committed or not. */
   transaction<R>(work: (session: Session) => Promise<R>): Promise<R>;
   close(): Promise<void>;
@@ -104,7 +109,7 @@ export interface Database {
   readonly connectToRead?: (signal: AbortSignal) => Promise<Connection>;
   /**
    * Keeps other writers off a table while the lock is held. It is a courtesy, which names the holder: what keeps the
-   * rows right is the ledger's sequence.
+   * rows right is the ledger's sequence. Through a pooler it only looks for a holder.
    *
    * @param isShared the workers of a run hold it together. A database that no run can write ignores that.
    * @throws LockError if somebody else holds it.

@@ -37,9 +37,8 @@ export class SimulatedPostgres {
     this.#onCommit = onCommit;
   }
 
-  /** @param hasSessionLocks whether a lock of the session keeps off others: behind a pooler of transactions it does not. */
-  connect({ hasSessionLocks }: { readonly hasSessionLocks: boolean }): ServerSession {
-    const session = new ServerSession(this, { pid: (this.#pids += 1), hasSessionLocks });
+  connect(): ServerSession {
+    const session = new ServerSession(this, (this.#pids += 1));
     this.#sessions.add(session);
     return session;
   }
@@ -105,14 +104,12 @@ export class ServerSession {
   onTerminated: () => void = () => undefined;
   #isEnded = false;
   readonly #server: SimulatedPostgres;
-  readonly #hasSessionLocks: boolean;
   #transaction: 'none' | 'open' | 'failed' = 'none';
   #written: Statement[] = [];
 
-  constructor(server: SimulatedPostgres, { pid, hasSessionLocks }: { pid: number; hasSessionLocks: boolean }) {
+  constructor(server: SimulatedPostgres, pid: number) {
     this.#server = server;
     this.pid = pid;
-    this.#hasSessionLocks = hasSessionLocks;
   }
 
   hasEnded(): boolean {
@@ -202,16 +199,17 @@ export class ServerSession {
     [first = '']: readonly Parameter[],
   ): Promise<PostgresResult> | PostgresResult | undefined {
     const { locks } = this.#server;
-    if (text === 'SHOW server_version_num') return resultOf([{ server_version_num: '170000' }]);
+    if (text.startsWith("SELECT current_setting('server_version_num')"))
+      return resultOf([{ version: '170000', backend: this.pid }]);
     if (text.includes('pg_advisory_xact_lock('))
       return locks.acquire(`transaction ${first}`, this).then(() => resultOf([{}]));
+    if (text.includes('pg_try_advisory_xact_lock(')) return resultOf([{ locked: true }]);
     if (text.includes('pg_try_advisory_lock(')) {
-      const isLocked = !this.#hasSessionLocks || locks.tryAcquire(`session ${first}`, this);
-      return resultOf([{ locked: isLocked }]);
+      return resultOf([{ locked: locks.tryAcquire(`session ${first}`, this) }]);
     }
     if (text.includes('FROM pg_locks')) {
       const holder = locks.holderOf(`session ${first}`);
-      return resultOf(holder ? [{ pid: holder.pid, application_name: 'sluice', client_addr: null }] : []);
+      return resultOf(holder ? [{ pid: holder.pid, application_name: `sluice ${holder.pid}`, client_addr: null }] : []);
     }
     if (text.includes('pg_terminate_backend(')) {
       const other = this.#server.sessions.find(({ pid }) => String(pid) === first);
