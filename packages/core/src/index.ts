@@ -101,6 +101,7 @@ export type {
   RowSchema,
   SourceDefinition,
 } from './source/definition.js';
+export { ExactNumber } from './json.js';
 export type { PartitionLog } from './source/discovery.js';
 export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';

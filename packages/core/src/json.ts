@@ -2,7 +2,39 @@ import { ConfigError } from './errors.js';
 import { isList, isRecord, kindOf } from './values.js';
 
 /** Any JSON value. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+export type Json = string | number | boolean | null | ExactNumber | readonly Json[] | { readonly [name: string]: Json };
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/**
+ * A number of JSON that a double would change, for the body of a request: it is sent as a number. In a query it is text.
+ *
+ * @example new ExactNumber('12345678901234567890')
+ * @throws ConfigError if the text is not a number of JSON.
+ */
+export class ExactNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    if (!jsonNumber.test(text)) throw new ConfigError(`${JSON.stringify(text.slice(0, 40))} is not a number of JSON.`);
+    this.text = text;
+    Object.freeze(this);
+  }
+
+  /** For those that look at a body. What is sent has no quotes. */
+  toJSON(): string {
+    return this.text;
+  }
+}
+
+/** The text of a JSON value. `JSON.stringify` would quote exact numbers. */
+export function jsonText(value: Json): string {
+  if (value instanceof ExactNumber) return value.text;
+  if (isList(value)) return `[${value.map(jsonText).join(',')}]`;
+  if (!isRecord(value)) return JSON.stringify(value);
+  const fields = Object.entries(value).map(([name, field]) => `${JSON.stringify(name)}:${jsonText(field)}`);
+  return `{${fields.join(',')}}`;
+}
 
 /** Deeper bodies are mistakes, e.g. an object that contains itself. */
 const deepest = 100;
@@ -16,7 +48,7 @@ const deepest = 100;
  */
 export function frozenJson(value: unknown, place: string, depth = 0): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if ((typeof value === 'number' && Number.isFinite(value)) || value instanceof ExactNumber) return value;
   if (depth > deepest) throw new ConfigError(`${place} is nested more than ${deepest} levels deep.`, { place });
   // `Array.from` also visits the holes of a list, which are refused like `undefined`.
   if (isList(value))

@@ -1,7 +1,13 @@
 import { isCount, isRecord } from './values.js';
 
 /** Where a chain of pages continues: at the API's own cursor, or after a number of rows. */
-export type PageCursor = { readonly cursor: string } | { readonly offset: number };
+export type PageCursor = NextCursor | { readonly offset: number };
+
+/** The API's own cursor. `isNumber`: it is sent as a number of JSON. */
+export interface NextCursor {
+  readonly cursor: string;
+  readonly isNumber?: true;
+}
 
 /** How far one partition has been walked, and what is needed to detect that it makes no progress. */
 export interface ChainPosition {
@@ -74,10 +80,11 @@ export function isPosition(value: unknown): value is Position {
 function isChainPosition(value: unknown): boolean {
   if (!isRecord(value) || !isRecord(value['next'])) return false;
   if (!isCount(value['pages']) || !isCount(value['rows'])) return false;
-  const { cursor, offset } = value['next'];
+  const { cursor, isNumber, offset } = value['next'];
   const optional = [value['first'], value['previous'], value['landmark'], value['lastRow']];
   return (
     (typeof cursor === 'string' || isCount(offset)) &&
+    (isNumber === undefined || isNumber === true) &&
     [value['offset'], value['empty'], value['kept']].every((count) => count === undefined || isCount(count)) &&
     optional.every((text) => text === undefined || typeof text === 'string') &&
     ['undefined', 'boolean'].includes(typeof value['isCircle'])

@@ -37,7 +37,7 @@ export async function get(
     notices.subscribe(({ level, message }) => {
       if (level === 'warning') stderr.print(`sluice: ${message}\n`);
     });
-    const document = await api.get(path, { query, signal, exactNumbers: true });
+    const document = await api.get(path, { query, signal });
     await stdout.write(`${JSON.stringify(withoutSecrets(document, api), undefined, 2)}\n`);
     return exitCodes.done;
   });

@@ -1,3 +1,4 @@
+import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder } from './documentPath.js';
@@ -16,7 +17,8 @@ export type CursorOptions = RequestPlace & {
 };
 
 /**
- * Paging by a cursor (token) that each response gives for the next page, as text or a number. It is sent as text.
+ * Paging by a cursor (token) that each response gives for the next page, as text or a number. A number is sent as a
+ * number in a body, with all its digits.
  *
  * The API decides what a cursor means, and whether rows that move during a walk are missed or repeated. Repeated pages
  * and cursors are detected; if one cursor serves the whole listing, repeated rows are.
@@ -36,16 +38,20 @@ export function byCursor({ at, more, ...place }: CursorOptions): Paging {
     identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
     ...{ params, fields },
     ...outerOf([at, more]),
-    request: (first, from) => put(first, cursorOf(from)),
+    request(first, from) {
+      const text = cursorOf(from);
+      return put(first, 'isNumber' in from ? new ExactNumber(text) : text);
+    },
     next(answer) {
       const { read } = answer;
       const follows = flag?.find(answer);
       if (flag && typeof follows !== 'boolean') throw read.fault(flag.text, 'it is neither true nor false');
       if (follows === false) return 'end';
       const found = cursor.find(answer);
-      if (typeof found === 'number' && Number.isSafeInteger(found)) return { cursor: String(found) };
-      const text = read.cursor(found, cursor.text);
-      if (text !== undefined) return { cursor: text };
+      const isSafe = typeof found === 'number' && Number.isSafeInteger(found);
+      const text = isSafe ? String(found) : read.cursor(found, cursor.text);
+      const isNumber = place.into !== undefined && (isSafe || cursor.isExactNumber(answer));
+      if (text !== undefined) return isNumber ? { cursor: text, isNumber } : { cursor: text };
       if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
       return 'end';
     },

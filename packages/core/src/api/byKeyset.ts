@@ -1,8 +1,10 @@
 import { ConfigError } from '../errors.js';
+import { isExactNumber, parseExactly } from '../http/exactNumbers.js';
+import { ExactNumber, jsonText } from '../json.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, kindOf } from '../values.js';
 import type { Selector } from './answer.js';
-import { documentPath, finder } from './documentPath.js';
+import { type DocumentPath, documentPath, finder } from './documentPath.js';
 import { cursorOf, leftOut, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
@@ -22,8 +24,7 @@ export interface KeysetOptions {
  * Paging by values of the last row, by which the API sorts: the next page has the rows after them.
  *
  * Together the values must identify a row: of rows that share all of them, those on the next page would be missed.
- * Texts, numbers and booleans keep their type. A value that is missing, `null`, or a number too large to be exact is an
- * error. A row that changes its values during a walk may be missed or come twice.
+ * Texts, numbers and booleans keep their type and all their digits. A value that is missing or `null` is an error. A row that changes its values during a walk may be missed or come twice.
  *
  * @example
  * byKeyset([{ field: 'created_at', param: 'after_date' }, { field: 'id', param: 'after_id' }])
@@ -58,24 +59,27 @@ export function byKeyset(values: readonly KeysetValue[], { more }: KeysetOptions
         return 'end';
       }
       const inRow = readerOfRow(read);
-      const last = keys.map(({ path }) => keyOf(path.find(rows.at(-1), inRow), path.text, inRow));
-      return { cursor: JSON.stringify(last) };
+      const last = keys.map(({ path }) => keyOf(path, rows.at(-1), inRow));
+      return { cursor: jsonText(last) };
     },
   };
 }
 
-type Key = string | number | boolean;
+type Key = string | number | boolean | ExactNumber;
 
+/** Only a link can make a number that is not exact. */
 function isKey(value: unknown): value is Key {
   if (typeof value === 'number')
     return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
   return typeof value === 'string' || typeof value === 'boolean';
 }
 
-function keyOf(value: unknown, path: string, read: DocumentReader): Key {
+function keyOf(path: DocumentPath, row: unknown, read: DocumentReader): Key {
+  const value = path.find(row, read);
+  if (typeof value === 'string' && path.isExactNumber(row)) return new ExactNumber(value);
   if (isKey(value)) return value;
   const what = typeof value === 'number' ? 'a number that is not exact' : kindOf(value);
-  throw read.fault(path, `it is ${what}, so the next page can't be requested after it`);
+  throw read.fault(path.text, `it is ${what}, so the next page can't be requested after it`);
 }
 
 /** The paths are those in the last row. */
@@ -89,11 +93,12 @@ function readerOfRow(read: DocumentReader): DocumentReader {
 function decodeKeyset(cursor: string, length: number): readonly Key[] {
   let found: unknown;
   try {
-    found = JSON.parse(cursor);
+    found = parseExactly(cursor);
   } catch {
     found = undefined;
   }
-  if (isList(found) && found.length === length && found.every(isKey)) return found;
+  if (isList(found) && found.length === length && found.every(isKey))
+    return found.map((key, nth) => (typeof key === 'string' && isExactNumber(found, nth) ? new ExactNumber(key) : key));
   throw new ConfigError(
     `startAt is not a list of ${length} value(s) of a row as JSON, e.g. ["2024-05-01",17]. Give one, or start without it.`,
   );

@@ -6,18 +6,14 @@ import type { Query } from '../http/query.js';
 /** Single requests to an API. */
 export interface ApiRequests {
   /**
-   * Gets one JSON document, with the API's limiter, credentials, retries and deadlines.
+   * Gets one JSON document, with the API's limiter, credentials, retries and deadlines. A number that `JSON.parse` would
+   * change is its text, e.g. an id beyond 2^53.
    *
    * @param path below the base URL, with a leading slash
-   * @param options.exactNumbers whether a number that `JSON.parse` would change arrives as its text, e.g. an id beyond
-   * 2^53. Default `false`.
    *
    * @example const limits = await client.coins.get('/limits', { query: { plan: 'free' } });
    */
-  get(
-    path: string,
-    options?: { readonly query?: Query; readonly signal?: AbortSignal; readonly exactNumbers?: boolean },
-  ): Promise<unknown>;
+  get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
 }
 
 /** How an API recognizes its caller. It contains no secret, only where one comes from. */
@@ -56,8 +52,8 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
   const { auth, rateLimit, quota } = options;
   const limits = [rateLimit ?? []].flat().filter((limit) => limit !== false);
   return Object.freeze<Api>({
-    get: (path, { query = {}, signal, exactNumbers = false } = {}) =>
-      endpoint.request({ route: `${name}.get`, path, query, exactNumbers, ...(signal && { signal }) }),
+    get: (path, { query = {}, signal } = {}) =>
+      endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) }),
     isSecret: (text) => endpoint.isSecret(text),
     describe: () => ({
       ...{ name, baseUrl: endpoint.baseUrl, auth: describeAuth(auth), limits },

@@ -1,10 +1,11 @@
 import { ConfigError } from '../errors.js';
+import { isExactNumber } from '../http/exactNumbers.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, isRecord, kindOf } from '../values.js';
 import type { Answer, Selector } from './answer.js';
 
-interface DocumentPath {
+export interface DocumentPath {
   /** For errors, e.g. `data.items`; empty for the document itself. */
   readonly text: string;
   /**
@@ -13,6 +14,8 @@ interface DocumentPath {
    * @throws DecodeError with the place of the first missing part.
    */
   find(document: unknown, read: DocumentReader): unknown;
+  /** Whether what is there is the text of a number. Not in a copy of the received document. */
+  isExactNumber(document: unknown): boolean;
 }
 
 /** One name or index of a path. */
@@ -61,7 +64,17 @@ export function documentPath(path: string): DocumentPath {
       }
       return value;
     },
+    isExactNumber(document) {
+      const last = steps.at(-1);
+      const parent = steps.slice(0, -1).reduce(partOf, document);
+      return last !== undefined && isExactNumber(parent, last.name);
+    },
   };
+}
+
+function partOf(value: unknown, { name }: PathStep): unknown {
+  if (typeof name === 'number') return isList(value) ? value[name] : undefined;
+  return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** The steps of a path. @throws ConfigError if it is not one. */
@@ -143,14 +156,18 @@ export interface Finder {
   readonly text: string;
   readonly identity: Json;
   find(answer: Answer): unknown;
+  /** Whether what a path finds is the text of a number. */
+  isExactNumber(answer: Answer): boolean;
 }
 
 /** Parses a selector. @throws ConfigError if its path is invalid. */
 export function finder(where: Selector<unknown>): Finder {
-  if (typeof where === 'function') return { isPath: false, text: '', identity: 'function', find: where };
+  if (typeof where === 'function')
+    return { isPath: false, text: '', identity: 'function', find: where, isExactNumber: () => false };
   const path = documentPath(where);
   return {
     ...{ isPath: true, text: path.text, identity: where },
     find: ({ body, read }) => path.find(body, read),
+    isExactNumber: ({ body }) => path.isExactNumber(body),
   };
 }

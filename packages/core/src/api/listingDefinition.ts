@@ -52,9 +52,7 @@ export interface ListingParts<Row extends object, In extends object, Params>
   /** The rows' fields, in the order of a table. */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];
   /**
-   * What the columns hold, for sinks that have types, such as tables of a database. Default: `text`. If one is an
-   * `integer` or a `number`, numbers in responses that `JSON.parse` would change arrive as their text, wherever they are,
-   * unless `decode` makes the rows.
+   * What the columns hold, for sinks that have types, such as tables of a database. Default: `text`.
    */
   readonly types?: Partial<Readonly<Record<keyof NoInfer<Row> & string, ColumnType>>>;
   /** The key that identifies a row; a watch needs it. It is also called with rows restored from JSON. */

@@ -83,7 +83,7 @@ export function listingFetch<Row extends object, In extends object, Params>({
 }: OpenListing<Row, In, Params>): FetchPage<Row> {
   const { name, endpoint, clock } = opening;
   const { baseUrl } = endpoint;
-  const { paging, format, errors, decode, types = {} } = definition;
+  const { paging, format, errors } = definition;
   const { increment } = paging;
   const isSecret = (text: string): boolean => endpoint.isSecret(text);
   const withoutSecret = (query: string): string => endpoint.withoutSecret(query);
@@ -92,9 +92,7 @@ export function listingFetch<Row extends object, In extends object, Params>({
     const isRepeatable = definition.isRepeatable !== false || at === undefined;
     return isRepeatable && plan.details.method === undefined ? {} : { isRepeatable };
   };
-  // What decodes rows by itself is given the document as JSON.parse reads it.
-  const exactNumbers = !decode && Object.values(types).some((type) => type === 'integer' || type === 'number');
-  const readAs = { ...(format && { format }), ...(exactNumbers && { exactNumbers }), ...(errors && { errors }) };
+  const readAs = { ...(format && { format }), ...(errors && { errors }) };
   let warned: string | undefined;
   const onPartial = (message: string): void => {
     // A watch may get the same error with every page.

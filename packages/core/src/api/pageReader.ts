@@ -3,7 +3,7 @@ import type { OuterFields } from '../http/outerFields.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/responseError.js';
-import type { PageCursor } from '../position.js';
+import type { NextCursor, PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { type DocumentReader, documentReader } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
@@ -117,7 +117,7 @@ export function pageReader<Row>(
 export function outerNext(
   { outer, next }: Pick<Paging, 'outer' | 'next'>,
   route: string,
-): ((fields: OuterFields) => { readonly cursor: string } | undefined) | undefined {
+): ((fields: OuterFields) => NextCursor | undefined) | undefined {
   if (!outer) return undefined;
   const read = documentReader(route);
   return (fields) => {

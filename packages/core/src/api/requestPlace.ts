@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.js';
-import type { Json } from '../source/definition.js';
+import { ExactNumber, type Json } from '../json.js';
 import { isList, isRecord, kindOf } from '../values.js';
 import { stepsOf, type PathStep } from './documentPath.js';
 import type { PageAddress } from './paging.js';
@@ -24,7 +24,7 @@ export interface Placing {
   readonly params: readonly string[];
   readonly fields: readonly string[];
   /** A copy of the request with the value. */
-  readonly put: (request: PageAddress, value: string | number | boolean) => PageAddress;
+  readonly put: (request: PageAddress, value: string | number | boolean | ExactNumber) => PageAddress;
 }
 
 /** @throws ConfigError if the path is invalid, or `param` and `into` are not one of the two. */
@@ -33,7 +33,10 @@ export function placing(place: RequestPlace): Placing {
   if (param !== undefined && into === undefined)
     return {
       ...{ identity: { param }, params: [param], fields: [] },
-      put: (request, value) => ({ ...request, query: { ...request.query, [param]: value } }),
+      put: (request, value) => ({
+        ...request,
+        query: { ...request.query, [param]: value instanceof ExactNumber ? value.text : value },
+      }),
     };
   if (param !== undefined || into === undefined)
     throw new ConfigError(

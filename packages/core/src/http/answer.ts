@@ -13,7 +13,7 @@ import {
 import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import type { ApiCredentials } from './credentials.js';
 import type { Quota, QuotaNotice } from './limiter.js';
-import { parseExactly, parseJson } from './exactNumbers.js';
+import { parseExactly } from './exactNumbers.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
@@ -43,7 +43,7 @@ export interface AnswerContext {
   readonly now: number;
 }
 
-interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' | 'exactNumbers' | 'errors'> {
+interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' | 'errors'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
   /** Whether there may be no document, after a request that changes something. */
   readonly mayBeEmpty?: boolean;
@@ -171,13 +171,12 @@ function readNotModified({ status }: AttemptAnswer, { route, isConditional = fal
 }
 
 function readDocument({ status, headers, body }: AttemptAnswer, context: ApiAnswerContext): ReadResult {
-  const { route, secrets, format, exactNumbers = false, mayBeEmpty = false } = context;
-  const parse = exactNumbers ? parseExactly : parseJson;
+  const { route, secrets, format, mayBeEmpty = false } = context;
   const { json } = body;
   if (mayBeEmpty && (status === 204 || status === 205) && json === '') return { ok: true, body: null };
   let document: unknown;
   try {
-    document = format === 'jsonLines' ? parseJsonLines(json, parse) : parse(json);
+    document = format === 'jsonLines' ? parseJsonLines(json) : parseExactly(json);
   } catch (error) {
     if (error instanceof JsonLineError) return failure({ error: lineFault(error, route, status), retry: true, status });
     const { text } = body;

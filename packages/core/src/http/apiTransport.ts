@@ -21,13 +21,13 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   const urlOf = lastUrl();
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, signal, format = 'json', exactNumbers = false, errors, beforeParse } = request;
+    const { route, signal, format = 'json', errors, beforeParse } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
     const message = encodeRequest(route, request);
     const mayBeEmpty = message.method !== 'GET';
-    const context = { route, secrets, credentials, format, exactNumbers, errors, mayBeEmpty };
+    const context = { route, secrets, credentials, format, errors, mayBeEmpty };
     const response = await call({
       route,
       url: target,

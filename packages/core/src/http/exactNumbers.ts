@@ -1,7 +1,4 @@
-/** `JSON.parse` whose result is not `any`. */
-export function parseJson(json: string): unknown {
-  return JSON.parse(json);
-}
+import { deepestDocument } from './nesting.js';
 
 /**
  * `JSON.parse`, but a number that it would change arrives as its text: an integer beyond 2^53, or a number with more
@@ -12,25 +9,73 @@ export function parseJson(json: string): unknown {
  */
 export function parseExactly(json: string): unknown {
   const document: unknown = JSON.parse(json);
+  if (!hasLongNumber(json) && !exponent.test(json)) return document;
   // Only valid JSON is rewritten, so what is between two strings has numbers, literals and punctuation.
-  return suspicious.test(json) ? JSON.parse(withTextOfNumbers(json)) : document;
+  const exact = withTextOfNumbers(json);
+  if (exact === json) return document;
+  const changed: unknown = JSON.parse(exact);
+  markNumbers(changed, document);
+  return changed;
 }
 
-/** A number of 16 digits or more, or with an exponent. Few documents have one, and a search is fast. */
-const suspicious = /(?:^|[:,[])\s*-?(?:[\d.]{16}|[\d.]+[eE])/;
-const number = /-?\d[\d.eE+-]*/g;
+/** Whether a text was a number in its document, which {@link parseExactly} has not changed to a double. */
+export function isExactNumber(parent: unknown, name: string | number): boolean {
+  const names: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, exactNames) : undefined;
+  return names instanceof Set && names.has(String(name));
+}
+
+/** The fields or items of an object or list that were numbers. No copy of it has them. */
+const exactNames: unique symbol = Symbol('sluice.exactNames');
+
+/** Shorter numbers without an exponent fit a double. */
+const longNumber = 16;
+/** Such as 1e16. */
+const shortestChanged = 4;
+const exponent = /\d[eE][+-]?\d+(?:[\s,\]}]|$)/;
+const numbers = /-?(?:[\d.]{16}|[\d.]+[eE])[\d.eE+-]*/g;
+const [zero, nine, dot] = [48, 57, 46];
+
+/**
+ * Whether a number may have so many digits. Looking at every 16th character is several times faster than a pattern; what
+ * stands before it tells a number from most of what is in a string.
+ */
+function hasLongNumber(json: string): boolean {
+  for (let at = longNumber - 1; at < json.length; at += longNumber) {
+    if (!isOfNumber(json, at)) continue;
+    let [from, to] = [at, at + 1];
+    while (isOfNumber(json, from - 1)) from -= 1;
+    while (isOfNumber(json, to)) to += 1;
+    if (to - from >= longNumber && /^$|[\s:,[-]/.test(json.charAt(from - 1))) return true;
+    at = Math.max(at, to - 1);
+  }
+  return false;
+}
+
+function isOfNumber(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return (code >= zero && code <= nine) || code === dot;
+}
 
 /** Quotes the numbers that `JSON.parse` would change. Without a pattern for strings, which may be very long. */
 function withTextOfNumbers(json: string): string {
   let text = '';
-  for (let from = 0; ;) {
+  let copied = 0;
+  for (let from = 0; from < json.length;) {
     const open = json.indexOf('"', from);
-    const between = json.slice(from, open === -1 ? undefined : open);
-    text += between.replace(number, (token) => (isExact(token) ? token : `"${token}"`));
-    if (open === -1) return text;
+    const end = open === -1 ? json.length : open;
+    // Between most strings is only punctuation.
+    if (end - from >= shortestChanged) {
+      const between = json.slice(from, end);
+      const exact = between.replace(numbers, (token) => (isExact(token) ? token : `"${token}"`));
+      if (exact !== between) {
+        text += json.slice(copied, from) + exact;
+        copied = end;
+      }
+    }
+    if (open === -1) break;
     from = endOfString(json, open);
-    text += json.slice(open, from);
   }
+  return text + json.slice(copied);
 }
 
 function endOfString(json: string, open: number): number {
@@ -44,13 +89,14 @@ function endOfString(json: string, open: number): number {
 function isExact(token: string): boolean {
   const value = Number(token);
   // Beyond 2^53 every integer is text, whether or not a double happens to hold it.
-  const isRound = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-  return isRound && decimal(token) === decimal(String(value));
+  if (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value)) return false;
+  const printed = String(value);
+  return printed === token || decimal(token) === decimal(printed);
 }
 
 /** The same text for all spellings of a number: its digits without zeros at the ends, and an exponent. */
 function decimal(token: string): string {
-  const [mantissa = '', exponent = '0'] = token.toLowerCase().split('e');
+  const [mantissa = '', power = '0'] = token.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
   const digits = whole + fraction;
   let [start, end] = [0, digits.length];
@@ -59,5 +105,21 @@ function decimal(token: string): string {
   while (end > start && digits[end - 1] === '0') end -= 1;
   if (start === end) return '0';
   const sign = mantissa.startsWith('-') ? '-' : '';
-  return `${sign}${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
+  return `${sign}${digits.slice(start, end)}e${Number(power) - fraction.length + digits.length - end}`;
+}
+
+/** Marks the texts that are numbers in `document`, as deep as documents may be. */
+function markNumbers(exact: unknown, document: unknown, depth = 0): void {
+  if (depth > deepestDocument || !isParent(exact) || !isParent(document)) return;
+  let names: Set<string> | undefined;
+  for (const name in exact) {
+    const value = exact[name];
+    if (typeof value === 'object') markNumbers(value, document[name], depth + 1);
+    else if (typeof value === 'string' && typeof document[name] === 'number') (names ??= new Set()).add(name);
+  }
+  if (names) Object.defineProperty(exact, exactNames, { value: names });
+}
+
+function isParent(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

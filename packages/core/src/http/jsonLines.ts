@@ -1,4 +1,4 @@
-import { parseJson } from './exactNumbers.js';
+import { parseExactly } from './exactNumbers.js';
 
 /** A line that is not a document. Its message has nothing of the line, which may contain a secret. */
 export class JsonLineError extends Error {
@@ -17,26 +17,25 @@ export class JsonLineError extends Error {
 /**
  * The documents of JSON Lines, in order. Blank lines, which some servers send to keep a connection open, are skipped.
  *
- * @param read one line
  * @throws JsonLineError if a line is not JSON. A last line without its line break may be complete; if it is not JSON,
  * the response was cut off.
  * @see https://jsonlines.org
  */
-export function parseJsonLines(text: string, read = parseJson): readonly unknown[] {
+export function parseJsonLines(text: string): readonly unknown[] {
   const documents: unknown[] = [];
   for (let from = 0, line = 1; from < text.length; line += 1) {
     const end = text.indexOf('\n', from);
     const written = text.slice(from, end === -1 ? undefined : end);
-    if (/\S/.test(written)) documents.push(parse(written, read, line, end === -1));
+    if (/\S/.test(written)) documents.push(parse(written, line, end === -1));
     if (end === -1) break;
     from = end + 1;
   }
   return documents;
 }
 
-function parse(written: string, read: typeof parseJson, line: number, isCut: boolean): unknown {
+function parse(written: string, line: number, isCut: boolean): unknown {
   try {
-    return read(written);
+    return parseExactly(written);
   } catch {
     throw new JsonLineError(line, isCut ? 'is cut off: it is the last one, and not JSON' : 'is not JSON');
   }

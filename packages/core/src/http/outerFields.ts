@@ -1,3 +1,6 @@
+import { isRecord } from '../values.js';
+import { parseExactly } from './exactNumbers.js';
+
 /** Fields of a document that are texts, numbers, booleans or `null`. */
 export type OuterFields = Readonly<Record<string, unknown>>;
 
@@ -14,7 +17,7 @@ const previous = new RegExp(String.raw`,[ \t\r\n]*${field}$`);
 
 /**
  * The outermost fields of a JSON object before its first list or object, and those after its last one. If the document is
- * valid, they are what `JSON.parse` would return for it, unless one of the names is there once more in between.
+ * valid, they are what `parseExactly` would return for it, unless one of the names is there once more in between.
  *
  * A walk needs no more to request the next page, so the API works while this one is parsed.
  *
@@ -23,10 +26,9 @@ const previous = new RegExp(String.raw`,[ \t\r\n]*${field}$`);
  * @example outerFields('{"cursor":"b","result":[{', '}],"hasNextPage":true}') // { cursor: 'b', hasNextPage: true }
  */
 export function outerFields(head: string, tail: string): OuterFields {
-  const found: Record<string, unknown> = {};
-  // In their order, since of repeated names the last one counts.
+  const found: string[] = [];
   const add = ([, name = '', json = 'null']: RegExpExecArray): void => {
-    if (name !== '__proto__') found[name] = JSON.parse(json);
+    if (name !== '__proto__') found.push(`"${name}":${json}`);
   };
   let rest = head;
   for (let match = first.exec(rest); match; match = next.exec(rest)) {
@@ -41,5 +43,7 @@ export function outerFields(head: string, tail: string): OuterFields {
     rest = rest.slice(0, match.index);
   }
   for (const match of after.reverse()) add(match);
-  return found;
+  // In their order, since of repeated names the last one counts.
+  const fields = parseExactly(`{${found.join(',')}}`);
+  return isRecord(fields) ? fields : {};
 }

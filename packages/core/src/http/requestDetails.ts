@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.js';
-import { frozenJson, type Json } from '../json.js';
+import { frozenJson, type Json, jsonText } from '../json.js';
 import type { OuterFields } from './outerFields.js';
 import type { ErrorFinder } from './responseError.js';
 
@@ -24,11 +24,6 @@ export interface RequestDetails {
   readonly isRepeatable?: boolean;
   /** The format of the response. Default `json`. */
   readonly format?: ResponseFormat;
-  /**
-   * Whether a number in the response that `JSON.parse` would change arrives as its text: an integer beyond 2^53, or a
-   * number with more digits than a double holds. Default `false`.
-   */
-  readonly exactNumbers?: boolean;
   /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
   readonly errors?: ErrorFinder | undefined;
   /**
@@ -67,7 +62,7 @@ export function encodeRequest(route: string, details: RequestDetails): EncodedRe
   return {
     ...{ method, isRepeatable },
     headers: { ...accept[format], ...(isJson && { 'Content-Type': 'application/json' }), ...headers },
-    ...(isJson && { body: JSON.stringify(frozenJson(body, `The body of ${route}`)) }),
+    ...(isJson && { body: jsonText(frozenJson(body, `The body of ${route}`)) }),
   };
 }
 

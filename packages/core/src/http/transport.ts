@@ -21,7 +21,10 @@ export interface TransportResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The decoded JSON document, or the list of documents of JSON Lines. */
+  /**
+   * The decoded JSON document, or the list of documents of JSON Lines. A number that `JSON.parse` would change is its
+   * text: an integer beyond 2^53, or a number with more digits than a double holds.
+   */
   readonly body: unknown;
   /** Attempts made, at least 1. */
   readonly attempts: number;

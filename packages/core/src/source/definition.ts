@@ -1,5 +1,5 @@
 import type { Json } from '../json.js';
-import type { PageCursor } from '../position.js';
+import type { NextCursor, PageCursor } from '../position.js';
 import type { Increment, PageIncrement, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
 import type { SourceEvent } from './sourceEvent.js';
@@ -62,7 +62,7 @@ export interface PageRequest {
    * May be called as soon as it is known that the listing continues at a cursor, before the page is parsed. Returns
    * whether the walk has requested the next page: what `fetch` resolves to must then have the same cursor.
    */
-  readonly announce?: (next: { readonly cursor: string }) => boolean;
+  readonly announce?: (next: NextCursor) => boolean;
   readonly signal: AbortSignal;
 }
 
@@ -75,7 +75,7 @@ export interface FetchedPage<T> {
    */
   readonly received?: readonly unknown[];
   /** How to continue: at a cursor, after the rows received so far, or not at all. */
-  readonly next: { readonly cursor: string } | 'by-offset' | 'end';
+  readonly next: NextCursor | 'by-offset' | 'end';
   readonly total?: number | undefined;
   /** The API said that rows are missing from this page, so a watch concludes no removals from the walk. */
   readonly isIncomplete?: true;

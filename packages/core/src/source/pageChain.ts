@@ -1,7 +1,7 @@
 import { type Advice, DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import { isRecord, kindOf } from '../values.js';
-import type { ChainPosition, PageCursor } from '../position.js';
+import type { ChainPosition, NextCursor, PageCursor } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import type { ParentRow } from './discovery.js';
 import type { PageIncrement, Since } from './increment.js';
@@ -190,10 +190,11 @@ export class PageChain<T> {
     signal: AbortSignal,
     mayRequestAhead: () => boolean,
   ): Promise<FetchedPage<T> | UndecodedPage<T>> {
-    const announce = ({ cursor }: { readonly cursor: string }): boolean => {
+    const announce = (next: NextCursor): boolean => {
+      const { cursor } = next;
       if (this.#early?.cursor === cursor) return true;
       if (this.#early || this.#isMisled || !this.#isGood(cursor) || !mayRequestAhead()) return false;
-      const page = this.#fetch({ cursor }, false, nth + 1, signal, mayRequestAhead);
+      const page = this.#fetch(next, false, nth + 1, signal, mayRequestAhead);
       // It is awaited once this page is read, if that succeeds.
       page.catch(() => undefined);
       this.#early = { cursor, page };

@@ -8,6 +8,7 @@ import {
   byOffset,
   createClient,
   defineApi,
+  ExactNumber,
   listing,
   type Json,
   type Link,
@@ -268,6 +269,48 @@ describe('A3 paging with hostile answers', () => {
     expect(paging.request(first, { cursor: '["007",7]' }).body).toEqual({ a: 1, after: ['007', 7] });
     for (const cursor of ['x', '[1]', '[1,null]', '{}', '7'])
       expect(() => paging.request(first, { cursor })).toThrow(/startAt is not a list of 2 value\(s\)/);
+  });
+
+  test.each([
+    ['in the body', { into: 'search_after[0]' }],
+    ['in a query parameter', { param: 'after' }],
+  ])('D4 byKeyset continues after numbers that no double holds, %s', async (_where, place) => {
+    const [first, ...later] = ['1e400', '12345678901234567890', '12345678901234567891', '0.1234567890123456789', '17'];
+    const server = await serve((url, _nth, { text }) => {
+      const at = url.searchParams.get('after') ?? /^\{"search_after":\[(.*)\]\}$/.exec(text)?.[1];
+      const next = at === undefined ? first : later[[first, ...later].indexOf(at)];
+      // The text of the same digits is another field.
+      return { text: `{"items":[${next === undefined ? '' : `{"id":${next},"id_str":"${next}"}`}]}` };
+    });
+    const rowsBy = (field: string) => {
+      const definition = { ...common, body: {}, isRepeatable: true, paging: byKeyset([{ field, ...place }]) };
+      return openListing(listing<Row>(definition), server)().toArray();
+    };
+    const rows = await rowsBy('id');
+    expect(rows.map(({ id }) => String(id))).toEqual([first, ...later]);
+    server.requests.length = 0;
+    await rowsBy('id_str');
+    expect(server.requests[1]?.text).toBe('into' in place ? `{"search_after":["${first}"]}` : '{}');
+  });
+
+  test.each([
+    ['a short document', ''],
+    ['a long one, whose cursor is found before it is parsed', 'x'.repeat(40_000)],
+  ])('D4 byCursor sends a number as a number of a body, and text as text, of %s', async (_what, pad) => {
+    const cursors = ['17', '12345678901234567890', '0.1234567890123456789', '"98765432109876543210"', '"a"'];
+    const server = await serve((_url, nth) => ({
+      text: `{"next":${cursors[nth - 1] ?? null},"items":[{"id":${nth},"pad":"${pad}"}],"previous":null}`,
+    }));
+    await openListing(listing({ ...common, body: {}, isRepeatable: true, paging: byNext }), server)().toArray();
+    const sent = server.requests.map(({ text }) => text);
+    expect(sent).toEqual(['{}', ...cursors.map((cursor) => `{"page":{"after":${cursor}}}`)]);
+  });
+
+  test('D4 byKeyset starts where a position says, with all digits', () => {
+    const paging = byKeyset([{ field: 'id', into: 'after' }]);
+    const cursor = '[12345678901234567890]';
+    const { body } = paging.request({ path: '/', query: {}, body: {} }, { cursor });
+    expect(body).toEqual({ after: new ExactNumber('12345678901234567890') });
   });
 
   test('byKeyset refuses to end by a flag that contradicts the rows', () => {

@@ -1,11 +1,9 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, type ColumnType, listing } from '../../src/index.js';
+import { byCursor, graphqlErrors, listing, type ListingDefinition } from '../../src/index.js';
 import type { StandardSchema } from '../../src/api/standardSchema.js';
 import { openListing, serve } from './servedApi.js';
-
-type ListingTypes = Readonly<Record<string, ColumnType>>;
 
 const common = { path: '/items', paging: byCursor({ param: 'cursor', at: 'next?' }) };
 const columns = ['id'] as const;
@@ -185,31 +183,44 @@ describe('a schema', () => {
   });
 });
 
-describe('D4 a listing that declares integers or numbers', () => {
-  const text = '{"items":[{"id":9007199254740993,"price":0.1000000000000000055,"size":2.50,"name":"1e400"}]}';
-  const open = (types: ListingTypes, format: 'json' | 'jsonLines' = 'json') => {
-    const items = listing({
-      ...{ path: '/items', columns: ['id', 'price', 'size', 'name'], types, format },
-      ...{
-        rows: format === 'json' ? 'items' : '[0].items',
-        paging: byCursor({ param: 'cursor', at: () => undefined }),
-      },
-    });
-    return serve(() => ({ text })).then(({ baseUrl }) => openListing(items, { baseUrl })({}).toArray());
+describe('D4 a listing', () => {
+  const row =
+    '{"id":12345678901234567890,"price":0.1000000000000000055,"huge":1e400,"tiny":1e-400,"size":2.50,"name":"1e400"}';
+  const exact = {
+    id: '12345678901234567890',
+    price: '0.1000000000000000055',
+    huge: '1e400',
+    tiny: '1e-400',
+    size: 2.5,
+    name: '1e400',
   };
+  const columns = ['id', 'price', 'huge', 'tiny', 'size', 'name'];
+  const paging = byCursor({ param: 'cursor', at: () => undefined });
 
-  test.each<[string, ListingTypes]>([
-    ['an integer', { id: 'integer' }],
-    ['a number', { price: 'number', name: 'text' }],
-  ])('keeps the digits of a response, with %s', async (_what, types) => {
-    const exact = [{ id: '9007199254740993', price: '0.1000000000000000055', size: 2.5, name: '1e400' }];
-    expect(await open(types)).toEqual(exact);
-    expect(await open(types, 'jsonLines')).toEqual(exact);
+  test.each<[string, string, Partial<ListingDefinition<Record<string, unknown>, object, object>>]>([
+    ['without types', `{"items":[${row}]}`, { rows: 'items' }],
+    ['with types', `{"items":[${row}]}`, { rows: 'items', types: { id: 'integer', price: 'number' } }],
+    ['with a schema', `{"items":[${row}]}`, { rows: 'items', schema: z.record(z.string(), z.unknown()), version: '1' }],
+    [
+      'with a decoder',
+      `{"items":[${row}]}`,
+      { rows: 'items', decode: (row, path, read) => read.record(row, path), version: '1' },
+    ],
+    ['of JSON Lines', `${row}\n`, { rows: '', format: 'jsonLines' }],
+    ['of GraphQL', `{"data":{"items":[${row}]}}`, { rows: 'data.items', errors: graphqlErrors() }],
+    ['in a long document', `{"pad":"${'é'.repeat(70_000)}","items":[${row}]}`, { rows: 'items' }],
+  ])('keeps all digits of numbers, %s', async (_what, text, part) => {
+    const definition = { path: '/items', columns, paging, rows: '', ...part };
+    const items = listing(definition as ListingDefinition<Record<string, unknown>, object, object>);
+    const server = await serve(() => ({ text }));
+    expect(await openListing(items, server)().toArray()).toEqual([exact]);
   });
 
-  test('is the only one whose numbers may arrive as text', async () => {
-    const rounded = (JSON.parse(text) as { readonly items: readonly object[] }).items;
-    expect(await open({})).toEqual(rounded);
-    expect(await open({ name: 'text', size: 'json' })).toEqual(rounded);
+  test('has as many keys as the API has ids', async () => {
+    const ids = ['9007199254740992', '9007199254740993', '12345678901234567890', '12345678901234567891'];
+    const server = await serve(() => ({ text: `[${ids.map((id) => `{"id":${id}}`).join()}]` }));
+    const items = listing<{ id: number }>({ path: '/items', columns: ['id'], key: ({ id }) => id, paging, rows: '' });
+    const rows = await openListing(items, server)().toArray();
+    expect(rows.map(({ id }) => String(id))).toEqual(ids);
   });
 });

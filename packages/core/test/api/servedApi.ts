@@ -18,6 +18,8 @@ export interface Asked {
   readonly headers: IncomingHttpHeaders;
   /** Its JSON; `undefined` without a body. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
+  /** Its body as it was sent. */
+  readonly text: string;
 }
 
 /** A server that answers each request as the function says, below `/api`. */
@@ -36,6 +38,7 @@ export async function serve(
       requests.push({
         method,
         headers: sent,
+        text: received,
         body: received === '' ? undefined : (JSON.parse(received) as Record<string, unknown>),
       });
       const said = say(url, asked.length, requests.at(-1)!);
