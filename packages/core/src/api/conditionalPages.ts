@@ -1,4 +1,3 @@
-import { HttpError } from '../errors.js';
 import { entityTagOf, isSameTag } from '../http/entityTag.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { UndecodedPage } from '../source/definition.js';
@@ -9,7 +8,6 @@ const notModified = 304;
 
 /** One page to fetch. */
 interface ConditionalRequest<Row> {
-  readonly route: string;
   readonly cache: PageCache;
   /** What determines the page, besides the credentials: it is compared as JSON. */
   readonly identity: unknown;
@@ -35,13 +33,11 @@ export class ConditionalPages<Row> {
 
   /**
    * Fetches a page. If the API answers 304 (Not Modified), the stored page is used, and its rows are not decoded again.
-   *
-   * @throws HttpError for a 304 without a stored page.
    */
   async fetch(request: ConditionalRequest<Row>): Promise<UndecodedPage<Row>> {
     const { cache, identity, fingerprint, send, read } = request;
     const credential = await fingerprint().catch(() => undefined);
-    if (credential === undefined) return read(checked(await send(), request.route));
+    if (credential === undefined) return read(await send());
     const key = JSON.stringify([identity, credential]);
     const page = cache.find(key);
     const content = page && this.#contents.get(page);
@@ -56,7 +52,7 @@ export class ConditionalPages<Row> {
       }
       cache.drop(key, { isUnfit: true });
     }
-    return this.#stored(key, credential, checked(await send(), request.route), request);
+    return this.#stored(key, credential, await send(), request);
   }
 
   /** The page of a complete response, which is stored when it is decoded. */
@@ -123,13 +119,4 @@ function observedHeaders(headers: ApiResponse['headers'], looked: Set<string>): 
       return Reflect.getOwnPropertyDescriptor(target, name);
     },
   });
-}
-
-/** @throws HttpError for a 304 that no stored page can answer. */
-function checked(answer: ApiResponse, route: string): ApiResponse {
-  if (answer.status !== notModified) return answer;
-  throw new HttpError(
-    `${route}: the response has status 304 (not modified), but the listing sent no validator. Does a link add one, without answering for the API?`,
-    { status: notModified, excerpt: '', details: { route } },
-  );
 }

@@ -148,7 +148,7 @@ export function listingFetch<Row extends object, In extends object, Params>({
     if (!cache || plan.details.method || increment || definition.isRepeatable === false)
       return readPage(await endpoint.send(withAnnouncement(request, announce)));
     return conditional.fetch({
-      ...{ route: name, cache, read: readPage },
+      ...{ cache, read: readPage },
       identity: { of: made, fields: { ...fields }, baseUrl, address: { ...address }, headers, isAgain },
       fingerprint: () => endpoint.keyFingerprint('pages'),
       send: (tag) =>

@@ -1,5 +1,6 @@
 import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { OuterFields } from '../http/outerFields.js';
+import { HttpError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/responseError.js';
@@ -74,6 +75,12 @@ export function pageReader<Row>(
     const read = documentReader(route, isSecret);
     const at = (text: string): unknown => documentPath(text).find(response.body, read);
     const { status, headers, body } = response;
+    // One that a stored page can answer does not get here.
+    if (status === 304)
+      throw new HttpError(
+        `${route}: the server responded with 304 (not modified), but there is no stored page that it could stand for. Does the definition or a link send If-None-Match or If-Modified-Since? Leave that out.`,
+        { status, excerpt: '', details: { route } },
+      );
     const answer: Answer = { status, headers, body, read, at };
     try {
       const error = spec.errors?.({ status, headers, body });

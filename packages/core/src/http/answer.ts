@@ -47,6 +47,8 @@ interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' 
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
   /** Whether there may be no document, after a request that changes something. */
   readonly mayBeEmpty?: boolean;
+  /** Whether the request asked for a part of the document. */
+  readonly hasRange?: boolean;
   /** Whether the request had a validator, so that the response may be 304. */
   readonly isConditional?: boolean;
 }
@@ -69,6 +71,12 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
   const { status, headers } = answer;
   const { route } = context;
   if (status >= 200 && status < 300) {
+    const part = headers['content-range'];
+    // Other units than bytes count rows, as some APIs do that page with 206.
+    if (status === 206 && !context.hasRange && part !== undefined && /^\s*bytes\b/i.test(part)) {
+      const message = `${route}: the server responded with a part of a document (206, with a Content-Range in bytes) to a request for all of it. Is a proxy in between?`;
+      return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: true, status });
+    }
     const reading = readDocument(answer, context);
     return reading.ok ? checkErrors(reading.body, answer, context) : reading;
   }

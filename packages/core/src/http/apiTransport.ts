@@ -27,7 +27,8 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
     const message = encodeRequest(route, request);
     const mayBeEmpty = message.method !== 'GET';
-    const context = { route, secrets, credentials, format, errors, mayBeEmpty };
+    const hasRange = Object.keys(message.headers).some((header) => header.toLowerCase() === 'range');
+    const context = { route, secrets, credentials, format, errors, mayBeEmpty, hasRange };
     const response = await call({
       route,
       url: target,

@@ -3,8 +3,10 @@ import {
   bearer,
   byLink,
   byOffset,
+  byPage,
   createClient,
   defineApi,
+  listing,
   poll,
   rateLimitHeaders,
   watch,
@@ -268,6 +270,25 @@ describe('A7 a 304', () => {
     await expect(source.toArray()).rejects.toMatchObject({
       code: 'http',
       message: expect.stringContaining('304 (not modified) to a request without a validator') as string,
+    });
+  });
+
+  test.each<[string, { readonly headers?: Readonly<Record<string, string>> }, Link[]]>([
+    ['headers of the definition', { headers: { 'If-Modified-Since': 'Tue, 01 Sep 2026 00:00:00 GMT' } }, []],
+    ['a link', {}, [(next) => (request) => next({ ...request, headers: { 'if-none-match': '"mine"' } })]],
+    ['a link that answers by itself', {}, [() => () => Promise.resolve({ status: 304, headers: {}, body: null })]],
+  ])('A7 is an error, and not a page without rows, if the validator is one of %s', async (_, parts, links) => {
+    const { baseUrl } = await serve((_url, nth) => (nth === 1 ? { body: { items: [{ id: 1 }] } } : { status: 304 }));
+    const source = openListing(
+      listing<Row>({
+        ...{ path: '/items', paging: byPage({ param: 'page' }), columns: ['id'], ...parts },
+        rows: ({ body }) => (body as { readonly items: readonly Row[] } | null)?.items ?? [],
+      }),
+      { baseUrl, links },
+    )();
+    await expect(source.toArray()).rejects.toMatchObject({
+      code: 'http',
+      message: expect.stringContaining('no stored page that it could stand for') as string,
     });
   });
 

@@ -35,6 +35,20 @@ describe('A3 a request', () => {
     await expect(openTransport(server.url, { retry: { retries: 0 } }).get()).rejects.toMatchObject({ code: 'decode' });
   });
 
+  test('takes a part of a document only if it asked for one, and a page of rows that comes with 206', async () => {
+    const part = { 'content-range': 'bytes 0-3/90' };
+    const retry = { retries: 0 };
+    const server = await startServer(answer(206, '[1]', part));
+    const transport = openTransport(server.url, { retry });
+    await expect(transport.get()).rejects.toMatchObject({
+      code: 'decode',
+      message: expect.stringContaining('a part of a document (206, with a Content-Range in bytes)') as string,
+    });
+    expect(await transport.get({ headers: { Range: 'bytes=0-3' } })).toMatchObject({ body: [1] });
+    const paged = await startServer(answer(206, '[1]', { 'content-range': 'items 0-24/90' }));
+    expect(await openTransport(paged.url, { retry }).get()).toMatchObject({ status: 206, body: [1] });
+  });
+
   test.each<[string, object]>([
     ['a method that there is not', { method: 'post' }],
     ['a body for a GET', { body: {} }],
