@@ -158,10 +158,10 @@ function withFields(received: readonly unknown[], fields: object | undefined): r
   return fields ? received.map((row) => (isRecord(row) ? { ...row, ...fields } : row)) : received;
 }
 
-/** When the API responded, by its own clock if it says so (wall time in ms). */
+/** When the API responded, by its clock or by ours, whichever is behind (wall time in ms): earlier is safe. */
 function timeOf(headers: ApiResponse['headers'], now: () => number): number {
   const date = Date.parse(headers['date'] ?? '');
-  return Number.isNaN(date) ? now() : date;
+  return Number.isNaN(date) ? now() : Math.min(date, now());
 }
 
 function same(query: string): string {

@@ -29,9 +29,11 @@ export const sinceRules: Readonly<Record<SinceType, SinceRule>> = {
       return first.seconds - second.seconds || compareTexts(first.fraction, second.fraction);
     },
     mark(latest, began, overlap) {
-      // Without a fraction, which not every API accepts; earlier is safe.
-      const settled = `${new Date(began - overlap).toISOString().slice(0, 19)}Z`;
-      return this.compare(latest, settled) < 0 ? latest : settled;
+      const last = (instantOf(latest)?.seconds ?? 0) * 1_000;
+      if (overlap === 0 && last < began) return latest;
+      // Also before the latest row: a clock that is ahead would hide rows that appear late. Without a fraction, which
+      // not every API accepts; earlier is safe.
+      return `${new Date(Math.min(last, began) - overlap).toISOString().slice(0, 19)}Z`;
     },
   },
   integer: {

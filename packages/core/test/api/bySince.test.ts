@@ -36,8 +36,11 @@ describe('A5 values', () => {
   test('move back by the overlap', () => {
     const { instant, integer, text } = sinceRules;
     const began = Date.parse('2026-01-01T12:00:00.900Z');
-    expect(instant.mark('2026-01-01T11:59:30Z', began, 60_000)).toBe('2026-01-01T11:59:00Z');
-    expect(instant.mark('2026-01-01T11:00:00.123456Z', began, 60_000)).toBe('2026-01-01T11:00:00.123456Z');
+    expect(instant.mark('2026-01-01T12:09:30Z', began, 60_000)).toBe('2026-01-01T11:59:00Z');
+    expect(instant.mark('2026-01-01T11:00:00.123456Z', began, 60_000)).toBe('2026-01-01T10:59:00Z');
+    expect(instant.mark('2026-01-01T13:00:00.123456+0200', began, 60_000)).toBe('2026-01-01T10:59:00Z');
+    expect(instant.mark('2026-01-01T11:00:00.123456Z', began, 0)).toBe('2026-01-01T11:00:00.123456Z');
+    expect(instant.mark('2026-01-01T12:09:30Z', began, 0)).toBe('2026-01-01T12:00:00Z');
     expect(integer.mark('9007199254740993', began, 5)).toBe('9007199254740988');
     expect(text.mark('b', began, 0)).toBe('b');
   });

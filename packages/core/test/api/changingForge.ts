@@ -42,6 +42,16 @@ export class ChangingForge {
     for (const table of this.tables.values()) table.now = now;
   }
 
+  /** Makes the last change of each table one by itself. */
+  settle(): void {
+    this.advance(130_000);
+    for (const table of this.tables.values()) {
+      table.change();
+      this.advance(2_000);
+    }
+    this.advance(130_000);
+  }
+
   /** Changes some rows of some tables. */
   change(changes: number): void {
     const all = [...this.tables.values()];

@@ -25,6 +25,8 @@ export class ChangingTable {
   now = Date.parse('2026-01-01T00:00:00Z');
   /** Called before each response. */
   beforeResponse = (): void => undefined;
+  /** The `Date` of a response; without one it has that of this machine. */
+  dated: (now: number) => number | undefined = (now) => now;
   asked: readonly string[] = [];
   baseUrl = '';
 
@@ -44,7 +46,8 @@ export class ChangingTable {
     const since = Date.parse(query.get('since') ?? '1970-01-01T00:00:00Z');
     const listed = this.#visible.filter(({ at }) => at >= since).slice(0, Number(query.get('n')));
     const body = { items: listed.map(({ id, text, updated_at }) => ({ id, text, updated_at })) };
-    return { body, headers: { date: new Date(this.now).toUTCString() } };
+    const date = this.dated(this.now);
+    return { body, ...(date !== undefined && { headers: { date: new Date(date).toUTCString() } }) };
   }
 
   /** What requests can see. */
@@ -62,6 +65,13 @@ export class ChangingTable {
       visible: isLate ? this.now + Math.floor(this.#random() * (overlap - 2_000)) : this.now,
       updated_at: written(this.now, this.#random()),
     });
+  }
+
+  /** Makes the last change one by itself: those of the overlap before it are requested again each time. */
+  settle(): void {
+    this.now += 130_000;
+    this.change();
+    this.now += 130_000;
   }
 
   /** Adds a row that requests see only as late as the overlap allows, in ms of the clock. */

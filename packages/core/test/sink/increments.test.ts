@@ -12,7 +12,7 @@ import {
   type Source,
   type StateStore,
 } from '../../src/index.js';
-import { ChangingTable, entriesOf, type Entry } from '../api/changingTable.js';
+import { ChangingTable, entriesOf, overlap, type Entry } from '../api/changingTable.js';
 import { serve } from '../api/servedApi.js';
 import { Random } from '../../../../test/kit/random.js';
 import { someOf } from '../../../../scripts/testEffort.js';
@@ -55,7 +55,7 @@ function kept(...increments: readonly (readonly Entry[])[]): Entry[] {
 describe('A5 an incremental export', () => {
   test('has all rows at first, then what is new, and of an unchanged table nothing, for one request', async () => {
     const table = await openTable(1);
-    table.now += 100_000;
+    table.settle();
     const state = memoryState();
     const first = await increment(table, state);
     expect(kept(first)).toEqual(table.rows);
@@ -90,7 +90,7 @@ describe('A5 an incremental export', () => {
         all.push(...target.rows);
         changes = false;
         // Until what is late is seen, and what is new is old enough to be passed by.
-        table.now += 130_000;
+        table.settle();
         all.push(...(await increment(table, state)));
         expect(kept(all)).toEqual(table.rows);
         const before = table.asked.length;
@@ -99,6 +99,36 @@ describe('A5 an incremental export', () => {
       }
     },
   );
+
+  test.each<[string, number | undefined]>([
+    ['runs five minutes ahead of the rows', 300_000],
+    ['runs five minutes behind', -300_000],
+    ['is that of a cached response', -86_400_000],
+    ['is missing', undefined],
+  ])('finds what is late within the overlap, if the Date of the responses %s', async (_, ahead) => {
+    const table = await openTable(5, 0);
+    table.dated = (now) => (ahead === undefined ? undefined : now + ahead);
+    const state = memoryState();
+    for (let nth = 0; nth < 40; nth += 1) table.change();
+    const increments = [await increment(table, state)];
+    for (let nth = 0; nth < 8; nth += 1) {
+      table.now += 10_000;
+      increments.push(await increment(table, state));
+    }
+    expect(kept(...increments)).toEqual(table.rows);
+    expect(increments.flat()).toHaveLength(table.rows.length);
+  });
+
+  test('finds what is late although a row has a time in the future', async () => {
+    const table = await openTable(5, 10);
+    const state = memoryState();
+    table.addLate(1_000, table.now + 86_400_000);
+    const late = table.now - 10_000;
+    const first = await increment(table, state);
+    table.addLate(1_001, late);
+    table.now = late + overlap;
+    expect(kept(first, await increment(table, state)).map(({ id }) => id)).toContain(1_001);
+  });
 
   test('finds what is late within the overlap, and does not repeat what is known', async () => {
     const table = await openTable(5, 0);
@@ -197,7 +227,7 @@ describe('A5 an incremental export', () => {
 
   test('of a source with pipePages has its increments', async () => {
     const table = await openTable(10);
-    table.now += 100_000;
+    table.settle();
     const source = entriesOf(table).pipePages(
       filter(({ id }) => id % 2 === 0),
       { version: '1', schema: { columns: ['id'] } },
