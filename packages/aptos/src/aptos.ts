@@ -1,5 +1,6 @@
 import {
   defineApi,
+  refuseUnknown,
   sharedKey,
   type ApiSource,
   type ArrayFormat,
@@ -37,6 +38,7 @@ const api = defineApi({ name: 'aptos', auth: sharedKey, sources: { walletNfts } 
  * for await (const nft of client.aptos.walletNfts({ ownerAddresses: ['0x1'] })) console.log(nft.name);
  */
 export function aptos(options: AptosOptions): Plugin<'aptos', AptosApi> {
+  refuseUnknown('aptos()', options, { baseUrl: true, arrays: true });
   const { name, setup } = api(options);
   return {
     name,

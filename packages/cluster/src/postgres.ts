@@ -4,6 +4,7 @@
  * @module @sluice/cluster/postgres
  */
 
+import { refuseUnknown } from '@sluice/core';
 import { postgresRunTable, type PostgresOptions } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
 
@@ -36,6 +37,9 @@ export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'>;
  * value does not fit; LockError if an export writes the table.
  */
 export function postgresRun(run: PostgresRunOptions): RunTarget {
+  refuseUnknown('postgresRun()', run, {
+    ...{ url: true, password: true, table: true, mode: true, columns: true, key: true, schema: true },
+  });
   const { url, password, table, mode = 'fail', columns, key, schema } = run;
   const place = { url, table, ...(password !== undefined && { password }) };
   const options = { mode, ...(columns && { columns }), ...(key && { key }), ...(schema && { schema }) };

@@ -18,3 +18,61 @@ export function checkCount(
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   throw new ConfigError(`${name} is ${value}: it must be a whole number ${range}.`, { option: name });
 }
+
+/** The names of all properties of a type, of each member if it is a union. */
+type NameOf<Options> = Options extends unknown ? keyof Options & string : never;
+
+/**
+ * Refuses options that a function does not have: a misspelt one would be ignored. The compiler checks that `known`
+ * has all names of the options' type. Symbols and inherited properties are not looked at.
+ *
+ * @param owner the function, e.g. `byPage()`, or what has the options, e.g. `retry of createClient()`.
+ *
+ * @throws ConfigError that names the unknown option and the nearest known one.
+ */
+export function refuseUnknown<Options extends object>(
+  owner: string,
+  options: Options | null | undefined,
+  known: Readonly<Record<NameOf<NoInfer<Options>>, true>>,
+): void {
+  const fault = unknownOption(options, known);
+  if (fault !== undefined) throw new ConfigError(`${owner} ${fault}`);
+}
+
+/** Says which property is unknown, e.g. `has no option "frist". Did you mean first?`; `undefined` if all are known. */
+export function unknownOption(options: unknown, known: Readonly<Record<string, true>>): string | undefined {
+  if (typeof options !== 'object' || options === null) return undefined;
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return undefined;
+  const names = Object.keys(known);
+  const nearest = nearestName(unknown, names);
+  const hint = nearest === undefined ? `Known: ${names.join(', ')}.` : `Did you mean ${nearest}?`;
+  return `has no option ${JSON.stringify(unknown.slice(0, 100))}. ${hint}`;
+}
+
+/** The name that somebody probably meant; `undefined` if none is similar. Case, `-` and `_` do not count. */
+export function nearestName(given: string, names: readonly string[]): string | undefined {
+  const plain = (name: string): string => name.slice(0, 100).replace(/[-_]/g, '').toLowerCase();
+  const wanted = plain(given);
+  const near = names
+    .map((name) => ({ name, edits: editsBetween(wanted, plain(name)), length: Math.max(wanted.length, name.length) }))
+    .filter(({ edits, length }) => edits <= 3 && edits < length * 0.6)
+    .sort((a, b) => a.edits - b.edits);
+  return near[0]?.name;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that make one text of the other (Damerau, 1964). */
+function editsBetween(from: string, to: string): number {
+  let [before, last]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, at) => at)];
+  for (let row = 1; row <= from.length; row += 1) {
+    const next = [row];
+    for (let at = 1; at <= to.length; at += 1) {
+      const replaced = (last[at - 1] ?? 0) + (from[row - 1] === to[at - 1] ? 0 : 1);
+      const isSwap = row > 1 && at > 1 && from[row - 1] === to[at - 2] && from[row - 2] === to[at - 1];
+      const swapped = isSwap ? (before[at - 2] ?? 0) + 1 : Infinity;
+      next.push(Math.min(replaced, (last[at] ?? 0) + 1, (next[at - 1] ?? 0) + 1, swapped));
+    }
+    [before, last] = [last, next];
+  }
+  return last[to.length] ?? 0;
+}

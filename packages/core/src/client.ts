@@ -10,7 +10,7 @@ import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
 import { quotaLimiter } from './http/quotaLimiter.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
-import { requestTimesOf, type RequestOptions } from './http/requestTimes.js';
+import { requestOptionNames, requestTimesOf, type RequestOptions } from './http/requestTimes.js';
 import { axiosTransport } from './http/axiosTransport.js';
 import { stampedWith } from './http/credentials.js';
 import { openCredentials } from './http/openCredentials.js';
@@ -19,7 +19,7 @@ import { LimiterReports } from './http/limiterReports.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
-import { checkNumbers } from './checks.js';
+import { checkNumbers, refuseUnknown } from './checks.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
 import { hookNames, unknownName, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
 import { EventHub } from './plugins/eventHub.js';
@@ -133,6 +133,11 @@ const maxEventText = 10_000;
  * @throws ConfigError if there is no key, or an option is invalid.
  */
 export function createClient(options: ClientOptions): Client {
+  refuseUnknown('createClient()', options, {
+    ...requestOptionNames,
+    ...{ apiKey: true, rateLimit: true, limiter: true, maxBodyBytes: true, links: true, allowInsecure: true },
+    ...{ state: true, variables: true, sha256: true },
+  });
   checkApiKeyOption(options);
   const { clock = systemClock, random = Math.random, allowInsecure = false } = options;
   const secrets = new Secrets();

@@ -157,7 +157,7 @@ export {
 } from './errors.js';
 
 // Options
-export { checkCount } from './checks.js';
+export { checkCount, nearestName, refuseUnknown } from './checks.js';
 
 // Time
 export { systemClock, type Clock } from './clock.js';

@@ -4,7 +4,7 @@
  * @module @sluice/exporters/csv
  */
 
-import type { Sink } from '@sluice/core';
+import { refuseUnknown, type Sink } from '@sluice/core';
 import { fileSink, type FileTarget } from '@sluice/core/node';
 import { csvFormat, type CsvFormatOptions } from './csvFormat.js';
 
@@ -21,5 +21,10 @@ export interface CsvOptions extends FileTarget, CsvFormatOptions {}
  * file is unchanged.
  */
 export function csv<T extends object>(options: CsvOptions): Sink<T> {
-  return fileSink<T>(csvFormat(options), options);
+  refuseUnknown('csv()', options, {
+    ...{ path: true, ifExists: true, gzip: true, fileSystem: true },
+    ...{ columns: true, extra: true, guardFormulas: true, bom: true },
+  });
+  const { columns, extra = false, guardFormulas = false, bom = false, ...target } = options;
+  return fileSink<T>(csvFormat({ ...(columns && { columns }), extra, guardFormulas, bom }), target);
 }

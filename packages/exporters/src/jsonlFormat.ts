@@ -1,4 +1,4 @@
-import type { RowFormat } from '@sluice/core';
+import { refuseUnknown, type RowFormat } from '@sluice/core';
 import { checkColumns } from './columns.js';
 import { jsonOf } from './json.js';
 
@@ -15,7 +15,9 @@ export interface JsonlFormatOptions {
  * @throws ConfigError if a column is unknown, when the encoder is created; SinkError if a row is not valid JSON (a
  * BigInt, a cycle), when it is encoded.
  */
-export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = {}): RowFormat<T> {
+export function jsonlFormat<T extends object>(options: JsonlFormatOptions = {}): RowFormat<T> {
+  refuseUnknown('jsonlFormat()', options, { columns: true });
+  const { columns } = options;
   return {
     name: 'jsonl',
     identity: { format: 'jsonl', columns: columns ? [...columns] : null },

@@ -7,6 +7,7 @@
 import { dirname, join, resolve } from 'node:path';
 import {
   ConfigError,
+  refuseUnknown,
   type Json,
   type Sink,
   type SinkContext,
@@ -60,6 +61,7 @@ const defaultRowGroup = 100_000;
  * file can't be written, or a value does not fit its column.
  */
 export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
+  refuseUnknown('parquet()', options, { path: true, fileSystem: true, ifExists: true, columns: true, rowGroup: true });
   const { columns, ifExists = 'fail', rowGroup = defaultRowGroup, fileSystem = nodeFileSystem } = options;
   if (options.path === '' || /[/\\]$/.test(options.path))
     throw new ConfigError(`The path ${JSON.stringify(options.path)} does not name a file.`);

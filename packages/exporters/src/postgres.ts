@@ -4,6 +4,7 @@
  * @module @sluice/exporters/postgres
  */
 
+import { refuseUnknown } from '@sluice/core';
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { PostgresRunTable } from './postgres/postgresRunTable.js';
 import type { RunTable } from './postgres/runTable.js';
@@ -51,6 +52,10 @@ export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
  * value does not fit; LockError if another process writes the table.
  */
 export function postgres<T extends object>(options: PostgresOptions): TableSink<T> {
+  refuseUnknown('postgres()', options, {
+    ...{ table: true, mode: true, columns: true, key: true, schema: true },
+    ...{ url: true, password: true, breakLock: true },
+  });
   const { database, where } = postgresDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -70,6 +75,10 @@ export function postgres<T extends object>(options: PostgresOptions): TableSink<
  * columns; what `postgres` throws.
  */
 export function postgresMirror<T extends object>(options: PostgresMirrorOptions): Mirror<T> {
+  refuseUnknown('postgresMirror()', options, {
+    ...{ table: true, columns: true, key: true, deletedAt: true, schema: true },
+    ...{ url: true, password: true, breakLock: true },
+  });
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -83,6 +92,7 @@ export function postgresMirror<T extends object>(options: PostgresMirrorOptions)
  * @throws ConfigError if an option is invalid. Later: what {@link postgres} throws.
  */
 export function postgresRunTable(options: PostgresPlace & Pick<TableOptions, 'table'>): RunTable {
+  refuseUnknown('postgresRunTable()', options, { url: true, password: true, breakLock: true, table: true });
   const { database } = postgresDatabase(options, { isWorker: true });
   return new PostgresRunTable(database, options.table);
 }

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type ColumnType, ConfigError } from '@sluice/core';
+import { type ColumnType, ConfigError, refuseUnknown } from '@sluice/core';
 import { type FileState, fileState } from '@sluice/core/node';
 import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
@@ -52,6 +52,10 @@ export interface SqliteMirrorOptions extends MirrorOptions, SqlitePlace {}
  * columns, or a value does not fit; LockError if another process writes the table.
  */
 export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
+  refuseUnknown('sqlite()', options, {
+    ...{ table: true, mode: true, columns: true, key: true, schema: true },
+    ...{ path: true, breakLock: true },
+  });
   const { database, where } = databaseAt(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -71,6 +75,10 @@ export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
  * columns; what `sqlite` throws.
  */
 export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mirror<T> {
+  refuseUnknown('sqliteMirror()', options, {
+    ...{ table: true, columns: true, key: true, deletedAt: true, schema: true },
+    ...{ path: true, breakLock: true },
+  });
   const { database, where } = databaseAt(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }

@@ -6,13 +6,13 @@
 
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { checkCount, ConfigError, type RowKey, type Sink, type SinkContext } from '@sluice/core';
+import { checkCount, ConfigError, refuseUnknown, type RowKey, type Sink, type SinkContext } from '@sluice/core';
 import type { FileStateOptions, FileSystem } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';
 import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
 import { deadLetterFolder } from './webhook/deadLetterJournal.js';
-import { endpointOf, type EndpointOptions } from './webhook/endpoint.js';
+import { endpointNames, endpointOf, type EndpointOptions } from './webhook/endpoint.js';
 import { rowEncoder, type WebhookFormat } from './webhook/outgoing.js';
 import { WebhookWriter } from './webhook/webhookWriter.js';
 
@@ -74,6 +74,12 @@ const defaultMaxDeadLetters = 100;
  * accepts nothing, SinkError if there are too many dead letters, or one without a file for it.
  */
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
+  refuseUnknown('webhook()', options, {
+    ...endpointNames,
+    ...{ breakLock: true, trustFileSystem: true, newId: true, fileSystem: true, processes: true },
+    ...{ batch: true, deliveries: true, key: true, id: true, format: true },
+    ...{ deadLetter: true, maxDeadLetters: true, onDead: true, onDeadLetter: true },
+  });
   const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter, fileSystem } = options;
   const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
   const batch = batchLimits(options.batch);
@@ -103,7 +109,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
       return WebhookWriter.open(context, {
         ...{ encode, deliveries, batch, onDead, deadLetter, maxDeadLetters, clock },
         ...endpoint.open(),
-        lock: options,
+        lock: lockOf(options),
         onDeadLetter(letter) {
           try {
             onDeadLetter?.(letter);
@@ -114,6 +120,16 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         target: url.origin,
       });
     },
+  };
+}
+
+function lockOf(options: WebhookOptions<never>): Omit<FileStateOptions, 'onWarning'> {
+  const { breakLock = false, trustFileSystem = false, newId, fileSystem, processes } = options;
+  return {
+    ...{ breakLock, trustFileSystem },
+    ...(newId && { newId }),
+    ...(fileSystem && { fileSystem }),
+    ...(processes && { processes }),
   };
 }
 
@@ -138,6 +154,7 @@ function hashed(address: string): string {
 
 function batchLimits(batch: WebhookOptions<never>['batch']): BatchLimits | undefined {
   if (batch === undefined) return undefined;
+  if (typeof batch === 'object') refuseUnknown('batch of webhook()', batch, { count: true, bytes: true });
   const { count, bytes = defaultBatchBytes } = typeof batch === 'number' ? { count: batch } : batch;
   checkCount('batch.count', count);
   checkCount('batch.bytes', bytes);

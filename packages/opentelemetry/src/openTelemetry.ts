@@ -1,5 +1,5 @@
 import { metrics, trace, type Meter, type Tracer } from '@opentelemetry/api';
-import { definePlugin, systemClock, type Plugin, type Sink } from '@sluice/core';
+import { definePlugin, refuseUnknown, systemClock, type Plugin, type Sink } from '@sluice/core';
 import { instrumentsOf } from './instruments.js';
 import { observedSink } from './observedSink.js';
 import { requestHooks } from './requestSpans.js';
@@ -34,10 +34,9 @@ const scope = '@sluice/opentelemetry';
  * const client = createClient({ apiKey }).use(openTelemetry()).use(aptos({ baseUrl }));
  * await exportTo(client.aptos.walletNfts({ ownerAddresses }), client.openTelemetry.sink(csv({ path }))).run();
  */
-export function openTelemetry({
-  tracer = trace.getTracer(scope),
-  meter = metrics.getMeter(scope),
-}: OpenTelemetryOptions = {}): Plugin<'openTelemetry', OpenTelemetryApi> {
+export function openTelemetry(options: OpenTelemetryOptions = {}): Plugin<'openTelemetry', OpenTelemetryApi> {
+  refuseUnknown('openTelemetry()', options, { tracer: true, meter: true });
+  const { tracer = trace.getTracer(scope), meter = metrics.getMeter(scope) } = options;
   const instruments = instrumentsOf(meter);
   const now = (): number => systemClock.monotonic();
   return definePlugin({

@@ -71,6 +71,11 @@ export type Settings = Required<Omit<SandboxOptions, 'rateLimit' | 'latency' | '
 
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid number. */
 export function settingsOf(options: SandboxOptions): Settings {
+  refuseUnknown(options, {
+    ...{ seed: true, port: true, apiKey: true, holdings: true, owners: true, streams: true, nasty: true },
+    ...{ rateLimit: true, latency: true, cursorTtl: true, cursorUses: true, faults: true, script: true },
+    ...{ statusEvery: true, compress: true, cors: true, shape: true, now: true },
+  });
   const { latency = 0, rateLimit, faults = {} } = options;
   const [min, max] = typeof latency === 'number' ? [latency, latency] : latency;
   if (rateLimit !== undefined) {
@@ -97,6 +102,16 @@ export function settingsOf(options: SandboxOptions): Settings {
     shapes: shapesOf(options.shape ?? 'live'),
     now: options.now ?? (() => performance.timeOrigin + performance.now()),
   };
+}
+
+/** Refuses options with other names. Throws `RangeError`. */
+export function refuseUnknown<Options extends object>(
+  options: Options,
+  known: Readonly<Record<keyof NoInfer<Options>, true>>,
+): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  throw new RangeError(`There is no option ${JSON.stringify(unknown)}. Known: ${Object.keys(known).join(', ')}.`);
 }
 
 /** Returns the value of an option. Throws `RangeError` if it is out of bounds; default from 0. */

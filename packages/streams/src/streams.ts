@@ -1,4 +1,12 @@
-import { defineApi, sharedKey, type ApiSource, type Change, type Plugin, type Source } from '@sluice/core';
+import {
+  defineApi,
+  refuseUnknown,
+  sharedKey,
+  type ApiSource,
+  type Change,
+  type Plugin,
+  type Source,
+} from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
 import { streamListing, type WatchStreamsOptions } from './listStreams.js';
 
@@ -25,8 +33,9 @@ const api = defineApi({ name: 'streams', auth: sharedKey, sources: { list: strea
  * const client = createClient({ apiKey }).use(streams({ baseUrl }));
  * client.streams.list().pipe(filter((stream) => stream.status === 'error')).subscribe(console.log);
  */
-export function streams({ baseUrl }: StreamsOptions): Plugin<'streams', StreamsApi> {
-  const { name, setup } = api({ baseUrl });
+export function streams(options: StreamsOptions): Plugin<'streams', StreamsApi> {
+  refuseUnknown('streams()', options, { baseUrl: true });
+  const { name, setup } = api(options);
   return {
     name,
     setup(context) {

@@ -13,6 +13,11 @@ export interface SuiteOptions {
   readonly timeout?: number;
 }
 
+/** The names of these options. */
+export const suiteOptionNames = {
+  ...{ test: true, onSkip: true, timeout: true },
+} as const satisfies Readonly<Record<keyof SuiteOptions, true>>;
+
 /** What is tested. */
 export interface Fixture {
   /** Called at the end of the check, even if it failed. */

@@ -1,4 +1,4 @@
-import { ConfigError, NetworkError, type Limit } from '@sluice/core';
+import { ConfigError, NetworkError, refuseUnknown, type Limit } from '@sluice/core';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
 import { checkEviction, failsSoon, RedisConnection, waits } from '../redis.js';
 import type { ProgressHints, Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
@@ -110,8 +110,9 @@ export interface Cluster {
  * const { signal } = new AbortController();
  * await cluster.work({ sources: { 'aptos.walletNfts': (params) => client.aptos.walletNfts(params) }, signal });
  */
-export function openCluster({ url }: ClusterOptions): Cluster {
-  return new RedisCluster(url);
+export function openCluster(options: ClusterOptions): Cluster {
+  refuseUnknown('openCluster()', options, { url: true });
+  return new RedisCluster(options.url);
 }
 
 class RedisCluster implements Cluster {
@@ -128,6 +129,7 @@ class RedisCluster implements Cluster {
 
   submit({ to, ...plan }: Submission): Promise<RegisteredRun> {
     return this.#use(async () => {
+      refuseUnknown('submit()', plan, { name: true, source: true, open: true, params: true });
       const name = checkedRunName(plan.name);
       await this.#checkName(name, to);
       const run = await to.submit(plan);
@@ -153,6 +155,10 @@ class RedisCluster implements Cluster {
 
   work(options: WorkOptions): Promise<WorkReport> {
     return this.#use(async () => {
+      refuseUnknown('work()', options, {
+        ...{ sources: true, openTarget: true, concurrency: true, signal: true, untilDone: true, limiter: true },
+        ...{ onEvent: true, lostAfter: true, retryAfter: true },
+      });
       const waiting = new RedisConnection(this.#url, waits);
       try {
         const openTarget = (address: string, hints: ProgressHints): RunTarget => segments(address, { hints });

@@ -1,4 +1,4 @@
-import { ConfigError, type Limit, type RateUse } from '@sluice/core';
+import { ConfigError, refuseUnknown, type Limit, type RateUse } from '@sluice/core';
 
 /**
  * Ms added to each window. A server counts arrivals, and requests take different times to arrive: without a margin a strict
@@ -66,7 +66,9 @@ function costsOf(limit: Limit): Readonly<Record<string, number>>[] {
   return windowsOf(limit).map(() => costs);
 }
 
-function checkLimit({ requests, per, burst = 1, costs = {} }: Limit): void {
+function checkLimit(limit: Limit): void {
+  refuseUnknown('limits', limit, { requests: true, per: true, burst: true, concurrency: true, costs: true });
+  const { requests, per, burst = 1, costs = {} } = limit;
   check('requests', requests, isWhole(requests) && requests >= 1, 'a whole number of at least 1');
   check('per', per, per > 0 && per <= longestWindow, `a number of ms, at most ${longestWindow}`);
   check('burst', burst, isWhole(burst) && burst >= 1, 'a whole number of at least 1');

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
+import { refuseUnknown, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { limitsText } from './decodeLimits.js';
 import { decodeReply } from './decodeReply.js';
@@ -52,6 +52,9 @@ export interface RedisLimiter extends Limiter {
  * const client = createClient({ apiKey, limiter });
  */
 export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
+  refuseUnknown('redisLimiter()', options, {
+    ...{ url: true, name: true, limits: true, defaultLimits: true, waitForRedis: true, maxPause: true, clock: true },
+  });
   const { url, name, limits = [], defaultLimits = [], clock = systemClock } = options;
   const { waitForRedis = 30_000, maxPause = 60_000 } = options;
   const all = [limits].flat();

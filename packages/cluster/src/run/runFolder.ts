@@ -1,4 +1,4 @@
-import { ConfigError, type PageSource } from '@sluice/core';
+import { ConfigError, refuseUnknown, type PageSource } from '@sluice/core';
 import { explained, unlinkIfThere } from '@sluice/core/node';
 import {
   decodeChunk,
@@ -28,6 +28,7 @@ import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js'
  * });
  */
 export function segments(folder: string, options: SegmentsOptions = {}): RunTarget {
+  refuseUnknown('segments()', options, { hints: true, trustFileSystem: true, fileSystem: true, newId: true });
   const store = new RunStore(folder, options);
   return {
     address: store.path,

@@ -2,6 +2,7 @@ import {
   isTransient,
   PaginationError,
   PluginError,
+  refuseUnknown,
   SluiceError,
   systemClock,
   type Clock,
@@ -59,6 +60,9 @@ const maxRestarts = 3;
  * for await (const partition of run.pending()) await runPartition({ run, partition, signal });
  */
 export async function runPartition(options: RunPartitionOptions): Promise<PartitionOutcome> {
+  refuseUnknown('runPartition()', options, {
+    ...{ run: true, partition: true, signal: true, saveEvery: true, onSaved: true, clock: true },
+  });
   const { run } = options;
   const { source, partition } = await run.sourceOf(options.partition);
   let rows = 0;

@@ -1,6 +1,7 @@
 import {
   CheckpointError,
   ConfigError,
+  refuseUnknown,
   SinkError,
   Source,
   type Page,
@@ -28,6 +29,7 @@ export async function sourceOfRun(
   folder: string,
   options: Pick<SegmentsOptions, 'fileSystem'> = {},
 ): Promise<Source<StoredRow>> {
+  refuseUnknown('sourceOfRun()', options, { fileSystem: true });
   const run = await openFolder(new RunStore(folder, options));
   await checkNothingMissing(run);
   const { header, plan } = run;

@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import { documentPath } from './documentPath.js';
 import { cursorOf, type Paging } from './paging.js';
 import { placing } from './requestPlace.js';
@@ -35,7 +36,9 @@ export interface ConnectionOptions {
  *
  * @throws ConfigError if a path is invalid. Later: DecodeError if a response does not say how to continue.
  */
-export function byConnection(connection: string, { into = 'variables.after' }: ConnectionOptions = {}): Paging {
+export function byConnection(connection: string, options: ConnectionOptions = {}): Paging {
+  refuseUnknown('byConnection()', options, { into: true });
+  const { into = 'variables.after' } = options;
   const { params, fields, put } = placing({ into });
   const pageInfo = connection === '' ? 'pageInfo' : `${connection}.pageInfo`;
   const [more, cursor] = [`${pageInfo}.hasNextPage`, `${pageInfo}.endCursor?`].map(documentPath);

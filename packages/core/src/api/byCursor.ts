@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
@@ -30,7 +31,9 @@ export type CursorOptions = RequestPlace & {
  *
  * @throws ConfigError if a path is invalid. Later: DecodeError if the value is not a cursor.
  */
-export function byCursor({ at, more, ...place }: CursorOptions): Paging {
+export function byCursor(options: CursorOptions): Paging {
+  refuseUnknown('byCursor()', options, { param: true, into: true, at: true, more: true });
+  const { at, more, ...place } = options;
   const { identity, params, fields, put } = placing(place);
   const cursor = finder(at);
   const flag = more === undefined ? undefined : finder(more);

@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import { cursorOf, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
@@ -20,7 +21,9 @@ export type HeaderOptions = RequestPlace & {
  *
  * @throws ConfigError if the place in the request is invalid.
  */
-export function byHeader({ header, ...place }: HeaderOptions): Paging {
+export function byHeader(options: HeaderOptions): Paging {
+  refuseUnknown('byHeader()', options, { param: true, into: true, header: true });
+  const { header, ...place } = options;
   const { identity, params, fields, put } = placing(place);
   const name = header.toLowerCase();
   return {

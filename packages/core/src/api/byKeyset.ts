@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { isExactNumber, parseExactly } from '../http/exactNumbers.js';
 import { ExactNumber, jsonText } from '../json.js';
@@ -32,7 +33,10 @@ export interface KeysetOptions {
  *
  * @throws ConfigError if there is no value, or a path is invalid. Later: DecodeError if the last row lacks a value.
  */
-export function byKeyset(values: readonly KeysetValue[], { more }: KeysetOptions = {}): Paging {
+export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions = {}): Paging {
+  refuseUnknown('byKeyset()', options, { more: true });
+  for (const value of values) refuseUnknown('a value of byKeyset()', value, { param: true, into: true, field: true });
+  const { more } = options;
   if (values.length === 0) throw new ConfigError('byKeyset needs at least one value of the last row.');
   const keys = values.map(({ field, ...place }) => ({ ...placing(place), field, path: documentPath(field) }));
   const flag = more === undefined ? undefined : finder(more);

@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query } from '../http/query.js';
@@ -32,7 +33,9 @@ export interface LinkOptions {
  * @throws ConfigError if the path is invalid. Later: DecodeError if the header is invalid, or the URL is not below the
  * base URL.
  */
-export function byLink({ at }: LinkOptions = {}): Paging {
+export function byLink(options: LinkOptions = {}): Paging {
+  refuseUnknown('byLink()', options, { at: true });
+  const { at } = options;
   const selector = at === undefined ? undefined : finder(at);
   return {
     identity: { by: 'link', at: selector?.identity ?? null },

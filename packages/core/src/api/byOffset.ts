@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import type { PageCursor } from '../position.js';
 import { leftOut, offsetOf, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
@@ -18,6 +19,7 @@ export type OffsetOptions = RequestPlace;
  * @example byOffset({ param: 'offset' })
  */
 export function byOffset(place: OffsetOptions): Paging {
+  refuseUnknown('byOffset()', place, { param: true, into: true });
   const { identity, params, fields, put } = placing(place);
   return {
     identity: { by: 'offset', ...identity },

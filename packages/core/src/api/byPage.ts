@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { isCount } from '../values.js';
-import { checkCount } from '../checks.js';
+import { checkCount, refuseUnknown } from '../checks.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder } from './documentPath.js';
@@ -25,7 +25,9 @@ export type PageNumberOptions = RequestPlace & {
  * @throws ConfigError if `first` is not a count, or a path is invalid. Later: DecodeError if the number of pages is not
  * a count.
  */
-export function byPage({ first = 1, pages, ...place }: PageNumberOptions): Paging {
+export function byPage(options: PageNumberOptions): Paging {
+  refuseUnknown('byPage()', options, { param: true, into: true, first: true, pages: true });
+  const { first = 1, pages, ...place } = options;
   const { identity, params, fields, put } = placing(place);
   checkCount('first', first, { min: 0 });
   const last = pages === undefined ? undefined : finder(pages);

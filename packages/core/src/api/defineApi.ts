@@ -1,8 +1,9 @@
+import { refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/fit.js';
-import type { EndpointOptions, Plugin, PluginContext } from '../plugins/plugin.js';
+import { endpointOptionNames, type EndpointOptions, type Plugin, type PluginContext } from '../plugins/plugin.js';
 import { type ApiSource, isApiSource, type SourceOpening } from './apiSource.js';
 import { describedApi, type ApiRequests } from './describedApi.js';
 
@@ -11,6 +12,8 @@ export interface ApiOptions extends EndpointOptions {
   /** Base URL of the API. */
   readonly baseUrl: string;
 }
+
+const apiOptionNames = { ...endpointOptionNames, baseUrl: true } as const;
 
 /** A source definition, as `listing` creates it. */
 export interface Openable {
@@ -61,11 +64,11 @@ export function defineApi<const Name extends string, const Sources extends Reado
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>(
   definition: ApiDefinition<Name, Sources>,
 ): (options: ApiOptions) => ApiPlugin<Name, ApiOf<Sources>>;
-export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>({
-  name,
-  sources,
-  ...defaults
-}: ApiDefinition<Name, Sources>): (options?: Partial<ApiOptions>) => ApiPlugin<Name, ApiOf<Sources>> {
+export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>(
+  definition: ApiDefinition<Name, Sources>,
+): (options?: Partial<ApiOptions>) => ApiPlugin<Name, ApiOf<Sources>> {
+  refuseUnknown('defineApi()', definition, { ...apiOptionNames, name: true, sources: true });
+  const { name, sources, ...defaults } = definition;
   checkName('an API', name);
   if (Object.keys(sources).length === 0) throw new ConfigError(`The API "${name}" has no sources.`);
   for (const source of Object.keys(sources)) checkName('a source', source);
@@ -73,6 +76,7 @@ export function defineApi<const Name extends string, const Sources extends Reado
     throw new ConfigError(`A source of the API "${name}" can't be named "get", which is a function.`);
   checkParents(name, sources);
   return (given) => {
+    refuseUnknown(`${name}()`, given, apiOptionNames);
     const { baseUrl, ...options } = checkOptions(name, { ...defaults, ...definedOf(given) });
     return {
       name,

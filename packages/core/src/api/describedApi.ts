@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import type { Auth, Secret } from '../http/auth.js';
 import type { Limit } from '../http/limiter.js';
 import type { Endpoint, EndpointOptions } from '../plugins/plugin.js';
@@ -52,8 +53,11 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
   const { auth, rateLimit, quota } = options;
   const limits = [rateLimit ?? []].flat().filter((limit) => limit !== false);
   return Object.freeze<Api>({
-    get: (path, { query = {}, signal } = {}) =>
-      endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) }),
+    async get(path, options = {}) {
+      refuseUnknown(`get() of ${name}`, options, { query: true, signal: true });
+      const { query = {}, signal } = options;
+      return endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) });
+    },
     isSecret: (text) => endpoint.isSecret(text),
     describe: () => ({
       ...{ name, baseUrl: endpoint.baseUrl, auth: describeAuth(auth), limits },

@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import type { ErrorFinder, ResponseError } from '../http/responseError.js';
 import { isList, isRecord, kindOf } from '../values.js';
 
@@ -30,7 +31,9 @@ export interface GraphqlErrorOptions {
  *
  * @see https://spec.graphql.org/October2021/#sec-Errors
  */
-export function graphqlErrors({ allowPartial = false }: GraphqlErrorOptions = {}): ErrorFinder {
+export function graphqlErrors(options: GraphqlErrorOptions = {}): ErrorFinder {
+  refuseUnknown('graphqlErrors()', options, { allowPartial: true });
+  const { allowPartial = false } = options;
   return ({ body }) => {
     if (!isRecord(body)) return undefined;
     const { errors, data } = body;

@@ -1,4 +1,4 @@
-import { checkCount } from '../checks.js';
+import { checkCount, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { FetchedPage } from '../source/definition.js';
@@ -9,7 +9,7 @@ import type { FreeParams } from './decodeOptions.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import type { RequestSpec } from './listingPlan.js';
+import { requestSpecNames, type RequestSpec } from './listingPlan.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
 import { placing } from './requestPlace.js';
@@ -56,6 +56,13 @@ export function listing<
   Params extends object = object,
   In extends object & FreeParams = Params,
 >(definition: ListingDefinition<Row, In, Params>): Listing<Row, In> {
+  refuseUnknown('listing()', definition, {
+    ...requestSpecNames,
+    ...{ params: true, each: true, description: true },
+    ...{ rows: true, total: true, format: true, errors: true },
+    ...{ schema: true, decode: true, version: true },
+    ...{ columns: true, types: true, key: true, statusOf: true, event: true, filter: true },
+  });
   checkListing(definition);
   const read = pageReader(definition);
   const known = knownParams(definition);
@@ -143,6 +150,7 @@ function checkListing(definition: Checked): void {
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
+    refuseUnknown('pageSize of listing()', pageSize, { param: true, into: true, default: true, max: true });
     checkCount('pageSize.default', pageSize.default, pageSize.max === undefined ? {} : { max: pageSize.max });
     if (pageSize.max !== undefined) checkCount('pageSize.max', pageSize.max);
   }

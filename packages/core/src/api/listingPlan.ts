@@ -60,6 +60,12 @@ export interface RequestSpec<Params> {
   readonly paging: Paging;
 }
 
+/** The names of these options. */
+export const requestSpecNames = {
+  ...{ path: true, query: true, method: true, body: true, headers: true, isRepeatable: true },
+  ...{ partitions: true, offset: true, rowsIdentity: true, pageSize: true, paging: true },
+} as const satisfies Readonly<Record<keyof RequestSpec<never>, true>>;
+
 export interface ListingPlan {
   readonly partitions: number;
   readonly offset: number;

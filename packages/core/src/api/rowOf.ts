@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import type { ConfigError } from '../errors.js';
 import type { Json } from '../json.js';
 import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
@@ -78,6 +79,14 @@ export function rowOf<
   In extends object = never,
   Given extends object = object,
 >(options: RowOfOptions<Parent, Params, In, Given>): Each<[In] extends [never] ? Given : In, Params> {
+  refuseUnknown('rowOf()', options, {
+    source: true,
+    params: true,
+    given: true,
+    parentParams: true,
+    fields: true,
+    onPartitionError: true,
+  });
   const { source, given: schema, parentParams, fields, onPartitionError = 'fail' } = options;
   // As a method, since the compiler does not know the other source's rows.
   const made: { of(parent: object, given: Given): object } = { of: options.params };

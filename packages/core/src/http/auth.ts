@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { ApiKey } from './apiKey.js';
 import type { SavedToken } from './oauth2.js';
@@ -74,6 +75,7 @@ export function bearer(secret: Secret): Auth {
  * it is a secret.
  */
 export function basic(pair: BasicPair): Auth {
+  refuseUnknown('basic()', pair, { user: true, password: true });
   if (typeof pair.user === 'string' && /[:\p{Cc}]/u.test(pair.user))
     throw new ConfigError('The user name of basic must not have a colon or a control character.', { option: 'user' });
   return Object.freeze({ kind: 'basic', ...pair });
@@ -88,7 +90,9 @@ export function basic(pair: BasicPair): Auth {
  *
  * @throws ConfigError if the name cannot be that of a header (RFC 9110, 5.6.2).
  */
-export function header(name: string, secret: Secret, { prefix = '' }: { readonly prefix?: string } = {}): Auth {
+export function header(name: string, secret: Secret, options: { readonly prefix?: string } = {}): Auth {
+  refuseUnknown('header()', options, { prefix: true });
+  const { prefix = '' } = options;
   if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
     throw new ConfigError(`${JSON.stringify(name.slice(0, 100))} can't be the name of a header.`, { option: 'name' });
   return Object.freeze({ kind: 'header', name, prefix, secret });
@@ -139,6 +143,10 @@ export interface OAuth2Options {
  * @throws ConfigError if the client's id is empty.
  */
 export function oauth2(options: OAuth2Options): Auth {
+  refuseUnknown('oauth2()', options, {
+    ...{ tokenUrl: true, clientId: true, clientSecret: true, clientIn: true },
+    ...{ scope: true, params: true, refreshToken: true, save: true },
+  });
   if (options.clientId === '') throw new ConfigError('oauth2 needs a clientId.', { option: 'clientId' });
   return Object.freeze({ ...options, kind: 'oauth2' });
 }

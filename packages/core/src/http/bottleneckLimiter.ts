@@ -1,4 +1,5 @@
 import Bottleneck from 'bottleneck';
+import { refuseUnknown } from '../checks.js';
 import { sleep, type Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
 import type { Limit, Limiter, Permit, AcquireOptions, RateUse } from './limiter.js';
@@ -188,6 +189,7 @@ function windowsOf(limit: Limit): StartWindow[] {
 }
 
 function checkLimit(limit: Limit): void {
+  refuseUnknown('rateLimit', limit, { requests: true, per: true, burst: true, concurrency: true, costs: true });
   const { requests, per, burst = 1, concurrency = 1, costs = {} } = limit;
   check('requests', requests, requests >= 1, 'a number of at least 1');
   check('per', per, per > 0 && Number.isFinite(per), 'a positive number of ms');

@@ -1,4 +1,4 @@
-import { checkCount, checkNumbers } from '../checks.js';
+import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import { httpDate } from './retryPolicy.js';
 import { itemsOf } from './structuredItems.js';
 
@@ -55,10 +55,9 @@ export interface QuotaRules {
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */
-export function rateLimitHeaders({
-  maxQuotaWait = 3_900_000,
-  concurrency = 8,
-}: RateLimitHeadersOptions = {}): QuotaRules {
+export function rateLimitHeaders(options: RateLimitHeadersOptions = {}): QuotaRules {
+  refuseUnknown('rateLimitHeaders()', options, { maxQuotaWait: true, concurrency: true });
+  const { maxQuotaWait = 3_900_000, concurrency = 8 } = options;
   checkNumbers('rateLimitHeaders', { maxQuotaWait }, (ms) => ms >= 0, 'of at least 0');
   checkCount('rateLimitHeaders.concurrency', concurrency);
   return Object.freeze({ maxQuotaWait, concurrency, read: readQuotas });

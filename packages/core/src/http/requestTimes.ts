@@ -1,4 +1,4 @@
-import { checkCount, checkNumbers } from '../checks.js';
+import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import type { Clock } from '../clock.js';
 import type { Adapter, AdapterOptions } from './adapter/adapter.js';
 import { defaultRetry, type RetryOptions } from './retryPolicy.js';
@@ -41,11 +41,20 @@ export interface RequestOptions {
   readonly adapter?: (options: AdapterOptions) => Adapter;
 }
 
-/** Applies the defaults. @throws ConfigError if a number is invalid. */
+/** The names of these options. */
+export const requestOptionNames = {
+  ...{ timeouts: true, retry: true, clock: true, random: true, adapter: true },
+} as const satisfies Readonly<Record<keyof RequestOptions, true>>;
+
+/** Applies the defaults. @throws ConfigError if a number is invalid, or a name unknown. */
 export function requestTimesOf(wanted: Pick<RequestOptions, 'timeouts' | 'retry'>): {
   readonly timeouts: Timeouts;
   readonly retry: RetryOptions;
 } {
+  refuseUnknown('timeouts', wanted.timeouts, { connect: true, response: true, total: true });
+  refuseUnknown('retry', wanted.retry, {
+    ...{ for: true, retries: true, baseDelay: true, maxDelay: true, maxRetryAfter: true },
+  });
   const retry = { ...defaultRetry, ...wanted.retry };
   // A longer `retry.for` must not be cut short by a default deadline.
   const total = Math.max(defaultTimeouts.total, retry.for + totalBeyondRetries);

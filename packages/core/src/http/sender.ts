@@ -1,4 +1,5 @@
 import { createAdapter } from '#adapter';
+import { refuseUnknown } from '../checks.js';
 import { systemClock } from '../clock.js';
 import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
@@ -6,7 +7,7 @@ import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
 import { type AnswerContext, faultOfStatus, type ReadResult } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
-import { requestTimesOf, type RequestOptions } from './requestTimes.js';
+import { requestOptionNames, requestTimesOf, type RequestOptions } from './requestTimes.js';
 import { Secrets } from './secrets.js';
 import { unlimited } from './unlimited.js';
 
@@ -55,6 +56,10 @@ const bytesOfAnswer = 16 * 1024;
 
 /** Creates a sender that posts to an endpoint. @throws ConfigError if an option is invalid. */
 export function createSender(options: SenderOptions): Sender {
+  refuseUnknown('createSender()', options, {
+    ...requestOptionNames,
+    ...{ url: true, guard: true, secrets: true, onEvent: true },
+  });
   const { url, guard, onEvent, clock = systemClock, random = Math.random } = options;
   const { origin } = new URL(url);
   const name = `The endpoint ${origin}`;

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { refuseUnknown } from '../checks.js';
 import { ConfigError, ForbiddenAddressError } from '../errors.js';
 import type { AddressGuard, GuardedHost, ResolvedAddress } from '../http/adapter/adapter.js';
 import { allowedAddresses, plainHostname, type AllowedAddresses } from './allowedAddresses.js';
@@ -43,7 +44,9 @@ export interface UrlGuard extends AddressGuard {
  * const guard = addressGuard({ allow: ['hooks.internal', '10.20.0.0/16'] })
  * guard.checkUrl(new URL('https://169.254.169.254/')) // throws a ForbiddenAddressError
  */
-export function addressGuard({ allow = [], resolve = resolveBySystem }: AddressGuardOptions = {}): UrlGuard {
+export function addressGuard(options: AddressGuardOptions = {}): UrlGuard {
+  refuseUnknown('addressGuard()', options, { allow: true, resolve: true });
+  const { allow = [], resolve = resolveBySystem } = options;
   const allowed = allowedAddresses(allow);
   return {
     resolve,

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { checkCount } from '../checks.js';
+import { checkCount, refuseUnknown } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
@@ -29,6 +29,11 @@ export interface FileTarget {
   readonly fileSystem?: FileSystem;
 }
 
+/** The names of these options. */
+export const fileTargetNames = {
+  ...{ path: true, ifExists: true, gzip: true, fileSystem: true },
+} as const satisfies Readonly<Record<keyof FileTarget, true>>;
+
 /**
  * Writes rows to a file, in plan order at any concurrency. Its final name never holds a partial file: rows go to
  * `path.part`, which is renamed at the end. Rows that wait for other partitions are in `path.sluice` until then.
@@ -36,6 +41,7 @@ export interface FileTarget {
  * @throws ConfigError if the path is empty or names a folder; on opening, SinkError if the target can't be written.
  */
 export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
+  refuseUnknown('fileSink()', target, fileTargetNames);
   if (target.path === '') throw new ConfigError('The path of the file is empty.');
   if (/[/\\]$/.test(target.path))
     throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
@@ -159,6 +165,7 @@ const defaultPagesPerMember = 10;
 
 function gzipOf({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undefined {
   if (gzip === false) return undefined;
+  if (gzip !== true) refuseUnknown('gzip', gzip, { pagesPerMember: true });
   const { pagesPerMember } = gzip === true ? { pagesPerMember: defaultPagesPerMember } : gzip;
   checkCount('gzip.pagesPerMember', pagesPerMember);
   return { pagesPerMember };

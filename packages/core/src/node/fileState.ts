@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
+import { refuseUnknown } from '../checks.js';
 import { type Clock, systemClock } from '../clock.js';
 import { CheckpointError, ConfigError, SinkError } from '../errors.js';
 import { newId, type Identifiers } from '../identifiers.js';
@@ -49,6 +50,10 @@ export interface FileState extends StateStore {
  * file in it can't be read, SinkError if the disk refuses or is a network's.
  */
 export function fileState(folder: string, options: FileStateOptions = {}): FileState {
+  refuseUnknown('fileState()', options, {
+    ...{ newId: true, breakLock: true, trustFileSystem: true, onWarning: true },
+    ...{ fileSystem: true, processes: true, clock: true },
+  });
   if (folder === '') throw new ConfigError("The path of the state's folder is empty.");
   return new FolderState(resolve(folder), options);
 }

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { setImmediate as nextTurnOfEventLoop } from 'node:timers/promises';
+import { refuseUnknown } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowFormat, Sink } from '../sink/sink.js';
 import { ByteBlocks } from './byteBlocks.js';
@@ -16,8 +17,10 @@ const fullDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 export function streamSink<T>(
   format: RowFormat<T>,
   stream: Writable,
-  { gzip = false }: { readonly gzip?: boolean } = {},
+  options: { readonly gzip?: boolean } = {},
 ): Sink<T> {
+  refuseUnknown('streamSink()', options, { gzip: true });
+  const { gzip = false } = options;
   return {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember } : null, stream: true },

@@ -1,10 +1,11 @@
+import { refuseUnknown } from '../checks.js';
 import { systemClock } from '../clock.js';
 import type { SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
 import { cancellable } from '../source/cancellable.js';
-import { Ticks, type TickOptions } from './ticks.js';
+import { tickOptionNames, Ticks, type TickOptions } from './ticks.js';
 import { storedPages, withStoredPages } from './conditionalWalk.js';
 import { walkOnce } from './walkOnce.js';
 
@@ -42,6 +43,7 @@ export interface Snapshot<T> {
  * @throws ConfigError if `every`, `jitter` or `conditional` is invalid.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
+  refuseUnknown('poll()', options, { ...tickOptionNames, onFailure: true });
   const { clock = systemClock, random = Math.random, concurrency, onFailure, conditional = false } = options;
   const newTicks = (): Ticks => new Ticks(options, clock, random);
   // Rejects invalid options now, not at the first subscription.

@@ -29,6 +29,11 @@ export interface TickOptions {
   readonly random?: () => number;
 }
 
+/** The names of these options. */
+export const tickOptionNames = {
+  ...{ every: true, jitter: true, immediate: true, concurrency: true, conditional: true, clock: true, random: true },
+} as const satisfies Readonly<Record<keyof TickOptions, true>>;
+
 /** Ticks at a fixed rate, measured by the monotonic clock. */
 export class Ticks {
   readonly #every: number;

@@ -1,3 +1,4 @@
+import { unknownOption } from '../checks.js';
 import { PluginError } from '../errors.js';
 import { isRecord, kindOf } from '../values.js';
 import { hookNames, isHookName } from './clientEvent.js';
@@ -16,8 +17,13 @@ import type { Plugin } from './plugin.js';
  * @throws PluginError saying what is wrong with it.
  */
 export function checkPlugin(value: unknown, called?: string): Plugin {
-  if (isPlugin(value)) return value;
-  throw new PluginError(`${called ?? shownName(value)} is not a plugin: ${faultOf(value) ?? 'it cannot be read'}.`);
+  const name = called ?? shownName(value);
+  if (!isPlugin(value)) throw new PluginError(`${name} is not a plugin: ${faultOf(value) ?? 'it cannot be read'}.`);
+  // An instance of a class may have fields of its own.
+  const isPlain = Object.getPrototypeOf(value) === Object.prototype;
+  const unknown = isPlain ? unknownOption(value, pluginParts) : undefined;
+  if (unknown !== undefined) throw new PluginError(`${name} ${unknown}`);
+  return value;
 }
 
 function isPlugin(value: unknown): value is Plugin {
@@ -45,6 +51,10 @@ function faultOf(value: unknown): string | undefined {
     faultIn('hooks', hooks, hookFault) ?? faultIn('sinks', sinks, nameFault) ?? faultIn('stores', stores, nameFault)
   );
 }
+
+const pluginParts: Readonly<Record<keyof Plugin, true>> = {
+  ...{ name: true, requires: true, setup: true, hooks: true, links: true, sinks: true, stores: true, dispose: true },
+};
 
 /** What is wrong with a record of functions. */
 function faultIn(part: string, value: unknown, faultOfName: (name: string) => string | undefined): string | undefined {

@@ -85,6 +85,11 @@ export interface EndpointOptions {
   readonly quota?: QuotaRules;
 }
 
+/** The names of these options. */
+export const endpointOptionNames = {
+  ...{ arrays: true, headers: true, auth: true, rateLimit: true, limiter: true, quota: true },
+} as const satisfies Readonly<Record<keyof EndpointOptions, true>>;
+
 /** What `setup` receives: neither axios nor the key. */
 export interface PluginContext {
   /**

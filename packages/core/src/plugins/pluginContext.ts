@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 import type { Clock } from '../clock.js';
 import { reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
@@ -13,7 +14,8 @@ import type { StateStore } from '../sink/stateStore.js';
 import type { SourceEvent } from '../source/sourceEvent.js';
 import { isCount, isRecord } from '../values.js';
 import type { EventHub } from './eventHub.js';
-import type { ApiResponse, ApiRequest, Endpoint, EndpointOptions, PluginContext, PluginLogger } from './plugin.js';
+import { endpointOptionNames, type ApiResponse, type ApiRequest, type Endpoint } from './plugin.js';
+import type { EndpointOptions, PluginContext, PluginLogger } from './plugin.js';
 
 const noEvent = 'It emitted something that is not an event of a source: it was dropped.';
 
@@ -60,10 +62,12 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
 function endpoint(
   baseUrl: string,
   plugin: string,
-  { arrays = 'brackets', headers, auth, ...limits }: EndpointOptions,
+  options: EndpointOptions,
   parts: ContextParts,
   logger: PluginLogger,
 ): Endpoint {
+  refuseUnknown(`endpoint() of ${plugin}`, options, endpointOptionNames);
+  const { arrays = 'brackets', headers, auth, ...limits } = options;
   const { secrets, apis, transport, allowInsecure, hub } = parts;
   const warn = (message: string): void => logger.warn(message);
   const ownAuth = auth?.kind === 'shared' ? undefined : auth;
@@ -76,6 +80,7 @@ function endpoint(
   const own = apis.add(access);
   let isMeant = auth !== undefined || !credentials.isSent;
   const send = async (request: ApiRequest): Promise<ApiResponse> => {
+    refuseUnknown(`A request of ${plugin}`, request, requestNames);
     const others = isMeant ? undefined : apis.originWithSameCredentials(access);
     if (others !== undefined) {
       isMeant = true;
@@ -115,6 +120,11 @@ function endpoint(
     warn,
   } satisfies Endpoint);
 }
+
+const requestNames = {
+  ...{ route: true, path: true, query: true, arrays: true, signal: true, method: true, body: true, headers: true },
+  ...{ isRepeatable: true, format: true, exactNumbers: true, errors: true, beforeParse: true },
+} as const satisfies Readonly<Record<keyof ApiRequest, true>>;
 
 type Fields = Readonly<Record<string, unknown>>;
 

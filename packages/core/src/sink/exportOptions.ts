@@ -56,6 +56,13 @@ export interface ExportOptions extends Identifiers {
   readonly clock?: Clock;
 }
 
+/** The names of these options. */
+export const exportOptionNames = {
+  ...{ state: true, commitEvery: true, concurrency: true, prefetch: true, restart: true, sameProject: true },
+  ...{ onExpired: true, incremental: true, stopWithin: true, onWarning: true, onCommitted: true },
+  ...{ clock: true, newId: true, sha256: true },
+} as const satisfies Readonly<Record<keyof ExportOptions, true>>;
+
 /** The progress of an export. */
 export interface ExportProgress extends ExportCounts {
   readonly isDone: false;

@@ -1,9 +1,10 @@
-import { checkCount, checkNumbers } from '../checks.js';
+import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
 import { cancellable, type PullIterator } from '../source/cancellable.js';
-import type { ExportOptions, ExportProgress, ExportReport, ExportStep } from './exportOptions.js';
+import { exportOptionNames, type ExportOptions } from './exportOptions.js';
+import type { ExportProgress, ExportReport, ExportStep } from './exportOptions.js';
 import { ExportRun } from './exportRun.js';
 import type { Sink } from './sink.js';
 
@@ -20,6 +21,9 @@ import type { Sink } from './sink.js';
  * use, and whatever the source raises.
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
+  refuseUnknown('exportTo()', options, exportOptionNames);
+  if (typeof options.incremental === 'object')
+    refuseUnknown('incremental of exportTo()', options.incremental, { from: true, full: true });
   const { commitEvery, onExpired, incremental, stopWithin } = options;
   if (options.state && sink.state)
     throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {
@@ -77,7 +81,9 @@ export class ExportFlow extends Flow<ExportProgress | ExportReport> {
    * const signal = AbortSignal.timeout(60_000);
    * await exportTo(source, sink).run({ signal, onProgress: ({ rows }) => console.error(rows) });
    */
-  async run({ signal, onProgress }: RunOptions = {}): Promise<ExportReport> {
+  async run(options: RunOptions = {}): Promise<ExportReport> {
+    refuseUnknown('run()', options, { signal: true, onProgress: true });
+    const { signal, onProgress } = options;
     signal?.throwIfAborted();
     const { steps, report } = this.#open();
     const stop = (): void => {

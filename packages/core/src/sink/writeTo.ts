@@ -1,5 +1,5 @@
 import { Observable, Subscription, type OperatorFunction, type Subscriber } from 'rxjs';
-import { checkCount } from '../checks.js';
+import { checkCount, refuseUnknown } from '../checks.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
@@ -28,6 +28,7 @@ export function writeTo<T>(
   sink: Sink<T>,
   options: WriteOptions<T> = {},
 ): OperatorFunction<T, ExportProgress | ExportReport> {
+  refuseUnknown('writeTo()', options, { buffer: true, overflow: true, schema: true });
   const { buffer = 10_000 } = options;
   checkCount('buffer', buffer);
   return (rows) =>

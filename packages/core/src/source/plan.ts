@@ -1,3 +1,4 @@
+import { refuseUnknown } from '../checks.js';
 /** How values are grouped for one request each. */
 export interface GroupOptions {
   /** Maximum number of values in a group. */
@@ -9,7 +10,9 @@ export interface GroupOptions {
 }
 
 /** Splits values into groups, in order. A value that exceeds `maxLength` gets its own group. */
-export function groupsOf(values: readonly string[], { size, maxLength, lengthOf }: GroupOptions): string[][] {
+export function groupsOf(values: readonly string[], options: GroupOptions): string[][] {
+  refuseUnknown('groupsOf()', options, { size: true, maxLength: true, lengthOf: true });
+  const { size, maxLength, lengthOf } = options;
   const groups: string[][] = [];
   let length = Infinity;
   for (const value of values) {

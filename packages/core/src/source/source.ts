@@ -1,5 +1,5 @@
 import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
-import { checkCount } from '../checks.js';
+import { checkCount, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { startOfPartition, startOfPlan, type Position } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';
@@ -112,6 +112,10 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
+    refuseUnknown('pages()', options, {
+      ...{ startAt: true, partition: true, concurrency: true, prefetch: true, newHistory: true },
+      ...{ since: true, cache: true, partitionLog: true, drain: true },
+    });
     const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog, drain } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
@@ -153,6 +157,7 @@ export class Source<T> extends Flow<T> {
    * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
+    refuseUnknown('pipePages()', options, { schema: true, version: true });
     const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
     const { keyFingerprint, observe, isObserved, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
@@ -225,6 +230,11 @@ export class Source<T> extends Flow<T> {
 
 /** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a limit is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
+  refuseUnknown('createSource()', definition, {
+    ...{ name: true, identity: true, rowsIdentity: true, schema: true, partitions: true, offset: true },
+    ...{ maxPages: true, maxRows: true, isRepeatable: true, increment: true, filter: true },
+    ...{ fetch: true, endpoint: true },
+  });
   const info = infoOf(definition);
   return new Source(info, (options) => walk(definition, options, info.observe));
 }

@@ -1,10 +1,11 @@
 import { concatMap, defer, type OperatorFunction } from 'rxjs';
+import { refuseUnknown } from '../checks.js';
 import type { RowKey } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
 import { applied, changesOf } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
-import { fieldsBetween, type ComparisonOptions } from './rowComparison.js';
+import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge } from './verdict.js';
 import { WalkComparison } from './walkComparison.js';
@@ -31,6 +32,7 @@ const removeAtOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0,
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  */
 export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapshot<T>, Change<T>> {
+  refuseUnknown('changes()', options, comparisonOptionNames);
   const fields = fieldsBetween(options);
   return (snapshots) =>
     defer(() => {

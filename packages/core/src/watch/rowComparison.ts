@@ -19,6 +19,11 @@ export interface ComparisonOptions<T> {
   readonly equals?: (before: unknown, after: unknown) => boolean;
 }
 
+/** The names of these options. */
+export const comparisonOptionNames = {
+  ...{ key: true, project: true, ignore: true, equals: true },
+} as const satisfies Readonly<Record<keyof ComparisonOptions<never>, true>>;
+
 /** Returns the sorted paths of the fields in which two rows differ; empty if they are equal. */
 export type FieldsBetween<T> = (before: T, after: T) => readonly string[];
 

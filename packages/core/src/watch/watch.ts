@@ -1,10 +1,10 @@
 import { systemClock } from '../clock.js';
-import { checkCount, checkNumbers } from '../checks.js';
+import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import { reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { Identifiers } from '../identifiers.js';
 import { storedPages } from '../operators/conditionalWalk.js';
-import { Ticks, type TickOptions } from '../operators/ticks.js';
+import { tickOptionNames, Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
@@ -15,7 +15,7 @@ import { tell } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
 import { changeColumns, type Change } from './change.js';
 import { changeEvents } from './changeEvents.js';
-import { fieldsBetween, type ComparisonOptions } from './rowComparison.js';
+import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */
@@ -70,6 +70,13 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
  * `maxFailures` or `retry.for`.
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
+  refuseUnknown('watch()', options, {
+    ...tickOptionNames,
+    ...comparisonOptionNames,
+    ...{ newId: true, state: true, confirmations: true, holdAbove: true, acceptRemovals: true, sameProject: true },
+    ...{ maxFailures: true, retry: true, polls: true, onHealth: true },
+  });
+  refuseUnknown('retry of watch()', options.retry, { for: true });
   const { info } = source;
   const { clock = systemClock, random = Math.random, concurrency = 1, every, state } = options;
   const { polls = Infinity, maxFailures = Infinity, retry = {} } = options;

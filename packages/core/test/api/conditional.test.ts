@@ -383,7 +383,7 @@ describe('A7 a 304', () => {
       return response;
     };
     const api = defineApi({ name: 'test', sources: { items: tableListing() } });
-    const client = createClient({ apiKey: false, rateLimit: false, links: [spy] }).use(api(table));
+    const client = createClient({ apiKey: false, rateLimit: false, links: [spy] }).use(api({ baseUrl: table.baseUrl }));
     onTestEnd(() => client.close());
     client.events.subscribe((event) => events.push(event));
     await watched(client.test.items(), 1);
@@ -477,7 +477,9 @@ describe('A7 an API that pages by Link headers and does not count 304s', () => {
       };
     });
     const client = createClient({ apiKey: false, rateLimit: false }).use(
-      defineApi({ name: 'test', sources: { items: tableListing(numbers) }, quota: rateLimitHeaders() })(server),
+      defineApi({ name: 'test', sources: { items: tableListing(numbers) }, quota: rateLimitHeaders() })({
+        baseUrl: server.baseUrl,
+      }),
     );
     onTestEnd(() => client.close());
     const quotas: number[] = [];

@@ -57,14 +57,17 @@ export async function serve(
   return { baseUrl, asked, requests };
 }
 
-/** The one listing of an API, on a client of its own. */
+/** The one listing of an API, on a client of its own; what else the object has, e.g. a served API, is not used. */
 export function openListing<Row extends object, In extends object>(
   items: Listing<Row, In>,
-  options: ApiOptions & Pick<ClientOptions, 'retry' | 'links'> & { readonly apiKey?: string },
+  options: Pick<ApiOptions, 'baseUrl' | 'arrays' | 'auth'> &
+    Pick<ClientOptions, 'retry' | 'links'> & { readonly apiKey?: string },
 ): ReturnType<Listing<Row, In>['open']> {
-  const { apiKey = 'test-key-1', retry = { retries: 0 }, links, ...rest } = options;
+  const { apiKey = 'test-key-1', retry = { retries: 0 }, links, baseUrl, arrays, auth } = options;
   const api = defineApi({ name: 'test', sources: { items } });
-  const client = createClient({ apiKey, rateLimit: false, retry, ...(links && { links }) }).use(api(rest));
+  const client = createClient({ apiKey, rateLimit: false, retry, ...(links && { links }) }).use(
+    api({ baseUrl, ...(arrays && { arrays }), ...(auth && { auth }) }),
+  );
   onTestEnd(() => client.close());
   return client.test.items;
 }

@@ -20,6 +20,12 @@ export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent'
   readonly resolve?: AddressGuardOptions['resolve'];
 }
 
+/** The names of these options. */
+export const endpointNames = {
+  ...{ retry: true, onEvent: true, clock: true, random: true, adapter: true, url: true, secret: true },
+  ...{ headers: true, timeout: true, allowAddresses: true, resolve: true },
+} as const satisfies Readonly<Record<keyof EndpointOptions, true>>;
+
 /** A checked endpoint, not connected yet. */
 export interface Endpoint {
   readonly url: URL;
@@ -43,7 +49,7 @@ const defaultTimeout = 15_000;
  */
 export function endpointOf(options: EndpointOptions): Endpoint {
   const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
-  const { allowAddresses, resolve } = options;
+  const { allowAddresses, resolve, retry, onEvent, random, adapter } = options;
   const secrets = [options.secret].flat();
   const url = parsedUrl(options.url);
   const guard = addressGuard({ allow: allowAddresses ?? [], ...(resolve && { resolve }) });
@@ -52,8 +58,11 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   checkHeaders(headers);
   const newSender = (): Sender =>
     createSender({
-      ...options,
-      ...{ url: url.href, guard, timeouts: { response: timeout, total: Infinity } },
+      ...(retry && { retry }),
+      ...(onEvent && { onEvent }),
+      ...(random && { random }),
+      ...(adapter && { adapter }),
+      ...{ clock, url: url.href, guard, timeouts: { response: timeout, total: Infinity } },
       secrets: secretsIn({ secrets, headers, url }),
     });
   // Invalid options are refused here, not by the first request.

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
+import { refuseUnknown } from '@sluice/core';
 import type { FiledLetter } from './deadLetter.js';
 import { checkKind } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
@@ -25,8 +26,10 @@ export interface ListedLetter extends FiledLetter {
  */
 export async function* readDeadLetters(
   path: string,
-  { fileSystem = nodeFileSystem }: { readonly fileSystem?: FileSystem } = {},
+  options: { readonly fileSystem?: FileSystem } = {},
 ): AsyncGenerator<ListedLetter, void, undefined> {
+  refuseUnknown('readDeadLetters()', options, { fileSystem: true });
+  const { fileSystem = nodeFileSystem } = options;
   const target = resolve(path);
   await checkKind(target, fileSystem);
   const replayed = await DeadLetterJournal.read(fileSystem, deadLetterFolder(target));

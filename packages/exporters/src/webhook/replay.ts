@@ -1,4 +1,5 @@
-import { endpointOf, type EndpointOptions } from './endpoint.js';
+import { refuseUnknown } from '@sluice/core';
+import { endpointNames, endpointOf, type EndpointOptions } from './endpoint.js';
 import { replayDeadLetters, type ReplayCounts, type ReplayOptions } from './replayDeadLetters.js';
 
 /** Options of {@link replay}. */
@@ -16,11 +17,18 @@ export type WebhookReplayOptions = EndpointOptions & Omit<ReplayOptions, 'send'>
  * before anything is sent; LockError if an export or another replay uses the file; SinkError if it is missing.
  */
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
+  refuseUnknown('replay()', options, {
+    ...endpointNames,
+    ...{ newId: true, breakLock: true, trustFileSystem: true, onWarning: true, fileSystem: true, processes: true },
+    ...{ deliveries: true, signal: true, onProgress: true, onRefused: true },
+  });
   const endpoint = endpointOf(options);
+  const { url, secret, headers, timeout, allowAddresses, resolve, retry, onEvent, random, adapter, ...replaying } =
+    options;
   const { sender, send } = endpoint.open();
   try {
     return await replayDeadLetters(path, {
-      ...options,
+      ...replaying,
       send: async ({ id, body, signal }) => {
         const outcome = await send({ id, body }, signal);
         if (!outcome.isAccepted) throw outcome.error;

@@ -61,7 +61,8 @@ export interface ReplayCounts {
  * the file; SinkError if it is missing, or the disk fails; the error of `send`, unless it refuses only that record.
  */
 export async function replayDeadLetters(path: string, options: ReplayOptions): Promise<ReplayCounts> {
-  const { deliveries = 1, fileSystem = nodeFileSystem, signal = new AbortController().signal } = options;
+  const { send, deliveries = 1, signal = new AbortController().signal, onProgress, onRefused, ...state } = options;
+  const { fileSystem = nodeFileSystem } = state;
   checkCount('deliveries', deliveries);
   await checkDeadLetterFile(path, fileSystem);
   signal.throwIfAborted();
@@ -70,7 +71,7 @@ export async function replayDeadLetters(path: string, options: ReplayOptions): P
   const kindOf = (name: string): ReturnType<FileSystem['kind']> => explained(fileSystem.kind(name), name, 'inspected');
   // A replay that is killed at its end can leave the folder without the file.
   if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
-  const release = await fileState(folder, options).lock(signal);
+  const release = await fileState(folder, state).lock(signal);
   try {
     const journal = await DeadLetterJournal.open(fileSystem, folder);
     try {

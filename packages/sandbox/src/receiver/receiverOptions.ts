@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { check } from '../sandboxOptions.js';
+import { check, refuseUnknown } from '../sandboxOptions.js';
 import type { DeliveredRecord } from './decodeRecords.js';
 import type { ReceiverFailures } from './failureDraw.js';
 import { failureWords, replyOf, type ReceiverAnswer } from './receiverAnswer.js';
@@ -56,6 +56,10 @@ export type ReceiverSettings = Required<Omit<ReceiverOptions, 'secrets' | 'failu
 
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid value. */
 export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
+  refuseUnknown(options, {
+    ...{ secrets: true, tolerance: true, port: true, seed: true, latency: true, failures: true, script: true },
+    ...{ onRequest: true, now: true },
+  });
   const { script, failures = { share: 0 } } = options;
   if (options.secrets?.length === 0)
     throw new RangeError('secrets is empty, so that nothing could match: give one, or leave it out to check none.');

@@ -1,4 +1,5 @@
-import { registerChecks, type Check, type SuiteOptions } from '../suite.js';
+import { refuseUnknown } from '@sluice/core';
+import { registerChecks, type Check, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { limitChecks } from './limitChecks.js';
 import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
 import { permitChecks } from './permitChecks.js';
@@ -23,7 +24,9 @@ const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
  * testLimiter({ test, factory: ({ limits, clock }) => ({ limiter: tokenBucket(limits, clock) }) });
  * declare function tokenBucket(limits: readonly Limit[], clock: Clock): Limiter;
  */
-export function testLimiter({ factory, keeps = everything, realTime = false, ...options }: LimiterSuiteOptions): void {
+export function testLimiter(options: LimiterSuiteOptions): void {
+  refuseUnknown('testLimiter()', options, { ...suiteOptionNames, factory: true, keeps: true, realTime: true });
+  const { factory, keeps = everything, realTime = false } = options;
   const checks = Object.entries({ ...permitChecks, ...limitChecks }).map(
     ([title, run]): [string, Check<LimiterFixture, [LimiterSetting]>] => [
       title,

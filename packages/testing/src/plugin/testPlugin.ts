@@ -1,4 +1,5 @@
-import { registerChecks, type SuiteOptions } from '../suite.js';
+import { refuseUnknown } from '@sluice/core';
+import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { pluginChecks } from './pluginChecks.js';
 import type { PluginFixture } from './pluginFixture.js';
 
@@ -25,5 +26,6 @@ export interface PluginSuiteOptions<Api extends object> extends SuiteOptions {
  * });
  */
 export function testPlugin<Api extends object>(options: PluginSuiteOptions<Api>): void {
+  refuseUnknown('testPlugin()', options, { ...suiteOptionNames, factory: true });
   registerChecks<PluginFixture<Api>, []>(options, options.factory, pluginChecks);
 }

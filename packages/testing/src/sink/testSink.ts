@@ -1,4 +1,5 @@
-import { registerChecks, type Check, type SuiteOptions } from '../suite.js';
+import { refuseUnknown } from '@sluice/core';
+import { registerChecks, type Check, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { crashChecks } from './crashChecks.js';
 import { endingChecks } from './endingChecks.js';
 import { endlessChecks } from './endlessChecks.js';
@@ -47,6 +48,7 @@ export function testSink<T>(
     | (SinkSuiteOptions<T> & { readonly rows: RowSamples<T> })
     | (SinkSuiteOptions<SampleRow> & { readonly rows?: undefined }),
 ): void {
+  refuseUnknown('testSink()', options, { ...suiteOptionNames, factory: true, rows: true });
   if (options.rows === undefined) register(options, sampleRows);
   else register(options, options.rows);
 }

@@ -1,4 +1,5 @@
-import { registerChecks, type SuiteOptions } from '../suite.js';
+import { refuseUnknown } from '@sluice/core';
+import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { demandChecks } from './demandChecks.js';
 import { faultChecks } from './faultChecks.js';
 import { incrementChecks } from './incrementChecks.js';
@@ -38,6 +39,7 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
  * });
  */
 export function testSource<T>(options: SourceSuiteOptions<T>): void {
+  refuseUnknown('testSource()', options, { ...suiteOptionNames, factory: true });
   registerChecks(options, options.factory, {
     ...{ ...walkChecks, ...demandChecks, ...requestChecks },
     ...{ ...incrementChecks, ...faultChecks, ...infoChecks },

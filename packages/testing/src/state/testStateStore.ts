@@ -1,4 +1,5 @@
-import { registerChecks, type SuiteOptions } from '../suite.js';
+import { refuseUnknown } from '@sluice/core';
+import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { lockChecks } from './lockChecks.js';
 import { logChecks } from './logChecks.js';
 import { recordChecks } from './recordChecks.js';
@@ -18,5 +19,6 @@ export interface StateStoreSuiteOptions extends SuiteOptions {
  * testStateStore({ test, factory: () => ({ store: fileState(path), another: () => fileState(path) }) });
  */
 export function testStateStore(options: StateStoreSuiteOptions): void {
+  refuseUnknown('testStateStore()', options, { ...suiteOptionNames, factory: true });
   registerChecks(options, options.factory, { ...recordChecks, ...logChecks, ...lockChecks });
 }

@@ -1,0 +1,233 @@
+import * as aptosPackage from '../packages/aptos/src/index.js';
+import * as cluster from '../packages/cluster/src/index.js';
+import * as clusterPostgres from '../packages/cluster/src/postgres.js';
+import * as config from '../packages/cli/src/config/defineConfig.js';
+import * as core from '../packages/core/src/index.js';
+import * as node from '../packages/core/src/node/index.js';
+import * as dashboardPackage from '../packages/dashboard/src/index.js';
+import * as csvPackage from '../packages/exporters/src/csv.js';
+import * as jsonlPackage from '../packages/exporters/src/jsonl.js';
+import * as parquetPackage from '../packages/exporters/src/parquet.js';
+import * as postgresPackage from '../packages/exporters/src/postgres.js';
+import * as sqlitePackage from '../packages/exporters/src/sqlite.js';
+import * as webhookPackage from '../packages/exporters/src/webhook.js';
+import * as telemetry from '../packages/opentelemetry/src/index.js';
+import * as sandbox from '../packages/sandbox/src/index.js';
+import * as streamsPackage from '../packages/streams/src/index.js';
+import * as suites from '../packages/testing/src/index.js';
+import { expect, test } from 'vitest';
+import { nearestName, refuseUnknown } from '../packages/core/src/checks.js';
+
+const { byCursor, byLink, createClient, createSource, defineApi, exportTo, listing, memoryState, noAuth } = core;
+
+const packages: Readonly<Record<string, object>> = {
+  ...{ '@sluice/core': core, '@sluice/core/node': node, '@sluice/cluster': cluster },
+  ...{ '@sluice/exporters/csv': csvPackage, '@sluice/exporters/jsonl': jsonlPackage },
+  ...{ '@sluice/exporters/parquet': parquetPackage, '@sluice/exporters/postgres': postgresPackage },
+  ...{ '@sluice/exporters/sqlite': sqlitePackage, '@sluice/exporters/webhook': webhookPackage },
+  ...{ '@sluice/cluster/postgres': clusterPostgres, '@sluice/dashboard': dashboardPackage },
+  ...{ '@sluice/opentelemetry': telemetry, '@sluice/sandbox': sandbox, '@sluice/testing': suites },
+  ...{ '@sluice/streams': streamsPackage, '@sluice/aptos': aptosPackage, '@sluice/cli/config': config },
+};
+
+/** Functions of the packages that take no options, or none that could be misspelt, and why. */
+const withoutOptions: Readonly<Record<string, string>> = {
+  ...reason('takes a value, not options', [
+    ...['isTransient', 'checkCount', 'nearestName', 'checkPlugin', 'cursorOf', 'apisOf', 'sourcesOf'],
+    ...['decodeCheckpoint', 'bearer', 'queryKey', 'decodeFilePosition', 'explained', 'unlinkIfThere', 'segmentsOf'],
+    ...['amountOf', 'tokenPropertiesOf', 'ownerAddress', 'resetSocket', 'secretsInHeader'],
+  ]),
+  ...reason('takes nothing', ['memoryState', 'lockQueues', 'statusChanges']),
+  ...reason('takes an object that the caller implements', ['recordState']),
+  ...reason('is what refuses them', ['refuseUnknown']),
+  ...reason('returns its argument, which the command checks when it reads it', ['defineConfig']),
+};
+
+const baseUrl = 'https://api.example.com';
+const rows = { path: '/rows', paging: byLink(), rows: '', columns: ['id'] } as const;
+const definition = { name: 'rows', identity: 1, schema: { columns: ['id'] } };
+const fetch = () => Promise.resolve({ rows: [], next: 'end' as const });
+const source = createSource<object>({ ...definition, fetch });
+const sink = csvPackage.csv<object>({ path: '/nowhere/rows.csv' });
+const every = { every: 1_000 };
+const client = () =>
+  createClient({ apiKey: 'test-key-1' })
+    .use(streamsPackage.streams({ baseUrl }))
+    .use(aptosPackage.aptos({ baseUrl }))
+    .use(defineApi({ name: 'rows', baseUrl, auth: noAuth, sources: { all: listing(rows) } })());
+const endpointFrom = (use: (context: core.PluginContext) => unknown) => {
+  let result: unknown;
+  createClient({ apiKey: false }).use({ name: 'probe', setup: (context) => ({ result: (result = use(context)) }) });
+  return result;
+};
+const run = { url: 'postgres://me@127.0.0.1/none', table: 'rows' };
+const suite = { test: () => expect.unreachable(), factory: () => expect.unreachable() };
+
+/** A call of each function with valid options and more. It refuses them before it does anything. */
+const calls: Readonly<Record<string, (more: object) => unknown>> = {
+  createClient: (more) => createClient({ apiKey: false, ...more }),
+  'createClient: retry': (more) => createClient({ apiKey: false, retry: more }),
+  'createClient: timeouts': (more) => createClient({ apiKey: false, timeouts: more }),
+  'createClient: rateLimit': (more) => createClient({ apiKey: false, rateLimit: { requests: 1, per: 1, ...more } }),
+  'createClient: one of several limits': (more) =>
+    createClient({
+      apiKey: false,
+      rateLimit: [
+        { requests: 1, per: 1 },
+        { requests: 1, per: 1, ...more },
+      ],
+    }),
+  definePlugin: (more) => core.definePlugin({ name: 'mine', ...more }),
+  use: (more) => createClient({ apiKey: false }).use({ name: 'mine', ...more }),
+  endpoint: (more) => endpointFrom(({ endpoint }) => endpoint(baseUrl, more)),
+  request: (more) =>
+    endpointFrom(({ endpoint }) => endpoint(baseUrl).request({ route: 'r', path: '/', query: {}, ...more })),
+  defineApi: (more) => defineApi({ name: 'mine', sources: { all: listing(rows) }, ...more }),
+  'a defined API': (more) => defineApi({ name: 'mine', sources: { all: listing(rows) } })({ baseUrl, ...more }),
+  'get of a defined API': (more) => client().rows.get('/rows', more),
+  listing: (more) => listing({ ...rows, ...more }),
+  'listing: pageSize': (more) => listing({ ...rows, pageSize: { param: 'limit', default: 5, ...more } }),
+  byConnection: (more) => core.byConnection('data.rows', more),
+  byCursor: (more) => byCursor({ param: 'cursor', at: 'next', ...more }),
+  byHeader: (more) => core.byHeader({ param: 'cursor', header: 'x-next', ...more }),
+  byKeyset: (more) => core.byKeyset([{ field: 'id', param: 'after' }], more),
+  'byKeyset: a value': (more) => core.byKeyset([{ field: 'id', param: 'after', ...more }]),
+  byLink: (more) => byLink(more),
+  byOffset: (more) => core.byOffset({ param: 'offset', ...more }),
+  byPage: (more) => core.byPage({ param: 'page', ...more }),
+  bySince: (more) => core.bySince({ param: 'since', field: 'at', type: 'instant', ...more }),
+  rowOf: (more) => core.rowOf({ source: 'parents', params: (parent: object) => ({ ...parent }), ...more }),
+  graphqlErrors: (more) => core.graphqlErrors(more),
+  basic: (more) => core.basic({ user: 'me', password: 'secret', ...more }),
+  header: (more) => core.header('X-Key', 'secret', more),
+  oauth2: (more) => core.oauth2({ tokenUrl: baseUrl, clientId: 'me', ...more }),
+  rateLimitHeaders: (more) => core.rateLimitHeaders(more),
+  createSender: (more) => core.createSender({ url: baseUrl, ...more }),
+  groupsOf: (more) => core.groupsOf(['a'], { size: 1, maxLength: 1, lengthOf: () => 1, ...more }),
+  createSource: (more) => createSource({ ...definition, fetch, ...more }),
+  pages: (more) => source.pages(more),
+  pipePages: (more) => source.pipePages((page) => page, more),
+  poll: (more) => core.poll(source, { ...every, ...more }),
+  'poll: conditional': (more) => core.poll(source, { ...every, conditional: more }),
+  watch: (more) => core.watch(source, { ...every, key: () => 1, ...more }),
+  'watch: retry': (more) => core.watch(source, { ...every, key: () => 1, retry: more }),
+  changes: (more) => core.changes({ key: () => 1, ...more }),
+  exportTo: (more) => exportTo(source, sink, more),
+  'exportTo: incremental': (more) => exportTo(source, sink, { state: memoryState(), incremental: more }),
+  run: (more) => exportTo(source, sink).run(more),
+  writeTo: (more) => core.writeTo(sink, more),
+  fileSink: (more) => node.fileSink(csvPackage.csvFormat(), { path: '/nowhere/rows.csv', ...more }),
+  'fileSink: gzip': (more) =>
+    node.fileSink(csvPackage.csvFormat(), { path: '/nowhere/rows', gzip: { pagesPerMember: 1, ...more } }),
+  streamSink: (more) => node.streamSink(csvPackage.csvFormat(), process.stdout, more),
+  fileState: (more) => node.fileState('/nowhere', more),
+  addressGuard: (more) => node.addressGuard(more),
+  csv: (more) => csvPackage.csv({ path: '/nowhere/rows.csv', ...more }),
+  csvFormat: (more) => csvPackage.csvFormat(more),
+  jsonl: (more) => jsonlPackage.jsonl({ path: '/nowhere/rows.jsonl', ...more }),
+  jsonlFormat: (more) => jsonlPackage.jsonlFormat(more),
+  parquet: (more) => parquetPackage.parquet({ path: '/nowhere/rows.parquet', ...more }),
+  postgres: (more) => postgresPackage.postgres({ ...run, ...more }),
+  postgresMirror: (more) => postgresPackage.postgresMirror({ ...run, ...more }),
+  postgresRunTable: (more) => postgresPackage.postgresRunTable({ ...run, ...more }),
+  sqlite: (more) => sqlitePackage.sqlite({ path: '/nowhere/rows.sqlite', table: 'rows', ...more }),
+  sqliteMirror: (more) => sqlitePackage.sqliteMirror({ path: '/nowhere/rows.sqlite', table: 'rows', ...more }),
+  webhook: (more) => webhookPackage.webhook({ url: baseUrl, secret: `whsec_${'A'.repeat(32)}`, ...more }),
+  'webhook: batch': (more) =>
+    webhookPackage.webhook({ url: baseUrl, secret: `whsec_${'A'.repeat(32)}`, batch: { count: 2, ...more } }),
+  replay: (more) => webhookPackage.replay('/nowhere', { url: baseUrl, secret: `whsec_${'A'.repeat(32)}`, ...more }),
+  readDeadLetters: (more) => webhookPackage.readDeadLetters('/nowhere', more).next(),
+  streams: (more) => streamsPackage.streams({ baseUrl, ...more }),
+  'streams: list': (more) => client().streams.list(more),
+  'streams: watch': (more) => client().streams.watch({ ...every, ...more }),
+  aptos: (more) => aptosPackage.aptos({ baseUrl, ...more }),
+  'aptos: walletNfts': (more) => client().aptos.walletNfts({ ownerAddresses: ['0x1'], ...more }),
+  'aptos: watchWalletNfts': (more) => client().aptos.watchWalletNfts({ ownerAddresses: ['0x1'], ...every, ...more }),
+  redisLimiter: (more) => cluster.redisLimiter({ url: 'redis://127.0.0.1:1', name: 'api', ...more }),
+  'redisLimiter: limits': (more) =>
+    cluster.redisLimiter({ url: 'redis://127.0.0.1:1', name: 'api', limits: { requests: 1, per: 1_000, ...more } }),
+  openCluster: (more) => cluster.openCluster({ url: 'redis://127.0.0.1:1', ...more }),
+  runPartition: (more) =>
+    cluster.runPartition({ run: {} as never, partition: 0, signal: AbortSignal.abort(), ...more }),
+  segments: (more) => cluster.segments('/nowhere', more),
+  sourceOfRun: (more) => cluster.sourceOfRun('/nowhere', more),
+  postgresRun: (more) => clusterPostgres.postgresRun({ ...run, ...more }),
+  dashboard: (more) => dashboardPackage.dashboard(more),
+  openDashboard: (more) => dashboardPackage.openDashboard(more),
+  openTelemetry: (more) => telemetry.openTelemetry(more),
+  startSandbox: (more) => sandbox.startSandbox(more),
+  startReceiver: (more) => sandbox.startReceiver(more),
+  testLimiter: (more) => suites.testLimiter({ ...suite, ...more }),
+  testPlugin: (more) => suites.testPlugin({ ...suite, ...more }),
+  testSink: (more) => suites.testSink({ ...suite, ...more }),
+  testSource: (more) => suites.testSource({ ...suite, ...more }),
+  testStateStore: (more) => suites.testStateStore({ ...suite, ...more }),
+};
+
+test.for(Object.entries(calls))('an option that %s does not know is refused by its name', async ([title, call]) => {
+  const refused = /(no option|no parameter) "misspelt"/;
+  await expect((async () => call({ misspelt: 1 }))()).rejects.toThrow(refused);
+  // Parameters of a source that are `undefined` count as not given.
+  if (title.includes(': ')) return;
+  await expect((async () => call({ misspelt: undefined }))()).rejects.toThrow(refused);
+});
+
+test.for(Object.entries(packages))(
+  'each function of %s refuses unknown options, or says why it takes none',
+  ([, all]) => {
+    const functions = Object.entries<unknown>({ ...all }).filter(
+      ([, value]) => typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value)),
+    );
+    const unlisted = functions.map(([name]) => name).filter((name) => !(name in calls) && !(name in withoutOptions));
+    expect(unlisted).toEqual([]);
+  },
+);
+
+test('a misspelt option is refused with the nearest known one', () => {
+  const refusal = (call: () => unknown): string => {
+    try {
+      call();
+    } catch (error) {
+      return String(error);
+    }
+    return 'accepted';
+  };
+  const api = { name: 'mine', sources: { all: listing(rows) } };
+  const cases: readonly [() => unknown, string][] = [
+    [() => defineApi({ ...api, ratelimit: { requests: 1, per: 40 } } as never), 'Did you mean rateLimit?'],
+    [() => defineApi({ ...api, rate_limit: false } as never), 'Did you mean rateLimit?'],
+    [() => listing({ ...rows, totals: 'count' } as never), 'Did you mean total?'],
+    [() => listing({ ...rows, pagesize: 5 } as never), 'Did you mean pageSize?'],
+    [() => listing({ ...rows, colunms: ['id'] } as never), 'Did you mean columns?'],
+    [() => core.byPage({ param: 'page', frist: 0 } as never), 'Did you mean first?'],
+    [() => createClient({ apikey: 'key-1' } as never), 'Did you mean apiKey?'],
+    [() => createClient({ apiKey: false, timeouts: { conect: 1 } } as never), 'Did you mean connect?'],
+    [() => exportTo(source, sink, { comitEvery: 3 } as never), 'Did you mean commitEvery?'],
+    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Known: param, into.'],
+    [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Known: '],
+  ];
+  expect(cases.map(([call]) => refusal(call))).toEqual(cases.map(([, hint]) => expect.stringContaining(hint)));
+});
+
+test('symbols and inherited properties are not options', () => {
+  class Options {
+    readonly param = 'page';
+    get misspelt(): number {
+      return 1;
+    }
+  }
+  expect(() => core.byPage(Object.assign(new Options(), { [Symbol('misspelt')]: 1 }))).not.toThrow();
+  expect(() => refuseUnknown('f()', JSON.parse('{"__proto__":1}') as object, {} as never)).toThrow('"__proto__"');
+  expect(() => refuseUnknown('f()', { toString: 1 }, {} as never)).toThrow('"toString"');
+});
+
+test('the nearest name is the one with the fewest edits, without case and separators', () => {
+  const names = ['retry', 'retries', 'maxDelay', 'baseDelay'];
+  expect(['retry_', 'retrys', 'MAX-DELAY', 'baseDleay', 'timeout', ''].map((name) => nearestName(name, names))).toEqual(
+    ['retry', 'retry', 'maxDelay', 'baseDelay', undefined, undefined],
+  );
+});
+
+function reason(why: string, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, why]));
+}
