@@ -263,7 +263,7 @@ function sessionOf(client: PostgresClient): Session {
       const names = columns.map(quoted).join(', ');
       const copy = client.copy(`COPY ${quotedTable(table)} (${names}) FROM STDIN`);
       await pipeline(Readable.from(chunksOf(rows)), copy).catch((error: unknown) => {
-        throw refusedValue(error, columns) ?? error;
+        throw refusedValue(error, columns) ?? unknownCharacter(error, columns, rows) ?? error;
       });
       return copy.rowCount;
     },
@@ -339,6 +339,29 @@ function refusedValue(error: unknown, columns: readonly string[]): RefusedValue 
   return new RefusedValue(error.message, { row: Number(line) - 1, column, cause: error });
 }
 
+/** The encoding of the database lacks a character. The server says which one, by its bytes, and not where it is. */
+function unknownCharacter(
+  error: unknown,
+  columns: readonly string[],
+  rows: readonly (readonly SqlValue[])[],
+): RefusedValue | undefined {
+  const character = stateOf(error) === '22P05' && error instanceof Error ? characterIn(error.message) : undefined;
+  if (character === undefined) return undefined;
+  const hasIt = (value: SqlValue): boolean => typeof value === 'string' && value.includes(character);
+  const row = rows.findIndex((values) => values.some(hasIt));
+  const column = columns[rows[row]?.findIndex(hasIt) ?? -1];
+  if (column === undefined) return undefined;
+  return new RefusedValue(`the encoding of its database has no ${character}, and UTF8 has`, {
+    ...{ row, column, cause: error },
+  });
+}
+
+/** @example characterIn('character with byte sequence 0xe6 0xbc 0xa2 in encoding …') // '漢' */
+function characterIn(message: string): string | undefined {
+  const [bytes] = /0x[0-9a-f]{2}(?: 0x[0-9a-f]{2})*/.exec(message) ?? [];
+  return bytes && Buffer.from(bytes.replace(/0x| /g, ''), 'hex').toString();
+}
+
 function* chunksOf(rows: Parameters<typeof copyText>[0]): Iterable<Buffer> {
   for (let at = 0; at < rows.length; at += rowsOfChunk) yield Buffer.from(copyText(rows.slice(at, at + rowsOfChunk)));
 }
@@ -382,6 +405,8 @@ function reasonOf(state: string | undefined, error: Error): string {
     case '3D000':
     case '3F000':
       return `${message}. Create it, or name another one.`;
+    case '22P05':
+      return `the encoding of the database lacks a character: ${message}. Create a database with ENCODING 'UTF8', or change the value with pipePages(map(…)).`;
     case '25006':
       return `nothing can be written here: ${message}. Use the primary server, and a user that may write.`;
     case '53300':

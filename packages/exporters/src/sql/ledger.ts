@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   CheckpointError,
+  ConfigError,
   lockQueues,
   LockError,
   SinkError,
@@ -163,7 +164,7 @@ export class Ledger implements TableState {
       });
     return this.#connection.look(async (session, table) => {
       const ledger = this.#ledgerOf(table);
-      if ((await session.columnsOf(ledger)) === undefined) return undefined;
+      if (!(await this.#isThere(session, ledger))) return undefined;
       return (await loaded(session, ledger, this.target)) ?? loaded(session, ledger, table.given);
     });
   }
@@ -225,7 +226,7 @@ export class Ledger implements TableState {
   async insert(session: Session, name: string, nth: bigint, record: object): Promise<void> {
     await session.run(
       `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, ?, ?)`,
-      ...[this.target, name, nth, JSON.stringify(record)],
+      ...[this.target, name, nth, encoded(record)],
     );
   }
 
@@ -287,9 +288,10 @@ export class Ledger implements TableState {
     this.#sequence = 0;
     await this.#connection.repeated(async (session) => {
       await this.#database.lockDefinitions?.(session);
-      await session.run(
-        `CREATE TABLE IF NOT EXISTS ${this.ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
-      );
+      if (!(await this.#isThere(session, this.#ledgerOf(this.table))))
+        await session.run(
+          `CREATE TABLE ${this.ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
+        );
       await this.#adopt(session);
       await this.#delete(session, control);
       await session.run(
@@ -297,6 +299,19 @@ export class Ledger implements TableState {
         ...[this.target, control, JSON.stringify(this.#token)],
       );
     });
+  }
+
+  /** Whether the table of checkpoints is there. @throws ConfigError if something else has its name. */
+  async #isThere(session: Session, ledger: string): Promise<boolean> {
+    const found = await session.columnsOf(ledger);
+    const names = new Set(found?.map(({ name }) => name));
+    const missing = ['target', 'name', 'nth', 'record'].filter((name) => !names.has(name));
+    if (found && (missing.length > 0 || (await session.traitsOf(ledger))?.kind !== 'table'))
+      throw new ConfigError(
+        `${ledger} in this database is not the table in which Sluice keeps checkpoints: it ${missing.length > 0 ? `has no ${missing.join(', ')}` : 'is not a table'}. Rename it, or write into another database${this.#database.hasSchemas ? ' or schema' : ''}.`,
+        { table: ledger },
+      );
+    return found !== undefined;
   }
 
   /** Records were once kept by the name that was given, so a table could have those of several. */
@@ -357,7 +372,7 @@ class LedgerLog implements StateLog {
     const nth = await this.#nextNth();
     await this.#ledger.commit((session) => this.#ledger.insert(session, this.#name, nth, record));
     this.#next = nth + 1n;
-    this.bytes += JSON.stringify(record).length;
+    this.bytes += encoded(record).length;
   }
 
   async replace(records: Iterable<object>): Promise<void> {
@@ -374,7 +389,7 @@ class LedgerLog implements StateLog {
       for (const record of all) {
         await this.#ledger.insert(session, this.#name, nth, record);
         nth += 1n;
-        bytes += JSON.stringify(record).length;
+        bytes += encoded(record).length;
       }
     });
     [this.#next, this.bytes] = [nth, bytes];
@@ -404,6 +419,14 @@ class LedgerLog implements StateLog {
 /** Records never have the name of the control row, nor that of a log. */
 function recordName(name: string): string {
   return `record/${name}`;
+}
+
+/** JSON in ASCII, since a database of another encoding than UTF8 lacks characters that a row or a cursor may have. */
+function encoded(record: object): string {
+  return JSON.stringify(record).replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 function decoded(record: unknown, name: string): unknown {

@@ -12,6 +12,7 @@ import {
 import {
   quoted,
   quotedTable,
+  RefusedValue,
   type Column,
   type Database,
   type Session,
@@ -251,7 +252,14 @@ class MirrorTable<T> {
     ];
     if (inserted.length === 0) return;
     const names = this.shape.columns.map(({ name }) => name);
-    await session.insert(this.#table.full, names, inserted);
+    await session.insert(this.#table.full, names, inserted).catch((error: unknown) => {
+      if (!(error instanceof RefusedValue)) throw error;
+      const key = this.shape.keyOf(inserted[error.row] ?? []).join(', ');
+      throw new SinkError(
+        `The row ${JSON.stringify(key)} has a value in ${error.column} that ${this.#table.given} can't store: ${error.message}. Change the column, or the value with pipePages(map(…)).`,
+        { details: { column: error.column, table: this.#table.given }, cause: error },
+      );
+    });
   }
 
   /** The staging table refuses values that the table itself would cut. */

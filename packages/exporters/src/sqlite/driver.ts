@@ -334,6 +334,9 @@ function reasonOf(code: number, message: string): string {
     case sqlite.notADatabase:
       return 'it is not a database of SQLite. Name another file.';
     default:
-      return `${message}.`;
+      // An index may have the name of a table that is to be created.
+      return /already an index named/.test(message)
+        ? `${message}. Rename it, or write into another file.`
+        : `${message}.`;
   }
 }

@@ -86,10 +86,11 @@ export class Servers {
     return this.#server;
   }
 
-  async open(): Promise<TestDatabase & { readonly url: string }> {
+  /** @param options of CREATE DATABASE */
+  async open(options = ''): Promise<TestDatabase & { readonly url: string }> {
     const server = await this.server;
     const name = `db${(this.#databases += 1)}`;
-    await server.query(`CREATE DATABASE ${name}`);
+    await server.query(`CREATE DATABASE ${name} ${options}`);
     const url = server.url.replace(/postgres$/, name);
     const query = (sql: string): Promise<TextRow[]> => queryPostgres(url, sql);
     return {

@@ -5,6 +5,7 @@ import { postgres } from '../../src/postgres.js';
 import type { TableOptions } from '../../src/sqlite.js';
 import { databaseKinds, Servers, type TestDatabase } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
+import { Items, mirrored } from './watched.js';
 
 const servers = new Servers();
 afterAll(() => servers.close());
@@ -49,6 +50,25 @@ describe.each(databaseKinds(servers))('a table of $name that is there', ({ open,
       expect(rows.map(({ name }) => name)).toEqual(['append 1', 'append 2', 'replace 1', 'replace 2']);
     },
   );
+
+  test.each<[string, RegExp]>([
+    [
+      'CREATE TABLE _sluice (id text, name text)',
+      /_sluice in this database is not the table .* it has no target, nth, record\. Rename it/,
+    ],
+    [
+      "CREATE VIEW _sluice AS SELECT 'x' AS target, 'x' AS name, 1 AS nth, 'x' AS record",
+      /it is not a table\. Rename it/,
+    ],
+    ['CREATE VIEW _sluice AS SELECT 1 AS id', /it has no target, name, nth, record\. Rename it/],
+    ['CREATE TABLE others (id text); CREATE INDEX _sluice ON others (id)', /_sluice.*\. Rename it/],
+  ])('D4 is not written beside something else of the name _sluice: %s', async (sql, said) => {
+    const database = await open();
+    for (const statement of sql.split('; ')) await database.query(statement);
+    await expect(into(database, itemsOf([1]))).rejects.toThrow(said);
+    if (!sql.includes('INDEX'))
+      await expect(database.sink({ table: 'items' }).state?.load('checkpoint')).rejects.toThrow(said);
+  });
 
   test.each(['append', 'merge'] as const)('D3 fail never replaces rows to which an %s added', async (mode) => {
     const database = await open();
@@ -217,5 +237,50 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL with types
     await expect(exportTo(source(), postgres<Item>({ url, table: 'items' })).run()).rejects.toThrow(
       'the user lacks a right: permission denied for schema public. Grant it',
     );
+  });
+});
+
+describe.runIf(postgresPrograms !== undefined)('a database of PostgreSQL that is not in UTF8', () => {
+  const openIn = (encoding: string) =>
+    servers.open(`ENCODING '${encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`);
+
+  test.each([
+    ['LATIN1', 'Łódź', 'Ł'],
+    ['LATIN1', 'a 漢 b', '漢'],
+    ['WIN1252', '😀', '😀'],
+    ['EUC_JP', 'ﷺ', 'ﷺ'],
+  ])('D4 refuses a character that %s lacks, with row and column: %s', async (encoding, name, character) => {
+    const database = await openIn(encoding);
+    const rows = itemsOf(Array.from({ length: 1_200 }, (_, nth) => nth));
+    await into(database, rows.slice(0, 2));
+    rows[1_100] = { id: 1_100, name, amount: '1' };
+    await expect(into(database, rows, { table: 'others' })).rejects.toMatchObject({
+      message: `Row 1101: name is ${JSON.stringify(name)}, which others can't store: the encoding of its database has no ${character}, and UTF8 has. Change the column, or the value with pipePages(map(…)).`,
+      details: { row: 1_101, column: 'name' },
+    });
+  });
+
+  test('D5 a mirror names the key of a row that it can not add, and the character in one that it can not change', async () => {
+    const database = await openIn('LATIN1');
+    const mirror = () => database.mirror<Item>({ table: 'items', key: ['id'] });
+    const listing = new Items(itemsOf([1, 2]));
+    await mirrored(listing, mirror());
+    listing.set({ id: 3, name: '漢', amount: '1' });
+    await expect(mirrored(listing, mirror())).rejects.toThrow(
+      'The row "3" has a value in name that items can\'t store: the encoding of its database has no 漢, and UTF8 has.',
+    );
+    listing.remove(3);
+    listing.set({ id: 2, name: 'é', amount: '1' });
+    await mirrored(listing, mirror(), { restart: true });
+    listing.set({ id: 2, name: '漢', amount: '1' });
+    await expect(mirrored(listing, mirror())).rejects.toThrow(
+      /the encoding of the database lacks a character: .*0xe6 0xbc 0xa2.* Create a database with ENCODING 'UTF8'/,
+    );
+  });
+
+  test('D4 in SQL_ASCII, characters stay as they are', async () => {
+    const database = await openIn('SQL_ASCII');
+    await into(database, [{ id: 1, name: 'Łódź 漢 😀', amount: '1' }]);
+    expect(await database.query('SELECT name FROM items')).toEqual([{ name: 'Łódź 漢 😀' }]);
   });
 });
