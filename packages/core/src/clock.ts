@@ -61,3 +61,9 @@ export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown
     promise.then(onSettled, onSettled);
   });
 }
+
+/** Whether a text as `2024-02-29` is a day of the calendar. `Date.parse` takes 30 February for 1 March. */
+export function isCalendarDay(day: string): boolean {
+  const ms = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(day);
+}

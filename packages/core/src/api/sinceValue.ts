@@ -1,3 +1,4 @@
+import { isCalendarDay } from '../clock.js';
 import { kindOf } from '../values.js';
 
 /** What the values are by which rows are found again. They are compared by it: as texts, many would sort wrongly. */
@@ -73,7 +74,8 @@ const instantForm = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12})
 
 function instantOf(text: string): Instant | undefined {
   const [, day, minute, second = ':00', fraction = '', zone = ''] = instantForm.exec(text) ?? [];
-  if (day === undefined || minute === undefined) return undefined;
+  // ISO 8601 once had 24:00, RFC 3339 never.
+  if (day === undefined || minute === undefined || !isCalendarDay(day) || minute > '23:59') return undefined;
   const offset = zone.length === 1 ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
   const ms = Date.parse(`${day}T${minute}${second}${offset}`);
   return Number.isNaN(ms) ? undefined : { seconds: ms / 1_000, fraction: fraction.replace(/0+$/, '') };

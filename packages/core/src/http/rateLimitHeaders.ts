@@ -1,4 +1,5 @@
 import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
+import { isCalendarDay } from '../clock.js';
 import { httpDate } from './retryPolicy.js';
 import { itemsOf } from './structuredItems.js';
 
@@ -189,5 +190,6 @@ function timeUntil(given: string, sent: number): number | undefined {
 
 function dateOf(text: string, now: number): number | undefined {
   const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text);
-  return isIso ? Date.parse(text) : httpDate(text, now);
+  if (!isIso) return httpDate(text, now);
+  return isCalendarDay(text.slice(0, 10)) ? Date.parse(text) : undefined;
 }

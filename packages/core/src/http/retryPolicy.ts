@@ -108,7 +108,8 @@ export function httpDate(text: string, now: number): number | undefined {
   const ms = Date.parse(
     `${day.trim()} ${monthName} ${year.length === 2 ? fullYear(Number(year), now) : year} ${clock} GMT`,
   );
-  return Number.isNaN(ms) ? undefined : ms;
+  // `Date.parse` takes 30 February for 1 March, and 24:00:00 for the next day.
+  return new Date(ms).getUTCDate() === Number(day) ? ms : undefined;
 }
 
 /** A year of two digits is one of this century, unless that is more than 50 years ahead. */

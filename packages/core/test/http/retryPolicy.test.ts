@@ -106,6 +106,9 @@ describe('Retry-After', () => {
     ['a day and a number', 'Wed 2099'],
     ['a month that there is none of', 'Wed, 02 Foo 2030 12:00:30 GMT'],
     ['an hour that there is none of', 'Wed, 02 Jan 2030 25:00:30 GMT'],
+    ['a day that its month lacks', 'Sat, 30 Feb 2030 12:00:30 GMT'],
+    ['a leap day of another year', 'Friday, 29-Feb-30 12:00:30 GMT'],
+    ['the end of a day as 24:00', 'Wed, 02 Jan 2030 24:00:00 GMT'],
   ])('T6 counts as absent when it is %s', (_form, header) => {
     expect(retryAfter(header, answered, now)).toBeUndefined();
   });

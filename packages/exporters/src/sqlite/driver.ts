@@ -335,7 +335,7 @@ function reasonOf(code: number, message: string): string {
       return 'it is not a database of SQLite. Name another file.';
     default:
       // An index may have the name of a table that is to be created.
-      return /already an index named/.test(message)
+      return message.includes('already an index named')
         ? `${message}. Rename it, or write into another file.`
         : `${message}.`;
   }
