@@ -60,6 +60,7 @@ export async function playFleet(options: FleetOptions, turn: () => Promise<void>
     });
     const again = (): void =>
       void limiter.acquire({ route: 'any' }).then((permit: Permit) => {
+        permit.started?.();
         starts.push({ worker, at: schedule.now });
         schedule.after(took * (0.5 + random.next()), 'response', () => {
           permit.release();

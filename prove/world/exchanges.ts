@@ -34,6 +34,8 @@ export class Exchanges {
       this.#stale.add(name);
       return;
     }
+    // It was not written: it waits for the limiter again.
+    if (outcome === 'outdated') return;
     if (typeof outcome === 'number' && outcome < 500 && outcome !== 429 && outcome !== 403) {
       this.#failing.delete(name);
       return;

@@ -13,6 +13,7 @@ export class LimitOracle {
   readonly #limit: Scenario['limit'];
   readonly #violated: (what: string) => void;
   readonly #starts = new Map<Life | 'all', number[]>();
+  readonly #arrivals = new Map<Life, number[]>();
   readonly #isShared: boolean;
 
   constructor(limit: Scenario['limit'], violated: (what: string) => void, { isShared = false } = {}) {
@@ -24,6 +25,16 @@ export class LimitOracle {
   /** A request to whom no limit applies, but pauses that it asks for. */
   sentFreely({ at, shutUntil }: Sent): void {
     if (at < shutUntil - rounding) this.#violated(`A request started ${shutUntil - at} ms before a pause was over.`);
+  }
+
+  /** A request of a process arrives. The way takes up to 12 ms longer for one than for another. */
+  arrived(life: Life, at: number): void {
+    const arrivals = this.#arrivals.get(life) ?? [];
+    this.#arrivals.set(life, arrivals);
+    arrivals.push(at);
+    const { requests, per } = this.#limit;
+    const within = arrivals.filter((arrival) => arrival > at - per + rounding).length;
+    if (within > requests) this.#violated(`${within} requests arrived within ${per} ms, and ${requests} may.`);
   }
 
   /** What was started by now is not counted any more. */

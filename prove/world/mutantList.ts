@@ -247,6 +247,19 @@ export const mutantList: readonly Mutant[] = [
       'this.#refuse(error);\n    this.#done();',
     ],
   ]),
+  ...inFile('packages/core/src/http/bottleneckLimiter.ts', [
+    [
+      'a start counts when it is permitted',
+      'const pending: Start = { at: now + this.#longestPending, costs };',
+      'const pending: Start = { at: now, costs };',
+    ],
+    [
+      'a written start counts from its permit',
+      'withStart(others, { at: this.#clock.monotonic(), costs })',
+      'withStart(others, { at: now, costs })',
+    ],
+    ['a request is written in a pause', 'if (this.#gate.remaining > 0) return false;', ''],
+  ]),
   ...inFile('packages/core/src/http/pauseGate.ts', [
     [
       'a later pause shortens a longer one',
@@ -264,7 +277,8 @@ export const mutantList: readonly Mutant[] = [
       'const acquired = limiter.acquire({ route, signal });',
       'const acquired = isFresh ? { release: () => undefined } : limiter.acquire({ route, signal });',
     ],
-    ['a permit is never given back', 'permit.release();', ''],
+    ['a permit is never given back', "permit.release(mayBeWritten ? undefined : 'unwritten');", ''],
+    ['a permit whose request was written is given back', 'mayBeWritten ||= mayWrite;', ''],
   ]),
   ...inFile('packages/core/src/api/sinceValue.ts', [
     [
@@ -492,6 +506,7 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/cluster/src/limiter/sharedLimiter.ts', [
     ['a late permit is used', 'isSteady && !isLate && now', 'isSteady && now'],
+    ['an old permit is used', 'age() > maxRoundTrip ||', 'age() < 0 ||'],
     ['a timer outlives the limiter', '    if (this.#isClosed) return;\n', ''],
     [
       'a process that was stopped thinks that Redis is away',

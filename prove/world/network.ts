@@ -35,6 +35,10 @@ export interface NetworkFaults {
   readonly stale: number;
   /** From when to when, in ms, nobody can be connected to. */
   readonly outages: readonly (readonly [from: number, to: number])[];
+  /** Ms that opening a connection takes at most, before the request is written. Absent: it is written at once. */
+  readonly opening?: number;
+  /** The process is busy before it writes the request. */
+  readonly busyWrites?: number;
 }
 
 /** A request as a service finds it. */
@@ -70,7 +74,12 @@ export interface Sent {
 
 /** Watches what goes over the wires. */
 export interface Wiretap {
+  /** A process wants to send a request: it may have to open a connection first. */
   readonly onSend: (url: URL, sent: Sent) => void;
+  /** A request is written. */
+  readonly onWrite: (url: URL, sent: Sent) => void;
+  /** A request arrives. */
+  readonly onArrival?: (url: URL, life: Life) => void;
   /** A process has got an answer. */
   readonly onAnswer: (url: URL, answer: Answered) => void;
   /** A request is over: with the status of its answer, or with why there is none. */
@@ -106,6 +115,7 @@ export class Network {
     let idleSince: number | undefined;
     const schedule = this.#schedule;
     return {
+      announcesWrites: true,
       send: (request) =>
         new Promise<AttemptAnswer>((resolve, reject) => {
           if (!life.isAlive) return;
@@ -115,7 +125,8 @@ export class Network {
           const idled = idleSince === undefined ? undefined : schedule.now - idleSince;
           const name = `${url.href} ${request.headers['webhook-id'] ?? ''}`;
           const isFresh = request.isFresh === true;
-          this.#tap.onSend(url, { at: schedule.now, life, shutUntil, underWay, name, isFresh });
+          const sent = { at: began, life, shutUntil, underWay, name, isFresh };
+          this.#tap.onSend(url, sent);
           schedule.note(`send ${nameOf(request)}`, life);
           let isOver = false;
           const end = (event: string, outcome: number | AdapterFault['kind'], settle: () => void): void => {
@@ -137,39 +148,68 @@ export class Network {
             fail('network');
           };
           request.signal?.addEventListener('abort', onAbort, { once: true });
-          this.#carry(request, { life, idled, connectTimeout }, fail, (answer, body) => {
-            const { status, headers = {} } = answer;
-            const settle = (): void => {
-              // Who delivers webhooks rests whenever it is told for how long (W4).
-              if (status === 429 || request.method === 'POST')
-                shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer));
-              this.#tap.onAnswer(url, answer);
-              resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body });
-            };
-            end(`answer ${status}${isRepeated(answer) ? ' again' : ''}`, status, settle);
-          });
+          const write = (): boolean => {
+            if (isOver) return false;
+            if (request.onWrite?.() === false) {
+              fail('outdated');
+              return false;
+            }
+            this.#tap.onWrite(url, { ...sent, at: schedule.now, shutUntil });
+            return true;
+          };
+          const carry = (): void =>
+            this.#carry(request, { life, idled, connectTimeout, write }, fail, (answer, body) => {
+              const { status, headers = {} } = answer;
+              const settle = (): void => {
+                // Who delivers webhooks rests whenever it is told for how long (W4).
+                if (status === 429 || request.method === 'POST')
+                  shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer));
+                this.#tap.onAnswer(url, answer);
+                resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body });
+              };
+              end(`answer ${status}${isRepeated(answer) ? ' again' : ''}`, status, settle);
+            });
+          const delay = this.#delayOfWrite(idled === undefined || isFresh);
+          if (delay > 0) schedule.after(delay, 'net opened', carry, life);
+          else carry();
         }),
       close: () => Promise.resolve(),
     };
   }
 
+  /** Ms until a request can be written: a connection is opened, or the process is busy. */
+  #delayOfWrite(isCold: boolean): number {
+    const { opening, busyWrites = 0 } = this.#faults;
+    if (opening === undefined) return 0;
+    const busy = this.#random.chance(busyWrites) ? this.#random.next() * 600 : 0;
+    return busy + (isCold ? this.#random.next() * opening : 0);
+  }
+
   /** Carries a request to its service and the answer back, or not. */
   #carry(
     request: AttemptRequest,
-    from: { readonly life: Life; readonly idled: number | undefined; readonly connectTimeout: number },
+    from: {
+      readonly life: Life;
+      readonly idled: number | undefined;
+      readonly connectTimeout: number;
+      readonly write: () => boolean;
+    },
     fail: (kind: AdapterFault['kind'], code?: string) => void,
     answer: (answer: Answered, body: AnswerBody) => void,
   ): void {
-    const { life, idled, connectTimeout } = from;
+    const { life, idled, connectTimeout, write } = from;
     const [schedule, random, faults] = [this.#schedule, this.#random, this.#faults];
     const isCold = idled === undefined || request.isFresh === true;
-    const way = this.#distance / 2 + random.next() * 12 + (isCold ? random.next() * 60 : 0);
+    // Where nothing says how long connections take to open, the first requests are only slower.
+    const isSlower = isCold && faults.opening === undefined;
+    const way = this.#distance / 2 + random.next() * 12 + (isSlower ? random.next() * 60 : 0);
     const fate = random.next();
     const arrivesAt = schedule.now + way;
     if (faults.outages.some(([start, end]) => arrivesAt >= start && arrivesAt < end)) {
       const isSilent = random.chance(0.3);
       // What stands before the service may be up.
       const refusal = random.chance(0.3) ? this.#busy(request) : undefined;
+      if (refusal && !write()) return;
       schedule.after(
         isSilent && !refusal ? connectTimeout : way,
         'net',
@@ -182,6 +222,7 @@ export class Network {
       );
       return;
     }
+    if (!write()) return;
     if (!isCold && idled > 1_000 && random.chance(faults.stale)) {
       schedule.after(
         way,
@@ -229,6 +270,7 @@ export class Network {
       `arrival ${nameOf(request)}`,
       () => {
         const { url, method, headers, body = '' } = request;
+        this.#tap.onArrival?.(new URL(url), life);
         const answered = refusal ?? service({ url: new URL(url), method, headers, body });
         if (isSilent) return;
         schedule.after(

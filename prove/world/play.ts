@@ -226,16 +226,23 @@ class World implements PlayableWorld {
             this.requests += 1;
             exchanges.sent(sent);
             if (host !== addresses.api) {
-              this.#limits.sentFreely(sent);
               const { mostUnderWay = Infinity } = this.#job;
               if (sent.underWay > mostUnderWay)
                 this.violations.push(`${sent.underWay} requests to ${host} were under way, and ${mostUnderWay} may.`);
               return;
             }
-            this.#limits.sent(sent);
             if (this.#endsAtRepeat) this.#repeats.sent(life, schedule.now);
             this.#job.onSend?.(url);
             if (isPage(url)) this.#fetched.requested(pageOf(url));
+          },
+          onWrite: ({ host }, sent) => {
+            if (host === addresses.api) this.#limits.sent(sent);
+            else this.#limits.sentFreely(sent);
+          },
+          onArrival: ({ host }, life) => {
+            // Where nothing says how long connections take to open, the first requests are slower on their way.
+            if (host === addresses.api && scenario.network.opening !== undefined)
+              this.#limits.arrived(life, schedule.now);
           },
           onAnswer: (url, answer) => {
             const { status } = answer;

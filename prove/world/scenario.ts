@@ -240,7 +240,10 @@ export function scenarioOf(seed: number): Scenario {
       ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
       ...(random.chance(0.3) && { burst: 2 }),
     },
-    network: networkOf(random, { limited: job.kind === 'forward' ? 0.4 : 0.15, isDownAtStart }),
+    network: {
+      ...networkOf(random, { limited: job.kind === 'forward' ? 0.4 : 0.15, isDownAtStart }),
+      ...connectionsOf(seed),
+    },
     ...(isStored(job) && { store: storeOf(random) }),
     disk: !isStored(job) && random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
@@ -249,6 +252,13 @@ export function scenarioOf(seed: number): Scenario {
       ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
     ],
   };
+}
+
+/** How long it takes until a request can be written. */
+export function connectionsOf(seed: number): Pick<NetworkFaults, 'opening' | 'busyWrites'> {
+  const random = new Random(`${seed} connections`);
+  if (random.chance(0.4)) return {};
+  return { opening: random.pick([0, 40, 150, 600]), busyWrites: random.chance(0.5) ? random.next() * 0.1 : 0 };
 }
 
 /** @param how the chance that many requests are refused, and whether nobody can be connected to at first */

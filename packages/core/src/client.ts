@@ -10,7 +10,7 @@ import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
 import { quotaLimiter } from './http/quotaLimiter.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
-import { requestOptionNames, requestTimesOf, type RequestOptions } from './http/requestTimes.js';
+import { requestOptionNames, requestTimesOf, type RequestOptions, type Timeouts } from './http/requestTimes.js';
 import { axiosTransport } from './http/axiosTransport.js';
 import { stampedWith } from './http/credentials.js';
 import { openCredentials } from './http/openCredentials.js';
@@ -149,7 +149,7 @@ export function createClient(options: ClientOptions): Client {
   const { sha256, variables = variablesHere() } = options;
   const echoedFor = timeouts.total;
   const keys = new KeyRing(options.apiKey, { secrets, echoedFor, sha256, clock, rules: apiKeyRules });
-  const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
+  const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock, timeouts);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, maxEventText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
@@ -174,9 +174,11 @@ export function createClient(options: ClientOptions): Client {
     limiterFor(plugin, { auth, rateLimit, limiter: own, quota }) {
       const limits = limitsOf(options.rateLimit, rateLimit);
       const isShared = !auth && rateLimit === undefined && (!quota || (options.limiter ?? limits) !== undefined);
-      const limited = own ?? (isShared ? limiter : limits && limiterOf(limits, clock));
+      const limited = own ?? (isShared ? limiter : limits && limiterOf(limits, clock, timeouts));
       // A quota is a limit already, so the default one would only slow the API down.
-      const chosen = quota ? quotaLimiter(limited, quota, clock) : (limited ?? limiterOf(defaultLimit, clock));
+      const chosen = quota
+        ? quotaLimiter(limited, quota, clock)
+        : (limited ?? limiterOf(defaultLimit, clock, timeouts));
       limiters.set(plugin, chosen);
       return chosen;
     },
@@ -289,7 +291,7 @@ function limitsOf(ofClient: ClientOptions['rateLimit'], ofApi: ClientOptions['ra
   return [ofClient ?? [], ofApi ?? []].flat().filter((limit) => limit !== false);
 }
 
-function limiterOf(rateLimit: false | Limit | readonly Limit[], clock: Clock): Limiter {
+function limiterOf(rateLimit: false | Limit | readonly Limit[], clock: Clock, { connect }: Timeouts): Limiter {
   const limits = rateLimit === false ? [] : [rateLimit].flat();
-  return limits.length === 0 ? unlimited(clock) : bottleneckLimiter(limits, clock);
+  return limits.length === 0 ? unlimited(clock) : bottleneckLimiter(limits, clock, connect);
 }

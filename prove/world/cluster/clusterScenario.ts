@@ -1,7 +1,7 @@
 import { type DiskFaults, powerCuts } from '../disk.js';
 import { Random } from '../../../test/kit/random.js';
 import type { NetworkFaults } from '../network.js';
-import { networkOf, type Scenario } from '../scenario.js';
+import { connectionsOf, networkOf, type Scenario } from '../scenario.js';
 import type { ApiModel } from '../services.js';
 import type { RedisEvent, RedisModel } from './redis.js';
 
@@ -92,7 +92,7 @@ export function clusterScenarioOf(seed: number): ClusterScenario {
   const pageSize = random.int(3, 20);
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const cursorTtl = random.chance(0.15) ? random.int(60_000, 120_000) : null;
-  const network = networkOf(random);
+  const network = { ...networkOf(random), ...connectionsOf(seed) };
   const disturbances = Array.from({ length: random.int(1, 8) }, () => disturbancesOf(random)).flat();
   return {
     ...{ kind: 'cluster', seed },

@@ -213,10 +213,8 @@ class ClusterWorld implements PlayableWorld {
       {
         ...{ schedule, random: this.random(`${life.name} network`), faults },
         tap: {
-          onSend: (_, sent) => {
-            this.requests += 1;
-            this.#limits.sent(sent);
-          },
+          onSend: () => (this.requests += 1),
+          onWrite: (_, sent) => this.#limits.sent(sent),
           onAnswer: (url, answer) => {
             this.#apis.got(url, answer);
           },

@@ -116,7 +116,8 @@ export function answerCall(
   const { windows } = decodeLimits(book.inForce);
   const isStepped = book.time - clock.time > maxDrift || call.steppedSince === book.openedAt;
   if (book.runId !== clock.runId || isStepped) reopen(book, windows, clock);
-  const now = Math.max(clock.time, book.time);
+  // Each call has a time of its own, which tells its permits apart from those of others.
+  const now = Math.max(clock.time, book.time + 1);
   book.time = now;
   if (call.known !== book.inForce) return { book, reply: refused('learn', now, book) };
 

@@ -215,7 +215,7 @@ end
 local windows = cjson.decode(book.inForce).windows
 local isStepped = book.time - clock > maxDrift or call.steppedSince == book.openedAt
 if book.runId ~= runId or isStepped then reopen(book, windows, clock, runId) end
-local now = math.max(clock, book.time)
+local now = math.max(clock, book.time + 1)
 book.time = now
 local reply
 if call.known ~= book.inForce then

@@ -79,12 +79,12 @@ export class SharedLimiter implements Limiter {
   #limits: BookLimits;
   #used: LimiterCall['used'][number][] = [];
   #running = 0;
-  /** No request has finished yet. */
-  #isCold = true;
   #isCalling = false;
   /** The book has told when to call again. */
   #hasTicket = false;
   #cancelTimer = (): void => undefined;
+  /** When the timer calls. */
+  #nextCall = Infinity;
   #pausedUntil = -Infinity;
   /** The pause that the book does not know yet, in ms from when. */
   #newPause: { readonly until: number } | undefined;
@@ -161,7 +161,7 @@ export class SharedLimiter implements Limiter {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#cancelTimer();
+    this.#clearTimer();
     this.#hasTicket = false;
     this.#refuseAll(new LimiterUnavailableError(this.#options.name, `The limiter ${this.#options.name} was closed.`));
     // What was used should count from its start, and the ticket be free for others.
@@ -176,10 +176,16 @@ export class SharedLimiter implements Limiter {
     });
   }
 
-  #callIn(ms: number): void {
+  #clearTimer(): void {
     this.#cancelTimer();
+    this.#nextCall = Infinity;
+  }
+
+  #callIn(ms: number): void {
+    this.#clearTimer();
     // A reply may come after `close`, and a timer would keep the process alive.
     if (this.#isClosed) return;
+    this.#nextCall = this.#clock.monotonic() + ms;
     this.#cancelTimer = this.#clock.after(ms, () => this.#callSoon());
   }
 
@@ -191,7 +197,7 @@ export class SharedLimiter implements Limiter {
 
   async #call(): Promise<void> {
     this.#isCalling = true;
-    this.#cancelTimer();
+    this.#clearTimer();
     const asking = this.#next();
     const used = this.#used;
     this.#used = [];
@@ -283,20 +289,27 @@ export class SharedLimiter implements Limiter {
     }
     this.#running += 1;
     const sent = this.#clock.monotonic() - late;
-    // The first requests open connections, so they arrive late: they count from their end.
-    const isCold = this.#isCold;
-    const report = (): void => {
-      this.#used.push({ ...grant, late: Math.ceil(1_000 * (this.#clock.monotonic() - sent)) });
+    const age = (): number => Math.ceil(1_000 * (this.#clock.monotonic() - sent));
+    let [isReported, isReleased] = [false, false];
+    const report = (late: number): void => {
+      if (isReported) return;
+      isReported = true;
+      this.#used.push({ ...grant, late });
+      const within = this.#reportWithin();
+      if (!this.#isCalling && this.#clock.monotonic() + within < this.#nextCall) this.#callIn(within);
     };
-    if (!isCold) report();
-    let isReleased = false;
     waiter.begin({
-      release: () => {
+      started: () => {
+        // By then the book takes it for used, and it might be written when that is forgotten.
+        if (age() > maxRoundTrip || this.#clock.monotonic() < this.#pausedUntil) return false;
+        report(age());
+        return true;
+      },
+      release: (use) => {
         if (isReleased) return;
         isReleased = true;
         this.#running -= 1;
-        this.#isCold = false;
-        if (isCold) report();
+        report(use === 'unwritten' ? -1 : age());
         // Somebody may wait for this one's place.
         if (this.#waiting.size > 0 && !this.#hasTicket) this.#callSoon();
       },

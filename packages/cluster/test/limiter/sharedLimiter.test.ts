@@ -1,6 +1,7 @@
 import { createClient, type Limit, type Limiter, type Permit } from '@sluice/core';
 import { ManualClock } from '@sluice/testing';
 import { describe, expect, test } from 'vitest';
+import { Random } from '../../../../test/kit/random.js';
 import { limitsText } from '../../src/limiter/decodeLimits.js';
 import { LimiterUnavailableError } from '../../src/index.js';
 import { SharedLimiter } from '../../src/limiter/sharedLimiter.js';
@@ -16,6 +17,10 @@ class Fleet {
   readonly limiters: SharedLimiter[] = [];
   readonly starts: { readonly worker: number; readonly at: number }[] = [];
   readonly errors: unknown[] = [];
+  /** Permits that were too old when their requests could be written. */
+  tooOld = 0;
+  /** Ms from a permit to the write of its request. */
+  connecting = (): number => 0;
   /** Processes that were killed. */
   readonly dead = new Set<string>();
 
@@ -39,8 +44,14 @@ class Fleet {
     const again = (): void => {
       this.limiters[worker]?.acquire({ route: 'any' }).then(
         (permit: Permit) => {
-          this.starts.push({ worker, at: this.clock.monotonic() });
-          this.clock.after(60, () => {
+          const write = (): void => {
+            if (permit.started?.() === false) this.tooOld += 1;
+            else this.starts.push({ worker, at: this.clock.monotonic() });
+          };
+          const connecting = this.connecting();
+          if (connecting > 0) this.clock.after(connecting, write);
+          else write();
+          this.clock.after(connecting + 60, () => {
             permit.release();
             again();
           });
@@ -81,6 +92,32 @@ describe('K8 processes that share a limiter', () => {
     expect(fleet.worstWindow()).toBeLessThanOrEqual(50);
     expect(fleet.rate(2_000, 10_000)).toBeGreaterThan(delay > 10 ? 46 : 47.5);
     expect(fleet.errors).toEqual([]);
+  });
+
+  test('count a start when its request is written, and let none write with a permit of 250 ms', async () => {
+    const fleet = new Fleet(4);
+    const random = new Random('connecting');
+    fleet.connecting = () => (random.chance(0.3) ? random.int(0, 400) : 0);
+    fleet.server.delay = 4;
+    fleet.workAll(6);
+    await fleet.clock.advance(10_000);
+    expect(fleet.tooOld).toBeGreaterThan(10);
+    expect(fleet.worstWindow()).toBeLessThanOrEqual(50);
+    expect(fleet.rate(2_000, 10_000)).toBeGreaterThan(30);
+  });
+
+  test('give a permit back whose request will not be written', async () => {
+    const fleet = new Fleet(1, { limits: limitsText([{ requests: 1, per: 5_000 }]) });
+    const [limiter] = fleet.limiters;
+    const first = limiter?.acquire({ route: 'any' });
+    await fleet.clock.advance(10);
+    const permit = await first;
+    await fleet.clock.advance(300);
+    expect(permit?.started?.()).toBe(false);
+    permit?.release('unwritten');
+    const second = limiter?.acquire({ route: 'any' }).then((next) => next.started?.());
+    await fleet.clock.advance(1_000);
+    expect(await second).toBe(true);
   });
 
   test('100 of them make at most two calls for each start, and none gets less than half its share', async () => {

@@ -259,6 +259,10 @@ export function faultOf(
       const retry = mayConnectLater(fault.platformCode, limits.host);
       return { error: new NetworkError(message, { details }), retry, isUnsent: wasUnsent(fault.platformCode) };
     }
+    case 'outdated': {
+      const message = `${route}: ten permits in a row were too old when the request could be written. Is this process too busy, or its limiter too far away?`;
+      return { error: new NetworkError(message, { details }), retry: false, isUnsent: true };
+    }
     case 'cut-body':
       return undecodable(
         `, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,

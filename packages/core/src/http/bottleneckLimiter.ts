@@ -1,10 +1,10 @@
 import Bottleneck from 'bottleneck';
 import { refuseUnknown } from '../checks.js';
-import { sleep, type Clock } from '../clock.js';
+import type { Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
 import type { Limit, Limiter, Permit, AcquireOptions, RateUse } from './limiter.js';
 import { PauseGate } from './pauseGate.js';
-import { earliestStart, recentStarts, type Start, type StartWindow } from './startLog.js';
+import { earliestStart, recentStarts, type Start, type StartWindow, withoutStart, withStart } from './startLog.js';
 
 /**
  * Ms added to each window. A server counts arrivals, and requests take different times to arrive: without a margin a
@@ -16,16 +16,17 @@ const arrivalMargin = 13;
  * A limiter on Bottleneck, which limits the concurrency. A log of the actual starts decides when the next request may
  * start. Bottleneck's own work limits it to some 400 starts a second.
  *
+ * @param longestPending ms for which a permit counts whose request is not written yet: the deadline for connecting
+ *
  * @throws ConfigError if a limit is invalid; from `acquire`, at once, if a route's cost can never fit.
  */
-export function bottleneckLimiter(limits: readonly Limit[], clock: Clock): Limiter {
+export function bottleneckLimiter(limits: readonly Limit[], clock: Clock, longestPending = 10_000): Limiter {
   limits.forEach(checkLimit);
-  return new BottleneckLimiter(limits, clock);
+  return new BottleneckLimiter(limits, clock, longestPending);
 }
 
 interface Waiter {
   readonly costs: readonly number[];
-  readonly signal: AbortSignal | undefined;
   /** Removes it from the queue and resolves with a permit. */
   begin(permit: Permit): void;
 }
@@ -33,6 +34,7 @@ interface Waiter {
 class BottleneckLimiter implements Limiter {
   readonly #limits: readonly Limit[];
   readonly #clock: Clock;
+  readonly #longestPending: number;
   readonly #windows: readonly StartWindow[];
   readonly #gate: PauseGate;
   /** In order of `acquire`. If one aborts and leaves, its job in Bottleneck's queue serves another waiter. */
@@ -40,14 +42,15 @@ class BottleneckLimiter implements Limiter {
   #bottleneck: Bottleneck | undefined;
   #starts: Start[] = [];
   #running = 0;
-  /** No request has finished yet. */
-  #isCold = true;
+  /** Lets the first waiter see whether it may start now. */
+  #wake = (): void => undefined;
   /** Settles when the previous job has found its waiter, so only one job at a time reads the log. */
   #queueTail: Promise<unknown> = Promise.resolve();
 
-  constructor(limits: readonly Limit[], clock: Clock) {
+  constructor(limits: readonly Limit[], clock: Clock, longestPending: number) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#longestPending = longestPending;
     this.#gate = new PauseGate(clock);
     this.#windows = limits.flatMap(windowsOf);
   }
@@ -70,10 +73,10 @@ class BottleneckLimiter implements Limiter {
       const onAbort = (): void => {
         leave();
         reject(signal?.reason);
+        this.#wake();
       };
       const waiter: Waiter = {
         costs: this.#costsOf(route),
-        signal,
         begin(permit) {
           leave();
           resolve(permit);
@@ -125,43 +128,49 @@ class BottleneckLimiter implements Limiter {
       this.#starts = recentStarts(this.#starts, this.#windows, now);
       const allowed = earliestStart(this.#starts, this.#windows, first.costs, now);
       const at = Math.max(allowed, now + this.#gate.remaining);
-      if (at <= now) {
-        const start = { at: now, costs: first.costs };
-        this.#starts.push(start);
-        return { released: this.#begin(first, start) };
-      }
-      // However the sleep ends, check again: a pause may have grown, the first waiter may have left.
-      await sleep(this.#clock, at - now, first.signal).catch(() => undefined);
+      if (at <= now) return { released: this.#begin(first, now) };
+      // However the wait ends, check again: a pause may have grown, the first waiter may have left.
+      await new Promise<void>((resolve) => {
+        const cancel = this.#clock.after(at - now, resolve);
+        this.#wake = () => {
+          cancel();
+          resolve();
+        };
+      });
     }
   }
 
-  #begin(waiter: Waiter, start: Start): Promise<void> {
+  /** Gives a permit. Its start is pending until the request is written: connecting may take longer than a window. */
+  #begin(waiter: Waiter, now: number): Promise<void> {
+    const { costs } = waiter;
+    const pending: Start = { at: now + this.#longestPending, costs };
+    this.#starts = withStart(this.#starts, pending);
     this.#running += 1;
-    const isCold = this.#isCold;
     return new Promise((resolve) => {
-      let isReleased = false;
+      let [isPending, isReleased] = [true, false];
+      const end = (use?: 'unwritten'): void => {
+        if (!isPending) return;
+        isPending = false;
+        const others = withoutStart(this.#starts, pending);
+        const isWritten = use !== 'unwritten';
+        this.#starts = isWritten ? withStart(others, { at: this.#clock.monotonic(), costs }) : others;
+        this.#wake();
+      };
       waiter.begin({
-        release: () => {
+        started: () => {
+          if (this.#gate.remaining > 0) return false;
+          end();
+          return true;
+        },
+        release: (use) => {
           if (isReleased) return;
           isReleased = true;
           this.#running -= 1;
-          this.#isCold = false;
-          if (isCold) this.#countFromNow(start);
+          end(use);
           resolve();
         },
       });
     });
-  }
-
-  /**
-   * The first requests open connections and meet a cold server, so they arrive later than the margin allows, too close
-   * to the next window. So their starts count from their end, the first time known to be after their arrival.
-   */
-  #countFromNow(start: Start): void {
-    this.#starts = [
-      ...this.#starts.filter((other) => other !== start),
-      { at: this.#clock.monotonic(), costs: start.costs },
-    ];
   }
 }
 

@@ -147,10 +147,11 @@ export class Exchange {
     this.#stop.signal.throwIfAborted();
     this.#stopwatch.run();
     let stamp = await credentials.prepare();
-    let outcome = await this.#send(stamp, { isFresh: false, isRenewed: false });
-    for (let again = { isFresh: false, isRenewed: false }; typeof outcome === 'string';) {
+    let again: Again = { isFresh: false, isRenewed: false, outdated: 0 };
+    let outcome = await this.#send(stamp, again);
+    while (typeof outcome === 'string') {
       if (outcome === 'expired') stamp = await credentials.prepare();
-      again = outcome === 'stale' ? { ...again, isFresh: true } : { ...again, isRenewed: true };
+      again = nextTry(again, outcome);
       outcome = await this.#send(stamp, again);
     }
     const sent = this.#sent;
@@ -212,16 +213,12 @@ export class Exchange {
   }
 
   /**
-   * Acquires a permit and sends the attempt.
-   *
-   * @param again.isFresh whether it is sent again over a new connection, because the server had closed the idle one
-   * @param again.isRenewed whether the credentials had expired before; if the limiter takes longer than they live, they
-   * are renewed while the permit is held
+   * Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts.
    */
   async #send(
     stamp: Stamp,
-    { isFresh, isRenewed }: { readonly isFresh: boolean; readonly isRenewed: boolean },
-  ): Promise<AttemptSuccess | AttemptFailure | 'stale' | 'expired'> {
+    { isFresh, isRenewed, outdated }: Again,
+  ): Promise<AttemptSuccess | AttemptFailure | Unsent> {
     const { adapter, clock, timeouts, onLimiter } = this.#options;
     const { route, url, method, body, read, limiter, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
@@ -230,6 +227,12 @@ export class Exchange {
     const acquired = limiter.acquire({ route, signal });
     onLimiter?.(limiter);
     const permit = await acquired;
+    let mayBeWritten = false;
+    const onWrite = (): boolean => {
+      const mayWrite = permit.started?.() ?? true;
+      mayBeWritten ||= mayWrite;
+      return mayWrite;
+    };
     try {
       // The abort may come in the same moment as the permit.
       signal.throwIfAborted();
@@ -239,7 +242,7 @@ export class Exchange {
       if (!stamped) return 'expired';
       signal.throwIfAborted();
       this.#sent = stamped;
-      if (!isFresh) this.attempts += 1;
+      if (!isFresh && outdated === 0) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
       const waited = began - requested;
@@ -249,12 +252,14 @@ export class Exchange {
       const isNew = isFresh || !isRepeatable;
       const sentUrl = withCredential(url, stamped.query);
       const headers = this.#headers.join(this.#call.headers, stamped.headers);
+      mayBeWritten = adapter.announcesWrites !== true;
       const answer = await sendAttempt(
-        { url: sentUrl, method, headers, body, isFresh: isNew, signal },
+        { url: sentUrl, method, headers, body, isFresh: isNew, signal, onWrite },
         { adapter, clock, deadline: timeouts.response, stop: this.#stop },
       );
       if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault && answer.kind === 'stale' && !isNew) return 'stale';
+      if (answer instanceof AdapterFault && answer.kind === 'outdated' && outdated < maxOutdated) return 'outdated';
       const took = clock.monotonic() - began;
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
       const { status } = answer;
@@ -275,7 +280,7 @@ export class Exchange {
       this.#wasForbidden ||= status === 403 && fault.retry;
       return this.#failure(fault, took);
     } finally {
-      permit.release();
+      permit.release(mayBeWritten ? undefined : 'unwritten');
       onLimiter?.(limiter);
     }
   }
@@ -359,6 +364,34 @@ export class Exchange {
 }
 
 const success = 200;
+
+/**
+ * Why an attempt is made again at once, with another permit: the server had closed the idle connection, the credentials
+ * expired while it waited for its permit, or the permit was too old when the connection was open.
+ */
+type Unsent = 'stale' | 'expired' | 'outdated';
+
+interface Again {
+  /** Over a new connection. */
+  readonly isFresh: boolean;
+  /** If the limiter takes longer than renewed credentials live, they are renewed while the permit is held. */
+  readonly isRenewed: boolean;
+  /** Permits in a row that were too old. */
+  readonly outdated: number;
+}
+
+const maxOutdated = 9;
+
+function nextTry(last: Again, reason: Unsent): Again {
+  switch (reason) {
+    case 'stale':
+      return { ...last, isFresh: true };
+    case 'expired':
+      return { ...last, isRenewed: true };
+    case 'outdated':
+      return { ...last, outdated: last.outdated + 1 };
+  }
+}
 
 /**
  * Adds the query parameter of a credential. As with headers, it replaces one of the same name.

@@ -2,8 +2,19 @@ import type { RateLimitError } from '../errors.js';
 
 /** Permission to start one request. The request counts as running until the permit is released. */
 export interface Permit {
-  /** Ends the request; calling it again does nothing. */
-  release(): void;
+  /**
+   * Ends the request; calling it again does nothing. `unwritten`: nothing was written, nor will be, so the request does
+   * not count.
+   */
+  release(use?: 'unwritten'): void;
+  /**
+   * Counts the request from now on, in the turn of the event loop in which it is written. Until then it counts as if it
+   * was about to be, and without this call from its release on.
+   *
+   * @returns `false` if the permit is too old, or a pause has begun: nothing may be written with it, and the request
+   * needs another one.
+   */
+  started?(): boolean;
   /** Receives each response, of any status, before the permit is released. Only a limiter with a quota needs it. */
   observe?(response: ObservedResponse): QuotaNotice;
 }

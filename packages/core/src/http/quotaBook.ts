@@ -102,10 +102,10 @@ export class QuotaBook {
     return true;
   }
 
-  /** @param isAnswered whether {@link observe} has received its response */
-  end(flight: Flight, isAnswered: boolean): void {
+  /** @param isKnown whether {@link observe} has received its response, or nothing was written */
+  end(flight: Flight, isKnown: boolean): void {
     for (const { flights } of this.#countsOf(flight)) flights.delete(flight);
-    if (flight.hasStarted && !isAnswered) spend(flight.quotas);
+    if (flight.hasStarted && !isKnown) spend(flight.quotas);
   }
 
   /** Learns from a response of a request of this route; returns what it says to that request. */

@@ -74,7 +74,7 @@ class QuotaLimiter implements Limiter {
         throw error;
       }
       if (this.#book.start(flight)) return this.#observed(permit, request.route, flight);
-      permit.release();
+      permit.release('unwritten');
       this.#book.end(flight, false);
     }
   }
@@ -144,11 +144,12 @@ class QuotaLimiter implements Limiter {
         isAnswered = true;
         return this.#book.observe(route, flight, response);
       },
-      release: () => {
+      started: () => permit.started?.() ?? true,
+      release: (use) => {
         if (isReleased) return;
         isReleased = true;
-        permit.release();
-        this.#end(flight, isAnswered);
+        permit.release(use);
+        this.#end(flight, isAnswered || use === 'unwritten');
       },
     };
   }

@@ -4,8 +4,9 @@ export interface StartWindow {
   readonly span: number;
 }
 
-/** One start in the past, by the monotonic clock. */
+/** One start, by the monotonic clock. */
 export interface Start {
+  /** When it was written; before that, the latest time until which it is waited for. */
   readonly at: number;
   /** Its cost in each window, in the order of the windows. */
   readonly costs: readonly number[];
@@ -37,6 +38,17 @@ export function earliestStart(
     }
   });
   return earliest;
+}
+
+/** The starts without one of them, whose request will not be written. */
+export function withoutStart(starts: readonly Start[], start: Start): Start[] {
+  return starts.filter((other) => other !== start);
+}
+
+/** The starts with one more, oldest first. */
+export function withStart(starts: readonly Start[], start: Start): Start[] {
+  const next = starts.findLastIndex(({ at }) => at <= start.at) + 1;
+  return [...starts.slice(0, next), start, ...starts.slice(next)];
 }
 
 /** The starts that can still matter at `now`. */

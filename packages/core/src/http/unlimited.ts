@@ -18,6 +18,7 @@ export function unlimited(clock: Clock): Limiter {
       running += 1;
       let released = false;
       return {
+        started: () => gate.remaining === 0,
         release() {
           if (released) return;
           released = true;

@@ -26,6 +26,8 @@ class Trial {
   readonly aborts: AbortController[] = [];
   readonly aborted = new Set<number>();
   maxRunning = 0;
+  /** Whether a request is written as soon as it may be. */
+  isWritten = true;
 
   constructor(...limits: readonly Limit[]) {
     this.limiter = bottleneckLimiter(limits, this.clock);
@@ -38,6 +40,7 @@ class Trial {
     this.aborts.push(abort);
     this.limiter.acquire({ route, signal: abort.signal }).then(
       (permit) => {
+        if (this.isWritten) permit.started?.();
         this.starts.push({ nth, route, at: this.clock.monotonic() });
         this.permits.push(permit);
         this.maxRunning = Math.max(this.maxRunning, this.permits.length);
@@ -74,22 +77,61 @@ describe('a limiter', () => {
     expect(trial.times).toEqual([0, 0, 0, 1_013, 1_013, 1_013, 2_026]);
   });
 
-  test('L1 counts the very first ones from their answers, since a cold connection delays them', async () => {
+  test('L1 counts a start when its request is written, and wakes who waits for that', async () => {
     const trial = new Trial({ requests: 3, per: 987 });
-    asks(trial, 3);
+    trial.isWritten = false;
+    asks(trial, 6);
     await trial.clock.advance(40);
-    trial.release(2);
-    asks(trial, 3);
-    // The third is still out when the next ones are due: it counts from its start, or one slow answer would hold up everybody.
-    await trial.clock.advance(10_000);
-    expect(trial.times).toEqual([0, 0, 0, 1_000, 1_040, 1_040]);
-    trial.release();
-    asks(trial, 4);
+    trial.permits[1]?.started?.();
+    await trial.clock.advance(60);
+    trial.permits[0]?.started?.();
+    // A second word changes nothing.
+    trial.permits[1]?.started?.();
+    await trial.clock.advance(5_900);
+    // The third is still connecting: its place is kept for it.
+    expect(trial.times).toEqual([0, 0, 0, 1_040, 1_100]);
+    trial.permits[2]?.started?.();
+    await trial.clock.advance(999);
+    expect(trial.times).toHaveLength(5);
+    await trial.clock.advance(1);
+    expect(trial.times).toEqual([0, 0, 0, 1_040, 1_100, 7_000]);
+  });
+
+  test('L1 gives the place of a request that will not be written to the next one at once', async () => {
+    const trial = new Trial({ requests: 3, per: 987 });
+    trial.isWritten = false;
+    asks(trial, 5);
     await trial.clock.advance(40);
+    trial.permits[2]?.release('unwritten');
+    await trial.clock.advance(0);
+    expect(trial.times).toEqual([0, 0, 0, 40]);
+    // What was written counts, whatever is said then.
+    trial.permits[3]?.started?.();
+    trial.permits[3]?.release('unwritten');
+    await trial.clock.advance(500);
+    expect(trial.times).toHaveLength(4);
+  });
+
+  test('L1 counts a request of whose write nothing is said until its end', async () => {
+    const trial = new Trial({ requests: 1, per: 987 });
+    trial.isWritten = false;
+    asks(trial, 2);
+    await trial.clock.advance(3_000);
     trial.release();
-    await trial.clock.advance(10_000);
-    // From then on starts count: these were answered 40 ms late, too.
-    expect(trial.times.slice(6)).toEqual([10_040, 10_040, 11_040, 11_040]);
+    await trial.clock.advance(2_000);
+    expect(trial.times).toEqual([0, 4_000]);
+  });
+
+  test('L1 keeps the place of a request no longer than it may connect, and counts it if it is written later', async () => {
+    const trial = new Trial({ requests: 1, per: 987 });
+    trial.isWritten = false;
+    asks(trial, 3);
+    await trial.clock.advance(11_500);
+    expect(trial.times).toEqual([0, 11_000]);
+    trial.permits[1]?.started?.();
+    trial.permits[0]?.started?.();
+    await trial.clock.advance(2_000);
+    expect(trial.times).toEqual([0, 11_000, 12_500]);
   });
 
   test('L1 spreads what is beyond a burst', async () => {
@@ -266,10 +308,11 @@ describe('a limiter', () => {
       ],
       clock,
     );
-    for (let nth = 0; nth < 3; nth += 1) void limiter.acquire({ route: 'a' });
+    const start = async (route: string): Promise<unknown> => (await limiter.acquire({ route })).started?.();
+    for (let nth = 0; nth < 3; nth += 1) void start('a');
     await clock.advance(0);
     expect(limiter.state.rate).toEqual({ used: 3, limit: 10, per: 1_000 });
-    void limiter.acquire({ route: 'dear' });
+    void start('dear');
     await clock.advance(0);
     expect(limiter.state.rate).toEqual({ used: 9, limit: 20, per: 60_000 });
     await clock.advance(2_000);

@@ -86,7 +86,7 @@ export class DrivenLimiter {
     return new DrivenLimiter(limiter, time, per, trial.timeout);
   }
 
-  /** Requests a permit, and keeps it until a check releases it. */
+  /** Requests a permit, uses it at once, and keeps it until a check releases it. */
   acquire({ route = 'testing.route', signal }: Partial<AcquireOptions> = {}): RequestedPermit {
     const requested: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = {
       nth: this.#requested++,
@@ -100,6 +100,7 @@ export class DrivenLimiter {
     })();
     permit.then(
       (given) => {
+        given.started?.();
         requested.permit = given;
         requested.begunAt = this.time.now();
         this.begun.push(requested);

@@ -48,6 +48,11 @@ export interface AttemptRequest {
   readonly isFresh?: boolean;
   /** An abort rejects at once. */
   readonly signal?: AbortSignal;
+  /**
+   * Called in the turn of the event loop in which the request is written, before that. `false`: it must not be written,
+   * and the attempt fails with `outdated`. An adapter that can't tell calls it when the response's head arrives.
+   */
+  readonly onWrite?: () => boolean;
 }
 
 /** A response of any status, with its body not parsed yet. */
@@ -61,6 +66,8 @@ export interface AttemptAnswer {
 /** Sends attempts: any status is a response, redirects are not followed. Rejects with an `AdapterFault`. */
 export interface Adapter {
   readonly send: (request: AttemptRequest) => Promise<AttemptAnswer>;
+  /** Nothing is written before `onWrite` is called. Otherwise any attempt may have been written. */
+  readonly announcesWrites?: true;
   close(): Promise<void>;
 }
 
@@ -79,8 +86,12 @@ export function textBody(text: string): AnswerBody {
 
 /** Why there is no complete response. It has nothing of the request, so it cannot contain the key. */
 export class AdapterFault extends Error {
-  /** `stale`: the server closed a reused connection before it sent a byte of the response. */
-  readonly kind: 'network' | 'stale' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';
+  /**
+   * `stale`: the server closed a reused connection before it sent a byte of the response. `outdated`: `onWrite` did not
+   * allow the write.
+   */
+  readonly kind:
+    'network' | 'stale' | 'outdated' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';
   /** The platform's own code, e.g. `ECONNREFUSED`. */
   readonly platformCode: string | undefined;
 

@@ -30,7 +30,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     close: () => Promise.resolve(),
   };
 
-  async function answered({ url, method, headers, body, signal }: AttemptRequest): Promise<AttemptAnswer> {
+  async function answered({ url, method, headers, body, signal, onWrite }: AttemptRequest): Promise<AttemptAnswer> {
     const answer = await fetch(url, {
       ...{ method, headers, body: body ?? null, signal: signal ?? null },
       redirect: 'manual',
@@ -40,6 +40,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     }).catch((error: unknown) => {
       throw new AdapterFault('network', codeOf(error));
     });
+    onWrite?.();
     return {
       status: answer.type === 'opaqueredirect' ? 302 : answer.status,
       headers: Object.fromEntries(answer.headers),

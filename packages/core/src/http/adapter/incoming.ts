@@ -1,12 +1,14 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { AdapterFault } from './adapter.js';
+import { AdapterFault, type AttemptRequest } from './adapter.js';
 
 interface IncomingOptions {
   readonly maxBytes: number;
   /** Ends it at once: undici reacts to an abort only once it is connected. */
   readonly signal: AbortSignal | undefined;
+  /** See {@link AttemptRequest}. */
+  readonly onWrite?: AttemptRequest['onWrite'] | undefined;
 }
 
 export interface Connection {
@@ -40,6 +42,8 @@ export class Incoming implements Dispatcher.DispatchHandler {
   findConnection: () => Connection | undefined = () => undefined;
   readonly #maxBytes: number;
   readonly #signal: AbortSignal | undefined;
+  readonly #onWrite: () => boolean;
+  #mayWrite: boolean | undefined;
   #answer: () => void = () => undefined;
   #refuse: (reason: unknown) => void = () => undefined;
   #finish: () => void = () => undefined;
@@ -51,9 +55,10 @@ export class Incoming implements Dispatcher.DispatchHandler {
   #receivedBytes = 0;
   #isOver = false;
 
-  constructor({ maxBytes, signal }: IncomingOptions) {
+  constructor({ maxBytes, signal, onWrite = () => true }: IncomingOptions) {
     this.#maxBytes = maxBytes;
     this.#signal = signal;
+    this.#onWrite = onWrite;
     this.answered = new Promise((resolve, reject) => {
       [this.#answer, this.#refuse] = [resolve, reject];
     });
@@ -76,11 +81,20 @@ export class Incoming implements Dispatcher.DispatchHandler {
     return this.#connection?.isUnanswered === true;
   }
 
+  /** Whether the limiter wants the request to wait again, now that it could be written: it has failed with that. */
+  get isOutdated(): boolean {
+    if (this.#isOver) return false;
+    this.#mayWrite ??= this.#onWrite();
+    if (!this.#mayWrite) this.#refuse(new AdapterFault('outdated'));
+    return !this.#mayWrite;
+  }
+
+  /** Undici calls it on the open connection and then writes the request, unless it is aborted here. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#connection = this.findConnection();
     this.#connection?.begin();
     this.#controller = controller;
-    if (this.#isOver) controller.abort(new Error(noLongerNeeded));
+    if (this.#isOver || this.isOutdated) controller.abort(new Error(noLongerNeeded));
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {

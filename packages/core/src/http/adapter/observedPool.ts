@@ -1,6 +1,8 @@
-import type { Dispatcher } from 'undici';
+import type { Socket } from 'node:net';
+import type { buildConnector, Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
+import { AdapterFault } from './adapter.js';
 import { type Connection, Incoming } from './incoming.js';
 
 /** A request that carries the handler of its response. */
@@ -8,31 +10,79 @@ export interface ObservedRequest extends Dispatcher.DispatchOptions {
   readonly answer: Incoming;
 }
 
-/** A pool that gives each response its connection: the `factory` of an agent. */
-export function observedPool(origin: string | URL, options: Pool.Options): Pool {
-  return new Pool(origin, { ...options, factory: observedClient });
+/** Ms that a connection waits for a request. */
+const longestSpare = 10_000;
+
+/**
+ * Pools that give each response its connection: `create` is the `factory` of an agent.
+ *
+ * If a permit grew too old while its request's connection opened, that connection is kept for the next request: undici
+ * would close it, and to open another one would take as long again.
+ */
+export class ObservedPools {
+  readonly #spare = new Map<string, SpareConnection[]>();
+
+  readonly create = (origin: string | URL, options: Pool.Options): Pool =>
+    new Pool(origin, { ...options, factory: this.#client });
+
+  close(): void {
+    for (const spare of [...this.#spare.values()].flat()) spare.socket.destroy();
+  }
+
+  readonly #client = (origin: URL, options: Client.Options): Client => {
+    const { connect } = options;
+    if (typeof connect !== 'function') return new Client(origin, options);
+    let connection: ObservedSocket | undefined;
+    let answer: Incoming | undefined;
+    const client = new Client(origin, {
+      ...options,
+      connect: (target, callback) => {
+        const key = `${target.protocol}//${target.host ?? target.hostname} ${target.servername ?? ''}`;
+        const onConnect: buildConnector.Callback = (...outcome) => {
+          const [error, socket] = outcome;
+          if (error === null && answer?.isOutdated) {
+            this.#keep(key, socket);
+            callback(new AdapterFault('outdated'), null);
+            return;
+          }
+          connection = error === null ? new ObservedSocket(socket) : undefined;
+          callback(...outcome);
+        };
+        const spare = this.#spare.get(key)?.shift();
+        if (!spare) connect(target, onConnect);
+        // Undici expects the callback later.
+        else queueMicrotask(() => onConnect(null, spare.take()));
+      },
+    });
+    const dispatch = client.dispatch.bind(client);
+    return Object.assign(client, {
+      dispatch: (...[request, handler]: Parameters<Client['dispatch']>) => {
+        // The handler is already wrapped, so the request carries it.
+        if ('answer' in request && request.answer instanceof Incoming) {
+          ({ answer } = request);
+          request.answer.findConnection = () => connection;
+        }
+        return dispatch(request, handler);
+      },
+    });
+  };
+
+  #keep(key: string, socket: Socket): void {
+    const all = this.#spare.get(key) ?? [];
+    this.#spare.set(key, all);
+    const drop = (): void => void socket.destroy();
+    const forget = (): void => void all.splice(all.indexOf(spare), 1);
+    const take = (): Socket => socket.setTimeout(0, drop).off('error', drop).off('close', forget);
+    const spare = { socket, take };
+    all.push(spare);
+    socket.setTimeout(longestSpare, drop).on('error', drop).on('close', forget);
+  }
 }
 
-function observedClient(origin: URL, options: Client.Options): Client {
-  const { connect } = options;
-  if (typeof connect !== 'function') return new Client(origin, options);
-  let connection: ObservedSocket | undefined;
-  const client = new Client(origin, {
-    ...options,
-    connect: (target, callback) =>
-      connect(target, (...outcome) => {
-        connection = outcome[0] === null ? new ObservedSocket(outcome[1]) : undefined;
-        callback(...outcome);
-      }),
-  });
-  const dispatch = client.dispatch.bind(client);
-  return Object.assign(client, {
-    dispatch: (...[request, handler]: Parameters<Client['dispatch']>) => {
-      // The handler is already wrapped, so the request carries it.
-      if ('answer' in request && request.answer instanceof Incoming) request.answer.findConnection = () => connection;
-      return dispatch(request, handler);
-    },
-  });
+/** An open connection without a request. */
+interface SpareConnection {
+  readonly socket: Socket;
+  readonly take: () => Socket;
 }
 
 /** Observes what a socket reads, and rewrites the one thing that undici does not accept. */

@@ -5,7 +5,6 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import { ConfigError } from '../../errors.js';
 import { AdapterFault } from './adapter.js';
 import { codeOf } from './incoming.js';
-import { observedPool } from './observedPool.js';
 
 /**
  * Uses the proxies that the environment names. Loaded only if there is one.
@@ -15,12 +14,12 @@ import { observedPool } from './observedPool.js';
 export function proxyAgent(
   connect: buildConnector.connector,
   timeout: number,
-  reuse: Pick<Agent.Options, 'pipelining'>,
+  reuse: Pick<Agent.Options, 'pipelining' | 'factory'>,
 ): EnvHttpProxyAgent {
   const tls = { timeout };
   try {
     return new EnvHttpProxyAgent({
-      ...{ connect, factory: observedPool, ...reuse },
+      ...{ connect, ...reuse },
       headersTimeout: 0,
       bodyTimeout: 0,
       requestTls: tls,

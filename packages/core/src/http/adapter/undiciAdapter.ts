@@ -20,7 +20,7 @@ import { PendingRequests } from './pendingRequests.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
 import { codeOf, Incoming } from './incoming.js';
-import { observedPool, type ObservedRequest } from './observedPool.js';
+import { ObservedPools, type ObservedRequest } from './observedPool.js';
 import { Utf8Body } from './utf8Body.js';
 
 /** `deflate` is decoded but not requested, because servers disagree on what it is. */
@@ -39,19 +39,21 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const connect = guard ? guarded(guard, timeout, pendingRequests) : detached(buildConnector({ timeout }));
   const isDirect = (hostname: string): boolean => guard !== undefined || !proxies || isLoopback(hostname);
   // The transport has the deadlines; undici's own would add a second, coarser clock.
-  const options = { connect, factory: observedPool, headersTimeout: 0, bodyTimeout: 0 };
+  const pools = new ObservedPools();
+  const options = { connect, factory: pools.create, headersTimeout: 0, bodyTimeout: 0 };
   const direct = dispatchers((reuse) => new Agent({ ...options, ...reuse }));
   let proxied: Dispatchers | undefined;
   const throughProxies = async (): Promise<Dispatchers> => {
     const { proxyAgent } = await import('./proxyAgent.js');
-    return (proxied ??= dispatchers((reuse) => proxyAgent(connect, timeout, reuse)));
+    return (proxied ??= dispatchers((reuse) => proxyAgent(connect, timeout, { factory: pools.create, ...reuse })));
   };
   const targetOf = rememberedTarget();
   const headersOf = rememberedHeaders();
   return {
-    async send({ url, method, headers: given, body = null, isFresh = false, signal }) {
+    announcesWrites: true,
+    async send({ url, method, headers: given, body = null, isFresh = false, signal, onWrite }) {
       const { origin, hostname, path } = targetOf(url);
-      const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
+      const answer = new Incoming({ maxBytes: maxBodyBytes, signal, onWrite });
       const release = pendingRequests.enter(origin);
       try {
         // Without a proxy, nothing is awaited before the request is sent.
@@ -75,6 +77,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       };
     },
     async close() {
+      pools.close();
       const all = [direct, proxied].flatMap((each) => (each ? [each.kept, each.fresh] : []));
       await Promise.all(all.map((dispatcher) => dispatcher.destroy()));
     },
