@@ -28,7 +28,7 @@ import {
   PartFile,
   unlinkIfThere,
 } from '@sluice/core/node';
-import { encodeParquet, loadParquetLibrary } from './parquet/encodeParquet.js';
+import { encodeParquet, type InexactColumns, loadParquetLibrary } from './parquet/encodeParquet.js';
 import { type TypedColumn, typedColumns, typedRowFormat } from './parquet/typedRows.js';
 
 /** Options of {@link parquet}. */
@@ -42,6 +42,11 @@ export interface ParquetOptions extends Pick<FileTarget, 'path' | 'fileSystem'> 
    * depend on the size of the rows.
    */
   readonly rowGroup?: number;
+  /**
+   * Whether a value that the type of its column can't hold is an error before the file gets its name. Default `false`:
+   * the whole column is text, and a warning says so.
+   */
+  readonly strictTypes?: boolean;
 }
 
 const defaultRowGroup = 100_000;
@@ -52,7 +57,7 @@ const defaultRowGroup = 100_000;
  *
  * Types of columns: `text` is a string, `boolean` a boolean, `json` a string marked as JSON, `timestamp` microseconds in
  * UTC. `integer` is DECIMAL(38, 0), and `number` is DOUBLE, unless one of the column's values has more digits than these
- * hold: then the column is text. Nothing is rounded. An unpaired surrogate in text becomes U+FFFD.
+ * hold: then the column is text, which a warning says, or an error with `strictTypes`. Nothing is rounded. An unpaired surrogate in text becomes U+FFFD.
  *
  * It needs the package `hyparquet-writer`.
  *
@@ -61,7 +66,14 @@ const defaultRowGroup = 100_000;
  * file can't be written, or a value does not fit its column.
  */
 export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
-  refuseUnknown('parquet()', options, { path: true, fileSystem: true, ifExists: true, columns: true, rowGroup: true });
+  refuseUnknown('parquet()', options, {
+    path: true,
+    fileSystem: true,
+    ifExists: true,
+    columns: true,
+    rowGroup: true,
+    strictTypes: true,
+  });
   const { columns, ifExists = 'fail', rowGroup = defaultRowGroup, fileSystem = nodeFileSystem } = options;
   if (options.path === '' || /[/\\]$/.test(options.path))
     throw new ConfigError(`The path ${JSON.stringify(options.path)} does not name a file.`);
@@ -100,7 +112,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
     open: async (context) => {
       const typed = checkSource(context);
       const library = await loadParquetLibrary();
-      const { resumeAt, restart, signal } = context;
+      const { resumeAt, restart, signal, warn } = context;
       const [part, rows] = [newPart(), newRows()];
       const encoded = resumeAt && encodedAt(resumeAt.sinkPosition);
       if (encoded) {
@@ -115,14 +127,20 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
         await part.abandon(false).catch(() => undefined);
         throw error;
       }
-      const encode = (to: PartFile, asText: ReadonlySet<string>): Promise<ReadonlySet<string>> =>
+      const encode = (to: PartFile, asText: InexactColumns): Promise<InexactColumns> =>
         encodeParquet(library, rows.lines(), {
           ...{ columns: typed, asText, rowGroup, signal },
           append: (bytes) => to.append(bytes),
         });
       return new ParquetFile(rows, part, async () => {
-        const inexact = await encode(part, new Set());
+        const inexact = await encode(part, new Map());
         if (inexact.size === 0) return part;
+        for (const { name, type } of typed) {
+          const row = inexact.get(name);
+          if (row === undefined) continue;
+          if (options.strictTypes) throw notStrict({ name, type }, row);
+          warn?.(`${valueOf({ name, type }, row)}, so the whole column is text in ${path}. Strict types refuse that.`);
+        }
         await part.abandon(false);
         const second = newPart();
         await second.create(false);
@@ -131,6 +149,18 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
       });
     },
   };
+}
+
+function valueOf({ name, type }: TypedColumn, row: number): string {
+  const why = type === 'integer' ? 'more than the 38 digits of a DECIMAL' : 'more digits than a DOUBLE keeps';
+  return `Row ${row.toLocaleString('en')} has a value in ${name} with ${why}`;
+}
+
+function notStrict(column: TypedColumn, row: number): SinkError {
+  return new SinkError(
+    `${valueOf(column, row)}, and types are strict. Declare the column as text, or change the value with pipePages(map(…)), and restart. Or leave out strict types: what was committed is kept, and the whole column will be text.`,
+    { details: { row, column: column.name, type: column.type, option: 'strictTypes' } },
+  );
 }
 
 /** Commits rows, and encodes them once they are complete. */

@@ -107,6 +107,50 @@ describe('D4 in a Parquet file', () => {
     });
   });
 
+  test('a column that becomes text is a warning with its first such row, or an error if types are strict', async () => {
+    const wide = '1'.repeat(78);
+    const rows = [
+      { amount: '1', price: 1, ratio: 1 },
+      { amount: '2', price: '0.1000000000000000055', ratio: 2 },
+      { amount: wide, price: '1e400', ratio: 0.5 },
+      { amount: `-${wide}`, price: 2, ratio: 3 },
+    ];
+    const source = () => sourceOf([rows], schemaOf({ amount: 'integer', price: 'number', ratio: 'number' }));
+    const path = join(temporaryFolder(), 'rows.parquet');
+    const warned: string[] = [];
+    const state = memoryState();
+    const run = (strictTypes: boolean) =>
+      exportTo(source(), parquet({ path, strictTypes }), {
+        ...{ state, commitEvery: 1, onWarning: (said) => warned.push(said) },
+      }).run();
+    await expect(run(true)).rejects.toMatchObject({
+      code: 'sink',
+      message: expect.stringMatching(
+        /^Row 3 has a value in amount with more than the 38 digits of a DECIMAL, and types are strict\./,
+      ),
+      details: { row: 3, column: 'amount', type: 'integer' },
+    });
+    expect([existsSync(path), warned]).toEqual([false, []]);
+    // The rows are kept.
+    expect((await run(false)).resumedRows).toBe(4);
+    expect(warned).toEqual([
+      `Row 3 has a value in amount with more than the 38 digits of a DECIMAL, so the whole column is text in ${path}. Strict types refuse that.`,
+      `Row 2 has a value in price with more digits than a DOUBLE keeps, so the whole column is text in ${path}. Strict types refuse that.`,
+    ]);
+    expect((await readWithDuck(path)).types).toEqual({ amount: 'VARCHAR', price: 'VARCHAR', ratio: 'DOUBLE' });
+  });
+
+  test('types that hold all values are strict without a word', async () => {
+    const warned: string[] = [];
+    const path = join(temporaryFolder(), 'rows.parquet');
+    const rows = [{ amount: '9'.repeat(38), price: '1.50' }, { amount: '-0', price: 5e-324 }, {}];
+    const source = sourceOf([rows], schemaOf({ amount: 'integer', price: 'number' }));
+    const sink = parquet<Row>({ path, strictTypes: true });
+    await exportTo(source, sink, { onWarning: (said) => warned.push(said) }).run();
+    expect(warned).toEqual([]);
+    expect((await readWithDuck(path)).types).toEqual({ amount: 'DECIMAL(38,0)', price: 'DOUBLE' });
+  });
+
   test('a number column is text if a double would change one of its values', async () => {
     const rows = [
       { exact: '1.50', long: 0.5, huge: 1 },

@@ -140,6 +140,8 @@ function isApplicable(
       return format !== 'jsonl' && format !== 'parquet';
     case 'gzip':
       return format !== 'parquet';
+    case 'strictTypes':
+      return format === 'parquet';
     default:
       return true;
   }

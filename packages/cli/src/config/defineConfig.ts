@@ -74,6 +74,8 @@ export interface Defaults {
   readonly extra?: boolean;
   /** Whether CSV starts with a byte order mark. */
   readonly bom?: boolean;
+  /** Whether Parquet refuses a value that its column can't hold. */
+  readonly strictTypes?: boolean;
   /** Path of the file with the signing secret. `SLUICE_WEBHOOK_SECRET` takes precedence. */
   readonly secretFile?: string;
   /** Path of a file with extra headers for a webhook. */

@@ -33,11 +33,15 @@ export function rowSink<T extends object>(
   options: GroupOptions<'target'>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
 ): RowSink<T> {
-  const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false } = options;
+  const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false, strictTypes } = options;
   if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');
   const format = rowFormatOf(to, options.format);
   if (format === 'jsonl' && (extra || bom))
     throw new UsageError(`--${extra ? 'extra' : 'bom'} is for CSV only; JSON Lines holds every field, in UTF-8.`);
+  if (format !== 'parquet' && strictTypes)
+    throw new UsageError(
+      `--strict-types is for Parquet: columns of ${format === 'csv' ? 'CSV' : 'JSON Lines'} have no types.`,
+    );
   const picked = columns && { columns };
   if (format === 'parquet') {
     refuseForParquet(to, { extra, bom, gzip: gzip ?? to.endsWith('.gz') });
@@ -45,7 +49,12 @@ export function rowSink<T extends object>(
       throw new UsageError(
         "Rows can't be appended to a Parquet file: its index comes last. Export them into another one.",
       );
-    const sink = parquet<T>({ path: resolve(folder, to), ...(ifExists && { ifExists }), ...picked });
+    const sink = parquet<T>({
+      path: resolve(folder, to),
+      ...(ifExists && { ifExists }),
+      ...(strictTypes && { strictTypes }),
+      ...picked,
+    });
     return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
   }
   const csvOptions = { ...picked, guardFormulas, extra, bom };

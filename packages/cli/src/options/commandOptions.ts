@@ -35,6 +35,7 @@ const groups = {
       'guardFormulas',
       'extra',
       'bom',
+      'strictTypes',
       'mode',
       'keyColumns',
       'schema',

@@ -168,6 +168,10 @@ const table = {
   },
   extra: { about: 'file', help: 'CSV: add a last column with unknown fields, as JSON' },
   bom: { about: 'file', help: 'CSV: start with a byte order mark, for old spreadsheets' },
+  strictTypes: {
+    about: 'file',
+    help: 'Parquet: refuse a value that its column can not hold (default: the whole column is text, with a warning)',
+  },
 
   forward: {
     ...{ ...url, isForOneRun: true },

@@ -29,7 +29,7 @@ export async function loadParquetLibrary(
 export interface ParquetEncoding {
   readonly columns: readonly TypedColumn[];
   /** Columns of integers or numbers that are written as text. */
-  readonly asText: ReadonlySet<string>;
+  readonly asText: InexactColumns;
   /** Max rows of a row group. A group also ends after 16 MB of text, so its rows fit into memory. */
   readonly rowGroup: number;
   readonly append: (bytes: Uint8Array) => Promise<void>;
@@ -37,11 +37,14 @@ export interface ParquetEncoding {
   readonly signal: AbortSignal;
 }
 
+/** Columns with a value that their Parquet type can't hold exactly, each with the first row that has one, from 1. */
+export type InexactColumns = ReadonlyMap<string, number>;
+
 const maxTextOfGroup = 16 * 1024 * 1024;
 
 /**
- * Encodes rows one row group at a time. Returns the columns with a value that their Parquet type can't hold exactly;
- * then the bytes are useless, and the rows have to be encoded again with these columns as text.
+ * Encodes rows one row group at a time. If it returns any columns, the bytes are useless, and the rows have to be encoded
+ * again with these columns as text.
  *
  * @param lines of `typedRowFormat`.
  */
@@ -49,7 +52,7 @@ export async function encodeParquet(
   { ByteWriter, ParquetWriter }: ParquetLibrary,
   lines: AsyncIterable<string>,
   { columns, asText, rowGroup, append, signal }: ParquetEncoding,
-): Promise<ReadonlySet<string>> {
+): Promise<InexactColumns> {
   const types = columns.map(({ name, type }) => parquetTypes[asText.has(name) ? 'text' : type]);
   const bytes = new ByteWriter();
   const flush = async (): Promise<void> => {
@@ -65,7 +68,8 @@ export async function encodeParquet(
     compressors: { GZIP: (page) => gzipSync(page, { level: 1 }) },
     createdBy: 'sluice',
   });
-  const inexact = new Set<string>();
+  const inexact = new Map<string, number>();
+  let nth = 0;
   let group: unknown[][] = columns.map(() => []);
   let [rows, size] = [0, 0];
   const write = async (): Promise<void> => {
@@ -85,11 +89,12 @@ export async function encodeParquet(
   for await (const line of lines) {
     const cells: unknown = JSON.parse(line);
     if (!Array.isArray(cells) || cells.length !== columns.length) throw unreadable();
-    for (const [nth, { name }] of columns.entries()) {
-      const cell: unknown = cells[nth];
-      const value = cell === null ? null : types[nth]?.value(cell);
-      if (value === undefined) inexact.add(name);
-      else group[nth]?.push(value);
+    nth += 1;
+    for (const [at, { name }] of columns.entries()) {
+      const cell: unknown = cells[at];
+      const value = cell === null ? null : types[at]?.value(cell);
+      if (value !== undefined) group[at]?.push(value);
+      else if (!inexact.has(name)) inexact.set(name, nth);
     }
     if (inexact.size > 0) {
       signal.throwIfAborted();
