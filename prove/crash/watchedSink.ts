@@ -25,9 +25,9 @@ export function watchedSink<T>(sink: Sink<T>, life: Life): Sink<T> {
           life.stage = 'moving';
           return place;
         },
-        seal: () => {
+        seal: (end) => {
           life.stage = 'sealing';
-          return writer.seal();
+          return writer.seal(end);
         },
         close: async () => {
           life.stage = 'closing';

@@ -24,7 +24,8 @@ describe('E1 an export that is run again after it finished', () => {
     expect(stderr).toMatch(
       /^out\.csv is complete \(1,000 rows, exported \d{4}-\d\d-\d\d \d\d:\d\d UTC\); use --if-exists overwrite to export it again\n$/,
     );
-    expect(await sluice([...args, '--quiet'], options)).toEqual({ code: 0, stdout: '', stderr: '' });
+    // Otherwise a job that does nothing, night after night, would say nothing.
+    expect(await sluice([...args, '--quiet'], options)).toEqual({ code: 0, stdout: '', stderr: `sluice: ${stderr}` });
     const events = (await sluice([...args, '--progress', 'json'], options)).stderr.trimEnd().split('\n');
     expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({
       ...{ event: 'report', target: 'out.csv', rows: 1000, bytes: bytes.length, requests: 0 },

@@ -125,7 +125,7 @@ export type { Updated, Added, Change, Removed } from './watch/change.js';
 export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
 export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportOptions.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
-export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
+export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } from './sink/sink.js';
 export type { RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';

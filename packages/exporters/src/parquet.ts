@@ -15,6 +15,7 @@ import {
   type SinkPage,
   type SinkReport,
   type SinkWriter,
+  type WalkEnd,
 } from '@sluice/core';
 import {
   AppendFile,
@@ -184,8 +185,8 @@ class ParquetFile<T> implements SinkWriter<T> {
     return this.#rows.writer.flush();
   }
 
-  async seal(): Promise<Json> {
-    await this.#rows.seal();
+  async seal(end: WalkEnd): Promise<Json> {
+    await this.#rows.seal(end);
     this.#part = await this.#encode();
     return { encoded: await this.#part.flush() };
   }
@@ -247,8 +248,8 @@ class CommittedRows<T> {
     }
   }
 
-  async seal(): Promise<void> {
-    this.#end = decodeFilePosition(await this.writer.seal());
+  async seal(end: WalkEnd): Promise<void> {
+    this.#end = decodeFilePosition(await this.writer.seal(end));
   }
 
   /** All rows, as lines. */

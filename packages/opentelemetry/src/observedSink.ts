@@ -21,7 +21,7 @@ const databases: Readonly<Record<string, string>> = { postgres: 'postgresql', sq
 export function observedSink<T>(sink: Sink<T>, observation: Observation): Sink<T> {
   const { name, identity, target, delivery, state } = sink;
   const run: ExportRun = { uncommitted: 0, rows: 0 };
-  const { check, withoutPartition, finished } = sink;
+  const { check, withoutPartition, finished, isRefreshed } = sink;
   return {
     ...{ name, identity, delivery },
     ...(target !== undefined && { target }),
@@ -29,6 +29,7 @@ export function observedSink<T>(sink: Sink<T>, observation: Observation): Sink<T
     ...(check && { check: check.bind(sink) }),
     ...(withoutPartition && { withoutPartition: withoutPartition.bind(sink) }),
     ...(finished && { finished: finished.bind(sink) }),
+    ...(isRefreshed && { isRefreshed }),
     async open(context) {
       const attributes = { 'sluice.source': context.source, 'sluice.sink': name };
       run.span = observation.tracer.startSpan(`export ${context.source}`, { attributes });
@@ -90,7 +91,7 @@ function observedWriter<T>(
       run.span?.addEvent('flush', { 'sluice.export.rows': run.rows });
       return position;
     },
-    seal: () => call('seal', () => writer.seal()),
+    seal: (end) => call('seal', () => writer.seal(end)),
     ...(suspend && { suspend: () => last('suspend', suspend.bind(writer)) }),
     close: () => last('close', () => writer.close()),
     async abort(reason, options) {

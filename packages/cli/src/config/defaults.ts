@@ -107,7 +107,7 @@ function shown(value: unknown): string {
 
 /** The options of a command line that decide about its target. */
 type GivenTarget = Readonly<
-  Partial<Record<keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows'>, unknown>>
+  Partial<Record<keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows' | 'mode'>, unknown>>
 >;
 
 /**
@@ -125,6 +125,7 @@ function isApplicable(
   const about = optionSpec(option)?.about;
   if (about === 'webhook') return kind === 'webhook';
   if (option === 'onExpired') return kind === 'file';
+  if (option === 'resumeWithin') return kind === 'sink' || given.mode === 'merge' || given.mode === 'replace';
   if (about === 'state') return kind !== 'stdout' || given.state !== undefined;
   if (option === 'concurrency') return given.maxRows === undefined;
   if (about !== 'file') return true;

@@ -92,6 +92,8 @@ export interface Defaults {
   readonly onDead?: 'continue' | 'park';
   /** When a cursor has expired: fail, or fetch its partition again. */
   readonly onExpired?: 'fail' | 'restart-partition';
+  /** With mode merge or replace: how long ago a run may have been interrupted to be resumed. `1d`. */
+  readonly resumeWithin?: string;
   /** Pages between two commits. */
   readonly commitEvery?: Count;
   /** Whether to allow state on a network file system, at your own risk. */

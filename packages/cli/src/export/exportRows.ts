@@ -27,6 +27,7 @@ import { type Deliveries, type Progress, type RequestTally, tallyRequests } from
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import { pageOf } from '../source/dashboardPage.js';
 import { type TargetKind, targetNouns } from '../target/target.js';
+import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
@@ -98,6 +99,7 @@ export async function exportRows<T>(
     ...(incremental && { incremental }),
     ...exportOptions,
     ...(state && !sink.state && { state }),
+    clock,
   });
 
   const requestWaits = new RequestWaits(client, clock);
@@ -162,7 +164,7 @@ export async function exportRows<T>(
       },
     });
     cancelStopNotice();
-    const { rows, pages, resumedRows, bytes, finishedAt } = report;
+    const { rows, pages, resumedRows, bytes, finishedAt, rowsNotRemoved = 0 } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
@@ -173,6 +175,7 @@ export async function exportRows<T>(
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
       ...(finishedAt !== undefined && { finishedAt }),
       ...(report.isIncomplete && { isIncomplete: true }),
+      ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
     };
     if (isLast) page?.end({ outcome: 'finished', message: redact(summaryLine(summary), secrets) });
     reporter.done(
@@ -181,10 +184,9 @@ export async function exportRows<T>(
         : undefined,
     );
     // Even with --quiet: nothing else says so then.
-    if (report.isIncomplete && mode === 'silent')
-      stderr.print(
-        `sluice: ${visibleText(target)} is incomplete: the API refused a part for good, or reported errors.\n`,
-      );
+    const news = mode === 'silent' ? [...newsOf(report, visibleText(target))] : [];
+    if (mode === 'silent' && finishedAt !== undefined) news.push(summaryLine(summary));
+    for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     // Even with --quiet: these records did not arrive.
     if (deadLetters && mode !== 'json')
       stderr.print(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
@@ -196,6 +198,13 @@ export async function exportRows<T>(
     const interruptionReport = exportInterruption({ error, target, latest, resuming, forwarding });
     return endEarly({ error, interruptionReport }, reporter, environment, page);
   }
+}
+
+/** What nobody would notice otherwise. */
+function* newsOf({ isIncomplete, rowsNotRemoved }: ExportReport, target: string): Generator<string> {
+  if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
+  if (rowsNotRemoved !== undefined)
+    yield `${target} keeps ${formatCount(rowsNotRemoved, 'row')} that the walk did not find, since it was incomplete.`;
 }
 
 /** A stop that takes longer than this is explained, in ms. */

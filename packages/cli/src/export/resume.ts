@@ -63,7 +63,7 @@ export function resumptionOf(
   config: Config,
   environment: Pick<Environment, 'folder' | 'command' | 'signal' | 'secrets'>,
 ): Resumption | undefined {
-  const { restart, sameProject, onExpired, commitEvery } = options;
+  const { restart, resumeWithin, sameProject, onExpired, commitEvery } = options;
   if (folder === undefined && kind !== 'table') {
     const flag = flagAbout('state', options);
     if (flag !== undefined) throw new UsageError(`${flag} needs a file: an export to stdout cannot be resumed.`);
@@ -92,6 +92,7 @@ export function resumptionOf(
         ...{ onWarning, onCommitted, restart: restart ?? false, sameProject: sameProject ?? false },
         ...(onExpired && { onExpired }),
         ...(commitEvery !== undefined && { commitEvery }),
+        ...(resumeWithin !== undefined && { resumeWithin }),
       };
       return { committed, kind, exportOptions, commands };
     },

@@ -50,6 +50,10 @@ export async function runExport<Added, T extends object>(
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);
     if (sink.state) refusePlace(options);
+    if (options.resumeWithin !== undefined && kind !== 'sink' && !sink.isRefreshed)
+      throw new UsageError(
+        '--resume-within is for --mode merge or replace: an export into another target is resumed at any age.',
+      );
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
     pageOf(client)?.show({ command: redact(text, environment.secrets) });
     const job = {

@@ -50,7 +50,16 @@ const groups = {
   forwardChanges: group('Or forward to a webhook (instead of --to):', 'forward of changes', ...webhook, ...delivery),
   resume: group(
     'Resuming (run the same command again):',
-    ...(['state', 'restart', 'sameProject', 'onExpired', 'breakLock', 'trustFilesystem', 'commitEvery'] as const),
+    ...([
+      'state',
+      'restart',
+      'resumeWithin',
+      'sameProject',
+      'onExpired',
+      'breakLock',
+      'trustFilesystem',
+      'commitEvery',
+    ] as const),
   ),
   polls: group('Polls:', 'every', 'jitter', 'polls', 'maxFailures', 'acceptRemovals'),
   watchState: group(

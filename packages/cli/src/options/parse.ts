@@ -6,18 +6,19 @@ const msPerUnit: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
   ['m', 60_000],
   ['h', 3_600_000],
+  ['d', 86_400_000],
 ]);
 
 /**
  * A duration in ms. A number without a unit is refused: it could be seconds or ms.
  *
- * @throws UsageError unless it is a number and `ms`, `s`, `m` or `h`.
+ * @throws UsageError unless it is a number and `ms`, `s`, `m`, `h` or `d`.
  * @example parseDuration('1.5s') // 1500
  */
 export function parseDuration(text: string): number {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim()) ?? [];
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim()) ?? [];
   const ms = Number(number) * (msPerUnit.get(unit ?? '') ?? NaN);
-  if (!Number.isFinite(ms)) throw new UsageError('Give a number with its unit: 300ms, 30s, 5m or 1h.');
+  if (!Number.isFinite(ms)) throw new UsageError('Give a number with its unit: 300ms, 30s, 5m, 1h or 1d.');
   return ms;
 }
 

@@ -221,6 +221,10 @@ const table = {
     help: "folder for the state, or NAME:TARGET for a plugin's store (default: FILE.sluice or HOST.sluice here; none for stdout)",
   },
   restart: { about: 'state', isForOneRun: true, help: 'discard the state of an earlier run and start over' },
+  resumeWithin: {
+    ...{ value: '<duration>', read: parseDuration, about: 'state' },
+    help: 'with --mode merge or replace: resume a run that was interrupted less than this ago, else begin a new one (default: 1d)',
+  },
   sameProject: {
     ...{ about: 'state', isForOneRun: true },
     help: 'resume with a new API key of the same project',

@@ -26,13 +26,14 @@ export function jsonReporter({ output, clock, header, read }: ReporterContext): 
     },
     done: (summary) => {
       stop();
-      const { bytes, deadLetters, finishedAt, isIncomplete } = summary ?? {};
+      const { bytes, deadLetters, finishedAt, isIncomplete, rowsNotRemoved } = summary ?? {};
       emit({
         ...{ event: 'report', target: header.target },
         ...(bytes !== undefined && { bytes }),
         ...(deadLetters && { deadLetters }),
         ...(finishedAt !== undefined && { finishedAt }),
         ...(isIncomplete && { isIncomplete }),
+        ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),
         ...countsOf(read()),
       });
     },
@@ -85,6 +86,8 @@ type ProgressEvent =
       readonly finishedAt?: string;
       /** Rows may be missing: the API refused a part for good, or reported errors beside its rows. */
       readonly isIncomplete?: boolean;
+      /** Rows of the table that the walk did not find, and that stay since it was incomplete. */
+      readonly rowsNotRemoved?: number;
       readonly deadLetters?: { readonly count: number; readonly path: string };
     } & ProgressCounts)
   | ({

@@ -91,6 +91,8 @@ export interface Summary {
   readonly finishedAt?: string;
   /** Rows may be missing. Default `false`. */
   readonly isIncomplete?: boolean;
+  /** Rows of the table that the walk did not find, and that stay since it was incomplete. */
+  readonly rowsNotRemoved?: number;
   /** The rows are those that are new since the last export. Default `false`. */
   readonly isIncrement?: boolean;
   /** The option that exports once more what is complete. Default `--if-exists overwrite`. */
@@ -112,6 +114,7 @@ export function summaryLine(summary: Summary): string {
     deadLetters,
     isIncrement,
     isIncomplete,
+    rowsNotRemoved = 0,
   } = summary;
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
@@ -121,6 +124,7 @@ export function summaryLine(summary: Summary): string {
     ...(redeliveries > 0 ? [formatCount(redeliveries, 'delivery', 'deliveries') + ' repeated'] : []),
     ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
     ...(isIncomplete ? ['incomplete'] : []),
+    ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
   ];
   const what = isIncrement ? formatCount(rows, 'new row') : formatCount(rows, 'row');
   return `${what} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;

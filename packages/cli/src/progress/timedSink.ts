@@ -12,6 +12,7 @@ export function timedSink<T>(sink: Sink<T>, wait: TargetWait): Sink<T> {
     ...(sink.withoutPartition && {
       withoutPartition: (position, partition) => sink.withoutPartition?.(position, partition) ?? null,
     }),
+    ...(sink.isRefreshed && { isRefreshed: true }),
     ...(sink.finished && { finished: async (position) => sink.finished?.(position) }),
     open: async (context) => timedWriter(await sink.open(context), wait),
   };
@@ -29,7 +30,7 @@ function timedWriter<T>(writer: SinkWriter<T>, { during }: TargetWait): SinkWrit
     },
     write: (page) => during(() => writer.write(page)),
     flush: () => during(() => writer.flush()),
-    seal: () => during(() => writer.seal()),
+    seal: (end) => during(() => writer.seal(end)),
     ...(writer.suspend && { suspend: () => during(async () => writer.suspend?.() ?? writer.close()) }),
     close: () => during(() => writer.close()),
     abort: (reason, options) => writer.abort(reason, options),

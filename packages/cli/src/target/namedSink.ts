@@ -55,6 +55,8 @@ async function namedSink(
     ...(sink.withoutPartition && {
       withoutPartition: (sinkPosition, partition) => wrap(sink.withoutPartition?.(unwrap(sinkPosition), partition)),
     }),
+    ...(sink.finished && { finished: (sinkPosition) => guard(() => sink.finished?.(unwrap(sinkPosition))) }),
+    ...(sink.isRefreshed && { isRefreshed: true }),
     ...(sink.state && { state: guardedStore(sink.state, guard) }),
     open: async (context) => guarded(await guard(() => sink.open(unwrapContext(context))), guard, wrap),
   };
@@ -78,7 +80,7 @@ function guarded(writer: SinkWriter<object>, guard: Guard, wrap: Wrap): SinkWrit
     },
     write: (page) => guard(() => writer.write(page)),
     flush: async () => wrap(await guard(() => writer.flush())),
-    seal: async () => wrap(await guard(() => writer.seal())),
+    seal: async (end) => wrap(await guard(() => writer.seal(end))),
     ...(writer.suspend && { suspend: () => guard(async () => writer.suspend?.() ?? writer.close()) }),
     close: () => guard(() => writer.close()),
     abort: (reason, options) => guard(() => writer.abort(reason, options)),

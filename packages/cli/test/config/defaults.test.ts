@@ -151,7 +151,7 @@ describe('a default is refused with its place', () => {
     [
       'a wrong value',
       { timeout: 30 },
-      'defaults.timeout of sluice.config.json is 30. Give a number with its unit: 300ms, 30s, 5m or 1h.',
+      'defaults.timeout of sluice.config.json is 30. Give a number with its unit: 300ms, 30s, 5m, 1h or 1d.',
     ],
     [
       'none of the choices',

@@ -22,8 +22,8 @@ describe('a duration', () => {
     expect(parseDuration(text)).toBe(ms);
   });
 
-  test.each(['', '30', 's', '5 s', '-1s', '1e3ms', '5min', '.5s', '1d', '30S'])('%j is none', (text) => {
-    expect(() => parseDuration(text)).toThrow(new UsageError('Give a number with its unit: 300ms, 30s, 5m or 1h.'));
+  test.each(['', '30', 's', '5 s', '-1s', '1e3ms', '5min', '.5s', '1w', '30S'])('%j is none', (text) => {
+    expect(() => parseDuration(text)).toThrow(new UsageError('Give a number with its unit: 300ms, 30s, 5m, 1h or 1d.'));
   });
 
   test('of zero is no deadline', () => {

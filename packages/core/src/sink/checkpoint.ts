@@ -35,6 +35,8 @@ export interface Checkpoint {
   readonly isSealed?: true;
   /** How far an incremental export has walked; absent for others. */
   readonly increment?: IncrementProgress;
+  /** When it was saved (ISO 8601). Absent in those of older versions. */
+  readonly savedAt?: string;
   /** When the target was published (ISO 8601). The record stays, so that a repeated export recognizes its target. */
   readonly finishedAt?: string;
 }
@@ -74,7 +76,9 @@ function isCheckpoint(record: unknown): record is Checkpoint {
     [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
     [record['rows'], record['pages']].every(isCount) &&
     (record['partitions'] === undefined || isCount(record['partitions'])) &&
-    [record['target'], record['finishedAt']].every((text) => text === undefined || typeof text === 'string') &&
+    [record['target'], record['savedAt'], record['finishedAt']].every(
+      (text) => text === undefined || typeof text === 'string',
+    ) &&
     isTexts(record['settings']) &&
     isRecord(record['begun']) &&
     Object.values(record['begun']).every((each) => isRecord(each) && isCount(each['rows']) && isCount(each['pages'])) &&

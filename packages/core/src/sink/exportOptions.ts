@@ -24,6 +24,12 @@ export interface ExportOptions extends Identifiers {
   readonly prefetch?: number;
   /** Starts over and ignores what an earlier run left. Default `false`. */
   readonly restart?: boolean;
+  /**
+   * For a target that each export brings up to date, such as a table in mode `merge` or `replace`: the time in ms since
+   * the last commit of an interrupted run after which it is not resumed. Its rows would be old, so it is given up, and a
+   * new run begins; nothing of it is visible yet. Default: a day. `Infinity` resumes it at any age, 0 never.
+   */
+  readonly resumeWithin?: number;
   /** Resumes a checkpoint that was made with another key of the same project. Default `false`. */
   readonly sameProject?: boolean;
   /**
@@ -59,7 +65,7 @@ export interface ExportOptions extends Identifiers {
 /** The names of these options. */
 export const exportOptionNames = {
   ...{ state: true, commitEvery: true, concurrency: true, prefetch: true, restart: true, sameProject: true },
-  ...{ onExpired: true, incremental: true, stopWithin: true, onWarning: true, onCommitted: true },
+  ...{ resumeWithin: true, onExpired: true, incremental: true, stopWithin: true, onWarning: true, onCommitted: true },
   ...{ clock: true, newId: true, sha256: true },
 } as const satisfies Readonly<Record<keyof ExportOptions, true>>;
 

@@ -1,7 +1,7 @@
 import { abortable, abortableBy } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { SluiceError } from '../errors.js';
+import { SluiceError, type SluiceErrorCode } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import { startOfPlan, type Position } from '../position.js';
 import type { Json } from '../source/definition.js';
@@ -26,6 +26,12 @@ const maxRestartsOfPartition = 3;
 
 /** Default: ms in which a cancelled export commits what it has fetched. */
 const usualStop = 2_000;
+
+/** Default: ms after which an interrupted run is not resumed, if its target is refreshed. */
+const usualResume = 86_400_000;
+
+/** What resuming may raise, and a new run would not. A run that another one took over raises `lock`. */
+const ofResuming: readonly SluiceErrorCode[] = ['cursor-refused', 'rows-moved', 'no-progress', 'checkpoint'];
 
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
@@ -54,6 +60,8 @@ export class ExportRun<T> {
   #isIncomplete = false;
   /** This run or an earlier one gave the sink something of this plan. */
   #isBegun = false;
+  /** The run that this one resumes may be given up for a new one. */
+  #mayBeginAgain = false;
   /** A call of the sink is pending or failed: then it can only be aborted. */
   #isSinkBusy = false;
   /** All rows are written, and `seal` is pending, which may take long. */
@@ -195,7 +203,11 @@ export class ExportRun<T> {
         return this.#done(await writer.suspend());
       }
       this.#isSealing = true;
-      await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
+      const end = { isIncomplete: this.#lacksRows || this.#isCut };
+      await this.#commit(await writer.seal(end), {
+        isSealed: true,
+        ...(this.#last && { position: this.#last.position }),
+      });
       if (this.#checkpoint) this.#emitCommit(true);
       return this.#finish(writer);
     }
@@ -221,39 +233,92 @@ export class ExportRun<T> {
 
   /** Locks the state, finds the checkpoint, opens source and sink. If an earlier run finished, returns its report. */
   async #begin(): Promise<(SinkReport & Pick<ExportReport, 'finishedAt'>) | undefined> {
-    const { restart = false, sameProject = false } = this.#options;
+    const { restart = false } = this.#options;
     const state = this.#state;
     this.#release = await state?.lock(this.#ending.signal);
     if (!state) {
       await this.#open({ restart });
       return undefined;
     }
-    const { newId, sha256 } = this.#options;
-    const { info } = this.#source;
-    const isIncremental = this.#increments !== undefined;
-    const { checkpoint, isNew, finished, abandoned } = await findCheckpoint({
-      ...{ info, sink: this.#sink, state, restart, sameProject, isIncremental, newId, sha256 },
-    });
-    this.#checkpoint = checkpoint;
+    const { checkpoint, isNew, finished, abandoned, outdated } = await findCheckpoint(this.#search(state));
     if (abandoned)
       this.#options.onWarning?.(
         `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${abandoned.rows} rows are exported again.`,
       );
-    await this.#beginIncrement(state, sameProject);
+    if (outdated)
+      this.#options.onWarning?.(
+        `The last run was interrupted too long ago (${outdated.savedAt ?? ''}) to be resumed. Its ${outdated.rows} rows are exported again.`,
+      );
+    await this.#take(checkpoint, state);
     if (!restart) this.#reportCommitted(checkpoint);
-    const { sinkPosition, isSealed = false, finishedAt } = checkpoint;
+    if (finished) {
+      const { finishedAt } = checkpoint;
+      return { ...finished, ...(finishedAt !== undefined && { finishedAt }) };
+    }
+    await (isNew ? this.#beginNew(checkpoint) : this.#resume(checkpoint));
+    return undefined;
+  }
+
+  #search(state: StateStore): Parameters<typeof findCheckpoint<T>>[0] {
+    const { restart = false, sameProject = false, resumeWithin = usualResume, newId, sha256 } = this.#options;
+    const { info } = this.#source;
+    const isIncremental = this.#increments !== undefined;
+    const resumeSince = this.#clock.now() - resumeWithin;
+    return { info, sink: this.#sink, state, restart, resumeSince, sameProject, isIncremental, newId, sha256 };
+  }
+
+  async #take(checkpoint: Checkpoint, state: StateStore): Promise<void> {
+    this.#checkpoint = checkpoint;
+    await this.#beginIncrement(state, this.#options.sameProject ?? false);
     this.#tally.resume(checkpoint);
-    if (finished) return { ...finished, ...(finishedAt !== undefined && { finishedAt }) };
-    if (!isNew) {
+  }
+
+  async #resume(checkpoint: Checkpoint): Promise<void> {
+    const { sinkPosition, isSealed = false } = checkpoint;
+    this.#mayBeginAgain = this.#sink.isRefreshed ?? false;
+    try {
       // Killed before its first commit. That run had checked the target, so what is there now is ours.
       await this.#open(sinkPosition === undefined ? { restart: true } : { resumeAt: { sinkPosition, isSealed } });
-      await this.#commitStart();
-      this.#isBegun = sinkPosition !== undefined;
-      return undefined;
+    } catch (error) {
+      if (await this.#beginAgain(error)) return;
+      throw error;
     }
+    await this.#commitStart();
+    this.#isBegun = sinkPosition !== undefined;
+  }
+
+  /** Gives up the run that this one resumes, if its position is of no use. Returns `false` if it may not. */
+  async #beginAgain(error: unknown): Promise<boolean> {
+    const state = this.#state;
+    if (!state || !this.#mayBeginAgain) return false;
+    if (!SluiceError.is(error) || !ofResuming.includes(error.code)) return false;
+    this.#mayBeginAgain = false;
+    const stopped = this.#stopPages();
+    if (this.#hasOwnState) await stopped;
+    const writer = this.#writer;
+    this.#writer = undefined;
+    // What it left is dropped when the sink opens, after the new checkpoint is saved: a kill in between resumes it again.
+    await writer?.abort(error, { isResumable: true });
+    const { rows = 0 } = this.#checkpoint ?? {};
+    this.#options.onWarning?.(
+      `${error.summary} So the interrupted run can't be resumed. Its ${rows} rows are exported again.`,
+    );
+    await this.#increments?.close();
+    const { checkpoint } = await findCheckpoint({ ...this.#search(state), isGivenUp: true });
+    await this.#take(checkpoint, state);
+    this.#isIncomplete = false;
+    this.#isBegun = false;
+    this.#last = undefined;
+    this.#pace.settle();
+    await this.#beginNew(checkpoint);
+    return true;
+  }
+
+  async #beginNew(checkpoint: Checkpoint): Promise<void> {
+    const { restart = false } = this.#options;
     await this.#sink.check?.(this.#context({ restart }));
     if (restart) await this.#source.info.checkRestart?.(this.#ending.signal);
-    await this.#save(this.#checkpoint);
+    await this.#save(this.#checkpoint ?? checkpoint);
     try {
       await this.#open({ restart });
     } catch (error) {
@@ -263,7 +328,6 @@ export class ExportRun<T> {
       throw error;
     }
     await this.#commitStart();
-    return undefined;
   }
 
   async #beginIncrement(state: StateStore, sameProject: boolean): Promise<void> {
@@ -334,8 +398,9 @@ export class ExportRun<T> {
       if (this.#isEnding() && error === this.#ending.signal.reason) return done;
       // The position records which page was repeated, so the next run refuses it before it takes its rows.
       if (SluiceError.is(error, 'no-progress') && this.#last) await this.#commitIfPossible().catch(() => undefined);
-      if (this.#isEnding() || !(await this.#restartPartition(error))) throw error;
-      return 'restarted';
+      if (this.#isEnding()) throw error;
+      if ((await this.#restartPartition(error)) || (await this.#beginAgain(error))) return 'restarted';
+      throw error;
     }
   }
 
@@ -348,6 +413,8 @@ export class ExportRun<T> {
     const restarts = (this.#restarts.get(partition) ?? 0) + 1;
     this.#restarts.set(partition, restarts);
     if (restarts > maxRestartsOfPartition) return false;
+    // What the API refuses again and again, it would also refuse a new run.
+    this.#mayBeginAgain = false;
     if (this.#pace.isBehind) await this.#commitIfPossible();
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return false;
@@ -453,8 +520,8 @@ export class ExportRun<T> {
   }
 
   #done(report: SinkReport & Pick<ExportReport, 'finishedAt'>): Step {
-    const isIncomplete = this.#isIncomplete || this.#checkpoint?.isIncomplete === true;
-    this.report = { ...this.#tally.counts, ...report, isDone: true, ...(isIncomplete && { isIncomplete }) };
+    const isIncomplete = this.#lacksRows && { isIncomplete: true as const };
+    this.report = { ...this.#tally.counts, ...report, isDone: true, ...isIncomplete };
     return { done: false, value: [this.report] };
   }
 
@@ -467,7 +534,8 @@ export class ExportRun<T> {
 
   async #save(checkpoint: Checkpoint): Promise<void> {
     try {
-      await this.#state?.save(checkpointName, checkpoint);
+      const savedAt = new Date(this.#clock.now()).toISOString();
+      await this.#state?.save(checkpointName, { ...checkpoint, savedAt });
     } catch (error) {
       // The state's folder was removed, and the checkpoint with it.
       if (SluiceError.is(error) && error.details['platformCode'] === 'ENOENT') this.#reportCommitted(undefined);
@@ -490,6 +558,18 @@ export class ExportRun<T> {
   get #newHistory(): string | undefined {
     if (this.#checkpoint) return this.#checkpoint.isRestart && this.#checkpoint.runId;
     return this.#options.restart ? (this.#options.newId ?? randomId)() : undefined;
+  }
+
+  /** A page of this run, or of an earlier one, was incomplete. */
+  get #lacksRows(): boolean {
+    return this.#isIncomplete || this.#checkpoint?.isIncomplete === true;
+  }
+
+  /** The walk ended at `maxRows`, so nobody knows whether there are more. */
+  get #isCut(): boolean {
+    const { maxRows = Infinity } = this.#source.info;
+    const { position = startOfPlan } = this.#last ?? this.#checkpoint ?? {};
+    return position.rows >= maxRows;
   }
 
   /** A sink that keeps its own checkpoints has no other state. */

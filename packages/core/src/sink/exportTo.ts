@@ -24,13 +24,14 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   refuseUnknown('exportTo()', options, exportOptionNames);
   if (typeof options.incremental === 'object')
     refuseUnknown('incremental of exportTo()', options.incremental, { from: true, full: true });
-  const { commitEvery, onExpired, incremental, stopWithin } = options;
+  const { commitEvery, onExpired, incremental, stopWithin, resumeWithin } = options;
   if (options.state && sink.state)
     throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {
       option: 'state',
     });
   const state = options.state ?? sink.state;
   if (stopWithin !== undefined) checkNumbers('export', { stopWithin }, (ms) => ms >= 0, 'of at least 0');
+  if (resumeWithin !== undefined) checkNumbers('export', { resumeWithin }, (ms) => ms >= 0, 'of at least 0');
   if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
   if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(

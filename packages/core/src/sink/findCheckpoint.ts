@@ -16,6 +16,10 @@ interface CheckpointSearch<T> {
   readonly state: StateStore;
   /** Ignores an existing checkpoint. */
   readonly restart: boolean;
+  /** Begins a new run, and is no restart: the one of the checkpoint turned out to be of no use. */
+  readonly isGivenUp?: boolean;
+  /** When an unfinished run is too old to be resumed, if the sink is refreshed: its last commit was before (ms). */
+  readonly resumeSince: number;
   /** Accepts a checkpoint that was made with another key. */
   readonly sameProject: boolean;
   /** Whether the export has only what is new since the last one. */
@@ -29,6 +33,8 @@ interface FoundCheckpoint {
   readonly isNew: boolean;
   /** The checkpoint of an increment into another target, which never finished. */
   readonly abandoned?: Checkpoint;
+  /** The checkpoint of a run that is too old to be resumed. */
+  readonly outdated?: Checkpoint;
   /** The report of the finished export, if its target is unchanged. */
   readonly finished?: SinkReport;
 }
@@ -39,9 +45,9 @@ interface FoundCheckpoint {
  * @throws CheckpointError if it can't be read or has another plan or key; ConfigError if the plan has no identity.
  */
 export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<FoundCheckpoint> {
-  const { info, sink, state, restart, sameProject, isIncremental, newId = randomId } = search;
+  const { info, sink, state, restart, isGivenUp = false, sameProject, isIncremental, newId = randomId } = search;
   const plan = await exportPlan(info, sink, search.sha256);
-  const record = restart ? undefined : await state.load(checkpointName);
+  const record = restart || isGivenUp ? undefined : await state.load(checkpointName);
   const target = sink.target === undefined ? undefined : hashOf(sink.target);
   const newCheckpoint = async (): Promise<FoundCheckpoint> => {
     const first = await firstCheckpoint(info, plan, { target, newId });
@@ -51,16 +57,20 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   const found = decodeCheckpoint(record);
   if (found.finishedAt !== undefined) {
     // After it, there may be more that is new.
-    if (isIncremental) return newCheckpoint();
+    if (isIncremental || sink.isRefreshed) return newCheckpoint();
     // A finished export is never refused: with another plan or project, or a changed target, it is ignored.
     const isSame = found.planHash === plan.hash && (sameProject || (await hasSameKey(found, info)));
     const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
     return finished ? { checkpoint: found, isNew: false, finished } : newCheckpoint();
   }
+  // Old rows must not be shown in place of newer ones. Its plan does not matter: nothing of it is visible yet.
+  if (sink.isRefreshed && Date.parse(found.savedAt ?? '') < search.resumeSince)
+    return { ...(await newCheckpoint()), outdated: found };
   // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
   if (isIncremental && found.increment && found.target !== target)
     return { ...(await newCheckpoint()), abandoned: found };
-  if (found.planHash !== plan.hash && (await isPublished(found, sink, target))) return newCheckpoint();
+  if ((sink.isRefreshed || found.planHash !== plan.hash) && (await isPublished(found, sink, target)))
+    return newCheckpoint();
   checkPlan(found, plan, sink);
   if (isIncremental !== (found.increment !== undefined))
     throw new CheckpointError(

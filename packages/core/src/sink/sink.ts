@@ -50,6 +50,14 @@ export interface SinkReport {
   readonly bytes?: number;
   /** Rows that the target refused and where they are stored; absent if there are none. */
   readonly deadLetters?: { readonly count: number; readonly path: string };
+  /** Rows that would have been removed, and stay because the walk was incomplete; absent if there are none. */
+  readonly rowsNotRemoved?: number;
+}
+
+/** How the walk of the rows ended. */
+export interface WalkEnd {
+  /** The API may have rows that the walk does not: it skipped a part, got an incomplete page, or ended at `maxRows`. */
+  readonly isIncomplete: boolean;
 }
 
 /**
@@ -74,7 +82,7 @@ export interface SinkWriter<T> {
    */
   readonly flush: () => Promise<Json>;
   /** Writes what follows the last row, makes it durable, and returns the position from which only `close` is left. */
-  readonly seal: () => Promise<Json>;
+  readonly seal: (end: WalkEnd) => Promise<Json>;
   /** Closes the target of an endless source so that it can be resumed. All rows are flushed. Default: it is sealed. */
   readonly suspend?: () => Promise<SinkReport>;
   /** Publishes the sealed target. */
@@ -119,6 +127,11 @@ export interface Sink<T> {
    * With it a repeated export does nothing; without it all rows are written again.
    */
   readonly finished?: (sinkPosition: Json) => Promise<SinkReport | undefined>;
+  /**
+   * Each export brings the target up to date, and shows no row before it ends. So a finished one is followed by a new
+   * one, and an unfinished one that should not or can't be resumed is replaced: see `resumeWithin`. Default: no.
+   */
+  readonly isRefreshed?: boolean;
   /** @throws SinkError if the target can't be written; then nothing was changed. */
   readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }

@@ -138,7 +138,7 @@ class BufferedWriting<T> {
         pages += 1;
         this.#subscriber.next({ isDone: false, rows, pages, resumedRows: 0, committedRows: 0 });
       } else if (this.#isComplete) {
-        await writer.seal();
+        await writer.seal({ isIncomplete: false });
         return { rows, pages, resumedRows: 0, committedRows: 0, ...(await writer.close()), isDone: true };
       } else {
         await new Promise<void>((resolve) => (this.#wake = resolve));

@@ -184,7 +184,7 @@ describe('E9 a disk that fails', () => {
     isFailing = false;
     await expect(writer.flush()).rejects.toThrow(/could not be made durable, so nothing more is written/);
     await expect(writer.write({ items: ['more'], partition: 0, endsPartition: false })).rejects.toThrow(SinkError);
-    await expect(writer.seal()).rejects.toThrow(SinkError);
+    await expect(writer.seal({ isIncomplete: false })).rejects.toThrow(SinkError);
     await writer.abort(new Error('EIO'), { isResumable: true });
     const again = await fileSink(textFormat, { path }).open({
       ...context,

@@ -175,23 +175,40 @@ export class Stage<T> {
    * Makes the rows those of the target.
    *
    * @param rows how many were staged, if that is known
-   * @throws SinkError if the target does not take them all, whatever it does with them; CheckpointError if staged rows are
-   * gone, or their keys were compared in another way than those of the target are now
+   * @param isIncomplete rows may be missing, so `replace` removes none. Returns how many stay for that.
+   * @throws SinkError if the target does not take them all, whatever it does with them, or if `replace` can't tell old rows
+   * from new ones after an incomplete walk; CheckpointError if staged rows are gone, or their keys were compared in another
+   * way than those of the target are now
    */
-  async publish(session: Session, mode: TableMode, rows?: number): Promise<void> {
+  async publish(session: Session, mode: TableMode, rows?: number, isIncomplete = false): Promise<number> {
     const traits = await this.checkTarget(session, mode);
     const staged = await this.rows(session);
     if (rows !== undefined) checkStaged(this.#table.given, { expected: rows, found: staged });
     if (traits) await this.#checkStagedAs(session);
     const twins = this.#shape.key.length > 0 ? await this.#keepLastPerKey(session) : 0;
-    if (!traits) return this.#becomeTarget(session);
+    if (!traits) {
+      await this.#becomeTarget(session);
+      return 0;
+    }
     const isByKey = this.#shape.key.length > 0 && (mode === 'merge' || mode === 'replace');
+    const kept = mode === 'replace' && isIncomplete ? await this.#countMissing(session, isByKey) : 0;
     const before = traits.hasRules ? await this.#count(session, this.#target) : 0;
-    const removed = mode === 'replace' ? await this.#remove(session, traits, isByKey) : 0;
+    const removed = mode === 'replace' && kept === 0 ? await this.#remove(session, traits, isByKey) : 0;
     if (isByKey) await this.#update(session, traits);
     const added = await this.#insert(session, traits, isByKey ? undefined : staged - twins);
     if (traits.hasRules) await this.#checkAfter(session, { expected: before - removed + added, isByKey });
     await this.drop(session);
+    return kept;
+  }
+
+  /** Counts the rows of the target that the walk did not find. @throws SinkError if there are rows, and no key. */
+  async #countMissing(session: Session, isByKey: boolean): Promise<number> {
+    if (isByKey) return this.#count(session, this.#missing);
+    if ((await this.#count(session, this.#target)) === 0) return 0;
+    throw new SinkError(
+      `The walk was incomplete, so no row of ${this.#table.given} may be removed; and without key columns none can be told from a new one. Nothing was changed. Give key columns.`,
+      { details: { table: this.#table.given, isLost: true } },
+    );
   }
 
   /** The target may have been altered while rows were staged. */
@@ -277,9 +294,7 @@ export class Stage<T> {
 
   /** By key, rows that stay are changed in place, so that what refers to them from other tables is not touched. */
   async #remove(session: Session, { hasRules }: TableTraits, isByKey: boolean): Promise<number> {
-    const gone = isByKey
-      ? `${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`
-      : this.#target;
+    const gone = isByKey ? this.#missing : this.#target;
     const expected = hasRules ? await this.#count(session, gone) : undefined;
     const found = await session.run(`DELETE FROM ${gone}`);
     checkCount(this.#table.given, 'removed', { expected, found });
@@ -328,6 +343,11 @@ export class Stage<T> {
     const lost = await this.#count(session, `${this.#stage} AS ${staged}${this.#withoutTarget}`);
     const all = await this.rows(session);
     checkCount(this.#table.given, 'kept', { expected: all, found: all - lost });
+  }
+
+  /** The rows of the target whose key no new row has. */
+  get #missing(): string {
+    return `${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`;
   }
 
   /** A join, since for it a database without an index of the key makes one. */

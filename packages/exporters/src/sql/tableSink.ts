@@ -6,6 +6,7 @@ import {
   type SinkContext,
   type SinkReport,
   type SinkWriter,
+  type WalkEnd,
 } from '@sluice/core';
 import { quotedTable, type Database } from './database.js';
 import { Ledger, published, type TableSink } from './ledger.js';
@@ -42,6 +43,8 @@ interface TablePosition {
   readonly nth: number;
   /** Rows that the staging table has. Absent in a checkpoint of an older version. */
   readonly staged?: number;
+  /** All are written, and the walk was incomplete. */
+  readonly isIncomplete?: boolean;
   /** Partitions whose rows have to be removed from the staging table first. */
   readonly dropped?: readonly number[];
 }
@@ -93,6 +96,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
     identity: { mode, columns: columns ? [...columns] : null, key: key ? [...key] : null },
     delivery: 'exactly-once',
     state: ledger,
+    ...((mode === 'merge' || mode === 'replace') && { isRefreshed: true }),
     check,
     withoutPartition(position, partition) {
       const { dropped = [], ...rest } = decodePosition(position, table);
@@ -104,7 +108,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
     async open(context) {
       const shape = shapeOf(context);
       const { resumeAt } = context;
-      const parts = { ledger, shape, target, stage: new Stage(database, ledger.table, shape) };
+      const parts = { ledger, shape, target, mode, stage: new Stage(database, ledger.table, shape) };
       const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
       if (!resumeAt) {
         const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0, staged: 0 };
@@ -146,6 +150,8 @@ interface WriterParts<T> {
   readonly shape: TableShape<T>;
   readonly stage: Stage<T>;
   readonly target: string;
+  /** As it was given. */
+  readonly mode: TableMode;
 }
 
 class TableWriter<T> implements SinkWriter<T> {
@@ -156,11 +162,12 @@ class TableWriter<T> implements SinkWriter<T> {
   readonly #isPublished: boolean;
   #nth: number;
   #staged: number;
+  #isIncomplete: boolean;
   readonly #buffer: RowBuffer<T>;
 
   constructor(
     parts: WriterParts<T>,
-    { stage, mode, nth, staged = 0, dropped = [] }: TablePosition,
+    { stage, mode, nth, staged = 0, dropped = [], isIncomplete = false }: TablePosition,
     { isPublished = false } = {},
   ) {
     this.#parts = parts;
@@ -169,6 +176,7 @@ class TableWriter<T> implements SinkWriter<T> {
     this.#mode = mode;
     this.#nth = nth;
     this.#staged = staged;
+    this.#isIncomplete = isIncomplete;
     this.#isPublished = isPublished;
     this.start = this.#position;
     let toDrop = dropped;
@@ -201,19 +209,23 @@ class TableWriter<T> implements SinkWriter<T> {
     return Promise.resolve(this.#position);
   }
 
-  seal(): Promise<Json> {
-    return Promise.resolve(this.#position);
+  seal({ isIncomplete }: WalkEnd): Promise<Json> {
+    // What is started over replaces the rows of the run before, in whichever state.
+    this.#isIncomplete = isIncomplete && this.#parts.mode === 'replace';
+    return Promise.resolve({ ...this.#position, ...(this.#isIncomplete && { isIncomplete }) });
   }
 
   async close(): Promise<SinkReport> {
     const { ledger, stage, target } = this.#parts;
-    if (!this.#isPublished)
-      await ledger.commit(async (session) => {
-        await stage.publish(session, this.#mode, this.#staged);
-        await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });
-      });
+    const rowsNotRemoved = this.#isPublished
+      ? 0
+      : await ledger.commit(async (session) => {
+          const kept = await stage.publish(session, this.#mode, this.#staged, this.#isIncomplete);
+          await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });
+          return kept;
+        });
     ledger.joined = undefined;
-    return { target };
+    return { target, ...(rowsNotRemoved > 0 && { rowsNotRemoved }) };
   }
 
   async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
@@ -222,7 +234,7 @@ class TableWriter<T> implements SinkWriter<T> {
     if (!isResumable) await ledger.commit((session) => stage.drop(session));
   }
 
-  get #position(): Json {
+  get #position(): Readonly<Record<string, Json>> {
     return { stage: this.#id, mode: this.#mode, nth: this.#nth, staged: this.#staged };
   }
 }
@@ -245,13 +257,14 @@ function isMode(value: unknown): value is TableMode {
 /** @throws CheckpointError if the position is another sink's. */
 function decodePosition(position: Json, table: string): TablePosition {
   if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
-    const { stage, nth, staged, dropped, mode } = position;
+    const { stage, nth, staged, dropped, mode, isIncomplete } = position;
     const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
     if (typeof stage === 'string' && typeof nth === 'number' && isMode(mode) && isDropped)
       return {
         ...{ stage, mode, nth },
         ...(typeof staged === 'number' && { staged }),
         ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),
+        ...(isIncomplete === true && { isIncomplete }),
       };
   }
   throw new CheckpointError(`The checkpoint of ${table} has no position in a table.`, {}, [{ kind: 'restart' }]);

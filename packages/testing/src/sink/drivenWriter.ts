@@ -74,7 +74,7 @@ export class DrivenWriter<T> {
   }
 
   async seal(): Promise<Json> {
-    const sinkPosition = readAgain(await called(() => this.#writer.seal(), 'seal'), 'seal');
+    const sinkPosition = readAgain(await called(() => this.#writer.seal({ isIncomplete: false }), 'seal'), 'seal');
     await this.#save({ sinkPosition, pages: this.#pages });
     return sinkPosition;
   }

@@ -73,7 +73,7 @@ export class Interruption<T> {
       },
       write: (page) => this.#at('write', () => writer.write(page)),
       flush: () => this.#at('flush', () => writer.flush()),
-      seal: () => this.#at('seal', () => writer.seal()),
+      seal: (end) => this.#at('seal', () => writer.seal(end)),
       close: () => this.#at('close', () => writer.close()),
       abort: (reason, how) => writer.abort(reason, how),
     };

@@ -149,9 +149,9 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   })),
 
   'writes a row where there was none': writerMutant('has nothing if there were no rows', (writer, _, table) => ({
-    seal: async () => {
+    seal: async (end) => {
       if (table.committed.length === 0) await writer.write({ items: [{}], partition: 0, endsPartition: true });
-      return writer.seal();
+      return writer.seal(end);
     },
   })),
 
@@ -230,9 +230,9 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
         const writer = await sink.open(context);
         return {
           ...writer,
-          seal: () => {
+          seal: (end) => {
             table.isSealed = true;
-            return writer.seal();
+            return writer.seal(end);
           },
         };
       },

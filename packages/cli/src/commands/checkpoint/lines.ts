@@ -24,7 +24,7 @@ export function reportLines(report: CheckpointReport, now: number): ReportLine[]
 }
 
 function finishedLines(
-  { target, source, rows, pages, file, holder, table }: CheckpointReport,
+  { target, source, rows, pages, file, holder, table, isRefreshed }: CheckpointReport,
   finishedAt: string,
   now: number,
 ): ReportLine[] {
@@ -35,7 +35,7 @@ function finishedLines(
     ...(file ? [['file', finishedFileText(file)] as const] : []),
     ...(table ? [missingTable] : []),
     ...(holder ? [['in use', holderText(holder)] as const] : []),
-    ['next', table ? exportedAgain : afterFinish(file)],
+    ['next', table || isRefreshed ? exportedAgain : afterFinish(file)],
   ];
 }
 
@@ -116,12 +116,13 @@ function holderText({ pid, host, isRunning }: ReportedHolder): string {
 function nextText({
   file,
   holder,
+  isRefreshed,
   isDamaged = false,
-}: Pick<CheckpointReport, 'file' | 'holder'> & { readonly isDamaged?: boolean }): string {
+}: Pick<CheckpointReport, 'file' | 'holder' | 'isRefreshed'> & { readonly isDamaged?: boolean }): string {
   const isUnusable = isDamaged || file?.fit === 'shorter' || file?.fit === 'missing';
   const next = isUnusable
     ? 'The same command with --restart starts over; there is nothing to resume from.'
-    : 'Run the same command to resume, or with --restart to start over.';
+    : `Run the same command to resume, or with --restart to start over.${isRefreshed ? ' Later than --resume-within after the last commit, it begins a new run.' : ''}`;
   if (!holder) return next;
   return holder.isRunning
     ? `That process is running. Once it has stopped: ${next.charAt(0).toLowerCase()}${next.slice(1)}`

@@ -28,6 +28,8 @@ export interface CheckpointReport {
   /** ISO 8601; absent if not finished. */
   readonly finishedAt?: string;
   /** Committed. */
+  /** The target is brought up to date by each export: the same command begins a new run once this one is finished. */
+  readonly isRefreshed?: true;
   readonly rows: number;
   readonly pages: number;
   /** Partitions that are neither finished nor open are not started. */
@@ -37,7 +39,7 @@ export interface CheckpointReport {
     readonly finished: number;
     readonly open: readonly OpenPartition[];
   };
-  /** ISO 8601; absent if the state is in a plugin's store. */
+  /** ISO 8601; absent if an older version wrote it into a plugin's store or a table. */
   readonly writtenAt?: string;
   readonly file?: PartFileState;
   /** Somebody has dropped the table that was filled. */
@@ -105,7 +107,7 @@ function missingCheckpoint(what: string, target?: string): Failure {
 }
 
 export function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
-  const { source, isSealed, finishedAt, rows, pages, sinkPosition } = checkpoint;
+  const { source, isSealed, finishedAt, savedAt, rows, pages, sinkPosition } = checkpoint;
   const forwarded = forwardedPosition(sinkPosition);
   const target = namedIn(sinkPosition) ?? file;
   return {
@@ -113,6 +115,8 @@ export function reportOf(path: string, checkpoint: Checkpoint, file: string | un
     ...(target !== undefined && { target }),
     ...(forwarded && { forwarded }),
     ...(finishedAt !== undefined && { finishedAt }),
+    ...(savedAt !== undefined && { writtenAt: savedAt }),
+    ...(isRefreshed(sinkPosition) && { isRefreshed: true as const }),
     ...{ source, isSealed: isSealed ?? false, rows, pages, partitions: partitionsOf(checkpoint) },
   };
 }
@@ -145,6 +149,13 @@ export function forwardedPosition(sinkPosition: Json | undefined): ForwardedPosi
     return undefined;
   const { dead } = sinkPosition;
   return typeof dead === 'number' ? { deadLetters: dead } : undefined;
+}
+
+/** Whether the sink position is that of a table in mode `merge` or `replace`. */
+function isRefreshed(sinkPosition: Json | undefined): boolean {
+  if (typeof sinkPosition !== 'object' || sinkPosition === null || !('mode' in sinkPosition)) return false;
+  const { mode } = sinkPosition;
+  return mode === 'merge' || mode === 'replace';
 }
 
 /** A file compared with its sink position in the checkpoint. */

@@ -1,0 +1,361 @@
+import {
+  createSource,
+  exportTo,
+  PaginationError,
+  SluiceError,
+  systemClock,
+  type ExportOptions,
+  type ExportReport,
+  type Sink,
+  type Source,
+} from '@sluice/core';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { TableMode, TableOptions } from '../../src/sqlite.js';
+import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+
+const servers = new Servers();
+afterAll(() => servers.close());
+
+const hour = 3_600_000;
+const modes: readonly TableMode[] = ['fail', 'append', 'merge', 'replace'];
+const isRefreshed = (mode: TableMode): boolean => mode === 'merge' || mode === 'replace';
+
+interface Row {
+  readonly id: number;
+  readonly night: string;
+}
+
+interface Night {
+  /** Called before each page is given, with the night of its cursor, if it has one. */
+  readonly onPage?: (page: number, cursorOf: number | undefined) => void | Promise<void>;
+  readonly options?: ExportOptions;
+  readonly ids?: readonly number[];
+  readonly isIncomplete?: boolean;
+  /** Whether it is killed at its last step, and whether its rows are in the table by then. */
+  readonly isKilledAtEnd?: boolean;
+  readonly isPublished?: boolean;
+  readonly table?: Omit<TableOptions, 'table'>;
+  readonly bounds?: { readonly pageSize?: number; readonly maxRows?: number };
+}
+
+/** A listing that has the rows of a night, and a table into which it is exported with the same command each night. */
+class Nights {
+  hours = 0;
+  readonly warnings: string[] = [];
+  readonly #database: TestDatabase;
+  readonly #mode: TableMode;
+  readonly #name: string;
+
+  constructor(database: TestDatabase, mode: TableMode, name: string = mode) {
+    this.#database = database;
+    this.#mode = mode;
+    this.#name = name;
+  }
+
+  /** Runs the command, which is interrupted where a page throws. */
+  run(night: Night = {}): Promise<ExportReport> {
+    const key = isRefreshed(this.#mode) && { key: ['id'] };
+    const table = this.#database.sink<Row>({ table: this.#name, mode: this.#mode, ...key, ...night.table });
+    const sink = night.isKilledAtEnd ? killedAtEnd(table, night) : table;
+    return exportTo(this.#source(night), sink, {
+      ...{ commitEvery: 1, clock: { ...systemClock, now: () => Date.UTC(2030, 0, 1) + this.hours * hour } },
+      onWarning: (message) => this.warnings.push(message),
+      ...night.options,
+    }).run();
+  }
+
+  /** Runs it, and kills it at its third page. */
+  async interrupted(night: Night = {}): Promise<void> {
+    const onPage = (page: number): void => {
+      if (page === 2) throw new Error('killed');
+    };
+    await expect(this.run({ onPage, ...night })).rejects.toThrow('killed');
+  }
+
+  /** The night of each row, in the order of their ids. */
+  async rows(): Promise<string> {
+    const found = await this.#database.query(`SELECT night FROM "${this.#name}" ORDER BY CAST(id AS integer), night`);
+    return found.map(({ night }) => night).join('');
+  }
+
+  #source({ onPage, ids = [1, 2, 3, 4, 5, 6], isIncomplete, bounds }: Night): Source<Row> {
+    const { hours } = this;
+    const { pageSize = 2, maxRows } = bounds ?? {};
+    return createSource<Row>({
+      ...{ name: 'items', identity: { pageSize }, maxRows },
+      schema: { columns: ['id', 'night'], types: { id: 'integer' }, key: ({ id }) => id },
+      async fetch({ at }) {
+        const [page, of] = at && 'cursor' in at ? at.cursor.split(' ').map(Number) : [0];
+        await onPage?.(page ?? 0, of);
+        const first = (page ?? 0) * pageSize;
+        const rows = ids.slice(first, first + pageSize).map((id) => ({ id, night: String(hours) }));
+        const isLast = first + pageSize >= ids.length;
+        const next = isLast ? ('end' as const) : { cursor: `${(page ?? 0) + 1} ${hours}` };
+        return { rows, next, ...(isIncomplete && { isIncomplete }) };
+      },
+    });
+  }
+}
+
+/** The sink, whose export is killed before it can be marked as finished. */
+function killedAtEnd(sink: Sink<Row>, { isPublished = false }: Night): Sink<Row> {
+  return {
+    ...sink,
+    async open(context) {
+      const writer = await sink.open(context);
+      const close = async (): Promise<never> => {
+        if (isPublished) await writer.close();
+        throw new Error('killed');
+      };
+      const { start = null } = writer;
+      const { write, flush, seal, abort } = writer;
+      return {
+        ...{ start, close },
+        ...{ write: write.bind(writer), flush: flush.bind(writer), seal: seal.bind(writer), abort: abort.bind(writer) },
+      };
+    },
+  };
+}
+
+const refusal = (): Error => new PaginationError('cursor-refused', 'The cursor expired.');
+/** Refuses the cursors of earlier nights than this hour. */
+const refusing =
+  (error: () => Error, before = Infinity) =>
+  (_page: number, cursorOf = Infinity): void => {
+    if (cursorOf < before) throw error();
+  };
+
+describe.each(databaseKinds(servers))('every night into a table of $name,', ({ open, name: kind }) => {
+  /** One table for each mode. */
+  const each = async (check: (nights: Nights, mode: TableMode) => Promise<void>, of = modes): Promise<void> => {
+    const database = await open();
+    for (const mode of of) await check(new Nights(database, mode), mode);
+  };
+  const refreshed = modes.filter(isRefreshed);
+
+  test('D2 a finished merge or replace begins a new run, and a finished fail or append is complete', async () => {
+    await each(async (nights, mode) => {
+      for (const night of [0, 1, 2]) {
+        nights.hours = night;
+        const { finishedAt } = await nights.run();
+        expect({ mode, isFinished: finishedAt !== undefined }).toEqual({
+          ...{ mode, isFinished: night > 0 && !isRefreshed(mode) },
+        });
+      }
+      expect(await nights.rows()).toBe(isRefreshed(mode) ? '222222' : '000000');
+      expect(nights.warnings).toEqual([]);
+    });
+  });
+
+  test('D2 an interrupted run is resumed by the next night, in each mode', async () => {
+    await each(async (nights) => {
+      await nights.interrupted();
+      nights.hours = 23;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4 });
+      expect(await nights.rows()).toBe('00002323');
+    });
+  });
+
+  test('D2 one that was interrupted longer ago is begun again in merge and replace, and resumed in fail and append', async () => {
+    await each(async (nights, mode) => {
+      await nights.interrupted();
+      nights.hours = 25;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: isRefreshed(mode) ? 0 : 4 });
+      expect(await nights.rows()).toBe(isRefreshed(mode) ? '252525252525' : '00002525');
+      expect(nights.warnings).toEqual(
+        isRefreshed(mode)
+          ? [expect.stringMatching(/interrupted too long ago \(2030-01-01T00:00.*Its 4 rows are exported again/)]
+          : [],
+      );
+    });
+  });
+
+  test.each([
+    ['0', 0, 1, 0],
+    ['an hour', hour, 2, 0],
+    ['a week', 168 * hour, 160, 4],
+    ['Infinity', Infinity, 9_999, 4],
+  ])('D2 resumeWithin may be %s', async (_, resumeWithin, hours, resumedRows) => {
+    await each(async (nights) => {
+      await nights.interrupted();
+      nights.hours = hours;
+      expect(await nights.run({ options: { resumeWithin } })).toMatchObject({ resumedRows });
+    }, refreshed);
+  });
+
+  test('D2 what was done last counts, so an export of more than a night is finished in several', async () => {
+    await each(async (nights) => {
+      const killedAt = (last: number): Night => ({
+        onPage: (page) => {
+          if (page === last) throw new Error('killed');
+        },
+      });
+      for (const [night, page] of [1, 2].entries()) {
+        nights.hours = night * 20;
+        await nights.interrupted(killedAt(page));
+      }
+      nights.hours = 40;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4 });
+    }, refreshed);
+  });
+
+  test('D2 a run without a single commit of rows is no obstacle, of whichever age', async () => {
+    await each(async (nights, mode) => {
+      for (const hours of [0, 1, 30]) {
+        nights.hours = hours;
+        const onPage = (): never => {
+          throw new Error('killed');
+        };
+        await nights.interrupted({ onPage });
+      }
+      nights.hours = 31;
+      await nights.run();
+      expect(await nights.rows(), mode).toBe('31'.repeat(6));
+    });
+  });
+
+  test('D2 an old run of another plan is begun again, and a young one is refused', async () => {
+    await each(async (nights) => {
+      await nights.interrupted();
+      nights.hours = 1;
+      await expect(nights.run({ bounds: { pageSize: 3 } })).rejects.toThrow('different settings');
+      nights.hours = 30;
+      expect(await nights.run({ bounds: { pageSize: 3 } })).toMatchObject({ rows: 6, resumedRows: 0 });
+    }, refreshed);
+  });
+
+  test.each([
+    ['its cursor is refused', refusal],
+    ['its rows moved', () => new PaginationError('rows-moved', 'The rows moved.')],
+    ['its page is repeated', () => new PaginationError('no-progress', 'The page was there before.')],
+  ])('D2 an interrupted run is begun again at once if %s, in merge and replace', async (_, error) => {
+    await each(async (nights, mode) => {
+      await nights.interrupted();
+      nights.hours = 5;
+      const outcome = nights.run({ onPage: refusing(error, 5) });
+      if (!isRefreshed(mode)) return expect(outcome).rejects.toThrow(error().message);
+      expect(await outcome).toMatchObject({ rows: 6, resumedRows: 0 });
+      expect(await nights.rows()).toBe('555555');
+      expect(nights.warnings).toEqual([expect.stringMatching(/can't be resumed\. Its 4 rows are exported again/)]);
+      nights.hours = 6;
+      await nights.run();
+      expect(await nights.rows()).toBe('666666');
+    });
+  });
+
+  test('D2 it is begun again once: a run that is refused from the start ends, and so does each night', async () => {
+    await each(async (nights) => {
+      for (const night of [0, 1, 2]) {
+        nights.hours = night;
+        let first = 0;
+        const onPage = (page: number, cursorOf?: number): void => {
+          if (page === 0) first += 1;
+          refusing(refusal)(page, cursorOf);
+        };
+        await expect(nights.run({ onPage })).rejects.toThrow('expired');
+        expect(first).toBe(1);
+      }
+    }, refreshed);
+  });
+
+  test.each(['DROP TABLE', 'DELETE FROM'])('D2 it is begun again after a %s of its staging table', async (spoil) => {
+    const database = await open();
+    for (const mode of refreshed) {
+      const nights = new Nights(database, mode);
+      await nights.interrupted();
+      const tables =
+        kind === 'SQLite'
+          ? "SELECT name FROM sqlite_schema WHERE type = 'table'"
+          : "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'";
+      for (const { name } of await database.query(tables))
+        if (name?.startsWith('_sluice_')) await database.query(`${spoil} "${name}"`);
+      nights.hours = 1;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 0 });
+      expect(await nights.rows()).toBe('111111');
+    }
+  });
+
+  test('D2 a run that another one took over ends, and does not begin again by itself', async () => {
+    const database = await open();
+    for (const mode of modes) {
+      const nights = new Nights(database, mode);
+      await nights.interrupted();
+      nights.hours = 1;
+      let pages = 0;
+      const onPage = async (): Promise<void> => {
+        pages += 1;
+        await database.query(`UPDATE _sluice SET record = '"another run"' WHERE target LIKE '%${mode}' AND name = ''`);
+        throw refusal();
+      };
+      const ended = await nights.run({ onPage }).catch((error: unknown) => error);
+      expect({ mode, code: SluiceError.is(ended) && ended.code, pages }).toEqual({
+        ...{ mode, pages: 1 },
+        code: isRefreshed(mode) ? 'lock' : 'cursor-refused',
+      });
+      await expect(nights.rows()).rejects.toThrow();
+    }
+  });
+
+  test('D3 replace removes nothing if the walk was incomplete, and says how many rows stay', async () => {
+    const database = await open();
+    const nights = new Nights(database, 'replace');
+    await nights.run();
+    nights.hours = 1;
+    const incomplete: readonly Night[] = [
+      { ids: [1, 2, 7], isIncomplete: true },
+      { ids: [1, 2, 7, 3, 4], bounds: { maxRows: 3 } },
+    ];
+    for (const night of incomplete) {
+      expect(await nights.run(night)).toMatchObject({ rows: 3, rowsNotRemoved: 4 });
+      expect(await nights.rows()).toBe('1100001');
+    }
+    expect(await nights.run({ ids: [1, 7] })).not.toHaveProperty('rowsNotRemoved');
+    expect(await nights.rows()).toBe('11');
+  });
+
+  test('D3 it knows so after an interruption, too, also of its last step', async () => {
+    const nights = new Nights(await open(), 'replace');
+    await nights.run({ ids: [1, 2, 3, 4, 5, 6, 7] });
+    nights.hours = 1;
+    await nights.interrupted({ isIncomplete: true });
+    expect(await nights.run()).toMatchObject({ isIncomplete: true, rowsNotRemoved: 1 });
+    expect(await nights.rows()).toBe('1111110');
+    nights.hours = 2;
+    await expect(nights.run({ isIncomplete: true, isKilledAtEnd: true })).rejects.toThrow('killed');
+    expect(await nights.run()).toMatchObject({ resumedRows: 6, rowsNotRemoved: 1 });
+    expect(await nights.rows()).toBe('2222220');
+  });
+
+  test('D2 a run that was killed when its rows were in the table is finished', async () => {
+    await each(async (nights) => {
+      await expect(nights.run({ isKilledAtEnd: true, isPublished: true })).rejects.toThrow('killed');
+      expect(await nights.rows()).toBe('000000');
+      nights.hours = 1;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 0 });
+      expect(await nights.rows()).toBe('111111');
+    }, refreshed);
+  });
+
+  test('D3 without key columns an incomplete walk leaves a table with rows as it was, and fails', async () => {
+    const database = await open();
+    const nights = new Nights(database, 'replace', 'keyless');
+    const table: TableOptions = { table: 'keyless', mode: 'replace' };
+    const keyless = database.sink<Row>(table);
+    const exported = (rows: readonly Row[], isIncomplete: boolean) =>
+      exportTo(
+        createSource<Row>({
+          ...{ name: 'items', identity: null, schema: { columns: ['id', 'night'], key: ({ id }: Row) => id } },
+          fetch: () => Promise.resolve({ rows, next: 'end', ...(isIncomplete && { isIncomplete: true as const }) }),
+        }),
+        keyless,
+      ).run();
+    const rows = [1, 2].map((id) => ({ id, night: '0' }));
+    await exported(rows, true);
+    await expect(exported([{ id: 3, night: '1' }], true)).rejects.toThrow(
+      'The walk was incomplete, so no row of keyless may be removed',
+    );
+    expect(await nights.rows()).toBe('00');
+    await exported([{ id: 3, night: '1' }], false);
+    expect(await nights.rows()).toBe('1');
+  });
+});
