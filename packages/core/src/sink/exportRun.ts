@@ -220,9 +220,13 @@ export class ExportRun<T> {
     this.#next = undefined;
     this.#isBegun = true;
     this.#isSinkBusy = true;
-    const { items, partition, endsPartition, health, commit } = page;
+    const { items, partition, endsPartition, health, commit, unconfirmed } = page;
     const generation = commit && health?.generation;
-    await this.#opened.write({ items, partition, endsPartition, ...(generation !== undefined && { generation }) });
+    await this.#opened.write({
+      ...{ items, partition, endsPartition },
+      ...(generation !== undefined && { generation }),
+      ...(unconfirmed && { unconfirmed }),
+    });
     this.#isSinkBusy = false;
     this.#tally.add(page);
     this.#increments?.add(page);

@@ -41,6 +41,8 @@ export interface SinkPage<T> {
   readonly endsPartition: boolean;
   /** The number of the accepted snapshot, from 1, if the rows are all changes that lead to it. */
   readonly generation?: number;
+  /** Removals that may follow in later generations: of rows that the last walk lacked, and that are accepted still. */
+  readonly unconfirmed?: readonly T[];
 }
 
 /** The outcome of a sink. */

@@ -22,6 +22,8 @@ export interface Page<T> {
   readonly increment?: PageIncrement;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
+  /** Of a watch's changes: removals that are not certain yet, since the rows are missing from too few walks. */
+  readonly unconfirmed?: readonly T[];
   /** The outcome of the poll, for a page of a watch. */
   readonly health?: PageHealth;
 }

@@ -117,11 +117,15 @@ export class WatchLog<T> {
     return isFirst ? [this.#firstDelta()] : this.#staged;
   }
 
-  /** Accepts the first snapshot. Durable when it resolves. */
-  async begin(rows: SnapshotRows<T>, observedAt: string): Promise<void> {
+  /** Accepts the first snapshot, of which the last walk may have lacked rows. Durable when it resolves. */
+  async begin(
+    rows: SnapshotRows<T>,
+    observedAt: string,
+    missing: ReadonlyMap<string, Missing> = new Map(),
+  ): Promise<void> {
     this.#rows = rows;
     this.#observedAt = observedAt;
-    this.#snapshot = { generation: 1, rows, missing: new Map() };
+    this.#snapshot = { generation: 1, rows, missing };
     await this.#log.replace(this.#base());
   }
 
@@ -177,7 +181,7 @@ export class WatchLog<T> {
     return {
       generation: 1,
       observedAt: this.#observedAt,
-      missing: new Map<string, Missing>(),
+      missing: this.#snapshot.missing,
       differences: Array.from(this.#rows, ([key, after]) => ({
         type: 'initial',
         key,

@@ -12,7 +12,7 @@ import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
 import { done } from '../source/cancellable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
-import type { Change } from './change.js';
+import type { Change, Difference } from './change.js';
 import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './rowComparison.js';
@@ -50,6 +50,8 @@ interface WatchStart {
 /** The result of one poll: all rows of the first one, later the differences. */
 interface PollResult<T> {
   readonly found: SnapshotRows<T> | Findings<T>;
+  /** Of the first snapshot: in how many walks, after it was seen, a row was not. */
+  readonly lacking?: ReadonlyMap<string, number>;
   readonly repeated: number;
   readonly isShort: boolean;
   readonly isIncomplete: boolean;
@@ -146,7 +148,7 @@ export class WatchRun<T> {
     } catch (error) {
       return this.#failed(pollError(error), began, signal);
     }
-    const { found, repeated, isShort, isIncomplete } = result;
+    const { found, lacking, repeated, isShort, isIncomplete } = result;
     const recovered = this.#failures > 0 && ({ isRecovered: true } as const);
     const marks = { ...(repeated > 0 && { repeated }), ...(isIncomplete && { isIncomplete }) };
     const polled = { outcome: 'polled', ...recovered, ...marks } as const;
@@ -155,7 +157,8 @@ export class WatchRun<T> {
     const now = clock.now();
     const observedAt = new Date(now).toISOString();
     if (found instanceof SnapshotRows) {
-      await log.begin(found, observedAt);
+      const missing = Array.from(lacking ?? [], ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const);
+      await log.begin(found, observedAt, new Map(missing));
       const [first] = log.uncommitted;
       return this.#page(first, { ...polled, isSynced: true });
     }
@@ -172,6 +175,7 @@ export class WatchRun<T> {
   /** Collects all rows of several complete walks, in case one of them missed some. */
   async #collect(walks: number, signal: AbortSignal): Promise<PollResult<T>> {
     const rows = new SnapshotRows<T>();
+    const lacking = new Map<string, number>();
     const repeated = new Set<string>();
     let isIncomplete = false;
     for (let nth = 0; nth < walks; nth += 1) {
@@ -189,8 +193,12 @@ export class WatchRun<T> {
       isIncomplete ||= walk.isIncomplete;
       for (const key of walk.twice) repeated.add(key);
       for (const [key, row] of walk.walked) rows.set(key, row);
+      for (const [key] of rows) {
+        if (walk.walked.has(key)) lacking.delete(key);
+        else if (!walk.isIncomplete) lacking.set(key, (lacking.get(key) ?? 0) + 1);
+      }
     }
-    return { found: rows, repeated: repeated.size, isShort: false, isIncomplete };
+    return { found: rows, lacking, repeated: repeated.size, isShort: false, isIncomplete };
   }
 
   async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<PollResult<T>> {
@@ -229,6 +237,17 @@ export class WatchRun<T> {
     return this.#page(undefined, { outcome: 'failed', failures: this.#failures, error });
   }
 
+  /** Removals that the next generations may have. A row that one of those has removed already is in it. */
+  #unconfirmed({ generation, observedAt, missing }: Delta<T>): Change<T>[] {
+    const later = this.#staged.flatMap(({ differences }) => differences).filter(({ type }) => type === 'removed');
+    const differences = [...missing.keys()].flatMap((key): Difference<T>[] => {
+      const row = this.#log?.snapshot.rows.get(key);
+      if (row === undefined) return later.filter((each) => each.key === key);
+      return [{ type: 'removed', key, before: row, after: null, fields: [] }];
+    });
+    return changesOf({ generation, observedAt, differences, missing }, this.#log?.history ?? '');
+  }
+
   /** G4: an observer that throws changes nothing. The health is also on the page. */
   #reportHealth(health: PageHealth): void {
     try {
@@ -259,6 +278,7 @@ export class WatchRun<T> {
         ...{ index, partition: 0, endsPartition: false, health: whole },
         // Makes an export commit it before the next poll.
         ...(delta && { commit: true }),
+        ...(delta && delta.missing.size > 0 && { unconfirmed: this.#unconfirmed(delta) }),
       },
     };
   }

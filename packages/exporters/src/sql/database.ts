@@ -17,6 +17,7 @@ export interface ExistingColumn {
   readonly isGenerated?: boolean;
   /** It may not be null, and has no default. */
   readonly isRequired?: boolean;
+  readonly isNullable?: boolean;
   /** How it compares text, as SQL has it. Absent: character by character. */
   readonly collation?: string;
 }

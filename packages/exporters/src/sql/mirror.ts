@@ -18,9 +18,10 @@ import {
   type Session,
   type SqlValue,
   type TableName,
+  type TableTraits,
 } from './database.js';
 import { Ledger, type TableSink } from './ledger.js';
-import { checkDurable, Stage } from './stage.js';
+import { checkCount, checkDurable, Stage } from './stage.js';
 import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
@@ -49,16 +50,27 @@ const mirrored = 'mirror';
 
 type Values = readonly SqlValue[];
 
-/** What one generation does to the table. */
+/** A row of the table, and its key in the watch. */
+interface Keyed {
+  readonly key: string;
+  readonly values: Values;
+}
+
+/** What one generation changes. */
 interface Generation {
   readonly isFirst: boolean;
-  /** The keys of rows whose key columns changed: they are inserted again, since two rows may swap their keys. */
-  readonly moved: readonly Values[];
-  /** The keys of removed rows, each with the time. */
-  readonly removed: readonly { readonly key: Values; readonly at: string }[];
-  readonly changed: readonly Values[];
-  readonly added: readonly Values[];
+  readonly removed: readonly (Keyed & { readonly at: string })[];
+  readonly changed: readonly (Keyed & { readonly before: Values })[];
+  readonly added: readonly Keyed[];
+  /** Rows that the last walk lacked, and that the watch still has. */
+  readonly missing: readonly Keyed[];
 }
+
+/**
+ * Rows that the watch still has, though the last walks lacked them, and whose place another row has taken: the table can't
+ * have both. By their keys in the watch.
+ */
+type Displaced = ReadonlyMap<string, Values>;
 
 /** A sink of changes, and the state of their watch. */
 export type Mirror<T> = TableSink<Change<T>>;
@@ -73,7 +85,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
     const wanted = { columns, key, schema: newFields, needsKey: false };
     const shape = new MirrorShape<T>(tableShape(database, schema?.rows, wanted), deletedAt);
-    return new MirrorTable(database, ledger.table, shape, generationIn(await ledger.load(mirrored)));
+    return new MirrorTable(database, ledger.table, shape, await ledger.load(mirrored));
   };
   return {
     name: database.name,
@@ -122,23 +134,27 @@ class MirrorShape<T> implements TableShape<Change<T>> {
   }
 
   /** The changes of a generation, as what they do to the table. */
-  generationOf(changes: readonly Change<T>[], isFirst: boolean): Generation {
-    const moved: Values[] = [];
+  generationOf(changes: readonly Change<T>[], unconfirmed: readonly Change<T>[], isFirst: boolean): Generation {
     const removed: Generation['removed'][number][] = [];
-    const changed: Values[] = [];
-    const added: Values[] = [];
+    const changed: Generation['changed'][number][] = [];
+    const added: Keyed[] = [];
     for (const [at, change] of changes.entries()) {
+      const { key, observedAt } = change;
       const values = this.valuesOf(change, at + 1);
-      if (change.type === 'removed') removed.push({ key: this.keyOf(values), at: change.observedAt });
-      else if (change.type !== 'changed') added.push(values);
-      else {
-        const before = this.keyOf(this.#values(change.before, change.key, at + 1));
-        const isSame = this.keyOf(values).every((value, nth) => value === before[nth]);
-        if (!isSame) moved.push(before);
-        (isSame ? changed : added).push(values);
-      }
+      if (change.type === 'removed') removed.push({ key, values, at: observedAt });
+      else if (change.type !== 'changed') added.push({ key, values });
+      else changed.push({ key, values, before: this.#values(change.before, key, at + 1) });
     }
-    return { isFirst, moved, removed, changed, added };
+    const missing = unconfirmed.map((change, at) => ({ key: change.key, values: this.valuesOf(change, at + 1) }));
+    return { isFirst, removed, changed, added, missing };
+  }
+
+  /** The values of some columns as a text that is the same for those that a database may take for equal; none for nulls. */
+  looseText(columns: readonly string[], values: Values): string | undefined {
+    const found = columns.map((name) => values[this.columns.findIndex((column) => column.name === name)] ?? null);
+    if (found.includes(null)) return undefined;
+    const texts = found.map((value) => String(value).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().trimEnd());
+    return JSON.stringify(texts);
   }
 
   keyOf(values: Values): Values {
@@ -165,14 +181,17 @@ class MirrorTable<T> {
   readonly shape: MirrorShape<T>;
   /** The generation that the table has; `undefined` if its rows are not a mirror's. */
   readonly generation: number | undefined;
+  /** With that generation. */
+  readonly displaced: Displaced;
   readonly #stage: Stage<Change<T>>;
   readonly #sameKey: string;
 
-  constructor(database: Database, table: TableName, shape: MirrorShape<T>, generation: number | undefined) {
+  constructor(database: Database, table: TableName, shape: MirrorShape<T>, record: unknown) {
     this.#database = database;
     this.#table = table;
     this.shape = shape;
-    this.generation = generation;
+    this.generation = generationIn(record);
+    this.displaced = displacedIn(record);
     this.#stage = new Stage(database, table, shape);
     // In the order of the columns, as `keyOf` has the values.
     const names = shape.columns.filter(({ name }) => shape.key.includes(name));
@@ -213,8 +232,29 @@ class MirrorTable<T> {
     return true;
   }
 
-  apply(session: Session, generation: Generation): Promise<void> {
-    return generation.isFirst ? this.#replace(session, generation.added) : this.#change(session, generation);
+  async apply(session: Session, generation: Generation, before: Displaced): Promise<Displaced> {
+    if (!generation.isFirst) return this.#change(session, generation, before);
+    const { added, missing } = generation;
+    const lacked = new Set(missing.map(({ key }) => key));
+    const uniques = await this.#uniques(session);
+    const displaced = new Map<string, Values>();
+    const here = added.filter(({ key }) => !lacked.has(key));
+    for (const row of missing) {
+      if (this.#taken([row], uniques, here).length > 0) displaced.set(row.key, row.values);
+      else here.push(row);
+    }
+    const kept = added.filter(({ key }) => !displaced.has(key));
+    await this.#replace(
+      session,
+      kept.map(({ values }) => values),
+    );
+    return displaced;
+  }
+
+  /** Columns of which no two rows may have the same values: the key, then others that the table has. */
+  async #uniques(session: Session, traits?: TableTraits): Promise<readonly (readonly string[])[]> {
+    const { uniques = [] } = traits ?? (await session.traitsOf(this.#table.full)) ?? {};
+    return [this.shape.key, ...uniques.filter((columns) => this.#mayConflict(columns))];
   }
 
   /** Rows that stay are changed in place, and rows that the snapshot lacks go. */
@@ -233,33 +273,150 @@ class MirrorTable<T> {
     );
   }
 
-  async #change(session: Session, { moved, removed, changed, added }: Generation): Promise<void> {
-    await this.#refuseCutValues(session, [...changed, ...added]);
-    await session.runEach(this.#delete, moved);
-    if (this.shape.hasDeletedAt)
+  async #change(
+    session: Session,
+    { removed, changed, added, missing }: Generation,
+    before: Displaced,
+  ): Promise<Displaced> {
+    const { shape } = this;
+    const displaced = new Map(before);
+    const gone = removed.filter(({ key }) => !displaced.delete(key));
+    const stayed: Generation['changed'][number][] = [];
+    const arrived = added.map(({ values }) => values);
+    /** The keys that rows give up, by their text. Whoever takes one is changed in place, and so is not inserted. */
+    const left = new Map<string, Values>();
+    const leave = (values: Values): unknown => left.set(textOf(shape.keyOf(values)), shape.keyOf(values));
+    for (const change of changed) {
+      const isHere = !displaced.delete(change.key);
+      if (isHere && textOf(shape.keyOf(change.values)) === textOf(shape.keyOf(change.before))) stayed.push(change);
+      else {
+        arrived.push(change.values);
+        if (isHere) leave(change.before);
+      }
+    }
+    const lacked = new Set(missing.map(({ key }) => key));
+    for (const [key, values] of before) if (displaced.has(key) && !lacked.has(key)) arrived.push(values);
+    for (const key of before.keys()) if (!lacked.has(key)) displaced.delete(key);
+    await this.#refuseCutValues(session, [...stayed.map(({ values }) => values), ...arrived]);
+    const traits = await session.traitsOf(this.#table.full);
+    const uniques = await this.#uniques(session, traits);
+    for (const { key, values } of this.#taken(missing, uniques, [...stayed, ...arrived.map(asRow)])) {
+      if (displaced.has(key)) continue;
+      displaced.set(key, values);
+      leave(values);
+    }
+    if (!shape.hasDeletedAt) for (const { values } of gone) leave(values);
+    // Another unique column could still have the value of the row that leaves.
+    const inPlace = arrived.filter((values) => uniques.length === 1 && left.delete(textOf(shape.keyOf(values))));
+    await this.#vacate(session, stayed, uniques.slice(1));
+    const rows = traits?.hasRules ? await this.#count(session) : 0;
+    const deleted = await this.#remove(session, [...left.values()], gone, traits);
+    const others = arrived.filter((values) => !inPlace.includes(values));
+    const inserted = [
+      ...(await this.#withoutRow(session, [...stayed.map(({ values }) => values), ...inPlace], traits)),
+      ...(shape.hasDeletedAt ? await this.#withoutRow(session, others, traits, { areBack: true }) : others),
+    ];
+    if (inserted.length > 0) {
+      const names = shape.columns.map(({ name }) => name);
+      const found = await session.insert(this.#table.full, names, inserted).catch((error: unknown) => {
+        throw error instanceof RefusedValue ? this.#refused(error, inserted[error.row] ?? []) : error;
+      });
+      checkCount(this.#table.given, 'added', { expected: inserted.length, found });
+    }
+    if (traits?.hasRules) {
+      const expected = rows - deleted + inserted.length;
+      checkCount(this.#table.given, 'kept', { expected, found: await this.#count(session) });
+      const here = [...stayed.map(({ values }) => values), ...arrived];
+      const kept = await this.#countEach(
+        session,
+        here.map((values) => shape.keyOf(values)),
+      );
+      checkCount(this.#table.given, 'kept', { expected: here.length, found: kept });
+    }
+    return displaced;
+  }
+
+  #refused(error: RefusedValue, values: Values): SinkError {
+    const key = this.shape.keyOf(values).join(', ');
+    return new SinkError(
+      `The row ${JSON.stringify(key)} has a value in ${error.column} that ${this.#table.given} can't store: ${error.message}. Change the column, or the value with pipePages(map(…)).`,
+      { details: { column: error.column, table: this.#table.given }, cause: error },
+    );
+  }
+
+  /** Removes rows, or marks them. A rule of the table may prevent that. */
+  async #remove(
+    session: Session,
+    keys: readonly Values[],
+    gone: Generation['removed'],
+    traits: TableTraits | undefined,
+  ): Promise<number> {
+    const { shape } = this;
+    const found = sumOf(await session.runEach(this.#delete, keys));
+    if (shape.hasDeletedAt)
       await session.runEach(
         this.#markDeleted,
-        removed.map(({ key, at }) => [at, ...key]),
+        gone.map(({ values, at }) => [at, ...shape.keyOf(values)]),
       );
-    else
-      await session.runEach(
-        this.#delete,
-        removed.map(({ key }) => key),
-      );
-    const inserted = [
-      ...(await this.#withoutRow(session, changed)),
-      ...(this.shape.hasDeletedAt ? await this.#withoutRow(session, added, { areBack: true }) : added),
-    ];
-    if (inserted.length === 0) return;
-    const names = this.shape.columns.map(({ name }) => name);
-    await session.insert(this.#table.full, names, inserted).catch((error: unknown) => {
-      if (!(error instanceof RefusedValue)) throw error;
-      const key = this.shape.keyOf(inserted[error.row] ?? []).join(', ');
-      throw new SinkError(
-        `The row ${JSON.stringify(key)} has a value in ${error.column} that ${this.#table.given} can't store: ${error.message}. Change the column, or the value with pipePages(map(…)).`,
-        { details: { column: error.column, table: this.#table.given }, cause: error },
-      );
+    if (!traits?.hasRules) return found;
+    const left = await this.#countEach(session, keys);
+    checkCount(this.#table.given, 'removed', { expected: keys.length, found: keys.length - left });
+    if (!shape.hasDeletedAt) return found;
+    const marked = gone.map(({ values }) => shape.keyOf(values));
+    const live = await this.#countEach(session, marked, ` AND ${quoted(deletedColumn.name)} IS NULL`);
+    checkCount(this.#table.given, 'changed', { expected: gone.length, found: gone.length - live });
+    return found;
+  }
+
+  /** Whether two rows with different keys may have the same values of these columns, of which no two may. */
+  #mayConflict(columns: readonly string[]): boolean {
+    const { shape } = this;
+    const isKnown = columns.every((name) => shape.columns.some((column) => column.name === name));
+    return isKnown && !shape.key.every((name) => columns.includes(name));
+  }
+
+  /** Rows whose values others have now, in columns of which no two may have the same. */
+  #taken<R extends { readonly values: Values }>(
+    rows: readonly R[],
+    uniques: readonly (readonly string[])[],
+    by: readonly { readonly values: Values }[],
+  ): readonly R[] {
+    if (rows.length === 0) return [];
+    return uniques.flatMap((columns) => {
+      const texts = new Set(by.map(({ values }) => this.shape.looseText(columns, values)));
+      return rows.filter(({ values }) => {
+        const text = this.shape.looseText(columns, values);
+        return text !== undefined && texts.has(text);
+      });
     });
+  }
+
+  /** Rows that stay may swap values of which no two may be the same. A database refuses even a moment of that. */
+  async #vacate(
+    session: Session,
+    stayed: Generation['changed'],
+    uniques: readonly (readonly string[])[],
+  ): Promise<void> {
+    if (stayed.length < 2) return;
+    for (const columns of uniques) {
+      const owners = new Map(stayed.map((change) => [this.shape.looseText(columns, change.before), change]));
+      const taken = stayed.flatMap((change) => {
+        const owner = owners.get(this.shape.looseText(columns, change.values) ?? '');
+        return owner && owner !== change ? [this.shape.keyOf(owner.values)] : [];
+      });
+      if (taken.length > 0) await this.#stage.vacate(session, columns, taken, this.#sameKey);
+    }
+  }
+
+  async #count(session: Session, where = '', ...parameters: readonly SqlValue[]): Promise<number> {
+    const [found] = await session.rows(`SELECT count(*) AS _sluice_rows FROM ${this.#name}${where}`, ...parameters);
+    return Number(found?.['_sluice_rows']);
+  }
+
+  async #countEach(session: Session, keys: readonly Values[], only = ''): Promise<number> {
+    let rows = 0;
+    for (const key of keys) rows += await this.#count(session, ` WHERE ${this.#sameKey}${only}`, ...key);
+    return rows;
   }
 
   /** The staging table refuses values that the table itself would cut. */
@@ -278,7 +435,12 @@ class MirrorTable<T> {
   }
 
   /** Changes rows; returns those of which there is none to change, e.g. since somebody else has deleted it. */
-  async #withoutRow(session: Session, rows: readonly Values[], { areBack = false } = {}): Promise<readonly Values[]> {
+  async #withoutRow(
+    session: Session,
+    rows: readonly Values[],
+    traits: TableTraits | undefined,
+    { areBack = false } = {},
+  ): Promise<readonly Values[]> {
     const others = this.shape.columns.filter(({ name }) => !this.shape.key.includes(name));
     // Of rows that are nothing but a key, nothing changes.
     const set = (others.length > 0 ? others : this.shape.columns.slice(0, 1)).map(({ name }) => quoted(name));
@@ -291,7 +453,14 @@ class MirrorTable<T> {
         ...this.shape.keyOf(values),
       ]),
     );
-    return rows.filter((_, nth) => counts[nth] === 0);
+    const absent = rows.filter((_, nth) => counts[nth] === 0);
+    if (!traits?.hasRules || areBack) return absent;
+    const ignored = await this.#countEach(
+      session,
+      absent.map((values) => this.shape.keyOf(values)),
+    );
+    checkCount(this.#table.given, 'changed', { expected: rows.length, found: rows.length - ignored });
+    return absent;
   }
 
   get #delete(): string {
@@ -318,6 +487,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
   readonly start: Json;
   readonly #parts: WriterParts<T>;
   #generation: number;
+  #displaced: Displaced;
   #pending: readonly Generation[] = [];
 
   constructor(parts: WriterParts<T>, generation: number) {
@@ -325,13 +495,22 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     this.#generation = generation;
     this.start = this.#position;
     const { ledger, mirror } = parts;
+    this.#displaced = mirror.displaced;
+    let displaced = this.#displaced;
     ledger.joined = {
       write: async (session) => {
-        for (const each of this.#pending) await mirror.apply(session, each);
-        if (this.#pending.length > 0) await ledger.put(session, mirrored, { generation: this.#generation });
+        displaced = this.#displaced;
+        for (const each of this.#pending) displaced = await mirror.apply(session, each, displaced);
+        if (this.#pending.length === 0) return;
+        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(storedValue)]));
+        await ledger.put(session, mirrored, {
+          generation: this.#generation,
+          ...(displaced.size > 0 && { displaced: rows }),
+        });
       },
       settled: () => {
         this.#pending = [];
+        this.#displaced = displaced;
       },
     };
   }
@@ -341,7 +520,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     return this.#pending.length > 0;
   }
 
-  write({ items, generation }: SinkPage<Change<T>>): Promise<void> {
+  write({ items, generation, unconfirmed = [] }: SinkPage<Change<T>>): Promise<void> {
     if (generation === undefined) {
       if (items.length === 0) return Promise.resolve();
       throw new SinkError('A mirror follows the changes of a watch, and these rows are not those of a generation.');
@@ -351,7 +530,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     if (this.#generation === 0 && generation > 1) this.#generation = inTable;
     if (generation === this.#generation) return Promise.resolve();
     if (generation !== this.#generation + 1) throw outOfStep(this.#parts.target, this.#generation, generation);
-    this.#pending = [...this.#pending, this.#parts.mirror.shape.generationOf(items, generation === 1)];
+    this.#pending = [...this.#pending, this.#parts.mirror.shape.generationOf(items, unconfirmed, generation === 1)];
     this.#generation = generation;
     return Promise.resolve();
   }
@@ -397,6 +576,40 @@ function decodePosition(position: Json, table: string): number {
 function generationIn(record: unknown): number | undefined {
   if (typeof record !== 'object' || record === null || !('generation' in record)) return undefined;
   return typeof record.generation === 'number' ? record.generation : undefined;
+}
+
+/** The displaced rows of a record. */
+function displacedIn(record: unknown): Displaced {
+  if (typeof record !== 'object' || record === null || !('displaced' in record)) return new Map();
+  const { displaced } = record;
+  if (typeof displaced !== 'object' || displaced === null) return new Map();
+  const rows = Object.entries(displaced).map(([key, values]: [string, unknown]) => {
+    const known: readonly unknown[] = Array.isArray(values) ? values : [];
+    return [key, known.map(valueOf)] as const;
+  });
+  return new Map(rows);
+}
+
+/** Only a boolean is a number in a table. */
+function storedValue(value: SqlValue): string | number | null {
+  return typeof value === 'bigint' ? Number(value) : value;
+}
+
+function valueOf(stored: unknown): SqlValue {
+  return typeof stored === 'number' ? BigInt(stored) : typeof stored === 'string' ? stored : null;
+}
+
+/** The same text for the same values. */
+function textOf(values: Values): string {
+  return JSON.stringify(values.map(storedValue));
+}
+
+function asRow(values: Values): { readonly values: Values } {
+  return { values };
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function outOfStep(target: string, table: number, watch: number): CheckpointError {

@@ -283,6 +283,9 @@ export class Stage<T> {
         .join(', ');
     // Rows that are as they were are not touched: nor are their triggers, and readers' caches.
     const differ = `${this.#sameKey} AND (${valuesOf(this.#target)}) IS DISTINCT FROM (${valuesOf(staged)})`;
+    for (const columns of traits.uniques)
+      if (columns.every((column) => values.some(({ name }) => name === column)))
+        await this.#vacateTaken(session, columns);
     const expected = traits.hasRules
       ? await this.#count(session, `${this.#target}, ${this.#stage} AS ${staged} WHERE ${differ}`)
       : undefined;
@@ -290,6 +293,39 @@ export class Stage<T> {
       `UPDATE ${this.#target} SET ${set} FROM ${this.#stage} AS ${staged} WHERE ${differ}`,
     );
     checkCount(this.#table.given, 'changed', { expected, found });
+  }
+
+  /** Rows that stay may swap values of which no two may be the same. A database refuses even a moment of that. */
+  async #vacateTaken(session: Session, [column = '', ...others]: readonly string[]): Promise<void> {
+    const all = [column, ...others].map(quoted);
+    const isTaken = `(${all.map((name) => `${this.#target}.${name}`).join(', ')}) IN (SELECT ${all.join(', ')} FROM ${this.#stage})`;
+    const changes = all.map((name) => `${this.#target}.${name} IS DISTINCT FROM ${staged}.${name}`).join(' OR ');
+    const given = await this.#placeholder(session, column, `${staged}.${this.#order} % ${rowsOfPartition}`);
+    await session.run(
+      `UPDATE ${this.#target} SET ${quoted(column)} = ${given} FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey} AND (${changes}) AND ${isTaken}`,
+    );
+  }
+
+  /** Gives a column of some rows a value that no other row has, until they get their own. */
+  async vacate(
+    session: Session,
+    [column = '']: readonly string[],
+    keys: readonly (readonly SqlValue[])[],
+    sameKey: string,
+  ): Promise<void> {
+    for (const [nth, key] of keys.entries())
+      await session.run(
+        `UPDATE ${this.#target} SET ${quoted(column)} = ${await this.#placeholder(session, column, String(nth + 1))} WHERE ${sameKey}`,
+        ...key,
+      );
+  }
+
+  /** @param number an expression that is another number for each row, from 1 */
+  async #placeholder(session: Session, column: string, number: string): Promise<string> {
+    const found = (await session.columnsOf(this.#table.full))?.find(({ name }) => name === column);
+    if (found?.isNullable !== false) return 'NULL';
+    const isNumber = /^(numeric|bigint|integer|smallint)/.test(found.declared);
+    return isNumber ? `-(${number})` : `'~' || CAST(${number} AS text)`;
   }
 
   /** By key, rows that stay are changed in place, so that what refers to them from other tables is not touched. */

@@ -1,0 +1,180 @@
+import { exportTo } from '@sluice/core';
+import { afterAll, describe, expect, test } from 'vitest';
+import { casesOf } from '../../../../scripts/testEffort.js';
+import { Random } from '../../../../test/kit/random.js';
+import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+import { itemSource, type Item } from './items.js';
+import { Items, inTable, mirrored } from './watched.js';
+
+const servers = new Servers();
+afterAll(() => servers.close());
+
+const item = (id: number, name: string): Item => ({ id, name, amount: '1' });
+
+/** Each row has a name that no other one has; names wander. */
+function wander(rows: readonly Item[], random: Random): Item[] {
+  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  for (let left = random.int(0, 3); left > 0; left -= 1) {
+    const id = random.int(1, 6);
+    const name = `s${random.int(1, 6)}`;
+    const [owner] = [...names].find(([, taken]) => taken === name) ?? [];
+    const own = names.get(id);
+    if (random.chance(0.3)) names.delete(id);
+    else {
+      if (owner !== undefined && own !== undefined && random.chance(0.5)) names.set(owner, own);
+      else if (owner !== undefined) names.delete(owner);
+      names.set(id, name);
+    }
+  }
+  return [...names].map(([id, name]) => item(id, name));
+}
+
+describe.each(databaseKinds(servers))('a mirror in $name whose keys go from row to row', ({ open, name: kind }) => {
+  const text = kind === 'SQLite' ? 'TEXT' : 'numeric';
+  const byName = (database: TestDatabase, deletedAt = false) =>
+    database.mirror<Item>({ table: 'items', key: ['name'], deletedAt });
+
+  test('D5 has the rows of the listing in random worlds, and what is not removed for certain where its key is free', async () => {
+    for (let seed = 1; seed <= casesOf(kind === 'SQLite' ? 36 : 6); seed += 1) {
+      const random = new Random(`${kind} ${seed}`);
+      const database = await open();
+      const listing = new Items([]);
+      const deletedAt = random.chance(0.4);
+      const options = { confirmations: random.int(1, 3), holdAbove: random.chance(0.3) ? 0.2 : 1 };
+      const isReferenced = !deletedAt && random.chance(0.3);
+      if (isReferenced || random.chance(0.3))
+        await database.query(
+          `CREATE TABLE items (id ${text} UNIQUE, name text UNIQUE, amount ${text}${deletedAt ? `, _deleted_at ${kind === 'SQLite' ? 'TEXT' : 'timestamptz'}` : ''})`,
+        );
+      let missed: readonly Item[] = [];
+      for (let poll = 1; poll <= 8; poll += 1) {
+        const polls = random.int(1, 2);
+        await mirrored(listing, byName(database, deletedAt), {
+          ...{ ...options, acceptRemovals: random.chance(0.5), polls },
+          onPage: () => void (listing.rows = wander(listing.rows, random)),
+        });
+        const rows = await database.query(
+          `SELECT id, name FROM items${deletedAt ? ' WHERE _deleted_at IS NULL' : ''} ORDER BY id`,
+        );
+        const here = rows.map(({ id, name }) => `${id} ${name}`);
+        const expected = listing.rows.map(({ id, name }) => `${id} ${name}`);
+        expect({ seed, poll, missing: expected.filter((row) => !here.includes(row)) }).toEqual({
+          seed,
+          poll,
+          missing: [],
+        });
+      }
+      missed = listing.rows;
+      // Then all that is gone goes.
+      await mirrored(listing, byName(database, deletedAt), { ...options, acceptRemovals: true, polls: 4 });
+      const where = deletedAt ? ' WHERE _deleted_at IS NULL' : '';
+      const rows = await database.query(`SELECT id, name FROM items${where} ORDER BY id`);
+      expect({ seed, rows: rows.map(({ id, name }) => `${id} ${name}`) }).toEqual({
+        seed,
+        rows: missed.map(({ id, name }) => `${id} ${name}`).toSorted(),
+      });
+    }
+  });
+
+  test('D5 a new row takes the key of one that is missing, which comes back when it is in the listing with another key', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a'), item(2, 'b')]);
+    const poll = async () => {
+      await mirrored(listing, byName(database), { confirmations: 3, acceptRemovals: false, polls: 1 });
+      return inTable(database);
+    };
+    await poll();
+    listing.rows = [item(2, 'b'), item(3, 'a')];
+    expect(await poll()).toEqual(['2 b', '3 a']);
+    listing.rows = [item(1, 'a'), item(2, 'b'), item(3, 'c')];
+    expect(await poll()).toEqual(['1 a', '2 b', '3 c']);
+    listing.rows = [item(2, 'b'), item(4, 'a'), item(3, 'c')];
+    expect(await poll()).toEqual(['2 b', '3 c', '4 a']);
+    listing.rows = [item(1, 'd'), item(2, 'b'), item(4, 'a'), item(3, 'c')];
+    expect(await poll()).toEqual(['1 d', '2 b', '3 c', '4 a']);
+    listing.rows = [item(2, 'b'), item(5, 'd'), item(4, 'a'), item(3, 'c')];
+    for (let nth = 0; nth < 4; nth += 1) expect(await poll()).toEqual(['2 b', '3 c', '4 a', '5 d']);
+  });
+
+  test('D5 the row with a key is changed in place when another row takes the key, so what refers to it stays', async () => {
+    const database = await open();
+    await database.query(`CREATE TABLE items (id ${text}, name text PRIMARY KEY, amount ${text})`);
+    await database.query('CREATE TABLE notes (item text REFERENCES items (name) ON DELETE CASCADE)');
+    const listing = new Items([item(1, 'a'), item(2, 'b'), item(3, 'c'), item(4, 'd')]);
+    const poll = () => mirrored(listing, byName(database));
+    await poll();
+    await database.query("INSERT INTO notes VALUES ('a'), ('b'), ('c'), ('d')");
+    listing.rows = [item(5, 'a'), item(2, 'c'), item(3, 'b')];
+    await poll();
+    expect(await inTable(database)).toEqual(['2 c', '3 b', '5 a']);
+    expect((await database.query('SELECT item FROM notes')).map((note) => note['item']).sort()).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
+  });
+
+  test.each(['text UNIQUE', 'text UNIQUE NOT NULL', 'varchar(4) UNIQUE NOT NULL'])(
+    'D3 D5 rows that stay may swap values of which no two may be the same: name %s',
+    async (type) => {
+      for (const how of ['mirror', 'merge', 'replace'] as const) {
+        const database = await open();
+        await database.query(`CREATE TABLE items (id ${text} UNIQUE, name ${type}, amount ${text} UNIQUE NOT NULL)`);
+        await database.query(`CREATE TABLE notes (item ${text} REFERENCES items (id) ON DELETE CASCADE)`);
+        const rows = (names: readonly string[], amounts: readonly string[]): Item[] =>
+          names.map((name, nth) => ({ id: nth + 1, name, amount: amounts[nth] ?? '' }));
+        const put = (listing: readonly Item[]) =>
+          how === 'mirror'
+            ? mirrored(new Items(listing), database.mirror<Item>({ table: 'items', key: ['id'] }))
+            : exportTo(itemSource([listing]), database.sink<Item>({ table: 'items', mode: how, key: ['id'] }), {
+                restart: true,
+              }).run();
+        await put(rows(['a', 'b', 'c', 'd'], ['1', '2', '3', '4']));
+        await database.query("INSERT INTO notes VALUES ('1'), ('2'), ('3'), ('4')");
+        await put(rows(['b', 'a', 'd', 'e'], ['4', '1', '2', '3']));
+        expect(await database.query('SELECT id, name, amount FROM items ORDER BY id')).toEqual([
+          { id: '1', name: 'b', amount: '4' },
+          { id: '2', name: 'a', amount: '1' },
+          { id: '3', name: 'd', amount: '2' },
+          { id: '4', name: 'e', amount: '3' },
+        ]);
+        expect(await database.query('SELECT item FROM notes')).toHaveLength(4);
+      }
+    },
+  );
+
+  test.each(['INSERT', 'UPDATE', 'DELETE'] as const)(
+    'D5 a trigger that drops an %s is an error, and the table stays at its last generation',
+    async (command) => {
+      for (const deletedAt of command === 'DELETE' ? [false] : [false, true]) {
+        const database = await open();
+        const mirror = () => database.mirror<Item>({ table: 'items', key: ['id'], deletedAt });
+        const listing = new Items([item(1, 'a'), item(2, 'b'), item(3, 'c')]);
+        await mirrored(listing, mirror());
+        if (kind === 'SQLite')
+          await database.query(
+            `CREATE TRIGGER t BEFORE ${command} ON items WHEN ${command === 'INSERT' ? 'NEW' : 'OLD'}.id > '1' BEGIN SELECT RAISE(IGNORE); END`,
+          );
+        else {
+          await database.query('CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$');
+          await database.query(
+            `CREATE TRIGGER t BEFORE ${command} ON items FOR EACH ROW WHEN (${command === 'INSERT' ? 'NEW' : 'OLD'}.id > 1) EXECUTE FUNCTION t()`,
+          );
+        }
+        if (command === 'INSERT') listing.set(item(4, 'd'));
+        else if (command === 'DELETE' || deletedAt) listing.remove(3);
+        else listing.set(item(2, 'bb'));
+        await expect(mirrored(listing, mirror())).rejects.toThrow(/^The table items has \w+ 0 of 1 rows: a trigger/);
+        expect(await inTable(database)).toEqual(['1 a', '2 b', '3 c']);
+        await database.query(`DROP TRIGGER t${kind === 'SQLite' ? '' : ' ON items'}`);
+        await mirrored(listing, mirror());
+        expect(await inTable(database)).toEqual(
+          [
+            ...listing.rows.map(({ id, name }) => `${id} ${name}`),
+            ...(deletedAt && command !== 'INSERT' ? ['3 c'] : []),
+          ].toSorted(),
+        );
+      }
+    },
+  );
+});
