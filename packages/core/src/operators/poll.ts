@@ -59,7 +59,7 @@ export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snaps
         try {
           const { rows, isIncomplete } = await withStoredPages(cache, signal, async () => {
             const walked: T[] = [];
-            const walk = await walkOnce(source, { concurrency, signal, cache }, (row) => walked.push(row));
+            const walk = await walkOnce(source, { concurrency, signal, cache }, (row) => walked.push(row) === 0);
             return { ...walk, rows: walked };
           });
           failures = 0;

@@ -2,10 +2,20 @@ import { abortable } from '../abortable.js';
 import type { Page } from '../source/page.js';
 import type { PageCache } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
+import type { SourceInfo } from '../source/source.js';
+
+/** What a walk found of a partition. */
+interface WalkedPartition {
+  /** The largest one that the API gave: one that falls during the walk may be of another replica. */
+  readonly total: number | undefined;
+  /** Rows of keys that the walk had not listed before. */
+  readonly different: number;
+}
 
 /**
  * Calls `take` with every row of one complete walk.
  *
+ * @param take returns whether the walk has listed the row's key before
  * @returns whether rows are missing: as the API said (`isIncomplete`), or by the listing's own total (`isShort`)
  * @throws what the walk raises; `signal.reason` when aborted.
  */
@@ -20,7 +30,7 @@ export async function walkOnce<T>(
     readonly signal: AbortSignal;
     readonly cache?: PageCache | undefined;
   },
-  take: (row: T) => void,
+  take: (row: T) => boolean,
 ): Promise<{ readonly isIncomplete: boolean; readonly isShort: boolean }> {
   signal.throwIfAborted();
   const pages = source
@@ -31,20 +41,30 @@ export async function walkOnce<T>(
     pages.return?.().catch(() => undefined);
   };
   signal.addEventListener('abort', stop, { once: true });
-  /** The last total of each partition. */
-  const totals = new Map<number, number | undefined>();
+  const partitions = new Map<number, WalkedPartition>();
   let last: Page<T> | undefined;
   let isIncomplete = false;
+  let repeated = 0;
   try {
     for (;;) {
       const next = await abortable(pages.next(), signal);
       // A cancelled walk ends like a complete one.
       signal.throwIfAborted();
-      if (next.done) return { isIncomplete, isShort: source.info.maxRows === undefined && lacks(totals, last) };
+      if (next.done) {
+        // Also the rows that an operator or a filter left out.
+        const received = last?.position.rows ?? 0;
+        return { isIncomplete, isShort: totalOf(partitions.values(), source.info) > received - repeated };
+      }
       last = next.value;
       isIncomplete ||= last.isIncomplete === true;
-      totals.set(last.partition, last.listed ?? last.total);
-      for (const row of last.items) take(row);
+      const before = partitions.get(last.partition);
+      const totals = [before?.total, last.listed ?? last.total].filter((total) => total !== undefined);
+      let { different } = before ?? { different: 0 };
+      for (const row of last.items) {
+        if (take(row)) repeated += 1;
+        else different += 1;
+      }
+      partitions.set(last.partition, { total: totals.length > 0 ? Math.max(...totals) : undefined, different });
     }
   } finally {
     signal.removeEventListener('abort', stop);
@@ -53,12 +73,16 @@ export async function walkOnce<T>(
   }
 }
 
-/** Compares with the rows that the walk counted: an operator on its pages may have added or removed some. */
-function lacks(totals: ReadonlyMap<number, number | undefined>, last: Page<unknown> | undefined): boolean {
+/** How many rows a listing has by its own account; `NaN` if nobody knows. A partition without a total has what it sent. */
+function totalOf(
+  partitions: Iterable<WalkedPartition>,
+  { maxRows, hasOperator }: Pick<SourceInfo<never>, 'maxRows' | 'hasOperator'>,
+): number {
+  // Such a walk ends before the listing does.
+  if (maxRows !== undefined) return NaN;
   let rows = 0;
-  for (const total of totals.values()) {
-    if (total === undefined) return false;
-    rows += total;
-  }
-  return last !== undefined && rows > last.position.rows;
+  for (const { total, different } of partitions)
+    // What an operator emits says nothing about the rows that it got.
+    rows += hasOperator ? (total ?? NaN) : Math.max(total ?? 0, different);
+  return rows;
 }

@@ -39,13 +39,14 @@ export class WalkComparison<T> {
     this.#position = accepted.start;
   }
 
-  /** Adds a row of the walk. If a key repeats, the last row counts. */
-  add(key: string, after: T): void {
+  /** Adds a row of the walk. If a key repeats, the last row counts. Returns whether it does. */
+  add(key: string, after: T): boolean {
     const accepted = this.#accepted.find(key, this.#position);
     if (accepted === undefined) {
-      this.#checkRepeated(key, this.#added.get(key)?.after, after);
+      const added = this.#added.get(key);
+      this.#checkRepeated(key, added?.after, after);
       this.#added.set(key, { type: 'added', key, before: null, after, fields: [] });
-      return;
+      return added !== undefined;
     }
     const isRepeated = accepted.walk === this.#walk;
     if (isRepeated) this.#checkRepeated(key, this.#changed.get(key)?.after ?? accepted.row, after);
@@ -59,6 +60,7 @@ export class WalkComparison<T> {
     const fields = before === after ? none : this.#fields(before, after);
     if (fields.length > 0) this.#changed.set(key, { type: 'changed', key, before, after, fields });
     else if (isRepeated) this.#changed.delete(key);
+    return isRepeated;
   }
 
   end(): Findings<T> {

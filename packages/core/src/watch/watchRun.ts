@@ -187,6 +187,7 @@ export class WatchRun<T> {
           const before = walked.get(key);
           if (before !== undefined && this.#settings.fields(before, row).length > 0) twice.add(key);
           walked.set(key, row);
+          return before !== undefined;
         }, signal);
         return { ...ended, walked, twice };
       });
@@ -212,7 +213,7 @@ export class WatchRun<T> {
     return { found, repeated: found.repeated, isShort, isIncomplete };
   }
 
-  #walk(take: (key: string, row: T) => void, signal: AbortSignal): ReturnType<typeof walkOnce> {
+  #walk(take: (key: string, row: T) => boolean, signal: AbortSignal): ReturnType<typeof walkOnce> {
     const { key, concurrency } = this.#settings;
     return walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => take(rowKey(key, row), row));
   }

@@ -2,6 +2,7 @@ import { filter } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   ConfigError,
+  createSource,
   HttpError,
   memoryState,
   PaginationError,
@@ -139,6 +140,55 @@ describe('a server that misbehaves makes no false change', () => {
       expect((await watchPolls(other, 5)).told[3]).toEqual(ten.slice(6).map(({ id }) => `removed ${id}`));
     }
   });
+
+  const a = ten.map(({ id }) => id).join('');
+  /** What each partition sends, a page per text and a row per letter, and how many it says that there are. */
+  test.each<[string, readonly [ids: string, total?: number][][], { readonly hasOperator: true }?]>([
+    ['sends some rows twice instead of others', [[['abcdefabcd', 10]], [['KLMNO', 5]]]],
+    ['sends rows of the first partition for the second', [[[a, 10]], [['abcde', 5]]]],
+    [
+      'gives a smaller total on a later page',
+      [
+        [
+          ['abc', 10],
+          ['def', 6],
+        ],
+        [['KLMNO', 5]],
+      ],
+    ],
+    ['gives no total on a later page', [[['abc', 10], ['def']], [['KLMNO', 5]]]],
+    ['gives a total for one partition only', [[['abcdef', 10]], [['KLMNO']]]],
+    ['sends more than its total of another partition', [[['abcdef', 10]], [['KLMNO', 1]]]],
+    ['sends some rows twice, and an operator follows', [[['abcdefabcd', 10]], [['KLMNO', 5]]], { hasOperator: true }],
+  ])(
+    'C3 where it %s: two walks are not believed',
+    async (_, short, { hasOperator }: { readonly hasOperator?: true } = {}) => {
+      const whole: typeof short = [[[a, 10]], [['KLMNO', 5]]];
+      let [polls, sent] = [0, whole];
+      const listing = createSource<Row>({
+        ...{ name: 'test.partitions', identity: null, partitions: 2, schema: { columns: ['id'], key: ({ id }) => id } },
+        fetch: async ({ partition, at }) => {
+          const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+          const pages = sent[partition] ?? [];
+          const [ids = '', total] = pages[page] ?? [];
+          return {
+            rows: rowsOf(...ids),
+            next: page + 1 < pages.length ? { cursor: String(page + 1) } : 'end',
+            ...(total !== undefined && { total }),
+          };
+        },
+      });
+      const schema = { columns: ['id'], key: ({ id }: Row) => id };
+      const source = hasOperator ? listing.pipePages<Row>(filter(Boolean), { version: '1', schema }) : listing;
+      const told: string[] = [];
+      for await (const { items } of watch(source, { every: 1_000, clock: new SkippingClock(), polls: 6 }).pages()) {
+        told.push(...items.map(inShort));
+        polls += 1;
+        sent = polls === 2 || polls === 3 ? short : whole;
+      }
+      expect(told).toEqual([...a, ...'KLMNO'].map((id) => `initial ${id}`));
+    },
+  );
 
   test('C3 but not where an operator leaves rows out, or the walk ends before the listing does', async () => {
     const listing = new Listing([...ten, row('z', 'draft')]);
