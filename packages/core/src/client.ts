@@ -3,7 +3,7 @@ import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
-import { clientKey } from './http/answer.js';
+import { clientKey, closedError } from './http/answer.js';
 import { AccessBook } from './http/apiAccess.js';
 import { apiKeyRules, KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
@@ -109,8 +109,8 @@ export interface Client extends AsyncDisposable {
   /** The state stores that plugins provide, by name. */
   readonly stores: Registered<StateStore>;
   /**
-   * Ends current and later requests with a `NetworkError`, closes connections, disposes of the plugins (last one
-   * first), and completes `events`. Further calls return the same promise.
+   * Ends current and later requests, polls and watches with a `NetworkError`, closes connections, disposes of the
+   * plugins (last one first), and completes `events`. Further calls return the same promise.
    *
    * @throws PluginError if a plugin could not be disposed of, after everything else is done.
    */
@@ -190,6 +190,7 @@ export function createClient(options: ClientOptions): Client {
         call: axiosTransport({ ...exchange, emit: () => undefined }),
       }),
     transport: links.send,
+    closed: closing.signal,
     allowInsecure,
     state,
   };
@@ -198,7 +199,7 @@ export function createClient(options: ClientOptions): Client {
   let settingUp: string | undefined;
 
   const close = async (): Promise<void> => {
-    closing.abort();
+    closing.abort(closedError());
     limiterReports.close();
     try {
       await adapter.close();

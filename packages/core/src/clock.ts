@@ -30,22 +30,25 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after `ms`; rejects at once with `signal.reason` on abort. It leaves no timer behind. */
-export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `ms`; rejects at once with the reason of a signal that aborts. It leaves no timer or listener behind. */
+export function sleep(clock: Clock, ms: number, ...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason);
+    const aborted = (): AbortSignal | undefined => signals.find((signal) => signal?.aborted);
+    if (aborted()) {
+      reject(aborted()?.reason);
       return;
     }
     const onAbort = (): void => {
       cancel();
-      reject(signal?.reason);
+      settle();
     };
-    const cancel = clock.after(ms, () => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    });
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const settle = (): void => {
+      for (const signal of signals) signal?.removeEventListener('abort', onAbort);
+      if (aborted()) reject(aborted()?.reason);
+      else resolve();
+    };
+    const cancel = clock.after(ms, settle);
+    for (const signal of signals) signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
 

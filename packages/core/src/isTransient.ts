@@ -13,7 +13,7 @@ import { SluiceError } from './errors.js';
  * );
  */
 export function isTransient(error: unknown): error is SluiceError {
-  if (!SluiceError.is(error)) return false;
+  if (!SluiceError.is(error) || isOwnFault(error)) return false;
   const { code, details } = error;
   switch (code) {
     case 'timeout':
@@ -22,7 +22,7 @@ export function isTransient(error: unknown): error is SluiceError {
     case 'rows-moved':
       return true;
     case 'network':
-      return details['isClosed'] !== true && !isCertificateFault(String(details['platformCode']));
+      return !isCertificateFault(String(details['platformCode']));
     case 'http':
       return details['isTemporary'] === true || isRetriedStatus(Number(details['status']));
     case 'decode':
@@ -31,6 +31,13 @@ export function isTransient(error: unknown): error is SluiceError {
     default:
       return false;
   }
+}
+
+const ownCodes: readonly string[] = ['config', 'checkpoint', 'lock', 'plugin', 'sink'];
+
+/** Whether only a change of this program or machine can help, whatever the API sends later. */
+export function isOwnFault(error: unknown): boolean {
+  return !SluiceError.is(error) || ownCodes.includes(error.code) || error.details['isClosed'] === true;
 }
 
 const retriedStatuses = new Set([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);

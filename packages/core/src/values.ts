@@ -8,6 +8,13 @@ export function kindOf(value: unknown): string {
   return kinds[typeof value] ?? `a ${typeof value}`;
 }
 
+/** A value that is not what was wanted: numbers and names as they are, e.g. `NaN` or `undefined`, others by their type. */
+export function inWords(value: unknown): string {
+  if (value === '') return 'an empty text';
+  const hasText = value === null || ['undefined', 'number', 'boolean'].includes(typeof value);
+  return hasText ? String(value) : kindOf(value);
+}
+
 /** Whether a value is an object and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

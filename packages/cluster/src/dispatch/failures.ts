@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/core';
+import { isTransient, SluiceError } from '@sluice/core';
 import { LimiterUnavailableError } from '../limiter/limiterUnavailableError.js';
 
 /** Failures in a row without a saved page, after which a partition is given up. */
@@ -17,7 +17,7 @@ const serverFaults = /^(08|28|53|57P|25006|42501)/;
 /**
  * Whose fault an error is.
  * - `machine`: this machine lacks something, e.g. the folder, room or rights in it, the source, a key that the API
- *   accepts, or Redis, or an export holds the table. Another one may have it, or this one later, so the partition is not
+ *   accepts, an authority that signed its certificate, an open client, or Redis, or an export holds the table. Another one may have it, or this one later, so the partition is not
  *   to blame.
  * - `partition`: whatever else there is. Other faults of the API or of the target count here, too: nobody can tell them
  *   from rows that can't be fetched or stored.
@@ -30,7 +30,9 @@ export function blameOf(error: unknown): 'machine' | 'partition' {
     error instanceof LimiterUnavailableError ||
     (error.code === 'sink' && typeof code === 'string' && (systemFaults.has(code) || serverFaults.test(code))) ||
     // All partitions have the same key.
-    (error.code === 'http' && status === 401);
+    (error.code === 'http' && status === 401) ||
+    // Its client is closed, or does not trust the certificate of the API.
+    (error.code === 'network' && !isTransient(error));
   return isMachine ? 'machine' : 'partition';
 }
 

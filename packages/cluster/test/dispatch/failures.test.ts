@@ -1,4 +1,4 @@
-import { ConfigError, HttpError, LockError, PaginationError, SinkError } from '@sluice/core';
+import { ConfigError, HttpError, LockError, NetworkError, PaginationError, SinkError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from '../../src/dispatch/failures.js';
 import { LimiterUnavailableError } from '../../src/index.js';
@@ -32,6 +32,9 @@ describe('K5 failures of a partition', () => {
     expect(blameOf(new ConfigError('no mount'))).toBe('machine');
     expect(blameOf(new LockError('an export writes the table'))).toBe('machine');
     expect(blameOf(new LimiterUnavailableError('api', 'no Redis'))).toBe('machine');
+    expect(blameOf(new NetworkError('closed', { details: { isClosed: true } }))).toBe('machine');
+    expect(blameOf(new NetworkError('TLS', { details: { platformCode: 'CERT_HAS_EXPIRED' } }))).toBe('machine');
+    expect(blameOf(new NetworkError('name', { details: { platformCode: 'ENOTFOUND' } }))).toBe('partition');
     for (const error of [
       new SinkError('disk full'),
       new HttpError('HTTP 500', { status: 500, excerpt: '' }),

@@ -301,10 +301,12 @@ export function timeoutError(
   });
 }
 
-export function closedError(route: string): NetworkError {
-  return new NetworkError(`${route}: no response, because the client was closed. Create a new client to continue.`, {
+/** @param route of the request that gets no response, if there is one */
+export function closedError(route?: string): NetworkError {
+  const what = route === undefined ? 'The client was closed.' : `${route}: no response, because the client was closed.`;
+  return new NetworkError(`${what} Create a new client to continue.`, {
     fault: 'caller',
-    details: { route, isClosed: true },
+    details: { ...(route !== undefined && { route }), isClosed: true },
   });
 }
 

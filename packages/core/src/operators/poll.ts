@@ -33,19 +33,20 @@ export interface Snapshot<T> {
  * walk is skipped. Nothing is polled ahead of a consumer that pulls.
  *
  * Without `onFailure` a failed walk ends the flow. A bare `retry` would poll again at once, and forever if the key is
- * wrong or the client is closed: use `retry({ delay })` with {@link isTransient}.
+ * wrong: use `retry({ delay })` with {@link isTransient}.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000, onFailure: (error) => console.error(error.message) })
  *   .pipe(map(({ rows }) => rows.length))
  *   .subscribe({ next: console.log, error: console.error });
  *
- * @throws ConfigError if `every`, `jitter` or `conditional` is invalid.
+ * @throws ConfigError if `every`, `jitter` or `conditional` is invalid. Later: what a walk raises, and a NetworkError as
+ * soon as the client is closed.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
   refuseUnknown('poll()', options, { ...tickOptionNames, onFailure: true });
   const { clock = systemClock, random = Math.random, concurrency, onFailure, conditional = false } = options;
-  const newTicks = (): Ticks => new Ticks(options, clock, random);
+  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: source.info.closed });
   // Rejects invalid options now, not at the first subscription.
   newTicks();
   storedPages(conditional);

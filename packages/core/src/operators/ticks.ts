@@ -34,17 +34,26 @@ export const tickOptionNames = {
   ...{ every: true, jitter: true, immediate: true, concurrency: true, conditional: true, clock: true, random: true },
 } as const satisfies Readonly<Record<keyof TickOptions, true>>;
 
+/** What {@link Ticks} measure with, and what ends them. */
+interface TickSurroundings {
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Aborts when the client of the source is closed. */
+  readonly closed?: AbortSignal | undefined;
+}
+
 /** Ticks at a fixed rate, measured by the monotonic clock. */
 export class Ticks {
   readonly #every: number;
   readonly #jitter: number;
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #closed: AbortSignal | undefined;
   #last: number;
   #began: number | undefined;
 
   /** @throws ConfigError if the rate or the jitter is invalid. */
-  constructor({ every, jitter = 0, immediate = true }: TickOptions, clock: Clock, random: () => number) {
+  constructor({ every, jitter = 0, immediate = true }: TickOptions, { clock, random, closed }: TickSurroundings) {
     if (!(every > 0 && Number.isFinite(every)))
       throw new ConfigError(`every is ${every}: it must be a positive number of ms.`, { option: 'every' });
     if (!(jitter >= 0 && jitter <= 1))
@@ -53,10 +62,14 @@ export class Ticks {
     this.#jitter = jitter;
     this.#clock = clock;
     this.#random = random;
+    this.#closed = closed;
     this.#last = immediate ? -1 : 0;
   }
 
-  /** Resolves at the next tick, or `skipped` ticks later. Rejects with `signal.reason` when aborted before. */
+  /**
+   * Resolves at the next tick, or `skipped` ticks later. Rejects with `signal.reason` when aborted before, and with a
+   * NetworkError when the client is closed.
+   */
   async next(signal: AbortSignal, skipped = 0): Promise<void> {
     const now = this.#clock.monotonic();
     this.#began ??= now;
@@ -65,7 +78,7 @@ export class Ticks {
     const passed = Math.ceil((now - this.#began) / this.#every - delay);
     this.#last = Math.max(this.#last + 1 + skipped, passed);
     const due = this.#began + (this.#last + delay) * this.#every;
-    if (due > now) await sleep(this.#clock, due - now, signal);
+    if (due > now) await sleep(this.#clock, due - now, signal, this.#closed);
     else signal.throwIfAborted();
   }
 }

@@ -49,6 +49,8 @@ export interface Endpoint {
   observe(event: SourceEvent): void;
   /** Whether any hook or subscriber receives events of a type. */
   isObserved(type: SourceEvent['type']): boolean;
+  /** Aborts when the client is closed. */
+  readonly closed: AbortSignal;
   /** Emits a warning event of the client. */
   warn(message: string): void;
 }

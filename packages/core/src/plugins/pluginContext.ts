@@ -36,6 +36,7 @@ export interface ContextParts {
   /** Opens the credentials of an API that has its own. */
   readonly openCredentials: (auth: OwnAuth, plugin: string, warn: (message: string) => void) => ApiCredentials;
   readonly transport: Transport;
+  readonly closed: AbortSignal;
   readonly allowInsecure: boolean;
   readonly state: (plugin: string) => StateStore;
 }
@@ -117,6 +118,7 @@ function endpoint(
       hub.emit(decoded.type, () => decoded);
     },
     isObserved: (type) => hub.isObserved(type),
+    closed: parts.closed,
     warn,
   } satisfies Endpoint);
 }

@@ -93,6 +93,8 @@ export interface SourceEndpoint {
   observe?(event: SourceEvent): void;
   /** Whether anybody receives events of a type. Frequent ones are not created otherwise. Default: yes. */
   isObserved?(type: SourceEvent['type']): boolean;
+  /** Aborts, with the error that requests get then, when the client is closed: polls and watches end at once. */
+  readonly closed?: AbortSignal;
 }
 
 /** A page whose rows are decoded on demand: a walk sends the next request first, so the API does not wait. */

@@ -72,6 +72,8 @@ export interface SourceInfo<T> {
   readonly observe?: SourceObserver;
   /** Whether the client has an observer for a type of event. Absent if it can't tell. */
   readonly isObserved?: (type: SourceEvent['type']) => boolean;
+  /** Aborts when the client of the rows is closed. */
+  readonly closed?: AbortSignal;
   /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
   readonly increment?: Increment;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
@@ -159,7 +161,7 @@ export class Source<T> extends Flow<T> {
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     refuseUnknown('pipePages()', options, { schema: true, version: true });
     const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
-    const { keyFingerprint, observe, isObserved, checkRestart, increment } = this.info;
+    const { keyFingerprint, observe, isObserved, closed, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
       ...{ name, identity: { of: identity, pipePages }, partitions, hasOperator: true as const },
@@ -173,6 +175,7 @@ export class Source<T> extends Flow<T> {
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
       ...(isObserved && { isObserved }),
+      ...(closed && { closed }),
       ...(checkRestart && { checkRestart }),
       ...(increment && { increment }),
     };
@@ -253,6 +256,7 @@ export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sourc
     ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
     ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
     ...(endpoint?.isObserved && { isObserved: endpoint.isObserved.bind(endpoint) }),
+    ...(endpoint?.closed && { closed: endpoint.closed }),
     ...(increment && { increment }),
   };
 }

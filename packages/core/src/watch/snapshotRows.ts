@@ -1,4 +1,5 @@
 import { DecodeError } from '../errors.js';
+import { inWords } from '../values.js';
 
 /** The position of a walk among the accepted rows: at a row, or before the first. */
 export interface WalkPosition<T> {
@@ -91,8 +92,10 @@ export function rowKey<T>(key: (row: T) => unknown, row: T): string {
   const value = key(row);
   if (typeof value === 'string' && value !== '') return value;
   if (Number.isSafeInteger(value)) return String(value);
-  const what = value === '' ? 'an empty text' : String(value);
-  throw new DecodeError(`key returned ${what} for a row: it must be text or a whole number that identifies the row.`, {
-    option: 'key',
-  });
+  throw new DecodeError(
+    `key returned ${inWords(value)} for a row: it must be text or a whole number that identifies the row.`,
+    {
+      option: 'key',
+    },
+  );
 }

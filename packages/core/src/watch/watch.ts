@@ -65,9 +65,11 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
  * watch(client.streams.list(), { every: 30_000, state: fileState('watch') })
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  *
- * @throws ConfigError if an option is invalid, or rows have no key. Later: the error of the first poll with 400, 401 or
- * 403, CheckpointError if the state is damaged or of another watch, LockError if it is in use, and the last error after
- * `maxFailures` or `retry.for`.
+ * @throws ConfigError if an option is invalid, or rows have no key. Later: the error of a first poll that is not
+ * temporary (see {@link isTransient}), e.g. a refused request, an untrusted certificate, a row without a key;
+ * CheckpointError if the state is damaged or of another watch; LockError if it is in use; NetworkError as soon as the
+ * client is closed; what is not an error of the API, e.g. a TypeError of `key`; and the last error after `maxFailures` or
+ * `retry.for`.
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
   refuseUnknown('watch()', options, {
@@ -90,7 +92,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
   // Validates the options now instead of at the first subscription.
-  const newTicks = (): Ticks => new Ticks(options, clock, random);
+  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: info.closed });
   newTicks();
   storedPages(conditional);
   const { schema } = info;

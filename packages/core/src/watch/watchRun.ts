@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { CheckpointError, ConfigError, DecodeError, SluiceError } from '../errors.js';
+import { isOwnFault, isTransient } from '../isTransient.js';
 import { storedPages, withStoredPages } from '../operators/conditionalWalk.js';
 import { skippedTicks, type Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
@@ -234,7 +235,7 @@ export class WatchRun<T> {
     this.#failures += 1;
     this.#failingSince ??= began;
     const isTooLong = clock.monotonic() - this.#failingSince >= retryFor;
-    if (this.#failures > maxFailures || isTooLong || isPermanent(error, this.#polls === 1)) throw error;
+    if (this.#failures > maxFailures || isTooLong || this.#isPermanent(error)) throw error;
     return this.#page(undefined, { outcome: 'failed', failures: this.#failures, error });
   }
 
@@ -247,6 +248,17 @@ export class WatchRun<T> {
       return [{ type: 'removed', key, before: row, after: null, fields: [] }];
     });
     return changesOf({ generation, observedAt, differences, missing }, this.#log?.history ?? '');
+  }
+
+  /**
+   * Whether another poll is pointless. Until one has succeeded, the code or its settings may be wrong. Afterwards they
+   * are right, and the API, or its certificate, may be mended.
+   */
+  #isPermanent(error: unknown): boolean {
+    if (isOwnFault(error)) return true;
+    const hasSucceeded = this.#failures < this.#polls;
+    if (hasSucceeded) return false;
+    return !isTransient(error) && !isOfListing(error);
   }
 
   /** G4: an observer that throws changes nothing. The health is also on the page. */
@@ -283,6 +295,11 @@ export class WatchRun<T> {
       },
     };
   }
+}
+
+/** What a listing may show for a while: pages repeat if rows move during the walk, and it may not be there yet. */
+function isOfListing(error: unknown): boolean {
+  return SluiceError.is(error, 'no-progress') || (SluiceError.is(error, 'http') && error.details['status'] === 404);
 }
 
 /** The key of a row that was restored from JSON; `undefined` if the function throws. */
@@ -329,11 +346,4 @@ export function generationAt({ before, begun }: Position): number | undefined {
 function pollError(error: unknown): unknown {
   if (!(error instanceof RangeError && error.message === 'Maximum call stack size exceeded')) return error;
   return new DecodeError("A row is nested too deeply to be processed. Tell the API's operator.");
-}
-
-/** Whether retrying is pointless. For the first poll, that includes a request that the API refuses. */
-function isPermanent(error: unknown, isFirst: boolean): boolean {
-  if (!SluiceError.is(error)) return true;
-  if (['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)) return true;
-  return isFirst && error.code === 'http' && [400, 401, 403].includes(Number(error.details['status']));
 }

@@ -95,30 +95,34 @@ test.each([
   ['7.5', 7.5],
   ['NaN', NaN],
   ['an empty text', ''],
-])('a key that is %s fails the poll, whoever gives it, and nothing is accepted', async (name, value) => {
-  const state = memoryState();
-  const listing = new Listing(rowsOf('a', 'b'));
-  let isLacking = true;
-  const given: object = { value };
-  const key = (row: Row): string => (isLacking && row.id === 'b' ? Reflect.get(given, 'value') : row.id);
-  const source = listing.source();
-  const bySchema = { info: { ...source.info, schema: { columns: ['id'], key } }, pages: source.pages.bind(source) };
-  for (const watched of [
-    watch(source, { every: 1_000, clock: new SkippingClock(), polls: 2, state, key }),
-    watch(bySchema, { every: 1_000, clock: new SkippingClock(), polls: 2, state }),
-  ]) {
-    const health: unknown[] = [];
-    for await (const page of watched.pages()) health.push(page.health);
-    const failed = { outcome: 'failed', generation: 0, error: expect.any(DecodeError) };
-    expect(health).toMatchObject([failed, failed]);
-    expect(health).toMatchObject([
-      { error: { message: expect.stringContaining(`key returned ${name} for a row`) } },
-      {},
-    ]);
-  }
-  isLacking = false;
-  expect((await watchPolls(listing, 1, { state, key })).told).toEqual([['initial a', 'initial b']]);
-});
+  ['a list', []],
+  ['a list', ['secret']],
+  ['an object', {}],
+  ['an object', Object.create(null)],
+  ['a bigint', 7n],
+  ['a symbol', Symbol('a')],
+  ['a function', () => 'a'],
+])(
+  'C9 a key that is %s ends a watch at its first poll, whoever gives it, and nothing is accepted',
+  async (name, value) => {
+    const state = memoryState();
+    const listing = new Listing(rowsOf('a', 'b'));
+    let isLacking = true;
+    const given: object = { value };
+    const key = (row: Row): string => (isLacking && row.id === 'b' ? Reflect.get(given, 'value') : row.id);
+    const source = listing.source();
+    const bySchema = { info: { ...source.info, schema: { columns: ['id'], key } }, pages: source.pages.bind(source) };
+    for (const watched of [
+      watch(source, { every: 1_000, clock: new SkippingClock(), polls: 2, state, key }),
+      watch(bySchema, { every: 1_000, clock: new SkippingClock(), polls: 2, state }),
+    ]) {
+      await expect(watched.toArray()).rejects.toThrow(DecodeError);
+      await expect(watched.toArray()).rejects.toThrow(`key returned ${name} for a row`);
+    }
+    isLacking = false;
+    expect((await watchPolls(listing, 1, { state, key })).told).toEqual([['initial a', 'initial b']]);
+  },
+);
 
 test.each(['lock', 'plugin', 'sink', 'config', 'checkpoint'] as const)(
   'C9 a fault with the code %s is none of the API’s: it ends a watch at once',

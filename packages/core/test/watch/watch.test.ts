@@ -3,10 +3,14 @@ import { describe, expect, test } from 'vitest';
 import {
   ConfigError,
   createSource,
+  DecodeError,
   HttpError,
   memoryState,
+  NetworkError,
   PaginationError,
   RateLimitError,
+  RequestTimeoutError,
+  SluiceError,
   watch,
   type Change,
   type PageHealth,
@@ -413,14 +417,32 @@ describe('the health of polls', () => {
     expect(asked).toBe(8);
   });
 
-  test.each([400, 401, 403])('C9 %i on the first poll ends it, and later it does not', async (status) => {
+  test.each<[string, unknown]>([
+    ...[400, 401, 403, 410].map((status): [string, unknown] => [
+      `HTTP ${status}`,
+      new HttpError(String(status), { status, excerpt: '' }),
+    ]),
+    ['a document of another shape', new DecodeError('rows is missing')],
+    ['an untrusted certificate', new NetworkError('no', { details: { platformCode: 'SELF_SIGNED_CERT_IN_CHAIN' } })],
+    ['an expired certificate', new NetworkError('no', { details: { platformCode: 'CERT_HAS_EXPIRED' } })],
+    [
+      'another host’s certificate',
+      new NetworkError('no', { details: { platformCode: 'ERR_TLS_CERT_ALTNAME_INVALID' } }),
+    ],
+    ['a response that is too large', new SluiceError('response-too-large', 'large')],
+  ])('C9 %s ends it until a poll has succeeded, and later it does not', async (_, error) => {
     const listing = new Listing(ten);
     const refuse = (): never => {
-      throw new HttpError(String(status), { status, excerpt: '' });
+      throw error;
     };
     listing.onFetch = refuse;
-    await expect(watchPolls(listing, 5)).rejects.toThrow(HttpError);
+    await expect(watchPolls(listing, 5)).rejects.toBe(error);
     expect(listing.fetches).toBe(1);
+    listing.onFetch = ({ walk }) => {
+      throw walk === 2 ? unavailable() : error;
+    };
+    await expect(watchPolls(listing, 5)).rejects.toBe(error);
+    expect(listing.walks).toBe(3);
     listing.walks = 0;
     listing.onFetch = ({ walk }) => {
       if (walk === 4) refuse();
@@ -428,21 +450,32 @@ describe('the health of polls', () => {
     expect((await watchPolls(listing, 5)).told.flat()).toEqual(initial);
   });
 
-  test('C9 404 or 500 on the first poll does not end it', async () => {
-    for (const status of [404, 500]) {
-      const listing = new Listing(ten);
-      listing.onFetch = ({ walk }) => {
-        if (walk === 1) throw new HttpError(String(status), { status, excerpt: '' });
-      };
-      expect((await watchPolls(listing, 3)).told).toEqual([[], initial, []]);
-    }
+  test.each<[string, unknown]>([
+    ...[404, 408, 500, 503].map((status): [string, unknown] => [
+      `HTTP ${status}`,
+      new HttpError(String(status), { status, excerpt: '' }),
+    ]),
+    ['a name that does not resolve', new NetworkError('no', { details: { platformCode: 'ENOTFOUND' } })],
+    ['a response that is not JSON', new DecodeError('not JSON', { excerpt: '<html>' })],
+    ['a timeout', new RequestTimeoutError('late')],
+    ['a cursor that leads to the same rows', new PaginationError('no-progress', 'the same rows')],
+  ])('C9 %s does not end it at its first poll', async (_, error) => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk }) => {
+      if (walk === 1) throw error;
+    };
+    expect((await watchPolls(listing, 3)).told).toEqual([[], initial, []]);
   });
 
-  test('C9 a fault of the program ends it: a key that fails is none of the API’s', async () => {
-    const broken = (): string => {
-      throw new TypeError('broken');
-    };
-    await expect(watchPolls(new Listing(ten), 5, { key: broken })).rejects.toThrow('broken');
+  test('C9 a fault of the program ends it: a key that fails is none of the API’s, at whatever poll', async () => {
+    for (const poll of [1, 3]) {
+      const listing = new Listing(ten);
+      const broken = ({ id }: Row): string => {
+        if (listing.walks < walkOfPoll(poll)) return id;
+        throw new TypeError('broken');
+      };
+      await expect(watchPolls(listing, 5, { key: broken })).rejects.toThrow('broken');
+    }
   });
 });
 

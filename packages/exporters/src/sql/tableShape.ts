@@ -3,6 +3,7 @@ import { checkColumns } from '../columns.js';
 import { fieldReader, fieldsOf, type Fields } from '../fields.js';
 import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
 import { plainText } from '../columnValue.js';
+import { keyInWords } from '../keyInWords.js';
 import { sqlValue, storableText } from './sqlValue.js';
 
 /** The column of a row's key, where no columns are. */
@@ -118,7 +119,7 @@ function keyText(key: RowKey, nth: number): string {
   if (typeof key === 'string') return storableKey(key, '#');
   if (Number.isSafeInteger(key)) return `#${key}`;
   throw new SinkError(
-    `Row ${nth}: its key in the source is ${String(key)}, and must be text or a whole number. Name the columns that identify a row, as key.`,
+    `Row ${nth}: its key in the source is ${keyInWords(key)}, and must be text or a whole number. Name the columns that identify a row, as key.`,
     { details: { row: nth, option: 'key' } },
   );
 }

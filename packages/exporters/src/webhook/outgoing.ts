@@ -1,5 +1,6 @@
 import { ConfigError, type RowKey, type RowSchema } from '@sluice/core';
 import { jsonOf } from '../json.js';
+import { keyInWords } from '../keyInWords.js';
 import { createHash } from 'node:crypto';
 
 /** A record to send. It never changes once it is encoded. */
@@ -60,7 +61,9 @@ export function rowEncoder<T extends object>(
 function keyText(key: unknown): string {
   if (typeof key === 'string') return key;
   if (Number.isSafeInteger(key)) return String(key);
-  throw new ConfigError(`key returned ${String(key)} for a row: it must be text or a whole number.`, { option: 'key' });
+  throw new ConfigError(`key returned ${keyInWords(key)} for a row: it must be text or a whole number.`, {
+    option: 'key',
+  });
 }
 
 /** An id is sent in a header, and is part of the signed text, where a full stop ends it. */

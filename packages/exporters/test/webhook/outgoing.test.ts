@@ -53,6 +53,13 @@ describe('W2 the id of a row', () => {
       expect(() => encode(wrong)).toThrow(/it must be text or a whole number/);
       expect(() => encode('a', wrong)).toThrow(/it must be text or a whole number/);
     }
+    for (const [wrong, named] of [
+      [[], 'a list'],
+      [{ secret: 'x' }, 'an object'],
+      [Object.create(null), 'an object'],
+      [() => 'a', 'a function'],
+    ] as const)
+      expect(() => encode('a', wrong)).toThrow(`key returned ${named} for a row`);
   });
 
   test("is what the user makes of it, or the change's own", () => {
