@@ -1,6 +1,6 @@
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder } from '../sink/sink.js';
-import { checksum, explained, pieces, type AppendFile } from './appendFile.js';
+import { explained, pieces, type AppendFile } from './appendFile.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
 
 /** Bytes at the start of a file that show what its rows are. A header of 1,000 columns has some 20,000. */
@@ -29,14 +29,6 @@ export async function copyInto(to: AppendFile, fs: FileSystem, path: string): Pr
   await reading(fs, path, async (file, size) => {
     for await (const piece of pieces(file, path, size)) await to.append(piece);
   });
-}
-
-/** Whether a file begins with all that another one has. */
-export async function beginsWith(fs: FileSystem, whole: string, path: string): Promise<boolean> {
-  const found = await reading(fs, path, async (file, size) => ({ size, sum: await checksum(file, path, size) }));
-  if (!found) return true;
-  const sum = await reading(fs, whole, (file) => checksum(file, whole, found.size));
-  return sum !== undefined && sum === found.sum;
 }
 
 /** Opens a file and closes it; `undefined` if it is missing or empty. */

@@ -87,6 +87,10 @@ export class FileLog implements StateLog {
     }
     const line = encodeLine(record);
     const file = await this.#open();
+    // After a changed end, a write would leave a gap.
+    const size = await explained(file.size(), this.#path, 'inspected');
+    if (size !== this.#bytes)
+      throw this.#damage(`has ${size} bytes, but ${this.#bytes} were written: another process is changing it`);
     this.#isPoisoned = true;
     await writeAll(file, this.#path, line, this.#bytes);
     await explained(file.sync(), this.#path, 'written');

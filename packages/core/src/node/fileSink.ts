@@ -9,7 +9,12 @@ import { ByteBlocks, type Gzip } from './byteBlocks.js';
 import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile, type IfExists, type TargetFile } from './partFile.js';
-import { positionOfOnePartition, OrderedPartitionWriter, positionWithoutPartition } from './orderedPartitionWriter.js';
+import {
+  copiedAt,
+  positionOfOnePartition,
+  OrderedPartitionWriter,
+  positionWithoutPartition,
+} from './orderedPartitionWriter.js';
 import { SegmentFolder } from './segmentFolder.js';
 import { settleAll } from './settleAll.js';
 
@@ -143,11 +148,11 @@ async function openTarget(
       await order.clear();
       order.begin();
     } else if (resumeAt.isSealed) {
-      await file.resumeSealed(decodeFilePosition(resumeAt.sinkPosition));
+      await file.resumeSealed(decodeFilePosition(resumeAt.sinkPosition), copiedAt(resumeAt.sinkPosition));
       await order.clear();
     } else {
       // Everything is checked before anything is changed.
-      await file.resume(decodeFilePosition(resumeAt.sinkPosition));
+      await file.resume(decodeFilePosition(resumeAt.sinkPosition), copiedAt(resumeAt.sinkPosition));
       await order.restore(resumeAt.sinkPosition);
       await file.cut();
       await order.cut();

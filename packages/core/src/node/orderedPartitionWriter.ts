@@ -42,6 +42,8 @@ export class OrderedPartitionWriter {
   /** The first unfinished partition, and where it starts in the file. */
   #front = 0;
   #frontAt = startOfFile;
+  /** What the file had before the first row. */
+  #copied = startOfFile;
   #commits = 0;
   /** Files that the last position names. */
   #namedFiles: readonly string[] = [];
@@ -56,7 +58,7 @@ export class OrderedPartitionWriter {
 
   /** Begins after what the file has. */
   begin(): void {
-    this.#frontAt = this.#file.sinkPosition;
+    this.#frontAt = this.#copied = this.#file.sinkPosition;
   }
 
   get isEmpty(): boolean {
@@ -92,6 +94,7 @@ export class OrderedPartitionWriter {
       commits: this.#commits,
       segments,
       ...(waiting && { waiting }),
+      ...(this.#copied.bytes > 0 && { copied: this.#copied }),
     };
   }
 
@@ -109,6 +112,7 @@ export class OrderedPartitionWriter {
     const { front, frontAt, commits, segments, waiting } = decodePosition(sinkPosition);
     this.#front = front;
     this.#frontAt = frontAt;
+    this.#copied = copiedAt(sinkPosition);
     this.#commits = commits;
     for (const [partition, { isEnded, ...end }] of Object.entries(segments)) {
       const segment = end.bytes > 0 ? await this.#folder.reopen(partition, end) : undefined;
@@ -238,6 +242,7 @@ export function positionOfOnePartition(at: FilePosition): Json {
 export function positionWithoutPartition(sinkPosition: Json, partition: number): Json {
   const { front, frontAt, commits, segments, waiting } = decodePosition(sinkPosition);
   if (partition < front) throw unreadable();
+  const copied = copiedAt(sinkPosition);
   const partitions = waiting?.partitions.filter((each) => each !== partition) ?? [];
   return {
     ...(partition === front ? frontAt : decodeFilePosition(sinkPosition)),
@@ -246,7 +251,14 @@ export function positionWithoutPartition(sinkPosition: Json, partition: number):
     commits,
     segments: Object.fromEntries(Object.entries(segments).filter(([nth]) => nth !== String(partition))),
     ...(waiting && partitions.length > 0 && { waiting: { ...waiting, partitions } }),
+    ...(copied.bytes > 0 && { copied }),
   };
+}
+
+/** The end of what was copied into the file before its first row. @throws CheckpointError if it can't be read. */
+export function copiedAt(sinkPosition: Json): FilePosition {
+  const copied = isRecord(sinkPosition) ? sinkPosition['copied'] : undefined;
+  return copied === undefined ? startOfFile : decodeFilePosition(copied);
 }
 
 type WaitingPages = FilePosition & { readonly name: string; readonly partitions: readonly number[] };

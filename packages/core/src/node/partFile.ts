@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
-import { beginsWith, copyInto } from './appendable.js';
-import { AppendFile, explained, type FilePosition } from './appendFile.js';
+import { copyInto } from './appendable.js';
+import { AppendFile, explained, type FilePosition, startOfFile } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './orderedPartitionWriter.js';
@@ -17,10 +17,10 @@ export interface TargetFile extends OrderedFile {
   check(restart: boolean): Promise<void>;
   /** Begins a new file. `restart` replaces one that an earlier run left. */
   create(restart: boolean): Promise<void>;
-  /** Resumes at a position from `flush`. The file is unchanged until `cut`. */
-  resume(sinkPosition: FilePosition): Promise<void>;
+  /** Resumes at a position from `flush`. The file is unchanged until `cut`. `copied`: the end of what it had at first. */
+  resume(sinkPosition: FilePosition, copied?: FilePosition): Promise<void>;
   /** Resumes a complete file. Only the disk shows how far the last run got with publishing it. */
-  resumeSealed(sinkPosition: FilePosition): Promise<void>;
+  resumeSealed(sinkPosition: FilePosition, copied?: FilePosition): Promise<void>;
   /** Removes what follows the position from which it resumes. */
   cut(): Promise<void>;
   /** Gives the file its final name; resolves to its size. */
@@ -45,6 +45,8 @@ export class PartFile implements TargetFile {
   readonly #ifExists: IfExists;
   #file: AppendFile | undefined;
   #size = 0;
+  /** The end of what was copied from the file that it replaces. */
+  #copied = startOfFile;
   /** A checkpoint may refer to it; without one it can't be resumed. */
   #isCommitted = false;
   /** It has all rows, so it is kept in any case. */
@@ -93,21 +95,24 @@ export class PartFile implements TargetFile {
     this.#file = await AppendFile.create(this.#fs, this.#part);
     this.#isNameDurable = false;
     if (this.#ifExists === 'append') await copyInto(this.#file, this.#fs, this.path);
+    this.#copied = this.#file.sinkPosition;
   }
 
-  async resume(sinkPosition: FilePosition): Promise<void> {
+  async resume(sinkPosition: FilePosition, copied = startOfFile): Promise<void> {
     this.#file = await AppendFile.reopen(this.#fs, this.#part, sinkPosition);
     this.#isCommitted = true;
+    this.#copied = copied;
     await this.#checkTarget();
+    if (this.#ifExists === 'append') await this.#checkCopied();
   }
 
   async cut(): Promise<void> {
     await this.#file?.cut();
   }
 
-  async resumeSealed(sinkPosition: FilePosition): Promise<void> {
+  async resumeSealed(sinkPosition: FilePosition, copied = startOfFile): Promise<void> {
     if (!(await AppendFile.isAt(this.#fs, this.path, sinkPosition))) {
-      await this.resume(sinkPosition);
+      await this.resume(sinkPosition, copied);
       await this.cut();
       return;
     }
@@ -182,15 +187,25 @@ export class PartFile implements TargetFile {
 
   async #giveName(): Promise<void> {
     if (this.#ifExists === 'overwrite') return this.#replace();
-    const isThere =
-      this.#ifExists === 'append' && (await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent';
-    if (!isThere) return this.#linkName();
-    // What somebody else has added meanwhile would be lost.
-    if (!(await beginsWith(this.#fs, this.#part, this.path)))
-      throw new SinkError(
-        `${this.path} was changed while the export ran, and was not touched. ${this.#part} has the rows that it had before and the new ones: give that file another name.`,
-      );
-    await this.#replace();
+    if (this.#ifExists === 'append' && (await this.#checkCopied())) return this.#replace();
+    return this.#linkName();
+  }
+
+  /**
+   * Returns whether the file is there to which rows are appended.
+   *
+   * @throws SinkError if it is not as it was copied, e.g. after a log rotation: what it had then would come back.
+   */
+  async #checkCopied(): Promise<boolean> {
+    const isThere = (await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent';
+    const { bytes } = this.#copied;
+    if (isThere ? await AppendFile.isAt(this.#fs, this.path, this.#copied) : bytes === 0) return isThere;
+    const what = isThere ? 'changed' : 'removed';
+    const ofPart = bytes === 0 ? `has the new rows` : `has its ${bytes} bytes from before, then the new rows`;
+    throw new SinkError(
+      `${this.path} was ${what} while the export ran, and was not touched. ${this.#part} ${ofPart}. Put the file back as it was, and run this again.`,
+      { details: { path: this.path }, advice: [{ kind: 'restart' }] },
+    );
   }
 
   async #replace(): Promise<void> {

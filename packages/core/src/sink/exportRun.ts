@@ -337,7 +337,7 @@ export class ExportRun<T> {
   async #beginIncrement(state: StateStore, sameProject: boolean): Promise<void> {
     if (!this.#increments || !this.#checkpoint) return;
     const { increment } = this.#checkpoint;
-    const mark = await this.#increments.load(state, increment === undefined);
+    const mark = await this.#increments.load(state, increment && this.#checkpoint);
     const advice = { kind: 'set', option: 'full' } as const;
     if (mark && !sameProject) await checkSameKey(mark, this.#source.info, 'The mark of the last increment', advice);
     this.#increments.begin(increment);

@@ -1,4 +1,4 @@
-import { isList, isRecord } from '../values.js';
+import { isCount, isList, isRecord } from '../values.js';
 
 /** How far an increment of one listing has walked. */
 export interface ListingProgress {
@@ -20,6 +20,8 @@ export interface IncrementProgress extends ListingProgress {
   readonly isFull?: true;
   /** Of each parent whose listing is unfinished, by partition. `from` is then where all of them begin, if given. */
   readonly parents?: Readonly<Record<string, ListingProgress>>;
+  /** Records that the run has in the log of the parents' marks. */
+  readonly records?: number;
   /** With the seal: the mark to save once the target is published. */
   readonly next?: Mark;
 }
@@ -47,6 +49,8 @@ export type Mark = {
 export interface ParentsMark {
   /** The run whose records in the log have the mark of each parent. */
   readonly run: string;
+  /** How many they are. Absent if it was not counted. */
+  readonly records?: number;
 }
 
 /** As if one unfinished partition had not begun: its rows are not exported any more. */
@@ -60,9 +64,10 @@ export function incrementWithoutPartition(progress: IncrementProgress, partition
 /** Whether an untrusted value, of a checkpoint, is the progress of an increment. */
 export function isIncrementProgress(value: unknown): boolean {
   if (!isRecord(value) || !isListingProgress(value)) return false;
-  const { isFull, parents = {}, next } = value;
+  const { isFull, parents = {}, records = 0, next } = value;
   return (
     (isFull === undefined || isFull === true) &&
+    isCount(records) &&
     isRecord(parents) &&
     Object.values(parents).every(isListingProgress) &&
     (next === undefined || isMark(next) || isParentsMark(next))
@@ -81,7 +86,8 @@ export function isMark(record: unknown): record is Mark & ListingMark {
 }
 
 export function isParentsMark(record: unknown): record is Mark & ParentsMark {
-  return isRecord(record) && record['v'] === 1 && typeof record['run'] === 'string';
+  if (!isRecord(record) || record['v'] !== 1 || typeof record['run'] !== 'string') return false;
+  return isCount(record['records'] ?? 0);
 }
 
 export function isListingMark(record: unknown): record is ListingMark {

@@ -37,7 +37,7 @@ export interface Increments {
    *
    * @throws CheckpointError if it can't be read.
    */
-  load(state: StateStore, isNew: boolean): Promise<Mark | undefined>;
+  load(state: StateStore, resumed: Pick<Checkpoint, 'runId' | 'increment'> | undefined): Promise<Mark | undefined>;
   /** Begins a walk, or continues that of a checkpoint. */
   begin(resumed: IncrementProgress | undefined): void;
   readonly since: Since;
@@ -169,7 +169,10 @@ class ParentIncrements implements Increments {
     this.#name = markName(info);
   }
 
-  async load(state: StateStore, isNew: boolean): Promise<Mark | undefined> {
+  async load(
+    state: StateStore,
+    resumed: Pick<Checkpoint, 'runId' | 'increment'> | undefined,
+  ): Promise<Mark | undefined> {
     const { full: isFull = false } = this.#options;
     const record = await state.load(this.#name).catch((error: unknown) => {
       if (isFull) return undefined;
@@ -178,7 +181,8 @@ class ParentIncrements implements Increments {
     const mark = isParentsMark(record) ? record : undefined;
     if (record !== undefined && !mark && !isFull) throw unreadableMark();
     this.#marks = new ParentMarks(state.log(this.#name));
-    await this.#marks.load(mark?.run, { isNew, isFull });
+    const own = resumed && { run: resumed.runId, records: resumed.increment?.records ?? 0 };
+    await this.#marks.load(mark, { own, isFull });
     return isFull ? undefined : mark;
   }
 
@@ -229,11 +233,14 @@ class ParentIncrements implements Increments {
     return {
       ...{ ...(from !== undefined && { from }), moves: true, ...(isFull && { isFull }) },
       parents: Object.fromEntries(parents),
+      ...(this.#marks && { records: this.#marks.records }),
     };
   }
 
   sealed({ runId, key }: Pick<Checkpoint, 'runId' | 'key'>): IncrementProgress {
-    return { ...this.progress, next: { v: 1, source: this.#source, run: runId, ...(key && { key }) } };
+    const { records = 0, ...progress } = this.progress;
+    const next = { v: 1, source: this.#source, run: runId, records, ...(key && { key }) } as const;
+    return { ...progress, records, next };
   }
 
   async save(state: StateStore, { next }: IncrementProgress): Promise<void> {

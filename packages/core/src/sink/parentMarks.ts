@@ -1,13 +1,16 @@
 import { CheckpointError, SluiceError } from '../errors.js';
 import type { StateLog } from '../stateLog.js';
 import { isList, isRecord } from '../values.js';
-import { isListingMark, type ListingMark } from './incrementProgress.js';
+import { isListingMark, type ListingMark, type ParentsMark } from './incrementProgress.js';
 
 /** A parent's key and its mark; `null` if it has none yet. */
 export type MarkedParent = readonly [parent: string, mark: ListingMark | null];
 
-/** Of a compacted log, so that a database gets few of them. */
-const parentsPerRecord = 100;
+/** What the checkpoint of a run says about its records in the log. */
+interface OwnRecords {
+  readonly run: string;
+  readonly records: number;
+}
 
 /**
  * The marks of the parents of a listing, in a log. Each record names its run, and a run adds the parents whose listings
@@ -20,27 +23,45 @@ const parentsPerRecord = 100;
 export class ParentMarks {
   readonly #log: StateLog;
   readonly #marks = new Map<string, ListingMark>();
+  /** Records of the run that adds to the log. */
+  #added = 0;
 
   constructor(log: StateLog) {
     this.#log = log;
   }
 
-  /** Loads the marks of a run. @throws CheckpointError if the log can't be read. */
-  async load(run: string | undefined, { isNew, isFull }: { isNew: boolean; isFull: boolean }): Promise<void> {
+  /**
+   * Loads the marks of a finished run, for a run that begins, or continues with `own` records in the log.
+   *
+   * @throws CheckpointError if the log can't be read, or lacks records of either run: it lost its end, or is an older
+   * copy. Rows of the parents in them would be exported again.
+   */
+  async load(
+    mark: ParentsMark | undefined,
+    { own, isFull }: { readonly own: OwnRecords | undefined; readonly isFull: boolean },
+  ): Promise<void> {
+    const isNew = own === undefined;
+    const kept: object[] = [];
     let isStale = false;
     try {
       for await (const record of this.#log.read()) {
         if (!isMarks(record)) throw unreadableMark();
-        if (record.run === run) this.#take(record.parents);
-        else isStale = true;
+        const [isMarked, isOwn] = [record.run === mark?.run, record.run === own?.run];
+        if (isMarked) this.#take(record.parents);
+        if (isMarked) kept.push(record);
+        if (isOwn) this.#added += 1;
+        if (!isMarked && !isOwn) isStale = true;
       }
+      if (kept.length < (mark?.records ?? 0)) throw lostEnd('full');
+      if (this.#added < (own?.records ?? 0)) throw lostEnd('restart');
     } catch (error) {
       if (!isFull || !isNew || !SluiceError.is(error, 'checkpoint')) throw error;
       this.#marks.clear();
+      kept.length = 0;
       isStale = true;
     }
     // A run that continues has records of its own.
-    if (isNew && isStale) await this.#log.replace(run === undefined ? [] : recordsOf(run, [...this.#marks]));
+    if (isNew && isStale) await this.#log.replace(kept);
   }
 
   get(parent: string): ListingMark | undefined {
@@ -48,8 +69,14 @@ export class ParentMarks {
   }
 
   /** Resolves when the marks are durable. They count once the source's mark names the run. */
-  add(run: string, parents: readonly MarkedParent[]): Promise<void> {
-    return this.#log.append({ run, parents });
+  async add(run: string, parents: readonly MarkedParent[]): Promise<void> {
+    await this.#log.append({ run, parents });
+    this.#added += 1;
+  }
+
+  /** Records of the run that adds to the log, for its checkpoint and its mark. */
+  get records(): number {
+    return this.#added;
   }
 
   close(): Promise<void> {
@@ -70,9 +97,12 @@ export function unreadableMark(): CheckpointError {
   ]);
 }
 
-function* recordsOf(run: string, parents: readonly MarkedParent[]): Generator<object, void, undefined> {
-  for (let at = 0; at < parents.length; at += parentsPerRecord)
-    yield { run, parents: parents.slice(at, at + parentsPerRecord) };
+function lostEnd(way: 'full' | 'restart'): CheckpointError {
+  return new CheckpointError(
+    'The log with the marks of the parents lacks records that the last export wrote, so rows would be exported again. Restore it, or start over.',
+    {},
+    [way === 'full' ? { kind: 'set', option: 'full' } : { kind: 'restart' }],
+  );
 }
 
 function isMarks(record: unknown): record is { readonly run: string; readonly parents: readonly MarkedParent[] } {

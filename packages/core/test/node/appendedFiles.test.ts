@@ -1,4 +1,14 @@
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { exportTo, HttpError, type ExportOptions, type RowFormat } from '../../src/index.js';
@@ -95,22 +105,52 @@ describe('D3 rows that are appended to a file', () => {
     );
   });
 
-  test('do not replace what somebody else has added meanwhile', async () => {
+  const rotations: [string, (path: string) => void][] = [
+    ['adds a row', (path) => appendFileSync(path, 'another row\n')],
+    ['moves the file away', (path) => renameSync(path, `${path}.1`)],
+    ['moves it away and begins another one', (path) => (renameSync(path, `${path}.1`), writeFileSync(path, header))],
+    ['copies and truncates it', (path) => (copyFileSync(path, `${path}.1`), truncateSync(path))],
+    ['truncates it and lets it grow again', (path) => writeFileSync(path, 'rows\nan new row\n')],
+    ['cuts it within a row', (path) => truncateSync(path, old.length - 3)],
+    ['puts an older copy in its place', (path) => writeFileSync(path, header)],
+    ['compresses it', (path) => (writeFileSync(`${path}.gz`, gzipSync(readFileSync(path))), rmSync(path))],
+  ];
+
+  test.each(rotations)('bring no old rows back if somebody %s meanwhile', async (_, rotate) => {
     const path = given(old);
-    let isAdded = false;
+    let isRotated = false;
     const onFetch: OnFetch = () => {
-      if (!isAdded) appendFileSync(path, 'another row\n');
-      isAdded = true;
+      if (!isRotated) rotate(path);
+      isRotated = true;
     };
-    await expect(run(path, { onFetch })).rejects.toThrow(/was changed while the export ran, and was not touched/);
-    expect(readFileSync(path, 'utf8')).toBe(`${old}another row\n`);
+    await expect(run(path, { onFetch })).rejects.toThrow(/while the export ran, and was not touched/);
+    const after = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    expect(after).not.toContain(rows);
     expect(readFileSync(`${path}.part`, 'utf8')).toBe(old + rows);
+
+    // The same again, which has nothing left to fetch.
+    await expect(run(path)).rejects.toThrow(/was not touched/);
+    writeFileSync(path, old);
+    await run(path);
+    expect(readFileSync(path, 'utf8')).toBe(old + rows);
   });
 
-  test('become a file of their own if somebody has removed the other one meanwhile', async () => {
+  test.each(rotations)('bring no old rows back if somebody %s before the export resumes', async (_, rotate) => {
     const path = given(old);
-    await run(path, { onFetch: () => rmSync(path, { force: true }) });
-    expect(readFileSync(path, 'utf8')).toBe(old + rows);
+    const onFetch: OnFetch = (partition) => {
+      if (partition === 1) throw new Error('down');
+    };
+    await expect(run(path, { commitEvery: 1, onFetch })).rejects.toThrow('down');
+    rotate(path);
+    const fetched: number[] = [];
+    await expect(run(path, { onFetch: (partition) => void fetched.push(partition) })).rejects.toThrow(
+      /was not touched/,
+    );
+    expect(fetched).toEqual([]);
+    const rest = existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+    if (rest !== undefined && rest !== '' && !rest.endsWith('\n')) return;
+    await run(path, { restart: true });
+    expect(readFileSync(path, 'utf8')).toBe((rest === undefined || rest === '' ? header : rest) + rows);
   });
 
   test('are not those of a checkpoint that replaces the file', async () => {

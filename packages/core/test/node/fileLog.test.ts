@@ -1,4 +1,14 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CheckpointError, SinkError, type StateLog } from '../../src/index.js';
@@ -35,6 +45,12 @@ async function readBack(folder: string, fileSystem: FileSystem = nodeFileSystem)
 }
 
 describe('a log in a file', () => {
+  test.each([0, 12, 20])('is not continued once somebody has cut it to %i bytes', async (bytes) => {
+    const { path, log } = await logOf();
+    truncateSync(path, bytes);
+    await expect(log.append({ n: 4 })).rejects.toThrow(`has ${bytes} bytes, but`);
+  });
+
   test('gives back what was appended, and what replaced it', async () => {
     const { folder, path, log } = await logOf();
     expect(await readBack(folder)).toEqual(records);

@@ -367,6 +367,52 @@ describe('A5 an incremental export of a listing for each row of another one', ()
     },
   );
 
+  const losses: [string, (records: readonly object[]) => readonly object[]][] = [
+    ['its last record', (records) => records.slice(0, -1)],
+    ['all but its first record', (records) => records.slice(0, 1)],
+    ['all records', () => []],
+  ];
+
+  test.each(losses)('is refused if the log of the marks has lost %s, instead of having rows twice', async (_, lose) => {
+    const forge = await openForge(15);
+    const state = memoryState();
+    await increment(forge, state);
+    const log = state.log(await markName(forge));
+    await log.replace(lose(await recordsIn(log)));
+    await expect(increment(forge, state)).rejects.toThrow('lacks records that the last export wrote');
+    expect(keptOf(await increment(forge, state, { incremental: { full: true } }))).toEqual(expected(forge));
+    expect(await increment(forge, state)).toEqual([]);
+  });
+
+  test.each(losses.filter(([, lose]) => lose([{}]).length === 0))(
+    'is not resumed if the log of the marks has lost %s of the run',
+    async (_, lose) => {
+      const forge = await openForge(16);
+      const state = memoryState();
+      const sink = recordingSink<TableEntry>();
+      expect(await killed(forge, state, sink, 12)).toBe(true);
+      const log = state.log(await markName(forge));
+      await log.replace(lose(await recordsIn(log)));
+      await expect(increment(forge, state, { sink })).rejects.toThrow('lacks records that the last export wrote');
+      expect(keptOf(await increment(forge, state, { restart: true }))).toEqual(expected(forge));
+      expect(await increment(forge, state)).toEqual([]);
+    },
+  );
+
+  test('keeps its marks however often it is run', async () => {
+    const forge = await openForge(17);
+    const state = memoryState();
+    const all: TableEntry[][] = [];
+    for (let nth = 0; nth < 5; nth += 1) {
+      all.push(await increment(forge, state));
+      forge.change(5);
+      forge.advance(130_000);
+    }
+    all.push(await increment(forge, state));
+    expect(keptOf(...all)).toEqual(expected(forge));
+    expect(await increment(forge, state)).toEqual([]);
+  });
+
   test('of all rows that is stopped keeps the marks that there were, and resumes with all rows', async () => {
     const forge = await openForge(12);
     const state = memoryState();
@@ -493,4 +539,10 @@ async function markName(forge: ChangingForge): Promise<string> {
   };
   await increment(forge, watching);
   return names.find((name) => name.startsWith('mark-')) ?? '';
+}
+
+async function recordsIn(log: StateLog): Promise<object[]> {
+  const records: object[] = [];
+  for await (const record of log.read()) records.push(Object(record) as object);
+  return records;
 }
