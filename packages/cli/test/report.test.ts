@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { nftHoldingSchema, type NftHolding } from '@sluice/aptos';
@@ -181,7 +181,9 @@ describe('U5 sluice report', () => {
     const refused = await report(folder, 'rows.csv');
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('rows.html exists already.') });
     expect(await readFile(join(folder, 'rows.html'), 'utf8')).toBe('mine');
+    await chmod(join(folder, 'rows.html'), 0o600);
     expect(await report(folder, 'rows.csv', '--if-exists', 'overwrite')).toMatchObject({ code: 0 });
+    expect((await stat(join(folder, 'rows.html'))).mode & 0o777).toBe(0o600);
     expect(await readFile(join(folder, 'rows.html'), 'utf8')).toContain('<title>1 holding in rows.csv</title>');
     expect((await readdir(folder)).toSorted()).toEqual(['rows.csv', 'rows.html']);
   });

@@ -1,5 +1,6 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { nodeFileSystem } from '@sluice/core/node';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
@@ -69,6 +70,8 @@ async function write(
   try {
     if (!isReplaced) await writeFile(path, '', { flag: 'wx' });
     await writeFile(part, page);
+    const rights = await nodeFileSystem.rights?.(path);
+    if (isReplaced && rights) await nodeFileSystem.setRights?.(part, rights);
     await rename(part, path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';

@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { AppendFile, explained, isDamage, startOfFile, type FilePosition } from './appendFile.js';
 import type { FileSystem } from './fileSystem.js';
-import { checkTarget, type TargetFile } from './partFile.js';
+import { checkTarget, keepMode, rightsOf, type TargetFile } from './partFile.js';
 
 interface EndlessFileOptions {
   readonly ifExists: 'fail' | 'overwrite';
@@ -63,10 +63,12 @@ export class EndlessFile implements TargetFile {
     // On a restart, a file that was begun but not committed already has this name, and is ours.
     if (!restart) await this.check();
     const isReplaced = restart || this.#options.ifExists === 'overwrite';
+    const replaced = isReplaced ? await rightsOf(this.#fs, this.path) : undefined;
     if (isReplaced && (await explained(this.#fs.kind(this.path), this.path, 'inspected')) === 'file')
       await explained(this.#fs.unlink(this.path), this.path, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.path);
     try {
+      await keepMode(this.#fs, replaced, this.path);
       await this.#syncName('created');
     } catch (error) {
       await this.abandon(false).catch(() => undefined);

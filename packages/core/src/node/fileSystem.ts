@@ -24,6 +24,14 @@ export interface WritableFile {
 /** What a path names. */
 export type PathKind = 'absent' | 'file' | 'folder' | 'special';
 
+/** Who may do what with a file. */
+export interface FileRights {
+  /** Permission bits, e.g. 0o640. */
+  readonly mode: number;
+  /** Kept where that is possible. Default: those of whoever made it. */
+  readonly owner?: { readonly user: number; readonly group: number };
+}
+
 /** The file system of a path. */
 export interface Volume {
   /** Equal for paths on the same file system. */
@@ -44,6 +52,10 @@ export interface FileSystem {
   identity(path: string): Promise<string | undefined>;
   /** Whether this process's user owns the file, and so may change it at any time; `true` if there is none. */
   isOurs(path: string): Promise<boolean>;
+  /** Those of a file; `undefined` if there is none, or the system has none. Default: unknown. */
+  readonly rights?: (path: string) => Promise<FileRights | undefined>;
+  /** Changes them as far as this process may. Default: they stay. */
+  readonly setRights?: (path: string, rights: FileRights) => Promise<void>;
   /** The file system that holds a path. */
   volume(path: string): Promise<Volume>;
   /** Follows links: a link to a folder is a folder. */
@@ -105,6 +117,28 @@ export const nodeFileSystem: FileSystem = {
     if (user === undefined) return true;
     const found = await unlessAbsent(lstat(path));
     return !found || found.uid === user;
+  },
+  async rights(path) {
+    const found = await unlessAbsent(stat(path));
+    if (!found?.isFile() || process.platform === 'win32') return undefined;
+    return { mode: found.mode & 0o777, owner: { user: found.uid, group: found.gid } };
+  },
+  async setRights(path, { mode, owner }) {
+    // Of the file that has the name now, whatever becomes of the name.
+    const handle = await open(path, openFlags.readable);
+    try {
+      const { uid, gid } = await handle.stat();
+      const { user, group } = owner ?? { user: uid, group: gid };
+      if (user !== uid || group !== gid)
+        await handle
+          .chown(user, group)
+          .catch(() => handle.chown(uid, group))
+          .catch(() => undefined);
+      // After it, which takes bits away. Some file systems have no modes.
+      await handle.chmod(mode).catch(() => undefined);
+    } finally {
+      await handle.close();
+    }
   },
   async volume(path) {
     const [{ dev }, { type }] = await Promise.all([stat(path, { bigint: true }), statfs(path)]);

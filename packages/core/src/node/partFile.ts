@@ -3,7 +3,7 @@ import { SinkError } from '../errors.js';
 import { copyInto } from './appendable.js';
 import { AppendFile, explained, type FilePosition, startOfFile } from './appendFile.js';
 import { diskFault } from './diskFault.js';
-import { platformCode, type FileSystem } from './fileSystem.js';
+import { platformCode, type FileRights, type FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './orderedPartitionWriter.js';
 import { settleAll } from './settleAll.js';
 
@@ -94,6 +94,8 @@ export class PartFile implements TargetFile {
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.#part);
     this.#isNameDurable = false;
+    // Whoever may not read the old file may not read the new one meanwhile.
+    if (this.#ifExists !== 'fail') await keepMode(this.#fs, await rightsOf(this.#fs, this.path), this.#part);
     if (this.#ifExists === 'append') await copyInto(this.#file, this.#fs, this.path);
     this.#copied = this.#file.sinkPosition;
   }
@@ -209,6 +211,9 @@ export class PartFile implements TargetFile {
   }
 
   async #replace(): Promise<void> {
+    const rights = await rightsOf(this.#fs, this.path);
+    if (rights && this.#fs.setRights)
+      await explained(this.#fs.setRights(this.#part, rights), this.#part, 'given its final name');
     await explained(this.#fs.rename(this.#part, this.path), this.#part, 'given its final name');
   }
 
@@ -259,6 +264,17 @@ export class PartFile implements TargetFile {
     if (!this.#file) throw new SinkError(`${this.#part} is closed.`);
     return this.#file;
   }
+}
+
+/** Of a file that is to be replaced. */
+export async function rightsOf(fileSystem: FileSystem, path: string): Promise<FileRights | undefined> {
+  return explained(fileSystem.rights?.(path) ?? Promise.resolve(undefined), path, 'inspected');
+}
+
+/** The mode of the file that was replaced. Its owner stays who made it, or a resumed export would take it for another's. */
+export async function keepMode(fileSystem: FileSystem, replaced: FileRights | undefined, path: string): Promise<void> {
+  if (!replaced || !fileSystem.setRights) return;
+  await explained(fileSystem.setRights(path, { mode: replaced.mode | 0o600 }), path, 'created');
 }
 
 /** Refuses a path that can't be written, without changes. @throws SinkError */

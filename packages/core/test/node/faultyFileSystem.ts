@@ -44,6 +44,8 @@ export function faultyFileSystem(fault: (call: DiskCall, n: number) => DiskFault
       };
     },
     identity: (path) => guarded('identity', () => nodeFileSystem.identity(path)),
+    rights: (path) => guarded('rights', () => nodeFileSystem.rights?.(path) ?? Promise.resolve(undefined)),
+    setRights: (path, rights) => guarded('setRights', async () => nodeFileSystem.setRights?.(path, rights)),
     isOurs: (path) => guarded('isOurs', () => nodeFileSystem.isOurs(path)),
     volume: (path) => guarded('volume', () => nodeFileSystem.volume(path)),
     kind: (path) => guarded('kind', () => nodeFileSystem.kind(path)),

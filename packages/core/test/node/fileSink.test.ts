@@ -1,8 +1,11 @@
 import {
   appendFileSync,
+  chmodSync,
+  chownSync,
   existsSync,
   readFileSync,
   readdirSync,
+  statSync,
   truncateSync,
   unlinkSync,
   writeFileSync,
@@ -75,6 +78,32 @@ describe('a file', () => {
     };
     await run({ path, fileSystem: slow });
     expect(readFileSync(path, 'utf8')).toBe(whole);
+  });
+
+  test.each<['overwrite' | 'append', mode: number]>([
+    ['overwrite', 0o600],
+    ['overwrite', 0o664],
+    ['overwrite', 0o400],
+    ['append', 0o640],
+  ])('D3 keeps mode and owner of the file that it takes the place of (%s, %o)', async (ifExists, mode) => {
+    const path = join(temporaryFolder(), 'rows.txt');
+    writeFileSync(path, 'rows\nold\n');
+    // Only root may give a file away.
+    if (process.getuid?.() === 0) chownSync(path, 1_234, 1_235);
+    chmodSync(path, mode);
+    const rights = () => (({ mode: bits, uid, gid }) => ({ mode: bits & 0o777, uid, gid }))(statSync(path));
+    const before = rights();
+    const meanwhile: number[] = [];
+    await run({ path, ifExists }, {}, () => void meanwhile.push(statSync(`${path}.part`).mode & 0o777));
+    expect([rights(), [...new Set(meanwhile)]]).toEqual([before, [mode | 0o600]]);
+    expect(readFileSync(path, 'utf8')).toContain(ifExists === 'append' ? 'old' : 'rows');
+  });
+
+  test('D3 a new file has the mode of the process, also with overwrite', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'usual'), '');
+    await run({ path: join(folder, 'rows.txt'), ifExists: 'overwrite' });
+    expect(statSync(join(folder, 'rows.txt')).mode).toBe(statSync(join(folder, 'usual')).mode);
   });
 
   test('E5 is compressed in members that end after a number of pages', async () => {

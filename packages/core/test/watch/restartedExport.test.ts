@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -47,7 +47,9 @@ describe('C7 an export that starts over begins its watch anew', () => {
     // Another restart has another history: its changes are others.
     const ids = (): string[] => changesIn(readFileSync(path, 'utf8')).map(({ id }) => id);
     const before = ids();
+    chmodSync(path, 0o640);
     await run(listing, { state, path, restart: true });
+    expect(statSync(path).mode & 0o777).toBe(0o640);
     expect(ids().filter((id) => before.includes(id))).toEqual([]);
   });
 
