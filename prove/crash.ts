@@ -3,7 +3,7 @@
 //
 //   npm run prove:crash -- --kills 200 --seed 7
 //
-//   npm run prove:crash -- --to sqlite --kills 100                   exports into tables (D1 to D3)
+//   npm run prove:crash -- --to sqlite --kills 100                   exports into tables, also such that drop rows (D1 to D3)
 //   npm run prove:crash -- --to postgres --kills 100 --crashes 30    and crashes of the server
 //
 // A failure is printed with the command that repeats its job, and the job's folder stays.

@@ -6,7 +6,7 @@ import { size, type Format } from './exportOrder.js';
 
 /** The bytes of an uninterrupted export. */
 export async function undisturbed(format: Format, seed: number, children: ChildRuns, folder: string): Promise<Buffer> {
-  await using sandbox = await startSandbox({ seed, ...size });
+  await using sandbox = await startSandbox({ seed, holdings: size.holdings, owners: size.owners });
   const { apiKey, aptosUrl, owners } = sandbox;
   await mkdir(folder);
   const path = join(folder, `holdings.${format}`);

@@ -17,7 +17,23 @@ export type Target = 'sqlite' | 'postgres';
 
 /** Three partitions side by side, of about 20 pages each. */
 const size = { holdings: 3_000, owners: 3, pageSize: 50, concurrency: 3, commitEvery: 2, prefetch: 1 } as const;
-const modes: readonly TableMode[] = ['fail', 'append', 'merge', 'replace'];
+const keyColumns = ['owner_address', 'token_data_id_hash', 'property_version'];
+/** Exports, one after the other, and what their tables do besides storing rows. */
+const kinds: readonly {
+  readonly mode: TableMode;
+  readonly key?: readonly string[];
+  /** `drops`: it drops rows until somebody changes that. `has children`: rows of another table go with its rows. */
+  readonly table?: 'drops' | 'has children';
+}[] = [
+  { mode: 'fail' },
+  { mode: 'append', table: 'drops' },
+  { mode: 'merge', key: keyColumns, table: 'has children' },
+  { mode: 'replace', key: keyColumns },
+  { mode: 'append' },
+  { mode: 'merge', key: keyColumns, table: 'drops' },
+  { mode: 'replace', key: keyColumns, table: 'has children' },
+  { mode: 'merge' },
+];
 /** What tells rows apart, in few characters: names can be long. */
 const compared = [
   ...['owner_address', 'token_data_id_hash', 'property_version', 'amount', 'length(name)'],
@@ -27,8 +43,13 @@ const compared = [
 /** A database that outlives the processes that write it. */
 interface StoredTables {
   readonly place: string;
+  /** The type of a whole number. */
+  readonly integer: string;
   /** Rows, each as one line. */
   readonly lines: (sql: string) => Promise<readonly string[]>;
+  readonly run: (sql: string) => Promise<void>;
+  /** Statements that let a table drop rows, and that end this. */
+  readonly dropping: (table: string, condition: string) => { readonly begin: readonly string[]; readonly end: string };
   /** Settles when nobody writes them any more: a COMMIT may be on its way when its process dies. */
   readonly settled: () => Promise<void>;
   /** The staging table of a table as SQL has it, if there is one. */
@@ -62,7 +83,7 @@ export async function killTableExports({
   readonly crashes: number;
   readonly onProgress: (outcome: TableOutcome) => void;
 }): Promise<TableOutcome> {
-  await using sandbox = await startSandbox({ seed, ...size, latency: [1, 15] });
+  await using sandbox = await startSandbox({ seed, holdings: size.holdings, owners: size.owners, latency: [1, 15] });
   const server = to === 'postgres' ? await startPostgres() : undefined;
   const children = new Set<ChildProcess>();
   try {
@@ -124,34 +145,44 @@ class TableCampaign implements TableOutcome {
   /** One export, which is killed until it is done. */
   async next(): Promise<void> {
     const nth = (this.exports += 1);
-    const mode = modes[nth % modes.length] ?? 'fail';
+    const { mode, key, table: does = 'stores' } = kinds[nth % kinds.length] ?? { mode: 'fail' };
     const table = `t${nth}`;
-    const order = { table, owners: this.#sandbox.owners, mode, ...(mode === 'replace' && { key: keyColumns }) };
+    const order = { table, owners: this.#sandbox.owners, mode, ...(key && { key }) };
     const before = mode === 'fail' ? [] : this.#first;
     if (mode !== 'fail') await this.#start({ ...order, owners: this.#someOwners }).ended;
+    if (does === 'has children') await this.#addChildren(table);
+    const dropping = this.#tables.dropping(table, `NEW.owner_address = '${this.#sandbox.owners.at(-1)}'`);
+    if (does === 'drops') for (const sql of dropping.begin) await this.#tables.run(sql);
     const after = mode === 'append' ? [...this.#first, ...this.#all].toSorted() : this.#all;
-    const say = (what: string): void => void this.differences.push(`export ${nth} (${mode}): ${what}`);
+    const say = (what: string): void => void this.differences.push(`export ${nth} (${mode}, ${does}): ${what}`);
     const runs: RunQueries[] = [];
-    const killed = await killUntilDone({
-      ...{ sandbox: this.#sandbox, random: this.#random, start: () => this.#start(order) },
-      ...(this.#server && { disturb: () => this.#crash() }),
-      onEnd: async (requestsBefore) => {
-        await this.#tables.settled();
-        runs.push(queriesOf(this.#sandbox.requests.slice(requestsBefore)));
-        const rows = await this.#rowsOf(table);
-        const isPublished = same(rows, after);
-        if (!isPublished && !same(rows, before))
-          say(`a reader saw ${rows.length} rows, neither those before nor those after`);
-        const { rows: committed, staged, isFinished } = await this.#checkpointOf(table);
-        if (staged !== undefined && staged !== committed)
-          say(`the checkpoint has ${committed} rows, and ${staged} are staged`);
-        if (isFinished && !isPublished) say('the checkpoint says that it has finished, and the rows are not there');
-      },
-    }).catch((error: unknown) => {
+    const kill = () =>
+      killUntilDone({
+        ...{ sandbox: this.#sandbox, random: this.#random, start: () => this.#start(order) },
+        ...(this.#server && { disturb: () => this.#crash() }),
+        onEnd: async (requestsBefore) => {
+          await this.#tables.settled();
+          runs.push(queriesOf(this.#sandbox.requests.slice(requestsBefore)));
+          const rows = await this.#rowsOf(table);
+          const isPublished = same(rows, after);
+          if (!isPublished && !same(rows, before))
+            say(`a reader saw ${rows.length} rows, neither those before nor those after`);
+          const { rows: committed, staged, isFinished } = await this.#checkpointOf(table);
+          if (staged !== undefined && staged !== committed)
+            say(`the checkpoint has ${committed} rows, and ${staged} are staged`);
+          if (isFinished && !isPublished) say('the checkpoint says that it has finished, and the rows are not there');
+        },
+      });
+    try {
+      if (does === 'drops') await this.#checkRefused(kill, dropping.end, say);
+      this.kills += await kill();
+    } catch (error) {
       say(error instanceof Error ? error.message : String(error));
-      return 0;
-    });
-    this.kills += killed;
+    }
+    if (does === 'has children') {
+      const children = await this.#tables.lines(`SELECT count(*) FROM children_${table}`);
+      if (Number(children[0]) !== this.#first.length) say(`${children[0]} of ${this.#first.length} children are there`);
+    }
     if (!same(await this.#rowsOf(table), after)) say('the table does not have the rows of the plan, each once');
     const { rows, isFinished } = await this.#checkpointOf(table);
     if (!isFinished || rows !== size.holdings) say(`the checkpoint says ${rows} rows, finished: ${isFinished}`);
@@ -159,6 +190,30 @@ class TableCampaign implements TableOutcome {
     this.maxFetchedAgain = Math.max(this.maxFetchedAgain, ...counts);
     const allowed = maxFetchedAgain(size);
     for (const count of counts) if (count > allowed) say(`${count} pages were fetched again, not at most ${allowed}`);
+  }
+
+  /** An export is refused, and never complete, while its table drops rows. It is done when the table does not any more. */
+  async #checkRefused(kill: () => Promise<number>, end: string, say: (what: string) => void): Promise<void> {
+    let stderr = '';
+    const killed = await kill().catch((error: unknown) => {
+      stderr = String(error);
+      return 0;
+    });
+    const [, kills = String(killed)] = /Run again after (\d+) kills/.exec(stderr) ?? [];
+    this.kills += Number(kills);
+    if (!/has added \d+ of \d+ rows/.test(stderr)) say(`the table dropped rows, and the export was done: ${stderr}`);
+    await this.#tables.run(end);
+  }
+
+  /** One child for each row. */
+  async #addChildren(table: string): Promise<void> {
+    const key = keyColumns.join(', ');
+    await this.#tables.run(`CREATE UNIQUE INDEX key_${table} ON ${table} (${key})`);
+    const types = keyColumns.map((name) => `${name} ${name === 'property_version' ? this.#tables.integer : 'text'}`);
+    await this.#tables.run(
+      `CREATE TABLE children_${table} (${types.join(', ')}, FOREIGN KEY (${key}) REFERENCES ${table} (${key}) ON DELETE CASCADE)`,
+    );
+    await this.#tables.run(`INSERT INTO children_${table} SELECT ${key} FROM ${table}`);
   }
 
   get #someOwners(): readonly string[] {
@@ -234,7 +289,20 @@ function inSqlite(path: string): StoredTables {
   };
   return {
     place: path,
+    integer: 'text',
     lines: (sql) => Promise.resolve(lines(sql)),
+    run(sql) {
+      const db = new DatabaseSync(path);
+      db.exec(sql);
+      db.close();
+      return Promise.resolve();
+    },
+    dropping: (table, condition) => ({
+      begin: [
+        `CREATE TRIGGER drop_${table} BEFORE INSERT ON ${table} WHEN ${condition} BEGIN SELECT RAISE(IGNORE); END`,
+      ],
+      end: `DROP TRIGGER drop_${table}`,
+    }),
     settled: () => Promise.resolve(),
     stage: () =>
       Promise.resolve(lines("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_sluice_*'")[0]),
@@ -253,7 +321,16 @@ function inPostgres(server: PostgresServer): StoredTables {
   };
   return {
     place: server.url,
+    integer: 'numeric',
     lines,
+    run: async (sql) => void (await server.query(sql)),
+    dropping: (table, condition) => ({
+      begin: [
+        'CREATE OR REPLACE FUNCTION drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$',
+        `CREATE TRIGGER drop_${table} BEFORE INSERT ON ${table} FOR EACH ROW WHEN (${condition}) EXECUTE FUNCTION drop_row()`,
+      ],
+      end: `DROP TRIGGER drop_${table} ON ${table}`,
+    }),
     async settled() {
       for (let open = '1'; open !== '0';)
         [open = '0'] = await lines("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'sluice %'");
@@ -262,5 +339,3 @@ function inPostgres(server: PostgresServer): StoredTables {
       (await lines("SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE '\\_sluice\\_%'"))[0],
   };
 }
-
-const keyColumns = ['owner_address', 'token_data_id_hash', 'property_version'];

@@ -31,25 +31,28 @@ function wander(rows: readonly Item[], random: Random): Item[] {
 
 describe.each(databaseKinds(servers))('a mirror in $name whose keys go from row to row', ({ open, name: kind }) => {
   const text = kind === 'SQLite' ? 'TEXT' : 'numeric';
-  const byName = (database: TestDatabase, deletedAt = false) =>
-    database.mirror<Item>({ table: 'items', key: ['name'], deletedAt });
+  const by = (database: TestDatabase, key: string | undefined, deletedAt = false) =>
+    database.mirror<Item>({ table: 'items', ...(key !== undefined && { key: [key] }), deletedAt });
+  const byName = (database: TestDatabase) => by(database, 'name');
 
   test('D5 has the rows of the listing in random worlds, and what is not removed for certain where its key is free', async () => {
-    for (let seed = 1; seed <= casesOf(kind === 'SQLite' ? 36 : 6); seed += 1) {
+    for (let seed = 1; seed <= casesOf(kind === 'SQLite' ? 24 : 6); seed += 1) {
       const random = new Random(`${kind} ${seed}`);
       const database = await open();
       const listing = new Items([]);
       const deletedAt = random.chance(0.4);
       const options = { confirmations: random.int(1, 3), holdAbove: random.chance(0.3) ? 0.2 : 1 };
-      const isReferenced = !deletedAt && random.chance(0.3);
-      if (isReferenced || random.chance(0.3))
+      const key = random.pick(['name', 'name', 'id', undefined]);
+      // Other tables may have names that no two rows have, too.
+      const isUnique = key !== 'name' || random.chance(0.5);
+      const own = key === undefined ? ['_key text'] : [];
+      if (isUnique && !deletedAt)
         await database.query(
-          `CREATE TABLE items (id ${text} UNIQUE, name text UNIQUE, amount ${text}${deletedAt ? `, _deleted_at ${kind === 'SQLite' ? 'TEXT' : 'timestamptz'}` : ''})`,
+          `CREATE TABLE items (${[`id ${text} UNIQUE`, 'name text UNIQUE NOT NULL', `amount ${text}`, ...own].join(', ')})`,
         );
-      let missed: readonly Item[] = [];
       for (let poll = 1; poll <= 8; poll += 1) {
         const polls = random.int(1, 2);
-        await mirrored(listing, byName(database, deletedAt), {
+        await mirrored(listing, by(database, key, deletedAt), {
           ...{ ...options, acceptRemovals: random.chance(0.5), polls },
           onPage: () => void (listing.rows = wander(listing.rows, random)),
         });
@@ -64,14 +67,14 @@ describe.each(databaseKinds(servers))('a mirror in $name whose keys go from row 
           missing: [],
         });
       }
-      missed = listing.rows;
+      const last = listing.rows;
       // Then all that is gone goes.
-      await mirrored(listing, byName(database, deletedAt), { ...options, acceptRemovals: true, polls: 4 });
+      await mirrored(listing, by(database, key, deletedAt), { ...options, acceptRemovals: true, polls: 4 });
       const where = deletedAt ? ' WHERE _deleted_at IS NULL' : '';
       const rows = await database.query(`SELECT id, name FROM items${where} ORDER BY id`);
       expect({ seed, rows: rows.map(({ id, name }) => `${id} ${name}`) }).toEqual({
         seed,
-        rows: missed.map(({ id, name }) => `${id} ${name}`).toSorted(),
+        rows: last.map(({ id, name }) => `${id} ${name}`).toSorted(),
       });
     }
   });
