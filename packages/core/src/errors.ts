@@ -21,7 +21,13 @@ export type SluiceErrorCode =
 
 /** Why a walk cannot continue; the code of a {@link PaginationError}. */
 export type PaginationFault =
-  'no-progress' | 'missing-cursor' | 'cursor-refused' | 'rows-moved' | 'too-many-pages' | 'secret-in-cursor';
+  | 'no-progress'
+  | 'missing-cursor'
+  | 'cursor-refused'
+  | 'rows-moved'
+  | 'rows-missing'
+  | 'too-many-pages'
+  | 'secret-in-cursor';
 
 /** Details of an error, safe to log: plain values, never the API key or a whole response body. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;

@@ -24,10 +24,22 @@ export interface ChainPosition {
   readonly previous?: string;
   readonly landmark?: string;
   readonly lastRow?: string;
+  /** The smallest number of rows in the whole listing that the API has stated; absent if it states none. */
+  readonly total?: number;
   /** Consecutive empty pages up to here. */
   readonly empty?: number;
   /** The cursor in `next` already led to an earlier page, so the chain cannot continue. */
   readonly isCircle?: boolean;
+}
+
+/** What finished partitions have, compared with the totals that the API states for them, where it does. */
+export interface StatedTotals {
+  readonly partitions: number;
+  /** Of them, those with fewer rows than the smallest total that was stated. */
+  readonly short: number;
+  /** Of the short ones: the sum of these totals, and the rows that the API has listed. */
+  readonly total: number;
+  readonly listed: number;
 }
 
 /**
@@ -45,6 +57,8 @@ export interface Position {
   /** How many of these rows the source's filter has kept; absent without one. */
   readonly kept?: number;
   readonly pages: number;
+  /** Of the finished partitions; absent while there is none for which the API states a total. */
+  readonly totals?: StatedTotals;
   /** Of a walk of this partition only. It says nothing about the others, so no walk of the whole plan resumes here. */
   readonly partition?: number;
 }
@@ -72,6 +86,10 @@ export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
   if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;
   if (![value['partition'], value['kept']].every((count) => count === undefined || isCount(count))) return false;
+  const { totals = { partitions: 0, short: 0, total: 0, listed: 0 } } = value;
+  if (!isRecord(totals)) return false;
+  const { partitions, short, total, listed } = totals;
+  if (![partitions, short, total, listed].every(isCount)) return false;
   return Object.entries(value['begun']).every(
     ([partition, at]) => /^\d+$/.test(partition) && (at === 'done' || isChainPosition(at)),
   );
@@ -85,7 +103,9 @@ function isChainPosition(value: unknown): boolean {
   return (
     (typeof cursor === 'string' || isCount(offset)) &&
     (isNumber === undefined || isNumber === true) &&
-    [value['offset'], value['empty'], value['kept']].every((count) => count === undefined || isCount(count)) &&
+    [value['offset'], value['empty'], value['kept'], value['total']].every(
+      (count) => count === undefined || isCount(count),
+    ) &&
     optional.every((text) => text === undefined || typeof text === 'string') &&
     ['undefined', 'boolean'].includes(typeof value['isCircle'])
   );

@@ -11,7 +11,7 @@ export const inStreamPage = {
     return { rows: read.rows(document['result']), at: 'result' };
   },
   cursor: ({ body, read }: Answer): string | undefined => read.cursor(read.record(body, '')['cursor'], 'cursor'),
-  /** Only displayed, so an invalid total is ignored. */
+  /** Only displayed and compared, so an invalid total is ignored. */
   total: ({ body, read }: Answer): number | undefined => {
     const { total } = read.record(body, '');
     return typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 ? total : undefined;

@@ -95,6 +95,7 @@ export interface Defaults {
   /** With mode merge or replace: how long ago a run may have been interrupted to be resumed. `1d`. */
   readonly resumeWithin?: string;
   /** Pages between two commits. */
+  readonly requireTotal?: boolean;
   readonly commitEvery?: Count;
   /** Whether to allow state on a network file system, at your own risk. */
   readonly trustFilesystem?: boolean;

@@ -17,7 +17,7 @@ import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
-import { resumedAt, summaryLine } from '../progress/messages.js';
+import { resumedAt, shortText, summaryLine } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
@@ -56,6 +56,8 @@ interface RowExport<T> {
   readonly maxRows?: number | undefined;
   /** Only rows that are new since the last export. It needs a resumption. */
   readonly incremental?: ExportOptions['incremental'] | undefined;
+  /** Whether it fails if the API lists fewer rows than it counts. Default `false`. */
+  readonly requireTotal?: boolean | undefined;
   /** Whether the dashboard ends with it. Default `true`. */
   readonly isLast?: boolean;
   /** Whether to print a summary at the end. Default `true`. */
@@ -81,22 +83,24 @@ export async function exportRows<T>(
 ): Promise<ExportOutcome> {
   const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
   const { isLast = true } = job;
-  const { incremental } = job;
+  const { incremental, requireTotal = false } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
   const { notices = noticesOf(client) } = job;
   const exportWarnings = new ReplaySubject<string>(maxBuffered);
   const source = job.source();
-  const resuming = await resumption?.open(client, (message) => {
+  const onWarning = (message: string): void => {
     exportWarnings.next(visibleText(message));
-  });
-  const { state, ...exportOptions } = resuming?.exportOptions ?? { restart: true };
+  };
+  const resuming = await resumption?.open(client, onWarning);
+  const { state, ...exportOptions } = resuming?.exportOptions ?? { restart: true, onWarning };
   const targetWait = new TargetWait(clock, targetNouns[forwarding ? 'webhook' : (kind ?? 'file')], () => {
     return forwarding?.tally.repeatedAfter;
   });
   const flow = exportTo(source, timedSink(sink, targetWait), {
     ...(concurrency !== undefined && { concurrency }),
     ...(incremental && { incremental }),
+    ...(requireTotal && { requireTotal }),
     ...exportOptions,
     ...(state && !sink.state && { state }),
     clock,
@@ -176,6 +180,7 @@ export async function exportRows<T>(
       ...(finishedAt !== undefined && { finishedAt }),
       ...(report.isIncomplete && { isIncomplete: true }),
       ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
+      ...(report.shortOfTotal && { shortOfTotal: report.shortOfTotal }),
     };
     if (isLast) page?.end({ outcome: 'finished', message: redact(summaryLine(summary), secrets) });
     reporter.done(
@@ -201,8 +206,9 @@ export async function exportRows<T>(
 }
 
 /** What nobody would notice otherwise. */
-function* newsOf({ isIncomplete, rowsNotRemoved }: ExportReport, target: string): Generator<string> {
+function* newsOf({ isIncomplete, rowsNotRemoved, shortOfTotal }: ExportReport, target: string): Generator<string> {
   if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
+  if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
   if (rowsNotRemoved !== undefined)
     yield `${target} keeps ${formatCount(rowsNotRemoved, 'row')} that the walk did not find, since it was incomplete.`;
 }

@@ -49,7 +49,15 @@ function afterInterruption(
 
 /** Errors that the same command would raise again; their own messages say what to do. */
 const permanentErrors: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
-  ...(['cursor-refused', 'no-progress', 'missing-cursor', 'rows-moved', 'too-many-pages', 'secret-in-cursor'] as const),
+  ...([
+    'cursor-refused',
+    'no-progress',
+    'missing-cursor',
+    'rows-moved',
+    'rows-missing',
+    'too-many-pages',
+    'secret-in-cursor',
+  ] as const),
   ...(['config', 'checkpoint', 'lock', 'response-too-large'] as const),
 ]);
 

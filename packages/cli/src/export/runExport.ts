@@ -17,7 +17,8 @@ import { resumeCommand, resumptionOf } from './resume.js';
 import { rowSink } from './rowSink.js';
 
 /** Options of every command that exports rows. */
-type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress' | 'dashboard'>;
+type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress' | 'dashboard'> &
+  OptionsOf<'requireTotal'>;
 
 /** What to export. */
 export interface ExportedRows<Added, T> {
@@ -62,8 +63,9 @@ export async function runExport<Added, T extends object>(
       source: () => source(client),
       sink,
     };
+    const { requireTotal } = options;
     const { report } = await exportRows(
-      { ...job, target: name, kind, format, forwarding, concurrency, resumption, maxRows, incremental },
+      { ...job, requireTotal, target: name, kind, format, forwarding, concurrency, resumption, maxRows, incremental },
       options,
       environment,
     );

@@ -94,7 +94,7 @@ const submitTo = [groups.run, groups.redis];
 const commandOptions = {
   demo: [groups.dashboard],
   'nfts export': [
-    group('Which holdings:', ...wallets, ...grouped, 'maxRows', 'offset'),
+    group('Which holdings:', ...wallets, ...grouped, 'maxRows', 'requireTotal', 'offset'),
     ...exportTo,
     groups.aptosApi,
     groups.progress,
@@ -113,7 +113,7 @@ const commandOptions = {
     groups.progress,
   ],
   'streams export': [
-    group('Which streams:', 'pageSize of streams', 'maxRows'),
+    group('Which streams:', 'pageSize of streams', 'maxRows', 'requireTotal'),
     ...exportTo,
     groups.streamsApi,
     groups.progress,
@@ -127,7 +127,7 @@ const commandOptions = {
     groups.dashboard,
   ],
   export: [
-    group('Which rows:', ...anyRows, 'maxRows', 'incremental', 'since', 'full'),
+    group('Which rows:', ...anyRows, 'maxRows', 'requireTotal', 'incremental', 'since', 'full'),
     ...exportTo,
     groups.anyApi,
     groups.progress,

@@ -235,6 +235,7 @@ const table = {
     about: 'state',
     help: 'when a cursor has expired: fail, or fetch its partition again (default: fail)',
   },
+  requireTotal: { help: 'fail if the API lists fewer rows than it counts, or does not say how many there are' },
   breakLock: {
     ...{ about: 'state', isForOneRun: true },
     help: 'break the lock of a process that cannot be checked from here, e.g. in another container',

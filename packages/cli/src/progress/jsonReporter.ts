@@ -26,7 +26,7 @@ export function jsonReporter({ output, clock, header, read }: ReporterContext): 
     },
     done: (summary) => {
       stop();
-      const { bytes, deadLetters, finishedAt, isIncomplete, rowsNotRemoved } = summary ?? {};
+      const { bytes, deadLetters, finishedAt, isIncomplete, rowsNotRemoved, shortOfTotal } = summary ?? {};
       emit({
         ...{ event: 'report', target: header.target },
         ...(bytes !== undefined && { bytes }),
@@ -34,6 +34,7 @@ export function jsonReporter({ output, clock, header, read }: ReporterContext): 
         ...(finishedAt !== undefined && { finishedAt }),
         ...(isIncomplete && { isIncomplete }),
         ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),
+        ...(shortOfTotal && { shortOfTotal }),
         ...countsOf(read()),
       });
     },
@@ -88,6 +89,8 @@ type ProgressEvent =
       readonly isIncomplete?: boolean;
       /** Rows of the table that the walk did not find, and that stay since it was incomplete. */
       readonly rowsNotRemoved?: number;
+      /** The API lists fewer rows than it says that there are. */
+      readonly shortOfTotal?: { readonly total: number; readonly listed: number };
       readonly deadLetters?: { readonly count: number; readonly path: string };
     } & ProgressCounts)
   | ({

@@ -93,6 +93,8 @@ export interface Summary {
   readonly isIncomplete?: boolean;
   /** Rows of the table that the walk did not find, and that stay since it was incomplete. */
   readonly rowsNotRemoved?: number;
+  /** The API lists fewer rows than it says that there are. */
+  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
   /** The rows are those that are new since the last export. Default `false`. */
   readonly isIncrement?: boolean;
   /** The option that exports once more what is complete. Default `--if-exists overwrite`. */
@@ -115,6 +117,7 @@ export function summaryLine(summary: Summary): string {
     isIncrement,
     isIncomplete,
     rowsNotRemoved = 0,
+    shortOfTotal,
   } = summary;
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
@@ -125,14 +128,24 @@ export function summaryLine(summary: Summary): string {
     ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
     ...(isIncomplete ? ['incomplete'] : []),
     ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
+    ...(shortOfTotal ? [shortText(shortOfTotal)] : []),
   ];
   const what = isIncrement ? formatCount(rows, 'new row') : formatCount(rows, 'row');
   return `${what} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
 }
 
-function finishedLine({ target, rows, again = '--if-exists overwrite' }: Summary, finishedAt: string): string {
+/** How many rows the API lists and counts. */
+export function shortText({ total, listed }: { readonly total: number; readonly listed: number }): string {
+  return `${formatNumber(listed)} rows of ${formatNumber(total)} listed`;
+}
+
+function finishedLine(
+  { target, rows, shortOfTotal, again = '--if-exists overwrite' }: Summary,
+  finishedAt: string,
+): string {
   const when = finishedAt.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
-  return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use ${again} to export it again`;
+  const short = shortOfTotal ? `, ${shortText(shortOfTotal)}` : '';
+  return `${target} is complete (${formatCount(rows, 'row')}${short}, exported ${when}); use ${again} to export it again`;
 }
 
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {

@@ -7,6 +7,7 @@ import type { Discovery, DiscoveryStart, ParentRow, PartitionLog } from '../sour
 import type { Page } from '../source/page.js';
 import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
+import { shortListing } from '../source/shortListing.js';
 import { isRecord, kindOf } from '../values.js';
 import { rowKey } from '../watch/snapshotRows.js';
 import { decodeParentList, decodeParents, type Parent, type ParentPage } from './decodeParents.js';
@@ -48,6 +49,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
   readonly #keys = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
   readonly #open = new Map<number, OpenParent<Params>>();
+  readonly #isTotalRequired: boolean;
   #next: Position | undefined;
   #isLoaded = false;
   /** The log has a record of this export. */
@@ -57,7 +59,8 @@ export class Parents<Row, Params> implements Discovery<Row> {
   /** The current step, for which `close` waits: a record must not be torn. */
   #current: Promise<unknown> = Promise.resolve();
 
-  constructor(rules: ParentRules<Row, Params>, { startAt, partitionLog }: DiscoveryStart) {
+  constructor(rules: ParentRules<Row, Params>, { startAt, partitionLog, requireTotal = false }: DiscoveryStart) {
+    this.#isTotalRequired = requireTotal;
     this.#rules = rules;
     this.#start = startAt;
     this.#log = partitionLog;
@@ -83,8 +86,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
     const alone = { partition: 0, at, atLeast, signal, ...(since && { since }), ...(cache && { cache }) };
     const page = await this.#rules.fetch(parent.plan, parent.params, alone);
     if (page.next === 'end') this.#open.delete(request.partition);
-    // A parent's total is not that of all.
-    return { ...page, total: undefined };
+    return page;
   }
 
   async skips(error: unknown, { partition, signal }: Parameters<Discovery<Row>['skips']>[1]): Promise<boolean> {
@@ -147,7 +149,11 @@ export class Parents<Row, Params> implements Discovery<Row> {
       throw this.#located(error);
     });
     // A cancelled walk ends like a complete one.
-    if (next.done || this.#isClosed) return false;
+    if (this.#isClosed) return false;
+    if (next.done) {
+      this.#compareTotal();
+      return false;
+    }
     const { items, isIncomplete, position } = next.value;
     if (isIncomplete)
       throw new DecodeError(
@@ -157,6 +163,16 @@ export class Parents<Row, Params> implements Discovery<Row> {
     await this.#record(page);
     this.#take(page);
     return true;
+  }
+
+  /** The parents' own listing may lack some: then their rows are missing, too. */
+  #compareTotal(): void {
+    const { name, parents, warn } = this.#rules;
+    const totals = this.#next?.totals;
+    if (!totals || totals.short === 0) return;
+    const error = shortListing(parents.info.name, totals, `, and so may their rows of ${name}`);
+    if (this.#isTotalRequired) throw error;
+    warn(error.summary);
   }
 
   /** The parents of a page whose keys are new, each checked for what its requests need. */

@@ -39,6 +39,11 @@ export interface ExportOptions extends Identifiers {
    */
   readonly onExpired?: 'fail' | 'restart-partition';
   /**
+   * Fails before the target gets its name if the API lists fewer rows than the total that it states, or states none.
+   * Default `false`: the first is a warning. Not with `incremental`, nor for a source with `maxRows`.
+   */
+  readonly requireTotal?: boolean;
+  /**
    * Exports only rows that are new or changed since the last incremental export with this state, which it needs. The
    * source's paging must be `bySince`. A row that changed comes again with its key; rows that an interrupted run had
    * exported shortly before may, too. A listing for each row of another one has a mark for each: a new parent is walked
@@ -66,7 +71,7 @@ export interface ExportOptions extends Identifiers {
 export const exportOptionNames = {
   ...{ state: true, commitEvery: true, concurrency: true, prefetch: true, restart: true, sameProject: true },
   ...{ resumeWithin: true, onExpired: true, incremental: true, stopWithin: true, onWarning: true, onCommitted: true },
-  ...{ clock: true, newId: true, sha256: true },
+  ...{ clock: true, newId: true, sha256: true, requireTotal: true },
 } as const satisfies Readonly<Record<keyof ExportOptions, true>>;
 
 /** The progress of an export. */
@@ -82,6 +87,11 @@ export interface ExportReport extends ExportCounts, SinkReport {
    * reported errors beside its rows.
    */
   readonly isIncomplete?: true;
+  /**
+   * Partitions of the listing have fewer rows than the API says: the smallest total that it stated, and the rows that it
+   * listed, of all these partitions. Not for incomplete walks, `maxRows` and increments.
+   */
+  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
   /** When an earlier run finished this export (ISO 8601): nothing was requested or written. Otherwise absent. */
   readonly finishedAt?: string;
 }

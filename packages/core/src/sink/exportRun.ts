@@ -1,12 +1,13 @@
 import { abortable, abortableBy } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { SluiceError, type SluiceErrorCode } from '../errors.js';
+import { PaginationError, SluiceError, type SluiceErrorCode } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
-import { startOfPlan, type Position } from '../position.js';
+import { startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
+import { shortListing } from '../source/shortListing.js';
 import { tell } from '../source/sourceEvent.js';
 import { done } from '../source/cancellable.js';
 import { checkpointWithoutPartition, type Checkpoint } from './checkpoint.js';
@@ -202,8 +203,9 @@ export class ExportRun<T> {
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
+      const isShort = this.#isShortOfTotal();
       this.#isSealing = true;
-      const end = { isIncomplete: this.#lacksRows || this.#isCut };
+      const end = { isIncomplete: isShort || this.#lacksRows || this.#isCut };
       await this.#commit(await writer.seal(end), {
         isSealed: true,
         ...(this.#last && { position: this.#last.position }),
@@ -214,6 +216,33 @@ export class ExportRun<T> {
     await this.#write(next.value);
     if (this.#pace.isDue || writer.isFull) await this.#commitIfPossible();
     return this.#progress();
+  }
+
+  /** Compares with the total, before the target gets its name. @throws PaginationError if `requireTotal` is not met. */
+  #isShortOfTotal(): boolean {
+    const { requireTotal = false, onWarning } = this.#options;
+    const { name } = this.#source.info;
+    const short = this.#shortOfTotal;
+    if (!requireTotal) {
+      if (short) onWarning?.(shortListing(name, short).summary);
+      return short !== undefined;
+    }
+    if (short) throw shortListing(name, short, '', [{ kind: 'restart' }]);
+    const isUnknown = this.#position?.totals === undefined && this.#tally.counts.pages > 0;
+    if (!isUnknown && !this.#lacksRows) return false;
+    const why = this.#lacksRows ? 'the API left out rows' : 'the API states none, or the definition has no `total`';
+    throw new PaginationError('rows-missing', `${name}: the rows can't be compared with a total, since ${why}.`);
+  }
+
+  /** A walk that is incomplete by itself says so already. */
+  get #shortOfTotal(): StatedTotals | undefined {
+    const totals = this.#position?.totals;
+    return totals && totals.short > 0 && !this.#lacksRows ? totals : undefined;
+  }
+
+  /** Of the last page, which an earlier run may have had. */
+  get #position(): Position | undefined {
+    return this.#last?.position ?? this.#checkpoint?.position;
   }
 
   async #write(page: Page<T>): Promise<void> {
@@ -363,6 +392,7 @@ export class ExportRun<T> {
       ...(newHistory !== undefined && { newHistory }),
       ...(this.#increments && { since: this.#increments.since }),
       ...(log && this.#checkpoint && { partitionLog: { log, runId: this.#checkpoint.runId } }),
+      ...(this.#options.requireTotal && { requireTotal: true }),
       drain: this.#ending.signal,
     });
     this.#next = undefined;
@@ -524,8 +554,12 @@ export class ExportRun<T> {
   }
 
   #done(report: SinkReport & Pick<ExportReport, 'finishedAt'>): Step {
-    const isIncomplete = this.#lacksRows && { isIncomplete: true as const };
-    this.report = { ...this.#tally.counts, ...report, isDone: true, ...isIncomplete };
+    const short = this.#shortOfTotal;
+    this.report = {
+      ...{ ...this.#tally.counts, ...report, isDone: true },
+      ...(this.#lacksRows && { isIncomplete: true }),
+      ...(short && { shortOfTotal: { total: short.total, listed: short.listed } }),
+    };
     return { done: false, value: [this.report] };
   }
 
@@ -573,7 +607,7 @@ export class ExportRun<T> {
   get #isCut(): boolean {
     const { maxRows = Infinity } = this.#source.info;
     const { position = startOfPlan } = this.#last ?? this.#checkpoint ?? {};
-    return position.rows >= maxRows;
+    return (position.kept ?? position.rows) >= maxRows;
   }
 
   /** A sink that keeps its own checkpoints has no other state. */

@@ -24,7 +24,7 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   refuseUnknown('exportTo()', options, exportOptionNames);
   if (typeof options.incremental === 'object')
     refuseUnknown('incremental of exportTo()', options.incremental, { from: true, full: true });
-  const { commitEvery, onExpired, incremental, stopWithin, resumeWithin } = options;
+  const { commitEvery, onExpired, incremental, stopWithin, resumeWithin, requireTotal = false } = options;
   if (options.state && sink.state)
     throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {
       option: 'state',
@@ -36,6 +36,12 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(
       `onExpired: 'restart-partition' needs ${state ? 'a sink that can remove rows, such as a file' : 'state, to know which rows to remove'}.`,
+    );
+  const { name, maxRows, isEndless } = source.info;
+  if (requireTotal && (incremental || isEndless || maxRows !== undefined))
+    throw new ConfigError(
+      `requireTotal can't be met: ${name} is exported ${incremental ? 'incrementally' : isEndless ? 'without an end' : 'up to maxRows'}, so its rows are not all that the API counts.`,
+      { option: 'requireTotal' },
     );
   if (incremental && !state)
     throw new ConfigError('incremental needs state, where the mark of the last export is kept.');

@@ -13,6 +13,8 @@ export interface PartitionLog {
 export interface DiscoveryStart {
   readonly startAt: Position;
   readonly partitionLog?: PartitionLog;
+  /** Whether it is an error if the listing with the partitions has fewer rows than its own total. */
+  readonly requireTotal?: boolean;
 }
 
 /** The row whose listing a partition is. */

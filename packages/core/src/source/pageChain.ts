@@ -21,6 +21,8 @@ export interface ChainPage<T> {
   readonly page: number;
   readonly endsPartition: boolean;
   readonly total: number | undefined;
+  /** Of a page that ends the chain: the smallest total that the API has stated, and the rows that it has listed. */
+  readonly ended: { readonly total: number; readonly listed: number } | undefined;
   readonly isIncomplete: boolean;
   readonly increment: PageIncrement | undefined;
   /** Where the chain continues. Computed on demand, because few positions are stored. */
@@ -57,6 +59,8 @@ export class PageChain<T> {
   #rows = 0;
   #offset: number | undefined;
   #empty = 0;
+  /** The smallest one, since rows may be removed during the walk. */
+  #total: number | undefined;
   readonly #seenPages = new SeenTexts();
   readonly #seenCursors = new SeenTexts();
   /** Replaced, not modified, with each page; only the page that ends the chain by repeating modifies it. */
@@ -109,6 +113,7 @@ export class PageChain<T> {
     this.#pages = from.pages;
     this.#rows = from.rows;
     this.#empty = from.empty ?? 0;
+    this.#total = from.total;
     this.#known = knownPages(from);
     for (const page of [from.first, from.previous, from.landmark]) if (page !== undefined) this.#seenPages.add(page);
     if ('cursor' in from.next) this.#seenCursors.add(from.next.cursor);
@@ -155,6 +160,8 @@ export class PageChain<T> {
     this.#pages += 1;
     this.#rows += newRows.length;
     if (this.#offset !== undefined) this.#offset += newRows.length;
+    const { total } = fetched;
+    if (total !== undefined) this.#total = Math.min(total, this.#total ?? total);
     this.#isFilledByKnownRow = rereadsLast && newRows.length === 0 && fetched.next === 'by-offset';
     this.#next = this.#isFilledByKnownRow ? at : this.#cursorAfter(fetched.next, newRows.length);
     this.isDone = this.#next === undefined;
@@ -165,11 +172,19 @@ export class PageChain<T> {
       parent: this.parent,
       page: this.#pages,
       endsPartition: this.isDone,
-      total: fetched.total,
+      total,
+      ended: this.isDone ? this.#ended() : undefined,
       isIncomplete: fetched.isIncomplete === true,
       increment: fetched.increment,
       position: this.#snapshot(),
     };
+  }
+
+  /** Not of a walk that has only some rows on purpose. */
+  #ended(): ChainPage<T>['ended'] {
+    const [total, listed] = [this.#total, this.#offset];
+    const isPart = this.#since !== undefined || this.#definition.maxRows !== undefined;
+    return isPart || total === undefined || listed === undefined ? undefined : { total, listed };
   }
 
   /** Ends the chain without the rows that it lacks. */
@@ -178,7 +193,7 @@ export class PageChain<T> {
     return {
       ...{ rows: 0, items: () => [], partition: this.partition, parent: this.parent },
       ...{ page: this.#pages, endsPartition: true },
-      ...{ total: undefined, isIncomplete: true, increment: undefined, position: () => 'done' },
+      ...{ total: undefined, ended: undefined, isIncomplete: true, increment: undefined, position: () => 'done' },
     };
   }
 
@@ -359,7 +374,7 @@ export class PageChain<T> {
   #snapshot(): () => ChainPosition | 'done' {
     const next = this.#next;
     const [pages, rows, offset] = [this.#pages, this.#rows, this.#offset];
-    const [empty, lastRow] = [this.#empty, this.#lastRow];
+    const [empty, lastRow, total] = [this.#empty, this.#lastRow, this.#total];
     const [known, isCircle] = [this.#known, this.#isCircle];
     if (!next) return () => 'done';
     return () => ({
@@ -369,6 +384,7 @@ export class PageChain<T> {
       ...(offset !== undefined && { offset }),
       ...known,
       ...(lastRow && { lastRow: lastRow.hash }),
+      ...(total !== undefined && { total }),
       ...(empty > 0 && { empty }),
       ...(isCircle && { isCircle }),
     });

@@ -37,6 +37,11 @@ export interface PagesOptions {
   /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
   readonly partitionLog?: PartitionLog;
   /**
+   * Whether it is an error if a listing whose rows are the partitions has fewer of them than its own total. Default: a
+   * warning. What the partitions themselves lack is in `position.totals`.
+   */
+  readonly requireTotal?: boolean;
+  /**
    * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
    * complete. `info.isDrainable` says whether the source does so.
    */
@@ -116,9 +121,10 @@ export class Source<T> extends Flow<T> {
   pages(options: PagesOptions = {}): Flow<Page<T>> {
     refuseUnknown('pages()', options, {
       ...{ startAt: true, partition: true, concurrency: true, prefetch: true, newHistory: true },
-      ...{ since: true, cache: true, partitionLog: true, drain: true },
+      ...{ since: true, cache: true, partitionLog: true, requireTotal: true, drain: true },
     });
     const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog, drain } = options;
+    const { requireTotal = false } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
@@ -143,6 +149,7 @@ export class Source<T> extends Flow<T> {
           ...(cache && { cache }),
           ...(partitionLog && { partitionLog }),
           ...(drain && { drain }),
+          ...(requireTotal && { requireTotal }),
         }),
         (page) => [page],
       ),

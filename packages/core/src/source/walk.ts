@@ -1,6 +1,6 @@
 import { reportOf } from '../errorReport.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
-import { isPosition, type ChainPosition, type Position } from '../position.js';
+import { isPosition, type ChainPosition, type Position, type StatedTotals } from '../position.js';
 import { PageChain, type ChainPage } from './pageChain.js';
 import type { SourceDefinition } from './definition.js';
 import type { Discovery, ParentRow, PartitionLog } from './discovery.js';
@@ -24,6 +24,7 @@ export interface WalkOptions {
   readonly since?: Since;
   readonly cache?: PageCache;
   readonly partitionLog?: PartitionLog;
+  readonly requireTotal?: boolean;
   /** Ends the walk after the pages that it has fetched. */
   readonly drain?: AbortSignal;
 }
@@ -79,6 +80,7 @@ class Walk<T> {
   /** Rows that the filter kept; all without one. */
   #kept: number;
   #pages: number;
+  #totals: StatedTotals | undefined;
   /** Rows fetched, including those before `startAt`. */
   #rowsFetched: number;
   #isConsuming = false;
@@ -114,6 +116,7 @@ class Walk<T> {
     this.#kept = startAt.kept ?? startAt.rows;
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
+    this.#totals = startAt.totals;
     for (const [partition, at] of Object.entries(startAt.begun))
       this.#started.set(Number(partition), {
         ...{ isDone: at === 'done', kept: at === 'done' ? 0 : (at.kept ?? 0) },
@@ -172,11 +175,13 @@ class Walk<T> {
     const kept = (this.#started.get(page.partition)?.kept ?? 0) + items.length;
     this.#started.set(page.partition, { isDone: page.endsPartition, kept, position: page.position });
     this.#countFinished();
+    if (page.ended) this.#totals = withEnded(this.#totals, page.ended);
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
     const { partition, endsPartition, total, isIncomplete, increment } = page;
-    const counted = total !== undefined && { ...(!filter && { total }), listed: total };
+    // That of a parent is not that of all.
+    const counted = total !== undefined && !this.#discovery && { ...(!filter && { total }), listed: total };
     const told = { ...counted, ...(isIncomplete && { isIncomplete }), ...(increment && { increment }) };
     return pageOf({ items, index, partition, endsPartition }, told, position);
   }
@@ -201,7 +206,7 @@ class Walk<T> {
 
   #snapshot(): () => Position {
     const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#started]];
-    const kept = this.#kept;
+    const [kept, totals] = [this.#kept, this.#totals];
     const isFiltered = this.#definition.filter !== undefined;
     return () => ({
       before,
@@ -214,6 +219,7 @@ class Walk<T> {
       rows,
       pages,
       ...(isFiltered && { kept }),
+      ...(totals && { totals }),
       ...(this.#only !== undefined && { partition: this.#only }),
     });
   }
@@ -284,7 +290,8 @@ class Walk<T> {
     try {
       const page = await chain.next(this.#stopped.signal, () => this.#hasCapacity());
       this.#rowsFetched += page.rows;
-      tell(this.#observe, pageEvent(this.#definition.name, page));
+      const told = this.#discovery ? { ...page, total: undefined } : page;
+      tell(this.#observe, pageEvent(this.#definition.name, told));
       this.#ready.push(page);
       if (chain.isDone) this.#chains.delete(chain.partition);
     } catch (error) {
@@ -323,6 +330,16 @@ class Walk<T> {
     if (SluiceError.is(error)) error.position ??= this.#snapshot()();
     return error;
   }
+}
+
+function withEnded(
+  totals: StatedTotals | undefined,
+  { total, listed }: { readonly total: number; readonly listed: number },
+): StatedTotals {
+  const before = totals ?? { partitions: 0, short: 0, total: 0, listed: 0 };
+  const all = { ...before, partitions: before.partitions + 1 };
+  if (listed >= total) return all;
+  return { ...all, short: all.short + 1, total: all.total + total, listed: all.listed + listed };
 }
 
 /** @throws what the filter throws; ConfigError unless it returns `true` or `false`, e.g. a promise. */

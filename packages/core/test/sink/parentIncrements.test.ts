@@ -427,6 +427,7 @@ describe('A5 an incremental export of a listing for each row of another one', ()
 
   test('that is killed at any call of the disk resumes, and loses no row', async () => {
     const forge = await openForge(13, ['a', 'b']);
+    forge.settle();
     const first = emptyDisk();
     await exportOn(first, forge, 'first');
     forge.change(10);

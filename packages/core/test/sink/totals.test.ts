@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import {
+  byCursor,
+  byOffset,
+  byPage,
+  bySince,
+  createClient,
+  defineApi,
+  exportTo,
+  listing,
+  memoryState,
+  rowOf,
+  type ExportOptions,
+  type ExportReport,
+  type Paging,
+  type Source,
+} from '../../src/index.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { openListing, serve } from '../api/servedApi.js';
+import { killedAtPage } from './killedAtPage.js';
+import { recordingSink } from './recordingSink.js';
+
+interface Row {
+  readonly id: number;
+}
+
+const size = 5;
+const parts = {
+  pageSize: { param: 'limit', default: size, max: size },
+  ...{ rows: 'items', total: 'total?', columns: ['id'] },
+} as const;
+const pagings: Record<string, Paging> = {
+  byOffset: byOffset({ param: 'offset' }),
+  byPage: byPage({ param: 'page' }),
+  byCursor: byCursor({ param: 'cursor', at: 'next' }),
+};
+
+/** A page of a listing of `count` rows, which says that there are `total`. */
+function pageOf({ searchParams }: URL, count: number, total: number | undefined): object {
+  const given = (name: string): number => Number(searchParams.get(name) ?? 0);
+  const from = searchParams.has('page') ? (given('page') - 1) * size : given('offset') + given('cursor');
+  const items = Array.from({ length: count }, (_, id) => ({ id })).slice(from, from + size);
+  return { items, next: from + size < count ? String(from + size) : null, ...(total !== undefined && { total }) };
+}
+
+async function exported(
+  source: Source<Row>,
+  options: ExportOptions = {},
+): Promise<{ readonly report: ExportReport; readonly warnings: string[]; readonly rows: Row[] }> {
+  const warnings: string[] = [];
+  const sink = recordingSink<Row>();
+  const report = await exportTo(source, sink, { ...options, onWarning: (message) => warnings.push(message) }).run();
+  return { report, warnings, rows: sink.rows };
+}
+
+describe('an export compares the rows of a listing with the total that the API states', () => {
+  test.each(Object.entries(pagings))('%s: a warning and the report have both numbers', async (_, paging) => {
+    const { baseUrl } = await serve((url) => ({ body: pageOf(url, 10, 25) }));
+    const source = openListing(listing<Row>({ ...parts, path: '/rows', paging }), { baseUrl });
+    const { report, warnings } = await exported(source());
+    expect(report).toMatchObject({ rows: 10, shortOfTotal: { total: 25, listed: 10 } });
+    expect(warnings).toEqual([
+      'test.items: the API listed 10 rows and says that there are 25, so 15 may be missing. Does it list rows only up to a limit? Or does the total count something else?',
+    ]);
+    await expect(exported(source(), { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });
+  });
+
+  test.each<[string, (nth: number) => number | undefined]>([
+    ['the same', () => 10],
+    ['smaller at the end, since rows were removed meanwhile', (nth) => (nth === 1 ? 25 : 10)],
+    ['smaller once, although the last one is larger', (nth) => (nth === 2 ? 9 : 25)],
+    ['of a page, and not of the listing', () => size],
+    ['not stated', () => undefined],
+  ])('says nothing if the total is %s', async (_, total) => {
+    const { baseUrl } = await serve((url, nth) => ({ body: pageOf(url, 10, total(nth)) }));
+    const items = listing<Row>({ ...parts, path: '/rows', paging: pagings['byCursor']! });
+    const { report, warnings } = await exported(openListing(items, { baseUrl })());
+    expect([report.shortOfTotal, warnings]).toEqual([undefined, []]);
+  });
+
+  test('counts what was received, and not what a filter keeps', async () => {
+    const { baseUrl } = await serve((url) => ({ body: pageOf(url, 10, 10) }));
+    const items = listing<Row>({
+      ...{ ...parts, path: '/rows', paging: pagings['byPage']!, version: '1' },
+      filter: ({ id }) => id % 2 === 0,
+    });
+    const { report, rows } = await exported(openListing(items, { baseUrl })(), { requireTotal: true });
+    expect([rows.length, report.shortOfTotal]).toEqual([5, undefined]);
+  });
+
+  test.each([1, 2, 3])('after an interruption at page %i, too', async (pages) => {
+    // Only the first page has a total.
+    const { baseUrl } = await serve((url) => {
+      const isFirst = !url.searchParams.has('cursor');
+      return { body: pageOf(url, 15, isFirst ? 25 : undefined) };
+    });
+    const items = listing<Row>({ ...parts, path: '/rows', paging: pagings['byCursor']! });
+    const source = openListing(items, { baseUrl })();
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    expect(await killedAtPage(sink, pages, () => exportTo(source, sink, { state, commitEvery: 1 }).run())).toBe(true);
+    const report = await exportTo(source, sink, { state, commitEvery: 1 }).run();
+    expect(report).toMatchObject({ rows: 15, shortOfTotal: { total: 25, listed: 15 } });
+  });
+
+  test('for each partition by itself: more rows of one do not make up for another', async () => {
+    const { baseUrl } = await serve((url) => {
+      const group = url.searchParams.get('group');
+      return { body: group === 'a' ? pageOf(url, 10, 25) : pageOf(url, 20, group === 'b' ? 5 : 30) };
+    });
+    const items = listing<Row>({
+      ...{ ...parts, path: '/rows', paging: pagings['byPage']! },
+      partitions: () => [{ group: 'a' }, { group: 'b' }, { group: 'c' }],
+    });
+    const { report, warnings } = await exported(openListing(items, { baseUrl })(), { concurrency: 2 });
+    expect(report.shortOfTotal).toEqual({ total: 55, listed: 30 });
+    expect(warnings).toEqual([expect.stringContaining('listed 30 rows in 2 partitions and says that there are 55')]);
+  });
+
+  test.each([
+    ['maxRows', { maxRows: 7 }],
+    ['maxRows beyond the rows', { maxRows: 70 }],
+  ])('not with %s, which excludes requireTotal', async (_, bounds) => {
+    const { baseUrl } = await serve((url) => ({ body: pageOf(url, 10, 25) }));
+    const source = openListing(listing<Row>({ ...parts, path: '/rows', paging: pagings['byPage']! }), { baseUrl });
+    const { report, warnings } = await exported(source(bounds));
+    expect([report.shortOfTotal, warnings]).toEqual([undefined, []]);
+    expect(() => exportTo(source(bounds), recordingSink<Row>(), { requireTotal: true })).toThrow(
+      "requireTotal can't be met: test.items is exported up to maxRows",
+    );
+  });
+
+  test('not for an increment, which has only new rows', async () => {
+    const { baseUrl } = await serve(({ searchParams }) => {
+      const since = Number(searchParams.get('since') ?? 0);
+      return { body: { items: [{ id: 0 }, { id: 1 }].filter(({ id }) => id >= since), total: 2 } };
+    });
+    const paging = bySince({ param: 'since', field: 'id', type: 'integer', overlap: 1 });
+    const source = openListing(listing<Row>({ ...parts, path: '/rows', paging }), { baseUrl })();
+    const options = { state: memoryState(), incremental: true } as const;
+    for (const rows of [2, 0]) {
+      const { report, warnings } = await exported(source, options);
+      expect([report.rows, report.shortOfTotal, warnings]).toEqual([rows, undefined, []]);
+    }
+    expect(() => exportTo(source, recordingSink<Row>(), { ...options, requireTotal: true })).toThrow('incrementally');
+  });
+
+  test('requireTotal needs a total, and a walk that lacks nothing by itself', async () => {
+    const { baseUrl } = await serve((url) => ({ body: { ...pageOf(url, 10, undefined), error: url.search } }));
+    const source = openListing(listing<Row>({ ...parts, path: '/rows', paging: pagings['byPage']! }), { baseUrl })();
+    await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({
+      code: 'rows-missing',
+      message: expect.stringContaining("can't be compared with a total, since the API states none") as string,
+    });
+    const partial = listing<Row>({
+      ...{ ...parts, path: '/rows', paging: pagings['byPage']!, rows: 'items', total: () => 25 },
+      errors: () => ({ kind: 'partial', message: 'a part failed' }),
+    });
+    const incomplete = openListing(partial, { baseUrl })();
+    expect((await exported(incomplete)).report).toMatchObject({ isIncomplete: true });
+    expect((await exported(incomplete)).report.shortOfTotal).toBeUndefined();
+    await expect(exported(incomplete, { requireTotal: true })).rejects.toThrow('since the API left out rows');
+  });
+});
+
+describe('a listing for each row of another one', () => {
+  async function openEach(totals: { readonly parents: number; readonly children: number }) {
+    const { baseUrl } = await serve((url) => {
+      const isParents = url.pathname === '/api/parents';
+      return { body: isParents ? pageOf(url, 7, totals.parents) : pageOf(url, 2, totals.children) };
+    });
+    const api = defineApi({
+      name: 'test',
+      sources: {
+        parents: listing<Row>({ ...parts, path: '/parents', paging: pagings['byPage']!, key: ({ id }) => id }),
+        children: listing<Row, object, { parent: number }>({
+          each: rowOf({ source: 'parents', params: ({ id }: { id: number }) => ({ parent: id }) }),
+          ...{ ...parts, path: ({ parent }) => `/children/${parent}`, paging: pagings['byPage']!, version: '1' },
+        }),
+      },
+    });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl }));
+    const warnings: string[] = [];
+    client.events.subscribe((event) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    });
+    onTestEnd(() => client.close());
+    return { source: client.test.children(), warnings };
+  }
+
+  test('is compared with the total of each', async () => {
+    const { source } = await openEach({ parents: 7, children: 3 });
+    const { report, warnings } = await exported(source, { requireTotal: false });
+    expect(report).toMatchObject({ rows: 14, shortOfTotal: { total: 21, listed: 14 } });
+    expect(report.total).toBeUndefined();
+    expect(warnings).toHaveLength(1);
+    await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });
+  });
+
+  test('tells that its parents are short of their total', async () => {
+    const { source, warnings } = await openEach({ parents: 20, children: 2 });
+    expect((await exported(source)).report.shortOfTotal).toBeUndefined();
+    expect(warnings).toEqual([
+      expect.stringContaining(
+        'test.parents: the API listed 7 rows and says that there are 20, so 13 may be missing, and so may their rows of test.children',
+      ),
+    ]);
+    await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });
+  });
+});
