@@ -27,7 +27,9 @@ interface Row {
 const size = 5;
 const parts = {
   pageSize: { param: 'limit', default: size, max: size },
-  ...{ rows: 'items', total: 'total?', columns: ['id'] },
+  rows: 'items',
+  total: 'total?',
+  columns: ['id'],
 } as const;
 const pagings: Record<string, Paging> = {
   byOffset: byOffset({ param: 'offset' }),
@@ -43,12 +45,12 @@ function pageOf({ searchParams }: URL, count: number, total: number | undefined)
   return { items, next: from + size < count ? String(from + size) : null, ...(total !== undefined && { total }) };
 }
 
-async function exported(
-  source: Source<Row>,
+async function exported<T = Row>(
+  source: Source<T>,
   options: ExportOptions = {},
-): Promise<{ readonly report: ExportReport; readonly warnings: string[]; readonly rows: Row[] }> {
+): Promise<{ readonly report: ExportReport; readonly warnings: string[]; readonly rows: T[] }> {
   const warnings: string[] = [];
-  const sink = recordingSink<Row>();
+  const sink = recordingSink<T>();
   const report = await exportTo(source, sink, { ...options, onWarning: (message) => warnings.push(message) }).run();
   return { report, warnings, rows: sink.rows };
 }
@@ -173,9 +175,10 @@ describe('a listing for each row of another one', () => {
       name: 'test',
       sources: {
         parents: listing<Row>({ ...parts, path: '/parents', paging: pagings['byPage']!, key: ({ id }) => id }),
-        children: listing<Row, object, { parent: number }>({
+        children: listing({
           each: rowOf({ source: 'parents', params: ({ id }: { id: number }) => ({ parent: id }) }),
-          ...{ ...parts, path: ({ parent }) => `/children/${parent}`, paging: pagings['byPage']!, version: '1' },
+          ...{ ...parts, paging: pagings['byPage']!, version: '1' },
+          path: ({ parent }) => `/children/${parent}`,
         }),
       },
     });
