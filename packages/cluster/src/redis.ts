@@ -1,18 +1,39 @@
 import { ConfigError, NetworkError } from '@sluice/core';
 import { Redis, type RedisOptions } from 'ioredis';
+import { isRecord } from './run/rowLine.js';
 
 /** @throws ConfigError, which does not quote it, since it may have a password */
 export function checkedRedisUrl(url: string): string {
-  if (URL.canParse(url) && ['redis:', 'rediss:'].includes(new URL(url).protocol)) return url;
-  throw new ConfigError('The URL of Redis must begin with redis:// or rediss://, e.g. redis://127.0.0.1:6379.');
+  if (!URL.canParse(url) || !['redis:', 'rediss:'].includes(new URL(url).protocol))
+    throw new ConfigError('The URL of Redis must begin with redis:// or rediss://, e.g. redis://127.0.0.1:6379.');
+  const { pathname, searchParams, username, password } = new URL(url);
+  if (!/^\/?\d*$/.test(pathname) || !/^\d*$/.test(searchParams.get('db') ?? ''))
+    throw new ConfigError(
+      'The path of the URL of Redis must be the number of a database, as in redis://127.0.0.1:6379/1, or missing.',
+    );
+  if (/%(?![\da-f]{2})/i.test(username + password))
+    throw new ConfigError(
+      'The user or the password in the URL of Redis has a % that is not percent-encoded: write it as %25.',
+    );
+  return url;
 }
 
 /**
- * What is evicted would look like something that was never there, again and again.
+ * Checks what a server must have: the database of its URL, without which the driver would use database 0, and no
+ * eviction. What is evicted would look like something that was never there, again and again.
  *
- * @throws ConfigError if the server may evict keys
+ * @throws ConfigError if it lacks the database, or may evict keys
  */
-export async function checkEviction(redis: Redis): Promise<void> {
+export async function checkServer(redis: Redis): Promise<void> {
+  const { db = 0 } = redis.options;
+  if (db !== 0)
+    await redis.select(db).catch((error: unknown) => {
+      if (!isOfRedis(error) || !error.message.startsWith('ERR ')) throw error;
+      const why = error.message.replace(/^ERR (.*?)\.?$/s, '$1');
+      throw new ConfigError(`Redis has no database ${db}, which its URL names: ${why}. Give another one, or none.`, {
+        db,
+      });
+    });
   const policy = /maxmemory_policy:(\S+)/.exec(await redis.info('memory'))?.[1];
   if (policy === undefined || policy === 'noeviction') return;
   throw new ConfigError(
@@ -65,7 +86,8 @@ export class RedisConnection {
     const isReply = error.name === 'ReplyError';
     // Redis appends where in a script that was.
     const failed = error.message === timedOut ? `it did not answer within ${replyWithin / 1_000} s` : error.message;
-    const why = (isReply ? error.message : (this.#lastError ?? failed)).replace(/\.? script: .*$/s, '.');
+    const said = (isReply ? error.message : (this.#lastError ?? failed)).replace(/\.? script: .*$/s, '.');
+    const why = `${said}${isReply ? keyOf(error) : ''}`;
     const summary = `Redis at ${this.#host} can't be used: ${why.replace(/\.?$/, '.')} ${adviceFor(why)}`;
     return new NetworkError(summary, { fault: 'machine', details: { redis: this.#host } });
   }
@@ -73,6 +95,14 @@ export class RedisConnection {
   close(): void {
     this.redis.disconnect();
   }
+}
+
+/** The key that has a value of another type, if it is one of ours. Redis does not say it, and the driver does. */
+function keyOf(error: Error): string {
+  const command: unknown = 'command' in error ? error.command : undefined;
+  const [key]: readonly unknown[] = isRecord(command) && Array.isArray(command['args']) ? command['args'] : [];
+  const isOurs = typeof key === 'string' && key.startsWith('{sluice');
+  return error.message.startsWith('WRONGTYPE') && isOurs ? ` (${key})` : '';
 }
 
 /** What the replies mean that an operator has to act on. */

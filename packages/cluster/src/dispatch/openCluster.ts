@@ -1,6 +1,6 @@
 import { ConfigError, NetworkError, refuseUnknown, type Limit } from '@sluice/core';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
-import { checkEviction, failsSoon, RedisConnection, waits } from '../redis.js';
+import { checkServer, failsSoon, RedisConnection, waits } from '../redis.js';
 import type { ProgressHints, Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
 import { segments } from '../run/runFolder.js';
 import { workersPresent, type WorkerPresence } from './presence.js';
@@ -289,7 +289,7 @@ class RedisCluster implements Cluster {
   /** @throws NetworkError if Redis can't be used; ConfigError if it must not be */
   async #use<R>(work: () => Promise<R>): Promise<R> {
     try {
-      await (this.#checked ??= checkEviction(this.#connection.redis));
+      await (this.#checked ??= checkServer(this.#connection.redis));
     } catch (error) {
       this.#checked = undefined;
       throw this.#connection.explained(error);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { ConfigError } from '@sluice/core';
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ProgressHints } from '../run/run.js';
@@ -36,6 +37,9 @@ const maxQueued = 10_000;
 const minQueued = maxQueued / 2;
 /** Jobs that are added at once. */
 const addedAtOnce = 500;
+
+/** What Redis says of a key that has no time to live. */
+const neverExpires = -1;
 
 /** BullMQ never gives a job up by itself: what counts as a failure is decided here. */
 const jobOptions: JobsOptions = {
@@ -127,17 +131,30 @@ export class RunQueue implements ProgressHints {
 
   /**
    * Whether `worker` is the one that adds jobs, and whether it begins to be. Two at a time would do no harm but work.
+   *
+   * @throws ConfigError if something else has a value there, which would keep all workers from adding jobs for ever
    */
   async lease(worker: string, ms: number): Promise<'held' | 'begun' | undefined> {
     const key = this.#key('feeder');
     if ((await this.#redis.set(key, worker, 'PX', ms, 'NX')) === 'OK') return 'begun';
-    if ((await this.#redis.get(key)) !== worker) return undefined;
+    if ((await this.#redis.get(key)) !== worker) {
+      if ((await this.#redis.pttl(key)) !== neverExpires) return undefined;
+      throw new ConfigError(
+        `Redis has a value under ${key} that no worker has stored: remove it there, or use another database, as in redis://HOST/1.`,
+        { key },
+      );
+    }
     await this.#redis.pexpire(key, ms);
     return 'held';
   }
 
   async release(worker: string): Promise<void> {
     if ((await this.#redis.get(this.#key('feeder'))) === worker) await this.#redis.del(this.#key('feeder'));
+  }
+
+  /** Rejects if hints can't be stored. Otherwise a loss of them is as good as none. */
+  async checkHints(): Promise<void> {
+    await this.#redis.hlen(this.#key('hints'));
   }
 
   async load(partition: number): Promise<unknown> {

@@ -182,6 +182,7 @@ export class WorkLoop {
         throw new ConfigError(`${target} has another run here than the one that was submitted. Is it mounted?`);
       // A wrong key or another version is told before any job is taken.
       await run.sourceOf(0);
+      await queue.checkHints();
       const worker = new RunWorker({
         ...{ run, name, concurrency, lostAfter, retryAfter },
         connection: this.#connections.waiting.redis,

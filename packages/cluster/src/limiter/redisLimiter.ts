@@ -6,7 +6,7 @@ import { decodeReply } from './decodeReply.js';
 import type { LimiterCall, LimiterReply } from './limiterBook.js';
 import { limiterScript } from './limiterScript.js';
 import { SharedLimiter, type LimiterBookAccess } from './sharedLimiter.js';
-import { checkedRedisUrl, checkEviction, RedisConnection } from '../redis.js';
+import { checkedRedisUrl, checkServer, RedisConnection } from '../redis.js';
 
 /** Options of {@link redisLimiter}. */
 export interface RedisLimiterOptions {
@@ -95,7 +95,7 @@ class RedisBook implements LimiterBookAccess {
   async call(call: LimiterCall): Promise<LimiterReply> {
     const connection = (this.#connection ??= this.#connect());
     try {
-      await (this.#checked ??= checkEviction(connection.redis));
+      await (this.#checked ??= checkServer(connection.redis));
       return decodeReply(await this.#run(connection.redis, JSON.stringify(call)));
     } catch (error) {
       throw connection.explained(error);

@@ -89,6 +89,30 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
     expect((await setup.cluster.status('holdings', await setup.run())).failed).toBeGreaterThanOrEqual(3);
   });
 
+  test.each([
+    ['sluice-feeder', 'text'],
+    ['sluice-feeder', 'list'],
+    ['sluice-fed', 'list'],
+    ['sluice-hints', 'text'],
+    ['wait', 'text'],
+    ['delayed', 'text'],
+  ])('under its key %s, a %s, is named, and the run goes on when it is removed', async (name, kind) => {
+    const setup = await startCluster();
+    await setup.submit();
+    const key = `{sluice:run}:holdings:${name}`;
+    await (kind === 'text' ? setup.redis.set(key, 'x') : setup.redis.rpush(key, 'x'));
+    const worker = setup.work();
+    await worker.next(isUnable);
+    const [told] = worker.events.flatMap((event) => (event.type === 'unable' ? [String(event.error)] : []));
+    // BullMQ's scripts read several keys.
+    if (name.startsWith('sluice')) expect(told).toContain(key);
+    expect(told).toMatch(/Redis.*(that no worker has stored: remove it|something else uses keys that begin with)/);
+    await worker.stop();
+    await setup.redis.del(key);
+    await setup.submit();
+    expect(await setup.work().report).toMatchObject({ partitions: 8 });
+  });
+
   test('in place of the list of workers is told, and holds nothing up', async () => {
     const setup = await startCluster();
     await setup.submit();
@@ -96,7 +120,9 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
     const worker = setup.work();
     expect(await worker.report).toMatchObject({ partitions: 8 });
     const told = worker.events.flatMap((event) => (event.type === 'redis' ? [String(event.error)] : []));
-    expect(told).toEqual([expect.stringMatching(/WRONGTYPE .* something else uses keys that begin with \{sluice:/)]);
+    expect(told).toEqual([
+      expect.stringMatching(/WRONGTYPE .*\(\{sluice:workers\}\).* something else uses keys that begin with \{sluice:/),
+    ]);
   });
 
   test('as progress is used only if it can be that of the partition', async () => {

@@ -116,6 +116,33 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
     expect(await redis.call('ACL', 'LOG')).toEqual([]);
   });
 
+  test('K9 refuses a database that Redis does not have, and uses one that it has', async () => {
+    const server = await openRedis();
+    for (const url of [`${server.url}/16`, `${server.url}/99`, `${server.url}?db=99`])
+      await expect(begun(open(server, { url }), 1)).rejects.toMatchObject({
+        code: 'config',
+        message: expect.stringMatching(
+          /^Redis has no database (16|99), which its URL names: DB index is out of range\./,
+        ) as string,
+      });
+    await begun(open(server, { url: `${server.url}/15` }), 1);
+    const redis = new Redis(server.url);
+    onTestEnd(() => redis.disconnect());
+    expect(await redis.keys('*')).toEqual([]);
+    await redis.select(15);
+    expect(await redis.keys('*')).not.toEqual([]);
+  });
+
+  test.each(['/abc', '/1/2', '/-1', '/1.5', '?db=abc'])('refuses %j behind the host of Redis', (path) => {
+    const url = `redis://127.0.0.1:1${path}`;
+    expect(() => redisLimiter({ url, name: 'api', limits })).toThrow('must be the number of a database');
+  });
+
+  test('refuses a % in the password of Redis that is not encoded, without quoting it', () => {
+    const url = 'redis://:sec%ret@127.0.0.1';
+    expect(() => redisLimiter({ url, name: 'api', limits })).toThrow(/^(?!.*ret@).*write it as %25/);
+  });
+
   test.each(['http://127.0.0.1:6379', '127.0.0.1', ''])('refuses %j as the URL of Redis', (url) => {
     expect(() => redisLimiter({ url, name: 'api', limits })).toThrow('must begin with redis:// or rediss://');
   });
