@@ -196,7 +196,7 @@ export class Stage<T> {
     const removed = mode === 'replace' && kept === 0 ? await this.#remove(session, traits, isByKey) : 0;
     if (isByKey) await this.#update(session, traits);
     const added = await this.#insert(session, traits, isByKey ? undefined : staged - twins);
-    if (traits.hasRules) await this.#checkAfter(session, { expected: before - removed + added, isByKey });
+    if (traits.hasRules) await this.#checkAfter(session, mode, { expected: before - removed + added, isByKey });
     await this.drop(session);
     return kept;
   }
@@ -368,13 +368,14 @@ export class Stage<T> {
   /** A trigger may remove what was added, a rule put it elsewhere, a conflict clause replace other rows by it. */
   async #checkAfter(
     session: Session,
+    mode: TableMode,
     { expected, isByKey }: { readonly expected: number; readonly isByKey: boolean },
   ): Promise<void> {
     const { fireDeferred } = this.#database;
     if (fireDeferred !== undefined) await session.run(fireDeferred);
     const found = await this.#count(session, this.#target);
-    // Others may add rows meanwhile.
-    checkCount(this.#table.given, 'kept', { expected, found: Math.min(found, expected) });
+    // Triggers, and others meanwhile, may add rows to those that are there.
+    if (mode === 'replace' || found < expected) checkCount(this.#table.given, 'kept', { expected, found });
     if (!isByKey) return;
     const lost = await this.#count(session, `${this.#stage} AS ${staged}${this.#withoutTarget}`);
     const all = await this.rows(session);
@@ -433,10 +434,14 @@ export function checkCount(
   { expected, found }: Count,
 ): void {
   if (expected === undefined || found === expected) return;
-  throw new SinkError(
-    `The table ${table} has ${done} ${found} of ${expected} rows: a trigger, rule, policy or conflict clause of its own does not take the others. Nothing was changed. Change that, or name another table.`,
-    { details: { table, expected, found } },
-  );
+  const by = 'a trigger, rule, policy or conflict clause of its own';
+  const what =
+    found < expected
+      ? `has ${done} ${found} of ${expected} rows: ${by} does not take the others`
+      : `has ${found} rows instead of ${expected}: ${by} adds others`;
+  throw new SinkError(`The table ${table} ${what}. Nothing was changed. Change that, or name another table.`, {
+    details: { table, expected, found },
+  });
 }
 
 /** @throws CheckpointError if rows that were committed are gone */
