@@ -11,6 +11,7 @@ import { someOf } from '../scripts/testEffort.js';
 import { onTestEnd } from '../scripts/testScope.js';
 import { run as runScript } from './run.js';
 import { codeIn, runShown } from './shownCode.js';
+import { postgresPrograms, startPostgres } from './kit/postgresServer.js';
 import { redisProgram, startRedis } from './kit/redisServer.js';
 import { temporaryFolder } from './kit/temporaryFolder.js';
 
@@ -167,6 +168,111 @@ describe.concurrent('the guide writeApi.md', () => {
     expect(await runOnce()).toEqual([120, 121]);
     expect(await runOnce()).toEqual([]);
   });
+});
+
+describe.concurrent('the guide everyNight.md', () => {
+  const guide = readFileSync(join(folder, 'everyNight.md'), 'utf8');
+  const night = 86_400_000;
+
+  /** A machine on which a line is run night after night, while the streams change. */
+  async function machine(variables: Readonly<Record<string, string>> = {}) {
+    let [left, nights] = [Infinity, 0];
+    const isRefused = (): boolean => (left -= 1) < 0;
+    const sandbox = await startSandbox({
+      ...{ streams: 40, nasty: 0 },
+      script: () => (isRefused() ? { kind: 'status', status: 403 } : undefined),
+    });
+    onTestEnd(() => sandbox.close());
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'key'), sandbox.apiKey);
+    writeFileSync(join(cwd, 'sluice.config.json'), JSON.stringify({ defaults: { commitEvery: 1, pageSize: 10 } }));
+    // Each night has a clock of its own.
+    const clock = `const now = Date.now; Date.now = () => now() + Number(process.env.NIGHT) * ${night};`;
+    writeFileSync(join(cwd, 'clock.mjs'), clock);
+    return {
+      cwd,
+      /** Runs a line, so many nights later. It is interrupted after some requests. */
+      async run(line: string, { later = 1, requests = Infinity } = {}) {
+        [left, nights] = [requests, nights + later];
+        const tag = `night ${nights}`;
+        sandbox.setStream(0, { tag });
+        sandbox.setStream(39, { tag });
+        const before = sandbox.counts.requests;
+        const here = line
+          .replaceAll('\\%', '%')
+          .replaceAll(/\/(?:var\/lib|etc)\/sluice/g, cwd)
+          .replaceAll('$(date ', `$(date -u -d '${nights} days' `);
+        const moved = { NODE_OPTIONS: `--import ${join(cwd, 'clock.mjs')}`, NIGHT: String(nights) };
+        const { code, output } = await runShown(here, { sandbox, cwd, variables: { ...moved, ...variables } });
+        return { code, output, requests: sandbox.counts.requests - before };
+      },
+    };
+  }
+
+  const crontabs = codeIn(guide, 'cron');
+  const [intoTable = '', intoFile = ''] = crontabs.map((line) => line.replace(schedule, ''));
+  const [service = ''] = codeIn(guide, 'ini');
+  const [, ofService = ''] = /^ExecStart=(.*)$/m.exec(service) ?? [];
+  const [, ofWorkflow = ''] = /^ {6}- run: (sluice .*)$/m.exec(codeIn(guide, 'yaml')[0] ?? '') ?? [];
+
+  test('D2 has a line for cron that brings a table up to date, also after interrupted nights', async () => {
+    const { cwd, run } = await machine();
+    const tags = () =>
+      readTable(join(cwd, 'streams.sqlite'), "SELECT tag FROM streams WHERE tag LIKE 'night%' ORDER BY tag").flat();
+    const done = (requests: number) => ({ code: 0, output: '', requests });
+    expect(await run(intoTable)).toEqual(done(4));
+    expect(await run(intoTable)).toEqual(done(4));
+    expect(tags()).toEqual(['night 2', 'night 2']);
+    expect(await run(intoTable, { requests: 2 })).toMatchObject({ code: 1, output: expect.stringContaining('403') });
+    expect(tags()).toEqual(['night 2', 'night 2']);
+    // A night is a bit shorter than a day, since the last commit was later than the start.
+    expect(await run(intoTable, { later: 0.9 })).toEqual(done(2));
+    expect(tags()).toEqual(['night 3', 'night 3.9']);
+    expect(await run(intoTable, { requests: 3 })).toMatchObject({ code: 1 });
+    expect(await run(intoTable, { later: 2 })).toEqual(done(4));
+    expect(tags()).toEqual(['night 6.9', 'night 6.9']);
+  });
+
+  test('E1 has a line for cron that writes a file each night, and says if it is complete', async () => {
+    for (const line of crontabs) expect(line).toMatch(schedule);
+    const { cwd, run } = await machine();
+    expect(await run(intoFile)).toEqual({ code: 0, output: '', requests: 4 });
+    expect(await run(intoFile, { requests: 2 })).toMatchObject({ code: 1 });
+    expect(await run(intoFile, { later: 0 })).toEqual({ code: 0, output: '', requests: 2 });
+    expect(await run(intoFile, { later: 0 })).toMatchObject({
+      ...{ code: 0, requests: 0 },
+      output: expect.stringMatching(/^sluice: .*\.csv is complete \(40 rows/),
+    });
+    const files = readdirSync(cwd).filter((name) => name.endsWith('.csv'));
+    expect(files.map((name) => readFileSync(join(cwd, name), 'utf8').trimEnd().split('\r\n').length)).toEqual([41, 41]);
+  });
+
+  test('D2 has a service and a timer of systemd that resume a failed night', async () => {
+    const { cwd, run } = await machine();
+    expect(codeIn(guide, 'ini')[1]).toMatch(/^OnCalendar=\*-\*-\* 02:00:00$/m);
+    for (const requests of [Infinity, 3]) await run(ofService, { requests });
+    // As `Restart` does.
+    expect(await run(ofService, { later: 0 })).toEqual({ code: 0, output: '', requests: 1 });
+    const found = readTable(join(cwd, 'streams.sqlite'), "SELECT count(*), sum(tag LIKE 'night%') FROM streams");
+    expect(found).toEqual([[40, 2]]);
+  });
+
+  test.runIf(postgresPrograms !== undefined)(
+    'D2 has a workflow of GitHub that keeps nothing but its table',
+    async () => {
+      const server = await startPostgres();
+      onTestEnd(() => server.close());
+      const line = ofWorkflow.replace('postgres://me@db.example.com/wallets', server.url);
+      const changed = () => server.query("SELECT count(*) FROM streams WHERE tag LIKE 'night%'");
+      const { cwd, run } = await machine();
+      for (const night of [{}, { requests: 3 }, { later: 0.5 }]) {
+        await run(line, night);
+        expect((await changed()).trim()).toBe('2');
+        for (const name of readdirSync(cwd)) expect(name).toMatch(/^(key|clock\.mjs|sluice\.config\.json)$/);
+      }
+      expect(await run(line)).toMatchObject({ code: 0, requests: 4 });
+    },
+  );
 });
 
 describe.concurrent('the guide composePipeline.md', () => {

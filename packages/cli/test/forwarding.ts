@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Delivery, Receiver, Sandbox } from '@sluice/sandbox';
 import { main } from '../src/main.js';
@@ -77,10 +77,15 @@ export function placesFor({ port }: Pick<Receiver, 'port'>): { readonly state: s
   return { state: `${host}.sluice`, dead: `${host}.dead.jsonl` };
 }
 
-/** What lies in a folder besides the secret. */
+/** What lies in a folder besides the secret, and the records of exports that have finished. */
 export function leftIn(folder: string): string[] {
+  const isFinished = (name: string): boolean => {
+    const path = join(folder, name);
+    if (!statSync(path).isDirectory() || readdirSync(path).join() !== 'checkpoint') return false;
+    return readFileSync(join(path, 'checkpoint'), 'utf8').includes('finishedAt');
+  };
   return readdirSync(folder)
-    .filter((name) => name !== 'secret')
+    .filter((name) => name !== 'secret' && !isFinished(name))
     .toSorted();
 }
 

@@ -99,6 +99,8 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     identity: { endpoint: hashed(url.origin + url.pathname), format },
     target: hashed(url.href),
     delivery: 'at-least-once',
+    // What was sent can't be looked up, and is not sent again: the record of the finished export says so.
+    finished: () => Promise.resolve({ target: url.origin }),
     async check(context) {
       encoderOf(context);
       await checkLetters(deadLetter, context, fileSystem);

@@ -207,7 +207,8 @@ describe('W5 a fault of the endpoint', () => {
       await run();
       expect(mended.counts).toMatchObject({ accepted: 250, doubled: 0 });
       expect(() => statSync(deadLetter)).toThrow('ENOENT');
-      expect(readdirSync(folder)).toEqual([]);
+      // The record of the finished export.
+      expect(readdirSync(folder, { recursive: true })).toEqual(['state', join('state', 'checkpoint')]);
       await mended.close();
     },
   );
@@ -249,6 +250,27 @@ describe('W5 a fault of the endpoint', () => {
     const later = receiver.requests.slice(refused + 2).map(({ arrivedAt }) => arrivedAt);
     expect(Math.min(...later) - receiver.requests[refused]!.arrivedAt).toBeGreaterThanOrEqual(2_000 - 5);
   });
+});
+
+test('W1 a finished forward is complete: the same one again sends nothing, and has no dead letter twice', async () => {
+  const receiver = await openReceiver({ script: ({ n }) => (n === 2 ? { status: 400 } : 'ok') });
+  const folder = temporaryFolder();
+  const [state, deadLetter] = [fileState(join(folder, 'state')), join(folder, 'dead.jsonl')];
+  const run = (count = 5, restart = false) =>
+    exportTo(thingSource({ count }), webhookTo(receiver, { deadLetter }), { state, restart }).run();
+  expect(await run()).toMatchObject({ rows: 5, deadLetters: { count: 1 } });
+  const letters = readFileSync(deadLetter, 'utf8');
+  for (let nth = 0; nth < 2; nth += 1) {
+    const again = await run();
+    expect(again).toMatchObject({ rows: 5, finishedAt: expect.stringMatching(/^20/) });
+    expect(again).not.toHaveProperty('deadLetters');
+  }
+  expect(receiver.counts).toMatchObject({ requests: 5, accepted: 4 });
+  expect(readFileSync(deadLetter, 'utf8')).toBe(letters);
+  // Another plan, and what is asked for in so many words.
+  expect(await run(7)).not.toHaveProperty('finishedAt');
+  expect(await run(7, true)).not.toHaveProperty('finishedAt');
+  expect(receiver.counts.requests).toBe(5 + 7 + 7);
 });
 
 describe('W5 dead letters', () => {
