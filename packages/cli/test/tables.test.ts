@@ -101,6 +101,14 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
       '--to has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.',
     ],
     [['--to', 'postgres://me@localhost/db'], '--to lacks the table: write postgres://user@host/database?table=NAME.'],
+    ...['db#a..b', 'db?table=a#b', 'db?table=a&table=b', 'db?schema=a&table=b'].map((named): [string[], string] => [
+      ['--to', `postgres://me@localhost/${named}`],
+      '--to names its table once, as postgres://user@host/database?table=SCHEMA.TABLE, and takes no # and no schema.',
+    ]),
+    [
+      ['--to', 'postgres://me@localhost/db?table=a..b'],
+      `The table can't be "a..b": its name has a dot with nothing before or after it. Write TABLE or SCHEMA.TABLE.`,
+    ],
   ])('refuses %j', async (args, sentence) => {
     await using sandbox = await startSandbox({ streams: 1 });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };

@@ -35,9 +35,12 @@ export function tableName(to: string): TableName | undefined {
     throw new UsageError(
       '--to has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.',
     );
-  const table = url.searchParams.get('table');
-  if (table === null || table === '')
-    throw new UsageError('--to lacks the table: write postgres://user@host/database?table=NAME.');
+  const [table = '', ...others] = url.searchParams.getAll('table');
+  if (url.hash !== '' || url.searchParams.has('schema') || others.length > 0)
+    throw new UsageError(
+      '--to names its table once, as postgres://user@host/database?table=SCHEMA.TABLE, and takes no # and no schema.',
+    );
+  if (table === '') throw new UsageError('--to lacks the table: write postgres://user@host/database?table=NAME.');
   url.searchParams.delete('table');
   return { kind: 'postgres', url: url.href, table };
 }

@@ -35,6 +35,13 @@ export function postgresDatabase(
     throw new ConfigError('The url of the database begins with postgres://, as postgres://user@host/database.', {
       option: 'url',
     });
+  // The driver would drop both silently.
+  const dropped = parsed.hash !== '' ? 'a #' : parsed.searchParams.has('schema') ? 'a parameter schema' : undefined;
+  if (dropped !== undefined)
+    throw new ConfigError(
+      `The url of the database has ${dropped}, which it does not take: name the table apart, as TABLE or SCHEMA.TABLE.`,
+      { option: 'url' },
+    );
   const where = parsed.host + parsed.pathname;
   // Within the URL, since the driver prefers it to an option, even if it has none.
   if (password !== undefined) parsed.searchParams.set('password', password);

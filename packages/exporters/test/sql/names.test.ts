@@ -148,6 +148,15 @@ describe.each(
   });
 });
 
+test.each(['#items', '?schema=other', '?schema=other#items'])(
+  'D4 an address that ends with %s is refused, since that would be dropped',
+  (end) => {
+    expect(() => postgres<Item>({ url: `postgres://me@localhost/db${end}`, table: 'items' })).toThrow(
+      /^The url of the database has (a #|a parameter schema), which it does not take: name the table apart/,
+    );
+  },
+);
+
 describe.runIf(postgresPrograms !== undefined)('D4 names of a table of PostgreSQL', () => {
   test.each([
     ['.t', 'has a dot with nothing before or after it. Write TABLE or SCHEMA.TABLE'],
