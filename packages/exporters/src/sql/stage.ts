@@ -157,8 +157,9 @@ export class Stage<T> {
     checkTable(this.#database, given, this.#shape, existing);
     if (mode === 'replace' && this.#shape.key.length === 0 && traits.isReferenced)
       throw new ConfigError(
-        `Other tables refer to ${given}, and their rows would go or change with all of its rows. Name the columns that identify a row, as key: then rows that stay are changed in place.`,
-        { option: 'key', table: given },
+        `Other tables refer to ${given}, and their rows would go or change with all of its rows. With a key, mode replace changes rows that stay in place.`,
+        { table: given },
+        [{ kind: 'set', option: 'key' }],
       );
     if (mode === 'merge' || mode === 'replace') await this.#refuseTwins(session, traits);
     if (mode !== 'fail') return traits;
