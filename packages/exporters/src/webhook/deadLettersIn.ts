@@ -18,14 +18,17 @@ export interface LetterLine extends FiledLetter {
 }
 
 /**
- * The letters of a file, in order. A torn last letter is left out: it is being written, or its writer was killed and
- * will write it again. Changes nothing, so it can run while the file is written.
+ * The letters of a file, in order. A torn last letter is left out: it is being written, its writer was killed and will
+ * write it again, or somebody has cut it. Changes nothing, so it can run while the file is written.
+ *
+ * @param onTorn called at the end with the number of the line that is torn.
  *
  * @throws CheckpointError at a line that is not a letter, SinkError if the file is missing or can't be read.
  */
 export async function* deadLettersIn(
   fileSystem: FileSystem,
   path: string,
+  onTorn: (line: number) => void = () => undefined,
 ): AsyncGenerator<LetterLine, void, undefined> {
   if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent') throw noLetters(path);
   const file = await explained(fileSystem.open(path, 'readable'), path, 'opened');
@@ -46,6 +49,7 @@ export async function* deadLettersIn(
       sum = crc32(isEnded ? '\n' : '', crc32(bytes, sum));
       yield { ...found, line: number, start, position: { bytes: end, crc32: sum }, isEnded, digest: digestOf(bytes) };
     }
+    if (torn !== undefined) onTorn(torn);
   } finally {
     await file.close().catch(() => undefined);
   }

@@ -14,7 +14,7 @@ export type WebhookReplayOptions = EndpointOptions & Omit<ReplayOptions, 'send'>
  * @example const { left } = await replay('dead.jsonl', { url, secret });
  *
  * @throws the errors of `webhook` for its options and for its endpoint; CheckpointError at a line that is not a letter,
- * before anything is sent; LockError if an export or another replay uses the file; SinkError if it is missing.
+ * before anything is sent, and at the end if the last line is cut off; LockError if an export or another replay uses the file; SinkError if it is missing.
  */
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
   refuseUnknown('replay()', options, {

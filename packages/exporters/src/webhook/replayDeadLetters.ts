@@ -57,7 +57,8 @@ export interface ReplayCounts {
  *
  * @example await replayDeadLetters('dead.jsonl', { send: ({ id, body, signal }) => post(id, body, signal) });
  *
- * @throws CheckpointError at a line that is not a letter, before anything is sent; LockError if another process uses
+ * @throws CheckpointError at a line that is not a letter, before anything is sent, and at the end if the last line is cut
+ * off: the file is kept then; LockError if another process uses
  * the file; SinkError if it is missing, or the disk fails; the error of `send`, unless it refuses only that record.
  */
 export async function replayDeadLetters(path: string, options: ReplayOptions): Promise<ReplayCounts> {
@@ -185,14 +186,24 @@ class Replay {
   async #clear(): Promise<void> {
     const { fileSystem } = this.#settings;
     let left = 0;
-    for await (const { digest } of deadLettersIn(fileSystem, this.#path)) if (!this.#journal.has(digest)) left += 1;
+    let torn: number | undefined;
+    const letters = deadLettersIn(fileSystem, this.#path, (line) => (torn = line));
+    for await (const { digest } of letters) if (!this.#journal.has(digest)) left += 1;
     this.#counts = { ...this.#counts, left };
+    if (torn !== undefined) throw tornLetter(this.#path, torn);
     if (left > 0) return;
     await explained(unlinkIfThere(fileSystem, this.#path), this.#path, 'removed');
     // Durably removed before the journal is, or a power cut could restore it without the record of accepted letters.
     await explained(fileSystem.syncFolder(dirname(this.#path)), this.#path, 'removed');
     await this.#journal.remove();
   }
+}
+
+function tornLetter(path: string, line: number): CheckpointError {
+  return new CheckpointError(
+    `Line ${line} of ${path} is cut off, so its record could not be sent; the file is kept. If the export to it was interrupted, run that again: it writes the record again. Otherwise repair or remove the line.`,
+    { path, line },
+  );
 }
 
 /** Reads a letter again. @throws CheckpointError if it has changed. */

@@ -194,10 +194,7 @@ test('W9 what is noted can not be noted twice: the same letter in the file again
 describe('W9 a file that people change by hand:', () => {
   test('without a line, its other letters are still known to be replayed', async () => {
     const path = await filed(...[1, 2, 3].map((n) => letterOf(n)));
-    await replayDeadLetters(
-      path,
-      endpoint((id) => (id === 'record-1' ? refusal(400) : undefined)),
-    );
+    await replayDeadLetters(path, { send: endpoint((id) => (id === 'record-1' ? refusal(400) : undefined)).send });
     const [, ...others] = readFileSync(path, 'utf8').split('\n');
     writeFileSync(path, others.join('\n'));
     const { send, ids } = endpoint();
@@ -208,10 +205,7 @@ describe('W9 a file that people change by hand:', () => {
 
   test('a mended record is sent as it is now, though its letter was replayed before', async () => {
     const path = await filed(letterOf(1), letterOf(2));
-    await replayDeadLetters(
-      path,
-      endpoint((id) => (id === 'record-2' ? refusal(413) : undefined)),
-    );
+    await replayDeadLetters(path, { send: endpoint((id) => (id === 'record-2' ? refusal(413) : undefined)).send });
     writeFileSync(path, readFileSync(path, 'utf8').replace('"n":1', '"n":17').replace('"n":2', '"n":18'));
     const bodies: string[] = [];
     await replayDeadLetters(path, { send: async ({ body }) => bodies.push(body) });
@@ -241,22 +235,54 @@ describe('W9 a file that people change by hand:', () => {
   });
 });
 
-test('W9 a torn last letter is not sent: its export writes it again', async () => {
-  const path = await filed(letterOf(1), letterOf(2));
-  appendFileSync(path, encodeDeadLetter(letterOf(3), 'run').slice(0, 50));
-  const { send, ids } = endpoint();
-  expect(await replayDeadLetters(path, { send })).toEqual({ replayed: 2, stillDead: 0, left: 0 });
-  expect(ids).toEqual(['record-1', 'record-2']);
-  expect(left(path)).toEqual([]);
+describe('W9 what can not be read', () => {
+  test.each([1, 20, 200])('is kept and named: a last line that is cut by %i bytes', async (bytes) => {
+    const path = await filed(letterOf(1), letterOf(2));
+    const torn = encodeDeadLetter(letterOf(3), 'run').slice(0, -bytes);
+    appendFileSync(path, torn);
+    const { send, ids } = endpoint();
+    await expect(replayDeadLetters(path, { send })).rejects.toThrow(`Line 3 of ${path} is cut off`);
+    expect(ids).toEqual(['record-1', 'record-2']);
+    expect(readFileSync(path, 'utf8').endsWith(torn)).toBe(true);
+
+    // A replay again sends nothing twice, and the repaired line is sent.
+    await expect(replayDeadLetters(path, { send })).rejects.toThrow(`Line 3 of ${path} is cut off`);
+    appendFileSync(path, encodeDeadLetter(letterOf(3), 'run').slice(-bytes));
+    expect(await replayDeadLetters(path, { send })).toEqual({ replayed: 1, stillDead: 0, left: 0 });
+    expect(ids).toEqual(['record-1', 'record-2', 'record-3']);
+    expect(left(path)).toEqual([]);
+  });
+
+  test.each<[string, (lines: readonly string[]) => string, number]>([
+    ['garbage between letters', ([first, second]) => `${first}\n?\n${second}\n`, 2],
+    ['two letters on one line', ([first, second]) => `${first}${second}\n`, 1],
+    ['a byte order mark', ([first, second]) => `\uFEFF${first}\n${second}\n`, 1],
+    ['an empty line', ([first, second]) => `${first}\n\n${second}\n`, 2],
+    ['a cut line before others', ([first, second]) => `${first?.slice(0, -20)}\n${second}\n`, 1],
+    ['only a part of the first line', ([first]) => `${first?.slice(0, 30)}`, 1],
+  ])('is kept and named: %s', async (_, textOf, line) => {
+    const path = await filed(letterOf(1), letterOf(2));
+    const text = textOf(readFileSync(path, 'utf8').split('\n'));
+    writeFileSync(path, text);
+    const { send, ids } = endpoint();
+    await expect(replayDeadLetters(path, { send })).rejects.toThrow(`Line ${line} of ${path} is `);
+    expect(ids).toEqual([]);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  });
+
+  test('is not a line that ends as on Windows', async () => {
+    const path = await filed(letterOf(1), letterOf(2));
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll('\n', '\r\n'));
+    const { send, ids } = endpoint();
+    expect(await replayDeadLetters(path, { send })).toEqual({ replayed: 2, stillDead: 0, left: 0 });
+    expect(ids).toEqual(['record-1', 'record-2']);
+  });
 });
 
 describe('W9 a journal', () => {
   test('that is torn or damaged makes letters come twice, and never be left out', async () => {
     const path = await filed(letterOf(1), letterOf(2), letterOf(3));
-    await replayDeadLetters(
-      path,
-      endpoint((id) => (id === 'record-3' ? refusal(422) : undefined)),
-    );
+    await replayDeadLetters(path, { send: endpoint((id) => (id === 'record-3' ? refusal(422) : undefined)).send });
     const journal = join(deadLetterFolder(path), 'replayed');
     const digests = readFileSync(journal, 'latin1').split('\n');
     expect(digests).toHaveLength(3);
