@@ -52,7 +52,7 @@ export type Advice =
         | 'maxBodyBytes'
         | 'maxDeadLetters';
     }
-  | { readonly kind: 'lower'; readonly option: 'pageSize' | 'rateLimit' | 'concurrency' }
+  | { readonly kind: 'lower'; readonly option: 'pageSize' | 'rateLimit' | 'deliveries' }
   | { readonly kind: 'set'; readonly option: 'apiKey' | 'full' | 'key' }
   | {
       readonly kind: 'allow';
@@ -313,7 +313,7 @@ const adviceTexts: Readonly<Record<string, string>> = {
   'raise maxDeadLetters': 'raise maxDeadLetters to continue anyway',
   'lower pageSize': 'request smaller pages (pageSize)',
   'lower rateLimit': 'lower rateLimit',
-  'lower concurrency': 'lower the concurrency',
+  'lower deliveries': 'lower deliveries',
   'set apiKey': 'set apiKey if it needs one',
   'set full': 'export all rows again, with incremental: { full: true }',
   'set key': 'name the columns that identify a row, as key',

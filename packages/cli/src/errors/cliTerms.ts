@@ -25,7 +25,7 @@ const remedies: Readonly<Record<string, string>> = {
   'raise maxDeadLetters': 'raise --max-dead-letters to continue anyway',
   'lower pageSize': 'ask for smaller pages (--page-size)',
   'lower rateLimit': 'lower --rate',
-  'lower concurrency': 'lower --deliveries',
+  'lower deliveries': 'lower --deliveries',
   'set apiKey': 'set SLUICE_API_KEY if it wants one',
   'set full': 'export all rows again with --full',
   'set key': 'name the columns that identify a row with --key-columns',

@@ -6,7 +6,7 @@ import { exitCodeAfter } from '../errors/exitCode.js';
 import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import type { OptionsOf } from '../options/table.js';
-import { afterWarning } from '../progress/notices.js';
+import { afterHint } from '../progress/notices.js';
 import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace } from '../target/statePlace.js';
@@ -59,7 +59,7 @@ export async function runExport<Added, T extends object>(
     pageOf(client)?.show({ command: redact(text, environment.secrets) });
     const job = {
       client,
-      notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
+      notices: afterHint(notices, hint),
       source: () => source(client),
       sink,
     };

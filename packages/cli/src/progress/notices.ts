@@ -1,6 +1,5 @@
 import type { Client, EventOf, HttpEvent } from '@sluice/core';
 import { distinctUntilChanged, filter, map, type Observable, ReplaySubject, startWith } from 'rxjs';
-import type { Environment } from '../environment/environment.js';
 import { thrownText } from '../errors/thrown.js';
 import { formatDuration } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
@@ -33,24 +32,9 @@ export function noticesOf(client: Client): Observable<Notice> {
   return notices;
 }
 
-interface LeadingNotices {
-  readonly hint?: string | undefined;
-  readonly warning: string | undefined;
-  /** Notices are not shown. */
-  readonly isQuiet: boolean | undefined;
-}
-
-/** Puts a hint and a warning in front of the notices. If notices are not shown, prints the warning immediately. */
-export function afterWarning(
-  notices: Observable<Notice>,
-  { hint, warning, isQuiet = false }: LeadingNotices,
-  { stderr }: Pick<Environment, 'stderr'>,
-): Observable<Notice> {
-  if (hint !== undefined) notices = notices.pipe(startWith<Notice>({ level: 'info', message: hint }));
-  if (warning === undefined) return notices;
-  if (!isQuiet) return notices.pipe(startWith<Notice>({ level: 'warning', message: warning }));
-  stderr.print(`sluice: ${warning}\n`);
-  return notices;
+/** Puts a hint in front of the notices. */
+export function afterHint(notices: Observable<Notice>, hint: string | undefined): Observable<Notice> {
+  return hint === undefined ? notices : notices.pipe(startWith<Notice>({ level: 'info', message: hint }));
 }
 
 function noticeOf(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { nearestName } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 
@@ -84,10 +85,27 @@ export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: P
   const none = file
     ? `The plugins of ${file.name} provide none.`
     : 'Plugins provide them, and no configuration is in use.';
-  const known = names.length > 0 ? `Available: ${names.join(', ')}.` : none;
+  const known = (kind === 'sinks' && wayOf(name)) || (names.length > 0 ? `Available: ${names.join(', ')}.` : none);
   throw new UsageError(
     `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,
   );
+}
+
+/** What somebody meant who put the kind of a target before it. */
+function wayOf(name: string): string | undefined {
+  switch (nearestName(name, ['sqlite', 'postgres', 'postgresql', 'csv', 'jsonl', 'parquet'])) {
+    case 'sqlite':
+      return 'A table of SQLite is --to FILE.sqlite#TABLE.';
+    case 'postgres':
+    case 'postgresql':
+      return 'A table of PostgreSQL is --to postgres://user@host/database?table=NAME.';
+    case 'csv':
+    case 'jsonl':
+    case 'parquet':
+      return 'A file is its path alone, which ends in .csv, .jsonl or .parquet.';
+    default:
+      return undefined;
+  }
 }
 
 /**

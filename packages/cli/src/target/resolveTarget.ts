@@ -1,19 +1,10 @@
 import type { Sink } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { checkOneTarget, formatOfName } from '../options/checkTarget.js';
+import { checkOneTarget } from '../options/checkTarget.js';
 import type { OptionsOf } from '../options/table.js';
-import { visibleText } from '../terminal/text.js';
 import type { ForwardOptions } from './forwardTarget.js';
-import {
-  namedTarget,
-  namesOf,
-  refuseAddress,
-  refuseBareName,
-  refuseEmptyTarget,
-  refuseUnknownName,
-  parseTarget,
-} from './namedTarget.js';
+import { namedTarget, refuseAddress, refuseBareName, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
 import { tableName, type TableName, tableTarget, type TableTargetOptions } from './tableTarget.js';
 import type { Target } from './target.js';
 
@@ -34,9 +25,15 @@ export async function resolveTarget<T extends object>(
   elsewhere: () => PlainTarget<T>,
   tableOf: (to: string, named: TableName) => Target<T> = (to, named) => tableTarget<T>(to, named, options, environment),
 ): Promise<Target<T>> {
-  const { to, format, forward } = options;
+  const { to, forward } = options;
   const named = to === undefined ? undefined : namedTarget(to, 'sinks', config);
+  if (to !== undefined && !named) {
+    refuseAddress(to, 'sinks');
+    refuseBareName(to, 'sinks', config);
+  }
   const table = to === undefined || named ? undefined : tableName(to);
+  // A file by such a name is hardly what is meant.
+  if (to !== undefined && !named && table?.kind !== 'postgres') refuseUnknownName(to, 'sinks', config);
   checkOneTarget(options, named ?? (table && { isTable: true }));
   if (forward !== undefined) {
     // Loaded on demand: most exports do not forward.
@@ -49,19 +46,6 @@ export async function resolveTarget<T extends object>(
     return sinkTarget<T>(named, environment);
   }
   if (to !== undefined && table) return tableOf(to, table);
-  const warning = to === undefined ? undefined : checkFile(to, format, config);
   const { sink, ...target } = elsewhere();
-  return { ...target, open: () => Promise.resolve(sink), ...(warning !== undefined && { warning }) };
-}
-
-/** Refuses a file name that looks like a URL or a sink. Returns a warning if it may still be meant as a sink. */
-function checkFile(to: string, format: unknown, config: Config): string | undefined {
-  refuseAddress(to, 'sinks');
-  refuseBareName(to, 'sinks', config);
-  const { name } = parseTarget(to) ?? {};
-  const sinks = namesOf('sinks', config.plugins);
-  if (name === undefined) return undefined;
-  if (format === undefined && formatOfName(to) === undefined) refuseUnknownName(to, 'sinks', config);
-  if (sinks.length === 0) return undefined;
-  return visibleText(`${name} is not a sink of a plugin; writing a file. Write ./${to} to say so.`);
+  return { ...target, open: () => Promise.resolve(sink) };
 }

@@ -22,8 +22,6 @@ export interface Target<T> {
   readonly open: (client: Pick<Client, 'sinks'>) => Promise<Sink<T>>;
   /** The default folder of its state; absent if it can't be resumed. */
   readonly state?: string;
-  /** That the target may not be what the user meant. Shown even with `--quiet`. */
-  readonly warning?: string;
   /** For a webhook only. */
   readonly forwarding?: Forwarding;
 }

@@ -18,7 +18,7 @@ import { redact } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
 import { resumeCommand } from '../export/resume.js';
 import type { GroupOptions } from '../options/commandOptions.js';
-import { afterWarning, type Notice } from '../progress/notices.js';
+import { afterHint, type Notice } from '../progress/notices.js';
 import { timedSink } from '../progress/timedSink.js';
 import { RequestWaits, TargetWait } from '../progress/waits.js';
 import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
@@ -226,7 +226,7 @@ export async function runWatch<Added, T extends object>(
     return watchChanges(
       {
         ...{ client, view, target, state },
-        notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
+        notices: afterHint(notices, hint),
         source: (watching) => source(client, watching),
       },
       options,

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors/errors.js';
+import { resolveTarget } from '../../src/target/resolveTarget.js';
+import { testEnvironment } from '../testEnvironment.js';
 import {
   hidePassword,
   namedTarget,
@@ -12,6 +14,10 @@ import {
 } from '../../src/target/namedTarget.js';
 
 const sink = () => Promise.reject(new Error('not to be made'));
+const configured = {
+  defaults: {},
+  plugins: [{ name: 'a', sinks: { db: () => expect.unreachable(), 'x-y': () => expect.unreachable() } }],
+};
 const config = { plugins: [{ name: 'a', sinks: { db: sink, 'x-y': sink }, stores: { kv: sink } }] };
 
 describe('a target', () => {
@@ -77,6 +83,30 @@ describe('a name that nobody brought along', () => {
 
   test('is told when there are none at all', () => {
     expect(refusal('db:rows', 'sinks', [])).toContain('The plugins of sluice.config.js provide none.');
+  });
+
+  test.each([
+    ['sqlite:coins.db', 'A table of SQLite is --to FILE.sqlite#TABLE.'],
+    ['sqlite:coins.csv', 'A table of SQLite is --to FILE.sqlite#TABLE.'],
+    ['postgres:coins', 'A table of PostgreSQL is --to postgres://user@host/database?table=NAME.'],
+    ['postgress://me@host/db?table=x', 'A table of PostgreSQL is --to postgres://user@host/database?table=NAME.'],
+    ['parquet:x.parquet', 'A file is its path alone, which ends in .csv, .jsonl or .parquet.'],
+    ['csv:x.csv', 'A file is its path alone, which ends in .csv, .jsonl or .parquet.'],
+    ['redis://127.0.0.1/0', 'Available: db, x-y.'],
+    ['s3:bucket/x.csv', 'Available: db, x-y.'],
+    ['ftp://host/x.db', 'Available: db, x-y.'],
+  ])('%s does not become a file of that name', async (to, way) => {
+    const elsewhere = () => expect.unreachable();
+    await expect(resolveTarget({ to }, testEnvironment(), configured, elsewhere, elsewhere)).rejects.toThrow(
+      `There is no sink ${JSON.stringify(to.slice(0, to.indexOf(':')))} for --to ${to}. ${way} If it is a file, write ./ in`,
+    );
+  });
+
+  test.each(['./a:b.csv', 'C:\\rows.csv', 'out/a:b.csv', '/tmp/a:b.csv'])('%s is a file', async (to) => {
+    const sink = { name: 'csv', identity: null, delivery: 'at-least-once' as const, open: () => expect.unreachable() };
+    const file = { kind: 'file' as const, name: to, format: 'csv', sink };
+    const target = await resolveTarget({ to }, testEnvironment(), configured, () => file);
+    expect(target.kind).toBe('file');
   });
 
   test.each(['C:\\rows', './db:x', 'rows.txt'])('%s is none', (text) => {

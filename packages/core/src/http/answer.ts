@@ -110,7 +110,7 @@ export function faultOfStatus(
   rules: {
     readonly retry: boolean;
     readonly hint: string;
-    readonly lower: 'rateLimit' | 'concurrency';
+    readonly lower: 'rateLimit' | 'deliveries';
     readonly advice?: readonly Advice[];
   },
 ): AttemptFault {
@@ -135,7 +135,7 @@ function rateLimitError(
     readonly requested: number | undefined;
     readonly now: number;
     readonly details: ErrorDetails;
-    readonly lower: 'rateLimit' | 'concurrency';
+    readonly lower: 'rateLimit' | 'deliveries';
   },
 ): RateLimitError {
   const { status, requested, now, details, lower } = about;

@@ -129,7 +129,7 @@ function readReceipt(answer: AttemptAnswer, context: AnswerContext): ReadResult 
   }
   const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
   const hint = adviceFor(status, isLater);
-  const fault = faultOfStatus(answer, context, { retry: isLater, hint, lower: 'concurrency' });
+  const fault = faultOfStatus(answer, context, { retry: isLater, hint, lower: 'deliveries' });
   return { ok: false, fault: { ...fault, pauses: status === 429 || (isLater && fault.retryAfter !== undefined) } };
 }
 
