@@ -98,14 +98,17 @@ describe.concurrent('the examples', () => {
     ['examples/sharedLimit.ts', '3000 and 3000 rows'],
   ]);
   test.each(programs.filter((name) => !needRedis.has(name)))('%s runs', async (name) => {
-    const { code, output } = await run(startOf(name), join(root, 'examples'), {});
+    const { code, output } = await run(startOf(name), join(root, 'examples'), { TMPDIR: temporaryFolder() });
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) });
   });
 
   test.runIf(redisProgram !== undefined).each([...needRedis])('%s runs with a Redis', async (name, printed) => {
     const redis = await startRedis();
     onTestEnd(() => redis.close());
-    const { code, output } = await run(startOf(name), join(root, 'examples'), { SLUICE_REDIS_URL: redis.url });
+    const { code, output } = await run(startOf(name), join(root, 'examples'), {
+      SLUICE_REDIS_URL: redis.url,
+      TMPDIR: temporaryFolder(),
+    });
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining(printed) });
   });
 });

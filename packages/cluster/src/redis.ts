@@ -100,7 +100,8 @@ export class RedisConnection {
 /** The key that has a value of another type, if it is one of ours. Redis does not say it, and the driver does. */
 function keyOf(error: Error): string {
   const command: unknown = 'command' in error ? error.command : undefined;
-  const [key]: readonly unknown[] = isRecord(command) && Array.isArray(command['args']) ? command['args'] : [];
+  const args: unknown = isRecord(command) ? command['args'] : undefined;
+  const key: unknown = Array.isArray(args) ? args[0] : undefined;
   const isOurs = typeof key === 'string' && key.startsWith('{sluice');
   return error.message.startsWith('WRONGTYPE') && isOurs ? ` (${key})` : '';
 }
