@@ -1,3 +1,4 @@
+import { parseExactly } from '../../packages/core/src/http/exactNumbers.js';
 import { holdingRecord, pageFields, rowFields, type ApiName } from '../kit/apiReference.js';
 
 /** What a response must be read as: rows, and how the walk continues. */
@@ -33,7 +34,7 @@ const maxLevels = 500;
 export function expectedPage(api: ApiName, text: string): Expected {
   let document: unknown;
   try {
-    document = JSON.parse(text.replace(/^\ufeff/, ''));
+    document = parseExactly(text.replace(/^\ufeff/, ''));
   } catch {
     return decodeFault('');
   }

@@ -229,7 +229,7 @@ describe('A9 sluice get', () => {
   test('hides the credentials that a server repeats, in other spellings, too', async () => {
     const { code, stdout } = await run(['get', 'helpdesk', '/echo', '--param', 'q=1']);
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ sent: '[hidden]', query: '?q=1', nested: [{ hex: '[hidden]' }] });
+    expect(JSON.parse(stdout)).toEqual({ sent: 'Bearer [hidden]', query: '?q=1', nested: [{ hex: '[hidden]' }] });
     expect(stdout).not.toMatch(anySecret);
     statuses = [400];
     const failed = await run(['get', 'helpdesk', '/echo']);

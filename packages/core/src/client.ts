@@ -2,6 +2,7 @@
 import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
+import { longestText } from './errorReport.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { clientKey, closedError } from './http/answer.js';
 import { AccessBook } from './http/apiAccess.js';
@@ -119,9 +120,6 @@ export interface Client extends AsyncDisposable {
 
 const defaultMaxBodyBytes = 32 * 1024 * 1024;
 
-/** Longest text in an event. Texts of plugins and errors may have any length, and all are searched for secrets. */
-const maxEventText = 10_000;
-
 /**
  * Creates a client: one connection pool for all its plugins, and one key and one limiter for those without their own.
  *
@@ -151,7 +149,7 @@ export function createClient(options: ClientOptions): Client {
   const keys = new KeyRing(options.apiKey, { secrets, echoedFor, sha256, clock, rules: apiKeyRules });
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock, timeouts);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
-  const hub = new EventHub((text) => secrets.redact(text, maxEventText));
+  const hub = new EventHub((text) => secrets.redact(text, longestText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
   const limiters = new Map<string, Limiter>();
   const limiterReports = new LimiterReports({

@@ -158,6 +158,7 @@ export {
 
 // Options
 export { checkCount, nearestName, refuseUnknown } from './checks.js';
+export { shownText } from './values.js';
 
 // Time
 export { systemClock, type Clock } from './clock.js';

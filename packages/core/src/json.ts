@@ -1,5 +1,5 @@
 import { ConfigError } from './errors.js';
-import { isList, isRecord, kindOf } from './values.js';
+import { isList, isRecord, kindOf, shownText } from './values.js';
 
 /** Any JSON value. */
 export type Json = string | number | boolean | null | ExactNumber | readonly Json[] | { readonly [name: string]: Json };
@@ -16,7 +16,7 @@ export class ExactNumber {
   readonly text: string;
 
   constructor(text: string) {
-    if (!jsonNumber.test(text)) throw new ConfigError(`${JSON.stringify(text.slice(0, 40))} is not a number of JSON.`);
+    if (!jsonNumber.test(text)) throw new ConfigError(`${shownText(text)} is not a number of JSON.`);
     this.text = text;
     Object.freeze(this);
   }

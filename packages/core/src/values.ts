@@ -15,6 +15,11 @@ export function inWords(value: unknown): string {
   return hasText ? String(value) : kindOf(value);
 }
 
+/** A text for an error: whole or not at all, since a part of a secret would not be found in it. */
+export function shownText(text: string, longest = 100): string {
+  return text.length > longest ? `a text of ${text.length} characters` : JSON.stringify(text);
+}
+
 /** Whether a value is an object and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

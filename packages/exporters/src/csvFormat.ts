@@ -1,4 +1,4 @@
-import { type ColumnType, ConfigError, refuseUnknown, type RowFormat } from '@sluice/core';
+import { type ColumnType, ConfigError, refuseUnknown, type RowFormat, shownText } from '@sluice/core';
 import { columnsOf } from './columns.js';
 import { booleanOf, integerText, numberText, timestampMicros } from './columnValue.js';
 import { fieldReader, fieldsOf, type Fields } from './fields.js';
@@ -75,7 +75,7 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
 }
 
 function otherColumns(start: string, header: string): string {
-  const [found, wanted] = [start, header].map((text) => JSON.stringify(text.split('\n', 1).join('').slice(0, 300)));
+  const [found, wanted] = [start, header].map((text) => shownText(text.split('\n', 1).join(''), 300));
   return `begins with ${found}, not with ${wanted}`;
 }
 

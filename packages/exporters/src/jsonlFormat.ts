@@ -1,4 +1,4 @@
-import { refuseUnknown, type RowFormat } from '@sluice/core';
+import { refuseUnknown, type RowFormat, shownText } from '@sluice/core';
 import { checkColumns } from './columns.js';
 import { jsonOf } from './json.js';
 
@@ -48,12 +48,12 @@ function faultOfRow(
   if (end < 0) return undefined;
   const line = start.slice(0, end);
   const fields = fieldNames(line);
-  if (!fields) return `begins with ${JSON.stringify(line.slice(0, 100))}, which is no JSON object in a line`;
+  if (!fields) return `begins with ${shownText(line)}, which is no JSON object in a line`;
   const isAlike = columns
     ? fields.every((name) => columns.includes(name))
     : known.length === 0 || fields.some((name) => known.includes(name));
   if (isAlike) return undefined;
-  return `has rows with other fields: ${fields.join(', ').slice(0, 200)}`;
+  return `has rows with other fields: ${shownText(fields.join(', '), 200)}`;
 }
 
 function fieldNames(line: string): readonly string[] | undefined {

@@ -54,15 +54,14 @@ function checkArguments({ api, path }: RequestArguments): void {
     throw new UsageError('The path must not have a query. Give each of its parameters with --param NAME=VALUE.');
 }
 
-const hidden = '[hidden]';
-
 /** A document as it is shown, e.g. in a report of a problem: some APIs repeat the credentials that they were sent. */
-function withoutSecrets(value: unknown, api: Pick<Api, 'isSecret'>): unknown {
+function withoutSecrets(value: unknown, api: Pick<Api, 'redact'>): unknown {
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, api));
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(
-      Object.entries(value).map(([name, field]) => [api.isSecret(name) ? hidden : name, withoutSecrets(field, api)]),
+      Object.entries(value).map(([name, field]) => [api.redact(name), withoutSecrets(field, api)]),
     );
-  const isSecret = (typeof value === 'string' || typeof value === 'number') && api.isSecret(String(value));
-  return isSecret ? hidden : value;
+  if (typeof value !== 'string' && typeof value !== 'number') return value;
+  const shown = api.redact(String(value));
+  return shown === String(value) ? value : shown;
 }

@@ -1,5 +1,13 @@
 import { aptos } from '@sluice/aptos';
-import { type Client, type ClientOptions, createClient, type Limiter, SluiceError, type Timeouts } from '@sluice/core';
+import {
+  apisOf,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type Limiter,
+  SluiceError,
+  type Timeouts,
+} from '@sluice/core';
 import { streams } from '@sluice/streams';
 import { type Observable, startWith } from 'rxjs';
 import type { Config } from '../config/config.js';
@@ -72,6 +80,9 @@ export async function openClient<Added>(
     addRequired(client, plugins, options, environment);
     if (!found && apiNames.some((name) => name in client)) throw missingKey();
     for (const plugin of plugins) client.use(plugin);
+    for (const api of apisOf(client).values())
+      for (const name of api.describe().auth.variables)
+        environment.secrets.add(environment.variables[name]?.trim() ?? '');
     await addDashboard(client, options, environment);
     const warnings = Array.from(environment.warnings, (message): Notice => ({ level: 'warning', message }));
     return { client: added, notices: notices.pipe(startWith(...warnings)) };

@@ -3,6 +3,7 @@ import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query } from '../http/query.js';
 import type { PageAnswer, Selector } from './answer.js';
+import { shownText } from '../values.js';
 import { finder } from './documentPath.js';
 import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
@@ -73,7 +74,7 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecr
 
 /** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */
 function shown(uri: string): string {
-  return JSON.stringify((uri.split(/[?#]/)[0] ?? '').slice(0, longestShown));
+  return shownText(uri.split(/[?#]/)[0] ?? '', longestShown);
 }
 
 /** Whether a request may use a path: an escaped `..`, for example, could send the key elsewhere. */

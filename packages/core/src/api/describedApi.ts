@@ -46,6 +46,8 @@ export interface Api extends ApiRequests {
   describe(): ApiDescription;
   /** Whether a text contains a secret of the client, in any spelling. */
   isSecret(text: string): boolean;
+  /** A text without the client's secrets. */
+  redact(text: string): string;
 }
 
 /** What a tool may do with an API that `defineApi` has opened. */
@@ -59,6 +61,7 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
       return endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) });
     },
     isSecret: (text) => endpoint.isSecret(text),
+    redact: (text) => endpoint.redact(text),
     describe: () => ({
       ...{ name, baseUrl: endpoint.baseUrl, auth: describeAuth(auth), limits },
       ...(quota && { quota: { concurrency: quota.concurrency, maxQuotaWait: quota.maxQuotaWait } }),

@@ -2,10 +2,10 @@ import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query, QueryValue } from '../http/query.js';
-import type { RequestDetails } from '../http/requestDetails.js';
+import { ownHeaders, type RequestDetails } from '../http/requestDetails.js';
 import { isHeader } from '../http/sendAttempt.js';
 import { frozenJson, type Json } from '../json.js';
-import { kindOf } from '../values.js';
+import { kindOf, shownText } from '../values.js';
 import type { PageAddress, Paging } from './paging.js';
 import { checkFree, placing, type RequestPlace } from './requestPlace.js';
 import { withParams } from './requiredParams.js';
@@ -175,9 +175,6 @@ function bodiesOf<Params>(
   }
 }
 
-/** Set by the transport, or by the connection. */
-const ownHeaders = /^(host|connection|content-length|transfer-encoding|te|upgrade|keep-alive|expect)$/i;
-
 /** Copies headers. @throws ConfigError if one cannot be sent. */
 function sentHeaders(name: string, headers: HeaderFields): HeaderFields {
   for (const [header, value] of Object.entries(headers))
@@ -193,9 +190,7 @@ function sentHeaders(name: string, headers: HeaderFields): HeaderFields {
 function checkPath(name: string, baseUrl: string, path: string): void {
   addressOf(baseUrl, path, '');
   if (path.includes('//'))
-    throw new ConfigError(
-      `${name} can't request ${JSON.stringify(path.slice(0, 100))}: is a parameter of its path empty?`,
-    );
+    throw new ConfigError(`${name} can't request ${shownText(path)}: is a parameter of its path empty?`);
 }
 
 /** Query parameters that a definition must not set itself. */

@@ -1,6 +1,6 @@
 import { ConfigError, SluiceError } from '../errors.js';
 import { isPlain } from '../json.js';
-import { isList } from '../values.js';
+import { isList, shownText } from '../values.js';
 
 interface Making {
   /** The source's name, for errors. */
@@ -101,9 +101,7 @@ function checkSegments(path: string, params: unknown, { name }: Making): void {
   const left = ['undefined', 'null', 'NaN', '%5Bobject%20Object%5D'].find((word) => segments.includes(word));
   // A user may be called "null".
   if (left === undefined || textsOf(params).includes(left)) return;
-  throw new ConfigError(
-    `${name} can't request ${JSON.stringify(path.slice(0, 100))}: a part of its path has no value.`,
-  );
+  throw new ConfigError(`${name} can't request ${shownText(path)}: a part of its path has no value.`);
 }
 
 function refusal({ name, what }: Making, param: string): ConfigError {

@@ -1,5 +1,5 @@
 import { isCalendarDay } from '../clock.js';
-import { kindOf } from '../values.js';
+import { kindOf, shownText } from '../values.js';
 
 /** What the values are by which rows are found again. They are compared by it: as texts, many would sort wrongly. */
 export type SinceType = 'instant' | 'integer' | 'text';
@@ -59,7 +59,7 @@ export const sinceRules: Readonly<Record<SinceType, SinceRule>> = {
 
 /** What a value is instead, for errors. */
 export function kindOfSince(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : kindOf(value);
+  return typeof value === 'string' ? shownText(value) : kindOf(value);
 }
 
 interface Instant {

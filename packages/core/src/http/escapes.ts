@@ -24,21 +24,21 @@ const entityNames = new Map([
   ['apos', "'"],
   ['lt', '<'],
   ['gt', '>'],
+  ['plus', '+'],
+  ['sol', '/'],
+  ['equals', '='],
+  ['lowbar', '_'],
 ]);
 
+/** Zeros may come first, and the semicolon may be missing. */
 const entity: Escape = {
-  pattern: /&(?:#\d{1,5}|#x[0-9a-f]{1,4}|quot|amp|apos|lt|gt);/gi,
+  pattern: /&(?:#0{0,20}\d{1,5}|#x0{0,20}[0-9a-f]{1,4}|quot|amp|apos|lt|gt|plus|sol|equals|lowbar);?/gi,
   meaning: (escape) => {
-    const name = escape.slice(1, -1).toLowerCase();
+    const name = escape.slice(1).replace(';', '').toLowerCase();
     if (name.startsWith('#x')) return fromCode(name.slice(2), 16);
     return entityNames.get(name) ?? fromCode(name.slice(1), 10);
   },
 };
-
-/** Whether a text contains the first character of any escape. Otherwise `readingsOf` returns only the text itself. */
-export function mayBeEscaped(text: string): boolean {
-  return /[%\\&]/.test(text);
-}
 
 /**
  * All readings of a text: as it is, and with escapes of URLs, JSON strings and HTML decoded in any order. Readings that
@@ -48,6 +48,8 @@ export function mayBeEscaped(text: string): boolean {
  */
 export function readingsOf(text: string, max: number): readonly Unescaped[] {
   const readings: Unescaped[] = [{ text, origins: identityOrigins(text) }];
+  // Few cursors have the first character of an escape.
+  if (!/[%\\&]/.test(text)) return readings;
   const known = new Set([text]);
   let last: readonly Unescaped[] = readings;
   for (let depth = 0; depth < max && last.length > 0; depth += 1) {

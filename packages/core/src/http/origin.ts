@@ -1,4 +1,5 @@
 import { type Advice, ConfigError } from '../errors.js';
+import { shownText } from '../values.js';
 
 /** Whether a URL's host name means this machine. Names like `x.localhost` do not: DNS may resolve them elsewhere. */
 export function isLoopback(hostname: string): boolean {
@@ -55,18 +56,20 @@ export function addressOf(baseUrl: string, path: string, query: string): URL {
   const url = new URL(base);
   const pathname = base.pathname.replace(/\/+$/, '') + path;
   url.pathname = pathname;
-  if (!/^\/(?!\/)/.test(path) || hasDotSegment(path) || url.pathname !== pathname || url.origin !== base.origin)
+  // A link may have changed the base URL.
+  if (!/^\/(?!\/)/.test(path) || hasDotSegment(pathname) || url.pathname !== pathname || url.origin !== base.origin)
     throw new ConfigError(
-      `A request path must begin with one slash, stay below the base URL and be percent-encoded: ${JSON.stringify(path.slice(0, 100))}.`,
+      `A request path must begin with one slash, stay below the base URL and be percent-encoded: ${shownText(path)}.`,
     );
   url.search = query;
   return url;
 }
 
-/** Whether a server that decodes `path` first could find a `.` or `..` segment in it. */
+/** Whether a server that decodes `path` first, maybe twice, or drops what follows a `;`, could find a `.` or `..` segment. */
 function hasDotSegment(path: string): boolean {
   return path
+    .replace(/%(?:25)+/g, '%')
     .replace(/%2e/gi, '.')
     .split(/[/\\]|%2f|%5c/i)
-    .some((segment) => segment === '.' || segment === '..');
+    .some((segment) => /^\.\.?(?:$|;|%3b)/i.test(segment));
 }

@@ -40,6 +40,9 @@ interface EncodedRequest {
   readonly isRepeatable: boolean;
 }
 
+/** Headers that the transport or the connection sets: with another `Host`, a proxy would pass the credential on to it. */
+export const ownHeaders = /^(host|connection|content-length|transfer-encoding|te|upgrade|keep-alive|expect)$/i;
+
 const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies HttpMethod[];
 
 /** The headers of a request without its own: one object for all, so that what is made of them is made once. */
@@ -56,6 +59,9 @@ export function encodeRequest(route: string, details: RequestDetails): EncodedRe
   // Plugins and links in JavaScript may pass anything.
   if (!methods.includes(method)) throw refusal(`its method must be ${methods.join(', ')}`);
   if (body !== undefined && method === 'GET') throw refusal('a GET request has no body. Give it another method');
+  const own = Object.keys(headers).find((name) => ownHeaders.test(name));
+  if (own !== undefined)
+    throw refusal(`a link or a plugin gave it the header ${JSON.stringify(own)}, which only the connection sets`);
   const { isRepeatable = method === 'GET' || hasIdempotencyKey(headers) } = details;
   const isJson = body !== undefined;
   if (!isJson && headers === none) return { method, headers: accept[format] ?? none, isRepeatable };

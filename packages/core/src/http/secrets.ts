@@ -1,4 +1,4 @@
-import { mayBeEscaped, readingsOf, type Unescaped } from './escapes.js';
+import { readingsOf } from './escapes.js';
 
 const hidden = '[hidden]';
 
@@ -8,12 +8,12 @@ const maxEscaped = 3;
 /** Longest form of one character after that many layers. */
 const longestEscape = 32;
 
-/** Shorter texts occur in base64 by chance, and shorter beginnings of a secret are not redacted. */
+/** Shorter forms of a secret occur by chance. */
 const shortestEncoded = 6;
 
 /**
- * Shorter secrets occur by chance: a walk of a million pages with cursors of 100 characters contains 6 given
- * characters, in any case, once in 30 walks, and 8 once in 40,000.
+ * Shorter secrets, and shorter parts of one, occur by chance: a walk of a million pages with cursors of 100 characters
+ * contains 6 given characters, in any case, once in 30 walks, and 8 once in 40,000.
  */
 export const shortestSecret = 8;
 
@@ -21,17 +21,12 @@ export const shortestSecret = 8;
 const longestName = 100;
 const maxNames = 32;
 
-/** What may remain of an escape at the end of a cut text. */
-const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/i;
-
 /**
  * Texts that must not be shown, such as API keys, and their redaction in other texts. They are plain ASCII.
  *
- * A secret is found in any case; raw, reversed, in hex, percent-encoded, escaped in JSON or HTML, and in base64 or
- * base64url, alone or inside a longer encoded text. A whole secret in any of these forms is also found with blanks,
- * line breaks, punctuation or `0x` between its letters and digits. A piece without such separators is found if it is at
- * least a quarter of its form and stands for 8 characters of the secret, unless it reads like words and is less than
- * half: `production` stays. Other encodings and smaller pieces are not found.
+ * A secret is found in any case; as it is, in hex, percent-encoded, escaped in JSON or HTML, and in base64 or base64url,
+ * alone or inside a longer encoded text. A beginning or an end of one of these forms is found if it is at least half of
+ * it and stands for 8 characters of the secret. Other encodings and smaller or other parts are not found.
  *
  * @example
  * const secrets = new Secrets();
@@ -73,7 +68,7 @@ export class Secrets {
     this.#needles = Array.from(this.#secrets.values(), ({ needles }) => needles).flat();
   }
 
-  /** The first `length` characters of `text` (default: all) without secrets, including one that a cut splits. */
+  /** The first `length` characters of `text` (default: all) without secrets. A cut can't leave a part of one. */
   redact(text: string, length = text.length): string {
     if (text.length > longestName || text.length > length) return this.#redacted(text, length);
     const known = this.#names.get(text);
@@ -88,7 +83,7 @@ export class Secrets {
     const parts: string[] = [];
     let at = 0;
     const searched = text.slice(0, length + this.#longest * longestEscape);
-    for (const { from, to } of this.#find(searched, searched.length === text.length)) {
+    for (const { from, to } of this.#find(searched)) {
       if (from >= length) break;
       if (from >= at) parts.push(text.slice(at, from), hidden);
       at = Math.max(at, to);
@@ -97,40 +92,20 @@ export class Secrets {
     return parts.join('');
   }
 
-  /** Whether `text` contains a whole secret. */
+  /** Whether something of `text` would be redacted. */
   has(text: string): boolean {
-    // This runs for every cursor, and few contain an escape.
-    const readings = mayBeEscaped(text) ? readingsOf(text, maxEscaped).map((reading) => reading.text) : [text];
-    return readings.some((reading) => {
-      const written = inLowerCase(reading);
-      const base64 = inBase64(written);
-      const packed = packedText(written);
-      return this.#needles.some(
-        (needle) => (needle.isBase64 ? base64 : written).includes(needle.text) || isPackedIn(packed, needle),
-      );
-    });
+    return this.#find(text).length > 0;
   }
 
-  /** Where secrets and their pieces are, in order, maybe overlapping. `endsEarly`: also one cut at the end. */
-  #find(text: string, endsEarly: boolean): Place[] {
+  /** Where secrets and their parts are, in order, maybe overlapping. */
+  #find(text: string): Place[] {
     const places: Place[] = [];
-    for (const reading of readingsOf(text, maxEscaped)) {
-      const { origins } = reading;
-      const written = inLowerCase(reading.text);
+    for (const { text: reading, origins } of readingsOf(text, maxEscaped)) {
+      const written = inLowerCase(reading);
       const base64 = inBase64(written);
-      const packed = withoutSeparators(written);
-      const whole = endsEarly ? reading.text.replace(brokenEscape, '').length : reading.text.length;
-      for (const needle of this.#needles) {
-        const searched = needle.isBase64 ? base64 : written;
-        for (const { from, to } of runsOf(needle, searched, reading.text))
+      for (const needle of this.#needles)
+        for (const { from, to } of placesOf(needle, needle.isBase64 ? base64 : written))
           places.push({ from: origins[from] ?? 0, to: origins[to] ?? 0 });
-        const { packed: letters } = needle;
-        if (letters !== '')
-          for (let at = packed.text.indexOf(letters); at >= 0; at = packed.text.indexOf(letters, at + 1))
-            places.push(placeIn(origins, packed.origins, at, at + letters.length));
-        const cut = endsEarly ? cutLength(needle.text, searched.slice(0, whole)) : 0;
-        if (cut > 0) places.push({ from: origins[whole - cut] ?? 0, to: text.length });
-      }
     }
     return places.sort((a, b) => a.from - b.from);
   }
@@ -146,10 +121,8 @@ interface KnownSecret {
 interface Needle {
   readonly text: string;
   readonly isBase64: boolean;
-  /** Its letters and digits (`packedText`) if they are enough to be searched for; otherwise empty. */
-  readonly packed: string;
-  /** Shortest part of it that counts as a piece; its length if pieces do not count. */
-  readonly shortestPiece: number;
+  /** Shortest beginning or end that is found. */
+  readonly shortestPart: number;
   /** Whether the characters before and after it contain some of the secret's bits. */
   readonly sharesBefore: boolean;
   readonly sharesAfter: boolean;
@@ -163,7 +136,6 @@ interface Place {
 function needlesOf(secret: string): Needle[] {
   const cases = [...new Set([secret, secret.toLowerCase(), secret.toUpperCase()])];
   const plain = readingsOf(secret, maxEscaped).map(({ text }) => needleOf(text, text.length));
-  const reversed = needleOf(Array.from(secret).reverse().join(''), secret.length);
   const hex = cases.map((form) => needleOf(hexOf(form), secret.length));
   // Base64, e.g. of a cursor, often encodes JSON or a URL, in which the secret is escaped.
   const escaped = cases.flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)]);
@@ -173,22 +145,18 @@ function needlesOf(secret: string): Needle[] {
   });
   // A secret may look escaped, so its decoded forms count, too, unless they are too short to be the secret.
   const whole = secret.toLowerCase();
-  const needles = [...plain, reversed, ...hex, ...encoded].filter(
-    ({ text }) => text === whole || text.length >= shortestEncoded,
-  );
+  const needles = [...plain, ...hex, ...encoded].filter(({ text }) => text === whole || text.length >= shortestEncoded);
   return [...new Map(needles.map((needle) => [needle.text + String(needle.isBase64), needle])).values()];
 }
 
-/** @param characters how many characters of the secret the spelling stands for */
-function needleOf(spelling: string, characters: number, base64?: Pick<Needle, 'sharesBefore' | 'sharesAfter'>): Needle {
-  const text = inLowerCase(spelling);
-  const packed = packedText(text);
-  const share = Math.max(1 / 4, shortestSecret / characters);
+/** @param characters how many characters of the secret the form stands for */
+function needleOf(form: string, characters: number, base64?: Pick<Needle, 'sharesBefore' | 'sharesAfter'>): Needle {
+  const text = inLowerCase(form);
+  const share = Math.max(1 / 2, shortestSecret / characters);
   return {
     text,
     isBase64: base64 !== undefined,
-    packed: packed.length >= shortestSecret && packed.length * 2 > text.length ? packed : '',
-    shortestPiece: Math.min(text.length, Math.ceil(text.length * share)),
+    shortestPart: Math.min(text.length, Math.ceil(text.length * share)),
     ...{ sharesBefore: false, sharesAfter: false, ...base64 },
   };
 }
@@ -205,32 +173,22 @@ function hexOf(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/**
- * Where a needle, or a long enough piece of it, is in a text. The needle is cut into blocks so short that any piece
- * contains a whole one: finding blocks is fast, and each hit is extended on both sides.
- *
- * @param original the text in its original case, which tells a key from words
- */
-function runsOf(needle: Needle, text: string, original: string): Place[] {
-  const { text: needleText, shortestPiece } = needle;
+/** Where a needle, or a long enough beginning or end of it, is in a text. */
+function placesOf(needle: Needle, text: string): Place[] {
+  const { text: whole, shortestPart } = needle;
   const places: Place[] = [];
-  const block = shortestPiece === needleText.length ? shortestPiece : Math.floor((shortestPiece + 1) / 2);
-  for (let cut = 0; cut + block <= needleText.length; cut += block) {
-    const part = needleText.slice(cut, cut + block);
-    for (let at = text.indexOf(part); at >= 0;) {
-      let [from, to, left, right] = [at, at + block, cut, cut + block];
-      while (left > 0 && from > 0 && text[from - 1] === needleText[left - 1]) [from, left] = [from - 1, left - 1];
-      while (right < needleText.length && text[to] === needleText[right]) [to, right] = [to + 1, right + 1];
-      const isWhole = right - left === needleText.length;
-      if (isWhole) places.push(withShared(needle, text, from, to));
-      else if (
-        to - from >= shortestPiece &&
-        (2 * (to - from) >= needleText.length || !readsLikeWords(original.slice(from, to)))
-      )
-        places.push({ from, to });
-      // A hit that was fully extended contains no other.
-      at = text.indexOf(part, isWhole || to - from < shortestPiece ? at + 1 : to);
-    }
+  const [beginning, end] = [whole.slice(0, shortestPart), whole.slice(-shortestPart)];
+  for (let from = text.indexOf(beginning); from >= 0; from = text.indexOf(beginning, from + 1)) {
+    let length = shortestPart;
+    while (length < whole.length && text[from + length] === whole[length]) length += 1;
+    places.push(withShared(needle, text, from, from + length));
+  }
+  // What is whole was found by its beginning.
+  for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, at + 1)) {
+    const to = at + shortestPart;
+    let length = shortestPart;
+    while (length < whole.length && length < to && text[to - length - 1] === whole.at(-length - 1)) length += 1;
+    if (length < whole.length) places.push(withShared(needle, text, to - length, to));
   }
   return places;
 }
@@ -244,50 +202,6 @@ function withShared({ sharesBefore, sharesAfter }: Needle, text: string, from: n
   };
 }
 
-/** Whether a text has only letters, in lengths and cases of words. */
-function readsLikeWords(text: string): boolean {
-  const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
-  return words.every((word) => word.length <= 14 && /^([A-Z]?[a-z]+|[A-Z]+)$/.test(word));
-}
-
-const separators = /[^a-z0-9]+/g;
-
-/** The letters and digits of a lower-case text, without the `0x` that some programs write before each byte in hex. */
-function packedText(text: string): string {
-  return text.replace(separators, '').replaceAll('0x', '');
-}
-
-/** The same, with where each of them is in the text. */
-function withoutSeparators(text: string): Unescaped {
-  const origins = new Uint32Array(text.length);
-  let length = 0;
-  let before = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if ((code < 48 || code > 57) && (code < 97 || code > 122)) continue;
-    const isPrefix = code === letterX && before === zero;
-    before = code;
-    if (isPrefix) {
-      length -= 1;
-      continue;
-    }
-    origins[length] = at;
-    length += 1;
-  }
-  return { text: packedText(text), origins };
-}
-
-const [zero, letterX] = [48, 120];
-
-/** A range of the packed text as a range of the original, without trailing separators. */
-function placeIn(original: Uint32Array, packed: Uint32Array, from: number, to: number): Place {
-  return { from: original[packed[from] ?? 0] ?? 0, to: original[(packed[to - 1] ?? 0) + 1] ?? 0 };
-}
-
-function isPackedIn(text: string, { packed }: Needle): boolean {
-  return packed !== '' && text.includes(packed);
-}
-
 /** Lower case of the same length: some letters have a longer lower case. */
 function inLowerCase(text: string): string {
   const lower = text.toLowerCase();
@@ -297,11 +211,4 @@ function inLowerCase(text: string): string {
 /** Base64url as base64. */
 function inBase64(text: string): string {
   return text.replaceAll('-', '+').replaceAll('_', '/');
-}
-
-/** How many of a needle's first characters a text ends with; 0 if they are too few to count. */
-function cutLength(needle: string, text: string): number {
-  for (let length = needle.length - 1; length >= shortestEncoded; length -= 1)
-    if (text.endsWith(needle.slice(0, length))) return length;
-  return 0;
 }

@@ -41,6 +41,8 @@ export interface Endpoint {
   readonly baseUrl: string;
   /** Whether `text` contains a secret of the client, e.g. in a cursor of the server, which must not be stored then. */
   isSecret(text: string): boolean;
+  /** A text without the client's secrets, in no more than so many characters. Default: all. */
+  redact(text: string, length?: number): string;
   /** A query that the server gave, e.g. of a next page, without the parameter that carries this API's secret. */
   withoutSecret(query: string): string;
   /** A short hash of this API's key and salt: it tells keys, hence projects, apart and does not reveal them. */

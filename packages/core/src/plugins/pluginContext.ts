@@ -1,6 +1,6 @@
 import { refuseUnknown } from '../checks.js';
 import type { Clock } from '../clock.js';
-import { reportOf, textOf } from '../errorReport.js';
+import { redacted, reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/apiAccess.js';
 import type { OwnAuth } from '../http/auth.js';
@@ -97,10 +97,10 @@ function endpoint(
       const response = await transport(own(sent));
       const { status, headers: received, body } = response;
       return { status, headers: received, body };
-    } catch (error) {
-      const isStop = request.signal?.aborted && error === request.signal.reason;
-      if (!isStop)
-        hub.emit('error', () => ({ type: 'error', of: 'request', name: request.route, error: reportOf(error) }));
+    } catch (thrown) {
+      if (request.signal?.aborted && thrown === request.signal.reason) throw thrown;
+      const error = redacted(thrown, secrets);
+      hub.emit('error', () => ({ type: 'error', of: 'request', name: request.route, error: reportOf(error) }));
       throw error;
     }
   };
@@ -109,6 +109,7 @@ function endpoint(
     send,
     request: async (request) => (await send(request)).body,
     isSecret: (text) => secrets.has(text),
+    redact: (text, length) => secrets.redact(text, length),
     keyFingerprint: (salt) => credentials.fingerprint(salt),
     withoutSecret: (query) => (credentials.param === undefined ? query : withoutParam(query, credentials.param)),
     observe(event) {

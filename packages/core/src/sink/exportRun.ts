@@ -1,6 +1,6 @@
 import { abortable, abortableBy } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
-import { reportOf } from '../errorReport.js';
+import { redacted, reportOf } from '../errorReport.js';
 import { PaginationError, SluiceError, type SluiceErrorCode } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import { startOfPlan, type Position, type StatedTotals } from '../position.js';
@@ -82,7 +82,12 @@ export class ExportRun<T> {
   }
 
   step(): Promise<Step> {
-    const step = this.report ? Promise.resolve(done) : this.#advance();
+    const step = this.report
+      ? Promise.resolve(done)
+      : this.#advance().catch((error: unknown) => {
+          // Sinks know no secrets, and quote rows, which may have them.
+          throw redacted(error, this.#source.info);
+        });
     this.#current = step.catch((error: unknown) => {
       this.#failure = error;
       if (!this.#isEnding()) this.#emitError(error);

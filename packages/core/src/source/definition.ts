@@ -87,6 +87,8 @@ export interface FetchedPage<T> {
 export interface SourceEndpoint {
   /** Whether a text contains a secret, so that it must not be stored as a cursor. */
   isSecret?(text: string): boolean;
+  /** A text without secrets, cut behind them. Errors of walks and exports are redacted by it. Default: they are not. */
+  redact?(text: string, length?: number): string;
   /** A short salted hash of the API key. With it, a checkpoint of another key, hence another project, is refused. */
   keyFingerprint?(salt: string): Promise<string>;
   /** Called with pages, commits and errors. What it throws is ignored. */

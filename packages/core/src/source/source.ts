@@ -75,6 +75,8 @@ export interface SourceInfo<T> {
   readonly keyFingerprint?: (salt: string) => Promise<string>;
   /** Sends events to the client of the rows, e.g. an export's commits. */
   readonly observe?: SourceObserver;
+  /** Removes the client's secrets from a text, and cuts it behind them. */
+  readonly redact?: (text: string, length?: number) => string;
   /** Whether the client has an observer for a type of event. Absent if it can't tell. */
   readonly isObserved?: (type: SourceEvent['type']) => boolean;
   /** Aborts when the client of the rows is closed. */
@@ -168,7 +170,7 @@ export class Source<T> extends Flow<T> {
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     refuseUnknown('pipePages()', options, { schema: true, version: true });
     const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
-    const { keyFingerprint, observe, isObserved, closed, checkRestart, increment } = this.info;
+    const { keyFingerprint, observe, redact, isObserved, closed, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
       ...{ name, identity: { of: identity, pipePages }, partitions, hasOperator: true as const },
@@ -181,6 +183,7 @@ export class Source<T> extends Flow<T> {
       ...(isDrainable && { isDrainable }),
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
+      ...(redact && { redact }),
       ...(isObserved && { isObserved }),
       ...(closed && { closed }),
       ...(checkRestart && { checkRestart }),
@@ -262,6 +265,7 @@ export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sourc
     ...(definition.isRepeatable === false && { isRepeatable: false as const }),
     ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
     ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
+    ...(endpoint?.redact && { redact: endpoint.redact.bind(endpoint) }),
     ...(endpoint?.isObserved && { isObserved: endpoint.isObserved.bind(endpoint) }),
     ...(endpoint?.closed && { closed: endpoint.closed }),
     ...(increment && { increment }),

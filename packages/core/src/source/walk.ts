@@ -1,4 +1,4 @@
-import { reportOf } from '../errorReport.js';
+import { redacted, reportOf } from '../errorReport.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
 import { isPosition, type ChainPosition, type Position, type StatedTotals } from '../position.js';
 import { PageChain, type ChainPage } from './pageChain.js';
@@ -320,9 +320,11 @@ class Walk<T> {
   }
 
   /** Reported when the consumer would get it: one that has stopped never does, and a stop is not an error. */
-  #reported(error: unknown): unknown {
-    if (!this.#isStopped)
-      tell(this.#observe, { type: 'error', of: 'walk', name: this.#definition.name, error: reportOf(error) });
+  #reported(thrown: unknown): unknown {
+    if (this.#isStopped) return thrown;
+    const { name, endpoint } = this.#definition;
+    const error = redacted(thrown, endpoint);
+    tell(this.#observe, { type: 'error', of: 'walk', name, error: reportOf(error) });
     return error;
   }
 

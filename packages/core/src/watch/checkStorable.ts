@@ -1,4 +1,5 @@
 import { DecodeError } from '../errors.js';
+import { shownText } from '../values.js';
 
 /** Far deeper than APIs send, and far from where recursion would overflow the stack. */
 const maxDepth = 500;
@@ -7,10 +8,8 @@ const maxDepth = 500;
 export function checkStorable(key: string, row: unknown): void {
   const fault = asJson(row) === undefined ? 'has no form in JSON' : faultOf(row, 0);
   if (fault === undefined) return;
-  const name = JSON.stringify(key.slice(0, 80));
-  throw new DecodeError(`The row ${name} ${fault}. Tell the API's operator, or leave that out of the rows.`, {
-    key: key.slice(0, 80),
-  });
+  const name = shownText(key);
+  throw new DecodeError(`The row ${name} ${fault}. Tell the API's operator, or leave that out of the rows.`, { key });
 }
 
 function faultOf(value: unknown, depth: number): string | undefined {

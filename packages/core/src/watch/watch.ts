@@ -1,6 +1,6 @@
 import { systemClock } from '../clock.js';
 import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
-import { reportOf } from '../errorReport.js';
+import { redacted, reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { Identifiers } from '../identifiers.js';
 import { storedPages } from '../operators/conditionalWalk.js';
@@ -122,8 +122,9 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       async (signal) => {
         try {
           return await run.next(signal);
-        } catch (error) {
+        } catch (thrown) {
           const { name, observe } = watched;
+          const error = redacted(thrown, watched);
           if (!signal.aborted) tell(observe, { type: 'error', of: 'watch', name, error: reportOf(error) });
           throw error;
         }
@@ -137,7 +138,7 @@ function changeInfo<T>(
   info: SourceInfo<T>,
   { ignore = [], project, state }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state'>,
 ): SourceInfo<Change<T>> {
-  const { name, isUnversioned, keyFingerprint, observe, isObserved, schema: rows } = info;
+  const { name, isUnversioned, keyFingerprint, observe, redact, isObserved, schema: rows } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = {
@@ -150,6 +151,7 @@ function changeInfo<T>(
     ...(isUnversioned && { isUnversioned }),
     ...(keyFingerprint && { keyFingerprint }),
     ...(observe && { observe }),
+    ...(redact && { redact }),
     ...(isObserved && { isObserved }),
     ...(state && { checkRestart: (signal: AbortSignal) => checkRestart(state, signal) }),
   };

@@ -7,7 +7,7 @@ export const canary = `ca+n/a"ry=key%7Bq\\~'<&>9Zx_-Lm`;
 /** How it could be written, worked out without the code that is tested. */
 const spellings: readonly string[] = [
   canary,
-  ...fragments(canary, 8),
+  ...fragments(canary, 16),
   encodeURIComponent(canary),
   encodeURIComponent(canary).toLowerCase(),
   [...Buffer.from(canary)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''),
@@ -16,11 +16,11 @@ const spellings: readonly string[] = [
   JSON.stringify(JSON.stringify(canary)),
   ...[0, 1, 2].flatMap((before) => {
     const text = Buffer.from('x'.repeat(before) + canary + 'yz').toString('base64');
-    return fragments(text.slice(4, -4), 16);
+    return fragments(text.slice(4, -4), 24);
   }),
 ];
 
-/** Asserts that neither the key nor a piece of it stands anywhere in what a program could print of these values. */
+/** Asserts that neither the key nor half of it stands anywhere in what a program could print of these values. */
 export function expectNoKey(...values: readonly unknown[]): void {
   for (const value of values) {
     for (const text of printed(value)) {

@@ -97,6 +97,10 @@ describe('the address of a request', () => {
     '/a/%2e%2e%2fadmin',
     '/..%2fadmin',
     '/..%5cadmin',
+    '/a/..%252f..%252fadmin',
+    '/a/%25252e%25252e/admin',
+    '/a/..;/admin',
+    '/a/%2e%2e%3bx=1/admin',
     '/a\\..\\admin',
     '/a\\b',
     '/things?key=1',
@@ -158,17 +162,26 @@ describe('the key', () => {
     expect(server.requests[0]?.headers).toMatchObject({ 'x-api-key': canary, 'x-trace': '1' });
   });
 
-  test.each<[string, Partial<TransportRequest>]>([
+  test.each<[string, Partial<TransportRequest> | ((url: string) => Partial<TransportRequest>)]>([
     ['another origin', { baseUrl: 'https://evil.example' }],
     ['another port', { baseUrl: 'http://127.0.0.1:1' }],
     ['a path that leaves the base URL', { path: '/../admin' }],
     ['an absolute path', { path: 'https://evil.example/' }],
+    ['a path of a host', { path: '//evil.example/' }],
+    ['a base URL that climbs with %2f', (url) => ({ baseUrl: `${url}/v1/..%2fadmin` })],
+    ['a base URL that climbs with %5c', (url) => ({ baseUrl: `${url}/v1/a/..%5c..%5c..%5cadmin` })],
+    ['a base URL that climbs with %2e%2e%2f', (url) => ({ baseUrl: `${url}/v1/%2e%2e%2f%2e%2e%2fadmin` })],
+    ['a base URL that climbs with a backslash', (url) => ({ baseUrl: `${url}/v1\\..\\admin` })],
+    ['another Host', { headers: { host: 'evil.example' } }],
+    ['another Host, in upper case', { headers: { HOST: 'evil.example' } }],
+    ['a body of another length', { headers: { 'Transfer-Encoding': 'chunked' } }],
   ])('T1 goes nowhere if a link turns its request to %s', async (_where, change) => {
     const server = await startServer(ok());
+    const turned = typeof change === 'function' ? change(server.url) : change;
     const client = createClient({
       apiKey: canary,
       rateLimit: false,
-      links: [(next) => (request) => next({ ...request, ...change })],
+      links: [(next) => (request) => next({ ...request, ...turned })],
     }).use(testApi(`${server.url}/v1`));
     const error: unknown = await client.api
       .request({ route: 'test.route', path: '/things', query: {} })

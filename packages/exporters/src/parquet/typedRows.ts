@@ -1,4 +1,4 @@
-import { SinkError, type ColumnType, type RowFormat, type RowSchema } from '@sluice/core';
+import { shownText, SinkError, type ColumnType, type RowFormat, type RowSchema } from '@sluice/core';
 import { booleanOf, integerText, jsonText, numberText, plainText, timestampMicros } from '../columnValue.js';
 import { columnsOf } from '../columns.js';
 import { fieldReader, fieldsOf } from '../fields.js';
@@ -74,8 +74,7 @@ function wellFormed(json: string | undefined): string | undefined {
 }
 
 function misfit(row: string, { name, type }: TypedColumn, value: unknown): SinkError {
-  const shown = plainText(value) ?? typeof value;
-  const text = JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown);
+  const text = shownText(plainText(value) ?? typeof value);
   return new SinkError(
     `${row} does not fit: ${name} is ${text}, which ${wantedValue[type]}. Correct it with pipePages(map(…), { schema }), or declare the column as text.`,
     { details: { column: name, type } },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CheckpointError, ConfigError, SinkError } from '@sluice/core';
+import { CheckpointError, ConfigError, shownText, SinkError } from '@sluice/core';
 import {
   besideTable,
   identityOf,
@@ -125,7 +125,7 @@ export class Stage<T> {
     cause?: unknown,
   ): SinkError {
     const nth = Number(integerOf(order) % rowsOfPartition);
-    const shown = JSON.stringify(String(value ?? '').slice(0, 60));
+    const shown = shownText(String(value ?? ''));
     return new SinkError(
       `Row ${nth}: ${column} is ${shown}, which ${this.#table.given} can't store: ${why}. Change the column, or the value with pipePages(map(…)).`,
       { details: { row: nth, column }, cause },
@@ -347,7 +347,7 @@ export class Stage<T> {
       `SELECT ${this.#keyNames}, count(*) AS _sluice_rows FROM ${this.#target} WHERE ${isKnown} GROUP BY ${this.#keyNames} HAVING count(*) > 1 LIMIT 1`,
     );
     if (!twins) return;
-    const shown = key.map((name) => `${name} ${JSON.stringify(String(twins[name]).slice(0, 60))}`).join(', ');
+    const shown = key.map((name) => `${name} ${shownText(String(twins[name]))}`).join(', ');
     throw new SinkError(
       `The table ${this.#table.given} has ${String(twins['_sluice_rows'])} rows with the same key (${shown}), which can't be told apart. Nothing was changed. Remove all but one, or name columns as key that identify a row.`,
       { details: { option: 'key', table: this.#table.given } },

@@ -1,4 +1,4 @@
-import { ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
+import { ConfigError, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
 import { checkColumns } from '../columns.js';
 import { fieldReader, fieldsOf, type Fields } from '../fields.js';
 import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
@@ -109,7 +109,7 @@ function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): vo
   const field = Object.keys(given).find((name) => !known.has(name));
   if (field === undefined) return;
   throw new SinkError(
-    `Row ${nth} has the field ${JSON.stringify(field.slice(0, 100))}, which is not a column of the source. Declare the column, or leave new fields out with schema: 'discard'.`,
+    `Row ${nth} has the field ${shownText(field)}, which is not a column of the source. Declare the column, or leave new fields out with schema: 'discard'.`,
     { details: { row: nth, column: field, option: 'schema' } },
   );
 }
@@ -128,7 +128,7 @@ function keyText(key: RowKey, nth: number): string {
 function checkUnchanged({ name, type }: Column, value: unknown, found: SqlValue, nth: number): void {
   if (type !== 'text' || plainText(value) === found) return;
   throw new SinkError(
-    `Row ${nth}: ${name}, which is a part of its key, has a character that no table can store: ${JSON.stringify(plainText(value)?.slice(0, 60))}. Name other columns as key, or change the value with pipePages(map(…)).`,
+    `Row ${nth}: ${name}, which is a part of its key, has a character that no table can store: ${shownText(plainText(value) ?? '')}. Name other columns as key, or change the value with pipePages(map(…)).`,
     { details: { row: nth, column: name } },
   );
 }
@@ -145,7 +145,7 @@ function stored(database: Database, { name, type }: Column, value: unknown, nth:
   const found = sqlValue(type, value, database);
   if (found !== undefined) return found;
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  const shown = text === undefined ? `of type ${typeof value}` : JSON.stringify(text.slice(0, 60));
+  const shown = text === undefined ? `of type ${typeof value}` : shownText(text);
   throw new SinkError(
     `Row ${nth}: ${name} is ${shown}, which is not ${type === 'integer' ? 'an' : 'a'} ${type} that ${database.name} can store unchanged. Declare another type for the column, or change the value with pipePages(map(…)).`,
     { details: { row: nth, column: name } },
