@@ -8,6 +8,7 @@ import { refuseUnknown } from '@sluice/core';
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { PostgresRunTable } from './postgres/postgresRunTable.js';
 import type { RunTable } from './postgres/runTable.js';
+export { isFollowed } from './postgres/runTable.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';

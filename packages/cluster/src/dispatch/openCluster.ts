@@ -138,7 +138,8 @@ class RedisCluster implements Cluster {
         throw new ConfigError(`${name} was cancelled for good. Submit it to another target.`);
       for (;;) {
         const { run: before, text } = await this.#registry.read(name);
-        if (before && before.id !== id && before.state === 'active') throw nameIsTaken(before);
+        // In the same target, another run of this name follows one that is finished there.
+        if (before?.state === 'active' && before.id !== id && before.target !== to.address) throw nameIsTaken(before);
         await this.#with(name, async (queue) => {
           if (before && before.id !== id) await queue.remove();
           else if (before) await queue.retryFailed();

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError, type Page, type PageSource } from '@sluice/core';
-import type { RunClaim, RunTable, StoredRun } from '@sluice/exporters/postgres';
+import { isFollowed, type RunClaim, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
 import { decodeChunk, decodeComplete, sealed, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { decodePosition, decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
@@ -78,17 +78,18 @@ async function begunRun(
   const header = await newHeader(plan, source, newId);
   const record: TableRunRecord = { ...header, rows };
   const run = { id: header.id, name: plan.name, record: textOf(record) };
-  const stored =
-    (await table.find({ name: plan.name })) ?? (await table.begin(run, { options: rows, schema: source.info.schema }));
-  const { source: name, rows: known } = decodeTableRun(stored.record, table.name);
+  const known = await table.find({ name: plan.name });
+  const isContinued = known !== undefined && !isFollowed(known, rows);
+  const stored = isContinued ? known : await table.begin(run, { options: rows, schema: source.info.schema });
+  const { source: name, rows: options } = decodeTableRun(stored.record, table.name);
   if (name !== plan.source)
     throw new ConfigError(
       `${table.name} has a run ${plan.name} of ${name}. Submit that of ${plan.source} by another name.`,
       { table: table.name },
     );
-  if (JSON.stringify(known) === JSON.stringify(rows)) return stored;
+  if (JSON.stringify(options) === JSON.stringify(rows)) return stored;
   throw new ConfigError(
-    `${plan.name} was submitted to ${table.name} with other options: ${JSON.stringify(known)}, and not ${JSON.stringify(rows)}. Use the same ones, or another name.`,
+    `${plan.name} was submitted to ${table.name} with other options: ${JSON.stringify(options)}, and not ${JSON.stringify(rows)}. Use the same ones, or another name.`,
     { table: table.name, changed: ['mode'] },
   );
 }

@@ -242,6 +242,27 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(new Set(ids)).toEqual(new Set([run.header.id]));
   });
 
+  test.each<[TableMode, boolean]>([
+    ['merge', true],
+    ['replace', true],
+    ['append', false],
+    ['fail', false],
+  ])('K4 a finished run with %s is followed by a new one of its name: %s', async (mode, isFollowed) => {
+    const key = isFollowed && { key: ['id'] };
+    const { submit, plan, ids } = await startRun(longPartition, { mode, ...key });
+    const first = await submit();
+    const again = await submit();
+    expect(again.header.id).toBe(first.header.id);
+    await finish(plan, first);
+    const next = await submit();
+    expect(next.header.id === first.header.id).toBe(!isFollowed);
+    expect(await next.status()).toMatchObject({ done: isFollowed ? 0 : 1 });
+    // A submit that was cut off is repeated.
+    expect((await submit()).header.id).toBe(next.header.id);
+    await finish(plan, next);
+    expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
+  });
+
   test('K3 refuses another source, key, definition or options', async () => {
     const { target, plan, submit, database } = await startRun();
     const run = await submit();

@@ -13,7 +13,15 @@ import { Stage } from '../sql/stage.js';
 import { TableConnection } from '../sql/tableConnection.js';
 import { checkTableName, tableShape, type TableShape } from '../sql/tableShape.js';
 import { checkKeyOption } from '../sql/tableSink.js';
-import type { ClaimRequest, NewRun, RunClaim, RunRows, RunTable, StoredRun } from './runTable.js';
+import {
+  isFollowed,
+  type ClaimRequest,
+  type NewRun,
+  type RunClaim,
+  type RunRows,
+  type RunTable,
+  type StoredRun,
+} from './runTable.js';
 import { TableClaim, type RunTables } from './tableClaim.js';
 
 /**
@@ -65,7 +73,8 @@ export class PostgresRunTable implements RunTable {
       const { runs } = tables;
       const known = await session.rows(`SELECT * FROM ${runs} WHERE target = ? ORDER BY nth`, this.#target);
       const same = known.map(decodeRun).find(({ name }) => name === run.name);
-      if (same) return same;
+      if (same && !isFollowed(same, rows.options)) return same;
+      if (same) await this.#remove(session, tables, table, same.id);
       for (const other of known.map(decodeRun)) {
         if (other.state === 'open')
           throw new ConfigError(

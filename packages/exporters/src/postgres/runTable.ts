@@ -41,6 +41,11 @@ export interface StoredRun extends NewRun {
   readonly rows: number;
 }
 
+/** Whether a new run of the same name follows: this one is finished, and each one brings the table up to date. */
+export function isFollowed({ state }: Pick<StoredRun, 'state'>, { mode }: RunRows<never>['options']): boolean {
+  return state === 'finished' && (mode === 'merge' || mode === 'replace');
+}
+
 /**
  * What became of a save or a commit.
  * - `refused`: another claim took the partition over, or has finished it.
@@ -75,7 +80,7 @@ export interface RunTable {
   /** The run of an id, or of a name, or else the newest one. */
   find(by?: { readonly id?: string; readonly name?: string }): Promise<StoredRun | undefined>;
   /**
-   * Begins a run, unless there is one of its name.
+   * Begins a run, unless there is one of its name that no new one follows.
    *
    * @throws ConfigError if another one is not finished; SinkError if the table has rows that its mode does not touch, or
    * other columns
