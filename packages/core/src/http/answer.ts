@@ -303,8 +303,8 @@ export function timeoutError(
 
 /** @param route of the request that gets no response, if there is one */
 export function closedError(route?: string): NetworkError {
-  const what = route === undefined ? 'The client was closed.' : `${route}: no response, because the client was closed.`;
-  return new NetworkError(`${what} Create a new client to continue.`, {
+  const what = route === undefined ? 'No request is sent any more' : `${route}: no response`;
+  return new NetworkError(`${what}, because the client was closed. Create a new client to continue.`, {
     fault: 'caller',
     details: { ...(route !== undefined && { route }), isClosed: true },
   });

@@ -44,7 +44,7 @@ test.each<[string, Consume]>([
       end.catch(reject);
     });
     await client.close();
-    await expect(end).rejects.toThrow('The client was closed. Create a new client to continue.');
+    await expect(end).rejects.toThrow('because the client was closed. Create a new client to continue.');
     await expect(end).rejects.toMatchObject({ code: 'network', details: { isClosed: true } });
     // A later consumer ends with its first request.
     await expect(consume(source, memoryState(), () => undefined)).rejects.toMatchObject({
