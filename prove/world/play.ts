@@ -370,7 +370,8 @@ class World implements PlayableWorld {
     if (error.code === 'lock') return ('rival' in job && job.rival) || this.#store?.explains(life, error.code) === true;
     // A later page may be refused, and the first one not any more.
     const isRefused = job.kind === 'increment' && job.tables?.some(({ refused }) => refused) === true;
-    if (error.code === 'cursor-refused') return api.cursorTtl !== null || isRefused;
+    if (error.code === 'cursor-refused') return api.cursorTtl !== null;
+    if (error.code === 'http' && error.details['page'] !== undefined) return isRefused;
     if (this.#isQuiet) return false;
     const exchanges = this.#exchangesOf(life);
     switch (error.code) {

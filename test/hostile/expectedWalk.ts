@@ -120,8 +120,8 @@ function isUnsendable(cursor: string): boolean {
   return cursor.length > longestCursor || /\p{Surrogate}/u.test(cursor);
 }
 
-/** A refused cursor has a code of its own. */
+/** A cursor that may have expired has a code of its own: both APIs refuse it with 400. */
 function faultAt(fault: ExpectedFault, at: PageCursor): ExpectedFault {
-  const isRefused = at.cursor !== undefined && [400, 404, 410].includes(fault.status ?? 0);
+  const isRefused = at.cursor !== undefined && [400, 410].includes(fault.status ?? 0);
   return isRefused ? { codes: ['cursor-refused'] } : fault;
 }

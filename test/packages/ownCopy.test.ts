@@ -104,7 +104,7 @@ describe("errors of a plugin's own copy of the core", () => {
     expect(await resumable()).toEqual({
       code: 1,
       output: expect.stringContaining(
-        "tea.leaves can't continue: the API refused the cursor of page 4 with 410: it may have expired. Fetch this partition again with --on-expired restart-partition, or start over with --restart.",
+        'tea.leaves can\'t continue: the API refused the cursor of page 4 with 410 ("{"message":"no"}"): it may have expired. Fetch this partition again with --on-expired restart-partition, or start over with --restart.',
       ),
     });
     let refusals = 0;

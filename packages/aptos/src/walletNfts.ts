@@ -37,6 +37,7 @@ export const walletNfts = listing({
   pageSize: { param: 'limit', default: 100 },
   paging: nftPaging,
   rows: findNfts,
+  responses: { 400: 'expired-cursor' },
   decode: decodeNft,
   version: '1',
 });

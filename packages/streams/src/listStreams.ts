@@ -28,6 +28,7 @@ export const streamListing = listing({
   pageSize: { param: 'limit', default: 100, max: 100 },
   paging: byCursor({ param: 'cursor', at: inStreamPage.cursor }),
   rows: inStreamPage.rows,
+  responses: { 400: 'expired-cursor' },
   total: inStreamPage.total,
   decode: decodeStream,
   version: '1',

@@ -70,6 +70,8 @@ function canResume(error: unknown, isSealed: boolean): boolean {
   if (!SluiceError.is(error)) return true;
   // A sealed file could not be moved into place: the system's error may pass, but a name that is taken stays taken.
   if (isSealed && error.details['platformCode'] === undefined) return false;
+  // The request at the saved cursor is refused, and would be again.
+  if (error.code === 'http' && error.details['page'] !== undefined) return false;
   return !permanentErrors.has(error.code);
 }
 

@@ -84,7 +84,7 @@ export async function runPartition(options: RunPartitionOptions): Promise<Partit
         await forget(options);
         throw new PaginationError(
           'cursor-refused',
-          `Partition ${options.partition} of ${run.header.name} started over ${maxRestarts} times, and can't be continued again. ${error.message}`,
+          `Partition ${options.partition} of ${run.header.name} started over ${maxRestarts} times, and can't be continued again. ${error.summary}`,
           { cause: error, details: error.details },
         );
       }

@@ -5,7 +5,7 @@ import { createDiscoveringSource } from '../source/discoveringSource.js';
 import type { Source } from '../source/source.js';
 import type { WalkBounds } from './decodeOptions.js';
 import { type ListingPlan, listingPlan, pageSizeOf, type RequestSpec } from './listingPlan.js';
-import { listingFetch, type OpenListing, rowSchemaOf, rowsMadeOf } from './listingSource.js';
+import { expiryOf, listingFetch, type OpenListing, rowSchemaOf, rowsMadeOf } from './listingSource.js';
 import { Parents } from './parents.js';
 import type { Each } from './rowOf.js';
 
@@ -39,6 +39,7 @@ export function eachSource<Row extends object, In extends object, Params>(
       ...{ maxRows, maxPages, endpoint },
       ...(isRepeatable === false && { isRepeatable }),
       ...(filter && { filter }),
+      ...expiryOf(definition),
       ...(paging.increment && { increment: paging.increment }),
     },
     (start) =>

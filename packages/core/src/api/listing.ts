@@ -61,7 +61,7 @@ export function listing<
     ...{ params: true, each: true, description: true },
     ...{ rows: true, total: true, format: true, errors: true },
     ...{ schema: true, decode: true, version: true },
-    ...{ columns: true, types: true, key: true, statusOf: true, event: true, filter: true },
+    ...{ columns: true, types: true, key: true, statusOf: true, event: true, filter: true, responses: true },
   });
   checkListing(definition);
   const read = pageReader(definition);

@@ -44,6 +44,11 @@ export interface ListingParts<Row extends object, In extends object, Params>
    */
   readonly each?: Each<In, Params>;
   /**
+   * What responses with an error status mean: `expired-cursor` for a status with which the API refuses a cursor that was
+   * good before. An export can then walk the partition again (`onExpired`). Default: only 410 means that.
+   */
+  readonly responses?: Readonly<Record<number, 'expired-cursor'>>;
+  /**
    * Whether a row is emitted. Offsets, totals, marks and the end of the listing count all received rows, so a page
    * whose rows are all left out does not end it; only `maxRows` counts what is kept. Rows that are left out are not
    * parents either. It needs a `version`: change it with the function. Default: all rows are emitted.

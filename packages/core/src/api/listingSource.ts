@@ -41,6 +41,7 @@ export function listingSource<Row extends object, In extends object, Params>(
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     ...(definition.isRepeatable === false && { isRepeatable: false }),
     ...(definition.filter && { filter: definition.filter }),
+    ...expiryOf(definition),
     ...(paging.increment && { increment: paging.increment }),
     fetch: (page) => fetchPage(plan, page),
   });
@@ -60,6 +61,13 @@ export function rowSchemaOf<Row extends object, In extends object, Params>({
     ...(statusOf && { statusOf }),
     ...(event && { event }),
   };
+}
+
+/** The statuses that mean that a cursor has expired. */
+export function expiryOf({ responses = {} }: Pick<ListingDefinition<never, never, never>, 'responses'>): {
+  readonly expiredStatuses: readonly number[];
+} {
+  return { expiredStatuses: Object.keys(responses).map(Number) };
 }
 
 /** What determines the rows besides their requests. */

@@ -1,7 +1,7 @@
 import { abortable, abortableBy } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { redacted, reportOf } from '../errorReport.js';
-import { PaginationError, SluiceError, type SluiceErrorCode } from '../errors.js';
+import { amend, PaginationError, SluiceError, type SluiceErrorCode } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import { startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json } from '../source/definition.js';
@@ -451,7 +451,15 @@ export class ExportRun<T> {
     if (typeof partition !== 'number' || !this.#sink.withoutPartition) return false;
     const restarts = (this.#restarts.get(partition) ?? 0) + 1;
     this.#restarts.set(partition, restarts);
-    if (restarts > maxRestartsOfPartition) return false;
+    if (restarts > maxRestartsOfPartition) {
+      // What has failed so often is not advised again.
+      Object.assign(error, { advice: [] });
+      amend(
+        error,
+        `The partition started over ${maxRestartsOfPartition} times, and was refused again. Its cursors may expire before its walk ends: request larger pages, or smaller partitions.`,
+      );
+      return false;
+    }
     // What the API refuses again and again, it would also refuse a new run.
     this.#mayBeginAgain = false;
     if (this.#pace.isBehind) await this.#commitIfPossible();

@@ -134,6 +134,8 @@ export interface SourceDefinition<T> {
    * start over: it is refused with `cursor-refused`, also when a walk resumes. Default `true`.
    */
   readonly isRepeatable?: boolean;
+  /** Statuses, besides 410, with which the API refuses a cursor that has expired. Default: none. */
+  readonly expiredStatuses?: readonly number[];
   /** How rows are found that are new since an earlier walk. Default: each walk has all rows. */
   readonly increment?: Increment;
   /** Fetches one page. */

@@ -1,4 +1,4 @@
-import { type Advice, DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
+import { type Advice, amend, DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import { isRecord, kindOf } from '../values.js';
 import type { ChainPosition, NextCursor, PageCursor } from '../position.js';
@@ -230,17 +230,28 @@ export class PageChain<T> {
     } catch (error) {
       if (this.#definition.isRepeatable === false && at !== undefined && isTransient(error))
         throw this.#lostError('a failed request', error);
-      // The same request without a cursor succeeded, so the API refuses the cursor: most likely it expired.
-      if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
-        const message = `${this.#name} can't continue: the API refused the cursor of page ${nth} with ${refusal(error)}: it may have expired.`;
-        throw new PaginationError('cursor-refused', message, {
-          details: { partition: this.partition, status: refusal(error) },
-          advice: [{ kind: 'restart-partition' }, { kind: 'restart' }],
-          cause: error,
-        });
-      }
+      if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http')) throw this.#refusal(error, nth);
       throw sourceFault(error, this.#name, 'fetch');
     }
+  }
+
+  /** What the API said to a request with a cursor of its own. */
+  #refusal(error: SluiceError, nth: number): SluiceError {
+    const { status, excerpt } = error.details;
+    const details = { partition: this.partition, status };
+    const { expiredStatuses = [] } = this.#definition;
+    if (status === 410 || expiredStatuses.includes(Number(status))) {
+      const said = typeof excerpt === 'string' && excerpt !== '' ? ` ("${excerpt}")` : '';
+      const message = `${this.#name} can't continue: the API refused the cursor of page ${nth} with ${String(status)}${said}: it may have expired.`;
+      const advice = [{ kind: 'restart-partition' }, { kind: 'restart' }] as const;
+      return new PaginationError('cursor-refused', message, { details, advice, cause: error });
+    }
+    if (status !== 400 && status !== 404 && status !== 422) return error;
+    amend(
+      error,
+      `It was the request for page ${nth}, at a cursor of the API: it may list no more than the pages before. Only if the cursor has expired does it help to start over.`,
+    );
+    return Object.assign(error, { details: { ...error.details, ...details, page: nth } });
   }
 
   #checkPage(fetched: FetchedPage<T> | UndecodedPage<T>): FetchedPage<T> | UndecodedPage<T> {
@@ -447,12 +458,6 @@ class LastRow {
   get hash(): string {
     return (this.#hash ??= hashOfJson(this.#json ?? ''));
   }
-}
-
-/** The status with which the API refused a request, if so. By code, since plugins may bring a copy of this package. */
-function refusal(error: unknown): number | undefined {
-  const status = SluiceError.is(error, 'http') ? Number(error.details['status']) : 0;
-  return [400, 404, 410].includes(status) ? status : undefined;
 }
 
 function knownPages({ first, previous, landmark }: ChainPosition): KnownPages {

@@ -245,7 +245,7 @@ export class Source<T> extends Flow<T> {
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   refuseUnknown('createSource()', definition, {
     ...{ name: true, identity: true, rowsIdentity: true, schema: true, partitions: true, offset: true },
-    ...{ maxPages: true, maxRows: true, isRepeatable: true, increment: true, filter: true },
+    ...{ maxPages: true, maxRows: true, isRepeatable: true, increment: true, filter: true, expiredStatuses: true },
     ...{ fetch: true, endpoint: true },
   });
   const info = infoOf(definition);

@@ -417,7 +417,25 @@ describe('a walk', () => {
     });
   });
 
-  test.each([400, 404, 410])('E7 a saved cursor that is answered with %i is refused', async (status) => {
+  test.each([404, 422])(
+    'a later page that is answered with %i is what the API says, and no expired cursor',
+    async (status) => {
+      const { list } = await startHoldings({
+        holdings: 500,
+        script: ({ query }) => (query.has('cursor') ? { kind: 'status', status } : undefined),
+      });
+      await expect(list().toArray()).rejects.toMatchObject({
+        code: 'http',
+        message: expect.stringContaining(
+          'It was the request for page 2, at a cursor of the API: it may list no more',
+        ) as string,
+        details: { partition: 0, page: 2, status },
+        position: { rows: 100 },
+      });
+    },
+  );
+
+  test.each([400, 410])('E7 a saved cursor that is answered with %i is refused', async (status) => {
     const { list } = await startHoldings({
       holdings: 500,
       script: ({ query }) => (query.has('cursor') ? { kind: 'status', status } : undefined),
