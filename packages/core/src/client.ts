@@ -9,6 +9,7 @@ import { AccessBook } from './http/apiAccess.js';
 import { apiKeyRules, KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
+import { givenLimiter } from './http/givenLimiter.js';
 import { quotaLimiter } from './http/quotaLimiter.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
 import { requestOptionNames, requestTimesOf, type RequestOptions, type Timeouts } from './http/requestTimes.js';
@@ -147,7 +148,15 @@ export function createClient(options: ClientOptions): Client {
   const { sha256, variables = variablesHere() } = options;
   const echoedFor = timeouts.total;
   const keys = new KeyRing(options.apiKey, { secrets, echoedFor, sha256, clock, rules: apiKeyRules });
-  const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock, timeouts);
+  const givenLimiters = new Map<Limiter, Limiter>();
+  const given = (limiter: Limiter, whose: string): Limiter => {
+    const wrapped = givenLimiters.get(limiter) ?? givenLimiter(limiter, whose, { clock, patience: timeouts.total });
+    givenLimiters.set(limiter, wrapped);
+    return wrapped;
+  };
+  const limiter = options.limiter
+    ? given(options.limiter, "The client's limiter")
+    : limiterOf(options.rateLimit ?? defaultLimit, clock, timeouts);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
@@ -172,7 +181,11 @@ export function createClient(options: ClientOptions): Client {
     limiterFor(plugin, { auth, rateLimit, limiter: own, quota }) {
       const limits = limitsOf(options.rateLimit, rateLimit);
       const isShared = !auth && rateLimit === undefined && (!quota || (options.limiter ?? limits) !== undefined);
-      const limited = own ?? (isShared ? limiter : limits && limiterOf(limits, clock, timeouts));
+      const limited = own
+        ? given(own, `The limiter of ${plugin}`)
+        : isShared
+          ? limiter
+          : limits && limiterOf(limits, clock, timeouts);
       // A quota is a limit already, so the default one would only slow the API down.
       const chosen = quota
         ? quotaLimiter(limited, quota, clock)

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import {
+  createClient,
+  type Client,
+  type Endpoint,
+  type Limiter,
+  type LimiterState,
+  type Plugin,
+} from '../../src/index.js';
+import { FakeClock } from '../fakeClock.js';
+import { ok, startServer } from './scriptedServer.js';
+
+const idle: LimiterState = { queued: 0, running: 0, pausedFor: 0 };
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/** A client of an API, with a limiter of its own or one of that API. */
+async function open(
+  limiter: Partial<Limiter> & { readonly name?: string },
+  isOfApi = false,
+): Promise<{ client: Client & { readonly shop: Endpoint }; clock: FakeClock; get: () => Promise<unknown> }> {
+  const server = await startServer(ok());
+  const clock = new FakeClock();
+  const given = {
+    acquire: () => Promise.resolve({ release: () => undefined }),
+    pause: () => undefined,
+    state: idle,
+    ...limiter,
+  };
+  const plugin: Plugin<'shop', Endpoint> = {
+    name: 'shop',
+    setup: ({ endpoint }) => endpoint(server.url, { ...(isOfApi && { limiter: given }) }),
+  };
+  const client = createClient({ apiKey: false, clock, ...(!isOfApi && { limiter: given }) }).use(plugin);
+  onTestEnd(() => void client.close().catch(() => undefined));
+  return { client, clock, get: () => client.shop.request({ route: 'shop.things', path: '/', query: {} }) };
+}
+
+describe('T3 a limiter of somebody else', () => {
+  test.each([
+    [{}, false, "the client's limiter granted nothing within 180000 ms"],
+    [{}, true, 'the limiter of shop granted nothing within 180000 ms'],
+    [{ name: 'mine' }, false, 'the limiter "mine" granted nothing within 180000 ms'],
+  ])(
+    'that never grants a permit (%j, of the API: %s) ends the request after timeouts.total',
+    async (named, isOfApi, said) => {
+      const { clock, get } = await open({ ...named, acquire: never }, isOfApi);
+      const outcome = expect(get()).rejects.toMatchObject({
+        code: 'timeout',
+        message: expect.stringContaining(said) as string,
+      });
+      await clock.asked(180_000);
+      await clock.advance(180_000);
+      await outcome;
+      expect(clock.pending).toEqual([]);
+    },
+  );
+
+  test.each<[string, LimiterState]>([
+    ['a pause', { ...idle, pausedFor: 1 }],
+    ['a rate in use', { ...idle, rate: { used: 1, limit: 5, per: 86_400_000 } }],
+  ])('may let a request wait for longer while it shows %s', async (_what, state) => {
+    let grant = (): void => undefined;
+    const acquire: Limiter['acquire'] = () =>
+      new Promise((resolve) => (grant = () => resolve({ release: () => undefined })));
+    const { clock, get } = await open({ acquire, state });
+    const request = get();
+    for (let nth = 0; nth < 5; nth += 1) {
+      await clock.asked(180_000);
+      await clock.advance(180_000);
+    }
+    grant();
+    await expect(request).resolves.toBeDefined();
+  });
+
+  test.each([
+    ['an error', new Error('boom'), "The client's limiter failed: boom."],
+    ['null', null, "The client's limiter failed: null."],
+    ['a text', 'no room', "The client's limiter failed: no room."],
+  ])('is named if it fails with %s', async (_what, reason, said) => {
+    const rejecting = await open({ acquire: () => Promise.reject(reason as Error) });
+    await expect(rejecting.get()).rejects.toMatchObject({
+      code: 'plugin',
+      message: expect.stringContaining(said) as string,
+    });
+    const throwing = await open({
+      acquire: () => {
+        throw reason as Error;
+      },
+    });
+    await expect(throwing.get()).rejects.toMatchObject({ message: expect.stringContaining(said) as string });
+    const closing = await open({ close: () => Promise.reject(reason as Error) });
+    await expect(closing.client.close()).rejects.toMatchObject({ message: expect.stringContaining(said) as string });
+  });
+
+  test('whose close never settles does not keep the client from closing', async () => {
+    const { client, clock } = await open({ close: never }, true);
+    const outcome = expect(client.close()).rejects.toThrow('The limiter of shop took longer than 30 s to close.');
+    await clock.asked(30_000);
+    await clock.advance(30_000);
+    await outcome;
+  });
+});
