@@ -5,6 +5,9 @@ import { ConfigError, refuseUnknown, type Limit, type RateUse } from '@sluice/co
  * server refuses a few. Core's own limiter has the same.
  */
 const arrivalMargin = 13;
+/** Ms by which the clock of Redis may be set forward unnoticed: starts then seem older than they are. */
+const clockMargin = 5;
+const margin = arrivalMargin + clockMargin;
 /** So many buckets hold the starts of a window, however long it is. */
 const maxBuckets = 1_000;
 const longestWindow = 3_600_000;
@@ -31,14 +34,14 @@ export function decodeLimits(text: string): BookLimits {
 /** How much of the window is used of which the largest share is; `undefined` without a limit. */
 export function rateUse({ windows }: BookLimits, used: readonly number[]): RateUse | undefined {
   const uses = windows.map(({ max, span }, w) => ({
-    ...{ used: used[w] ?? 0, limit: max, per: span / 1_000 - arrivalMargin },
+    ...{ used: used[w] ?? 0, limit: max, per: span / 1_000 - margin },
   }));
   return uses.sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
 }
 
 /** Limits for people: `25 per 1000 ms and 500 per 3600000 ms`. */
 export function limitsInWords(text: string): string {
-  const windows = decodeLimits(text).windows.map(({ max, span }) => `${max} per ${span / 1_000 - arrivalMargin} ms`);
+  const windows = decodeLimits(text).windows.map(({ max, span }) => `${max} per ${span / 1_000 - margin} ms`);
   return windows.join(' and ');
 }
 
@@ -49,7 +52,7 @@ export function limitsText(limits: readonly Limit[]): string {
 }
 
 function windowsOf({ requests, per, burst }: Limit): BookWindow[] {
-  const span = per + arrivalMargin;
+  const span = per + margin;
   const windows = [windowOf(requests, span)];
   if (burst !== undefined && burst < requests) windows.push(windowOf(burst, (burst * span) / requests));
   return windows;

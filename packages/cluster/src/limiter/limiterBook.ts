@@ -134,7 +134,8 @@ export function answerCall(
       queued: others.reduce((sum, { wants }) => sum + wants, 0),
       running: others.reduce((sum, { running }) => sum + running, 0),
       pausedFor: Math.max(0, book.pausedUntil - now),
-      used: windows.map((_, w) => usedNow(book, w)),
+      // The past that is unknown is taken for full.
+      used: windows.map(({ max }, w) => ((book.closedUntil[w] ?? 0) > now ? max : usedNow(book, w))),
     },
   };
 }

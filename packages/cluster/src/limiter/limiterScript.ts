@@ -231,7 +231,9 @@ else
     if each.id ~= call.worker then queued, running = queued + each.wants, running + each.running end
   end
   local used = {}
-  for w = 1, #windows do used[w] = usedNow(book, w) end
+  for w, window in ipairs(windows) do
+    used[w] = book.closedUntil[w] > now and window.max or usedNow(book, w)
+  end
   local pausedFor = math.max(0, book.pausedUntil - now)
   reply = { 'ok', now, book.openedAt, granted, due, queued, running, pausedFor, book.inForce, used }
 end

@@ -1,7 +1,11 @@
 import type { LimiterReply } from './limiterBook.js';
 
-/** Ms, and the share of the time between two replies, by which clocks may disagree before it is taken for a step. */
-const maxDrift = 50;
+/**
+ * Ms, and the share of the time between two replies, by which clocks may disagree before it is taken for a step. What is
+ * tolerated forward shortens the windows, so it is less than what is added to them; backward, the book waits until its
+ * time is reached again.
+ */
+const [maxForward, maxBackward] = [4, 50];
 const maxDriftShare = 0.001;
 
 interface Times {
@@ -33,8 +37,8 @@ export class ServerClock {
     const passed = (reply.time - (isSame ? last.time : reply.openedAt)) / 1_000;
     const least = isSame ? times.sent - last.received : 0;
     const most = times.received - last.sent;
-    const drift = maxDrift + maxDriftShare * most;
-    if (passed >= least - drift && passed <= most + drift) return true;
+    const drift = maxDriftShare * most;
+    if (passed >= least - maxBackward - drift && passed <= most + maxForward + drift) return true;
     this.#steppedSince = reply.openedAt;
     return false;
   }

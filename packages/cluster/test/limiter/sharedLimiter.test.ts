@@ -137,6 +137,10 @@ describe('K8 processes that share a limiter', () => {
   });
 
   test.each([
+    ['forward by 45 ms', 45_000],
+    ['forward by 6 ms', 6_000],
+    ['forward by 3 ms', 3_000],
+    ['back by 45 ms', -45_000],
     ['forward by 2 s', 2_000_000],
     ['forward by an hour', 3_600_000_000],
     ['back by 2 s', -2_000_000],
