@@ -258,7 +258,7 @@ export function scenarioOf(seed: number): Scenario {
 export function connectionsOf(seed: number): Pick<NetworkFaults, 'opening' | 'busyWrites'> {
   const random = new Random(`${seed} connections`);
   if (random.chance(0.4)) return {};
-  return { opening: random.pick([0, 40, 150, 600]), busyWrites: random.chance(0.5) ? random.next() * 0.1 : 0 };
+  return { opening: random.pick([0, 40, 150, 600, 2_500]), busyWrites: random.chance(0.5) ? random.next() * 0.1 : 0 };
 }
 
 /** @param how the chance that many requests are refused, and whether nobody can be connected to at first */

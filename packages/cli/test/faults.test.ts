@@ -89,8 +89,12 @@ describe('what is said', () => {
       [{ kind: 'restart-partition' }, { kind: 'restart' }],
       'Fetch this partition again with --on-expired restart-partition, or start over with --restart.',
     ],
-    [[{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }], 'Try again later.'],
-    [[{ kind: 'raise', option: 'maxRetryAfter' }], ''],
+    [
+      [{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }],
+      'Try again later, or raise --max-retry-after to wait longer.',
+    ],
+    [[{ kind: 'wait' }, { kind: 'raise', option: 'maxBodyBytes' }], 'Try again later.'],
+    [[{ kind: 'raise', option: 'maxBodyBytes' }], ''],
   ])('what to do, in flags: %j', (advice, meant) => {
     expect(sentenceOf(new SinkError('No.', { advice }))).toBe(`No. ${meant}`.trim());
   });

@@ -4,7 +4,7 @@ import { SluiceError } from './errors.js';
  * Whether the same walk may succeed later without any change: the network failed, the API was busy or down, a response
  * was cut or HTML, a cursor expired, rows moved during the walk.
  *
- * `false` for permanent errors: a refused key or request, a closed client, an untrusted certificate, a response of
+ * `false` for permanent errors: a `Retry-After` of more than a day, a refused key or request, a closed client, an untrusted certificate, a response of
  * another shape, a loop, an invalid option, and errors that are not from Sluice.
  *
  * @example
@@ -16,8 +16,9 @@ export function isTransient(error: unknown): error is SluiceError {
   if (!SluiceError.is(error) || isOwnFault(error)) return false;
   const { code, details } = error;
   switch (code) {
-    case 'timeout':
     case 'rate-limited':
+      return !(Number(details['retryAfter']) > longestWait);
+    case 'timeout':
     case 'cursor-refused':
     case 'rows-moved':
       return true;
@@ -40,11 +41,12 @@ export function isOwnFault(error: unknown): boolean {
   return !SluiceError.is(error) || ownCodes.includes(error.code) || error.details['isClosed'] === true;
 }
 
-const retriedStatuses = new Set([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);
+/** Ms: an API that asks for more does not recover by itself while a watch or poll waits. */
+const longestWait = 86_400_000;
 
-/** Whether a request that got this status may succeed later. */
+/** Whether a request that got this status may succeed later. The server will not learn what 501 and 505 say it lacks. */
 export function isRetriedStatus(status: number): boolean {
-  return retriedStatuses.has(status);
+  return [408, 429].includes(status) || (status >= 500 && status < 600 && ![501, 505].includes(status));
 }
 
 /** Whether a platform's error code means an untrusted certificate. */

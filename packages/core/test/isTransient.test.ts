@@ -26,7 +26,7 @@ describe('an error may pass', () => {
     ['a connection that broke, whatever the platform calls it', new NetworkError('')],
     ['a deadline', new RequestTimeoutError('')],
     ['a pause that is too long to be waited for', new RateLimitError('', { status: 429, retryAt: undefined })],
-    ...[408, 429, 500, 502, 503, 504, 522].map((status) => [`status ${status}`, http(status)] as const),
+    ...[408, 429, 500, 502, 503, 504, 507, 522, 529, 599].map((status) => [`status ${status}`, http(status)] as const),
     ['a cursor that expired', new PaginationError('cursor-refused', '')],
     ['rows that moved during the walk', new PaginationError('rows-moved', '')],
   ])('%s', (_, error) => {
@@ -36,7 +36,11 @@ describe('an error may pass', () => {
   test.each<readonly [string, unknown]>([
     ['a certificate that is not trusted', network('SELF_SIGNED_CERT_IN_CHAIN')],
     ['a certificate that expired', network('CERT_HAS_EXPIRED')],
-    ...[400, 401, 403, 404, 410, 501].map((status) => [`status ${status}`, http(status)] as const),
+    ...[400, 401, 403, 404, 410, 501, 505, 600].map((status) => [`status ${status}`, http(status)] as const),
+    [
+      'a pause of more than a day',
+      new RateLimitError('', { status: 429, retryAt: undefined, details: { retryAfter: 86_400_001 } }),
+    ],
     ['a circle', new PaginationError('no-progress', '')],
     ['a bound that is too low', new PaginationError('too-many-pages', '')],
     ['a redirect', new UnexpectedRedirectError('')],

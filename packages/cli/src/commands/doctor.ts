@@ -135,8 +135,6 @@ function quickOptions(
   key: string | undefined,
   environment: Pick<Environment, 'variables'>,
 ): ClientOptions {
-  return {
-    ...clientOptions(options, key ?? false, environment),
-    retry: options.retryFor === undefined ? { retries: 1 } : { for: options.retryFor },
-  };
+  const usual = clientOptions(options, key ?? false, environment);
+  return options.retryFor === undefined ? { ...usual, retry: { ...usual.retry, retries: 1 } } : usual;
 }

@@ -42,6 +42,8 @@ export interface Defaults {
   readonly timeout?: string;
   /** How long to retry during an outage: `2m`, or `forever`. */
   readonly retryFor?: string;
+  /** Longest pause that a service may request: `1h`. */
+  readonly maxRetryAfter?: string;
   /** Rows per request. */
   readonly pageSize?: Count;
   /** Partitions fetched in parallel. Ignored with `--max-rows`. */

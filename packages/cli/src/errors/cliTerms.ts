@@ -22,6 +22,7 @@ const remedies: Readonly<Record<string, string>> = {
   'raise timeouts.response': 'raise --timeout',
   'raise timeouts.total': 'raise --timeout',
   'raise retry.for': 'raise --retry-for to retry for longer',
+  'raise maxRetryAfter': 'raise --max-retry-after to wait longer',
   'raise maxDeadLetters': 'raise --max-dead-letters to continue anyway',
   'lower pageSize': 'ask for smaller pages (--page-size)',
   'lower rateLimit': 'lower --rate',

@@ -17,10 +17,10 @@ const grouped = ['ownersPerRequest', 'concurrency of wallets'] as const;
 const anyRows = ['param', 'pageSize of any source', 'concurrency'] as const;
 const webhook = ['secretFile', 'headerFile', 'allowAddress'] as const;
 const delivery = ['deliveries', 'batch', 'deadLetters', 'maxDeadLetters', 'onDead'] as const;
-const ownApi = ['apiKeyFile', 'timeout', 'retryFor', 'config'] as const;
+const ownApi = ['apiKeyFile', 'timeout', 'retryFor', 'maxRetryAfter', 'config'] as const;
 /** Of an API that is not requested. */
 const plannedApi = ['apiKeyFile', 'config'] as const;
-const api = ['apiKeyFile', 'rate', 'timeout', 'retryFor', 'config'] as const;
+const api = ['apiKeyFile', 'rate', 'timeout', 'retryFor', 'maxRetryAfter', 'config'] as const;
 
 /** Groups that several commands have. */
 const groups = {

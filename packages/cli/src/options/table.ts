@@ -297,6 +297,10 @@ const table = {
   timeout: { ...span, help: 'maximum time for one response (default: 30s)' },
   'timeout of letters': { ...span, help: 'maximum time for one response (default: 15s)' },
   retryFor: { ...retry, help: `${retryHelp} (default: 1m; in a watch: forever)` },
+  maxRetryAfter: {
+    ...span,
+    help: 'longest pause that the service may request; a longer one is an error (default: 1m, or --retry-for if that is more)',
+  },
   'retryFor of letters': { ...retry, help: `${retryHelp} (default: 1m)` },
   config: {
     ...{ ...file, isForOneRun: true },

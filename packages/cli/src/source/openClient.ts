@@ -5,6 +5,7 @@ import {
   type ClientOptions,
   createClient,
   type Limiter,
+  type RetryOptions,
   SluiceError,
   type Timeouts,
 } from '@sluice/core';
@@ -36,7 +37,7 @@ export type ConnectionOptions = GroupOptions<'anyApi'> & DashboardOption;
 
 /** @param apiKey `false` to send none. */
 export function clientOptions(
-  { rate, timeout, retryFor }: ConnectionOptions,
+  { rate, timeout, retryFor, maxRetryAfter }: ConnectionOptions,
   apiKey: string | false,
   { variables }: Pick<Environment, 'variables'>,
 ): ClientOptions {
@@ -44,8 +45,21 @@ export function clientOptions(
     ...{ apiKey, variables },
     ...(rate !== undefined && { rateLimit: rate }),
     ...(timeout !== undefined && { timeouts: timeoutsFor(timeout, retryFor) }),
-    ...(retryFor !== undefined && { retry: { for: retryFor } }),
+    retry: retriesOf({ retryFor, maxRetryAfter }),
   };
+}
+
+/** How requests are retried, as far as options say it. */
+export function retriesOf({ retryFor, maxRetryAfter }: RetryChoice): Partial<RetryOptions> {
+  return {
+    ...(retryFor !== undefined && { for: retryFor }),
+    ...(maxRetryAfter !== undefined && { maxRetryAfter }),
+  };
+}
+
+interface RetryChoice {
+  readonly retryFor?: number | undefined;
+  readonly maxRetryAfter?: number | undefined;
 }
 
 interface OpenClient<C extends Client> {

@@ -7,6 +7,7 @@ import { readHeaders } from '../input/headers.js';
 import { findWebhookSecrets } from '../input/secrets.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import type { OptionsOf } from '../options/table.js';
+import { retriesOf } from '../source/openClient.js';
 import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
 import { namedTarget } from './namedTarget.js';
 import type { Target } from './target.js';
@@ -58,12 +59,13 @@ function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, c
 }
 
 /** Options of every command that sends to a webhook. */
-type WebhookChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'>;
+type WebhookChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'> &
+  Partial<OptionsOf<'maxRetryAfter'>>;
 
 /** @throws UsageError if there is no secret, or a file can't be read. */
 export async function webhookOptions(
   url: string,
-  { secretFile, headerFile, allowAddress, timeout, retryFor }: WebhookChoice,
+  { secretFile, headerFile, allowAddress, timeout, retryFor, maxRetryAfter }: WebhookChoice,
   environment: Environment,
 ): Promise<EndpointOptions> {
   const secret = await findWebhookSecrets(secretFile, environment);
@@ -72,7 +74,7 @@ export async function webhookOptions(
     ...(headerFile !== undefined && { headers: await readHeaders(headerFile, environment) }),
     ...(allowAddress && { allowAddresses: allowAddress }),
     ...(timeout !== undefined && { timeout }),
-    ...(retryFor !== undefined && { retry: { for: retryFor } }),
+    retry: retriesOf({ retryFor, maxRetryAfter }),
   };
 }
 

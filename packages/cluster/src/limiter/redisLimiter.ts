@@ -26,7 +26,7 @@ export interface RedisLimiterOptions {
   readonly defaultLimits?: Limit | readonly Limit[];
   /** Ms that requests wait while Redis can't be reached, before they fail. Default 30,000. */
   readonly waitForRedis?: number;
-  /** Longest pause in ms that an API may cause for all processes. Default 60,000. */
+  /** Longest pause in ms that an API may cause for all processes. Default: a day. */
   readonly maxPause?: number;
   readonly clock?: Clock;
 }
@@ -56,7 +56,7 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
     ...{ url: true, name: true, limits: true, defaultLimits: true, waitForRedis: true, maxPause: true, clock: true },
   });
   const { url, name, limits = [], defaultLimits = [], clock = systemClock } = options;
-  const { waitForRedis = 30_000, maxPause = 60_000 } = options;
+  const { waitForRedis = 30_000, maxPause = 86_400_000 } = options;
   const all = [limits].flat();
   return new SharedLimiter({
     ...{ name, limits: textOf(all), defaultLimits: textOf([defaultLimits].flat()), clock },

@@ -348,7 +348,7 @@ function adviceFor(status: number, { name, isSent }: ApiAnswerContext['credentia
     return isSent ? `Check the ${name} and what it may read.` : `No ${name} was sent.`;
   if (status === 404) return 'Check the base URL.';
   if (status === 429) return '';
-  if (status >= 500 || status === 408) return 'The service is in trouble: try again later.';
+  if (isRetriedStatus(status)) return 'The service is in trouble: try again later.';
   return 'Check the request.';
 }
 

@@ -167,14 +167,15 @@ export class Exchange {
       fault.retry &&
       left > 0 &&
       this.#retries < retries &&
-      (fault.retryAfter ?? 0) <= this.#longestWait(fault) &&
+      (fault.retryAfter ?? 0) <= this.#options.retry.maxRetryAfter &&
       !this.#isOver
     );
   }
 
-  /** Waits before the next attempt, without a permit. The wait counts towards the total deadline. */
+  /** Waits before the next attempt, without a permit. What the API asked for does not count towards the total deadline. */
   async backOff({ fault, delay, left }: AttemptFailure): Promise<void> {
     this.#retries += 1;
+    if ((fault.retryAfter ?? 0) > 0) this.#stopwatch.pause();
     const { error } = fault;
     const reason = error.code;
     this.#emit('retry', () => ({
@@ -187,18 +188,16 @@ export class Exchange {
 
   finalError({ fault, left }: AttemptFailure): Error {
     const { status, retryAfter: requested } = fault;
-    const longestWait = this.#longestWait(fault);
-    if (!fault.retry || status === undefined || requested === undefined || requested <= longestWait)
-      return this.#withAttempts(fault, left);
     const { maxRetryAfter } = this.#options.retry;
+    if (!fault.retry || status === undefined || requested === undefined || requested <= maxRetryAfter)
+      return this.#withAttempts(fault, left);
     const { route } = this.#call;
-    const bound = longestWait < maxRetryAfter ? 'timeouts.total' : 'maxRetryAfter';
     const retryAt = dateAfter(this.#options.clock.now(), requested);
     const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
-    const message = `${route}: the server asked to wait ${secondsOf(requested)}${until}, but the limit is ${secondsOf(longestWait)}.`;
+    const message = `${route}: the server asked to wait ${secondsOf(requested)}${until}, but the limit is ${secondsOf(maxRetryAfter)}.`;
     return new RateLimitError(message, {
-      ...{ status, retryAt, details: { route } },
-      advice: [{ kind: 'wait' }, { kind: 'raise', option: bound }],
+      ...{ status, retryAt, details: { route, retryAfter: requested } },
+      advice: [{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }],
     });
   }
 
@@ -327,18 +326,12 @@ export class Exchange {
       onLimiter?.(limiter, 'quota');
     } else if (fault.pauses) {
       // The pause applies to all requests. This attempt still holds its permit, so none can start before it.
-      const pause = Math.min(delay, retry.maxRetryAfter);
+      const pause = Math.min(delay, longestPause);
       limiter.pause(pause);
       this.#emit('paused', () => ({ ...this.#requestId, type: 'paused', for: pause }));
       onLimiter?.(limiter, requested > 0 ? 'retry-after' : 'back-off');
     }
     return { fault, delay, left };
-  }
-
-  /** The longest `Retry-After` (ms) to obey. Pauses do not count towards the total deadline. */
-  #longestWait({ pauses = false }: AttemptFault): number {
-    const { maxRetryAfter } = this.#options.retry;
-    return pauses ? maxRetryAfter : Math.min(maxRetryAfter, this.#stopwatch.left);
   }
 
   get #requestId(): { readonly route: string; readonly request: number } {
@@ -364,6 +357,9 @@ export class Exchange {
 }
 
 const success = 200;
+
+/** Ms. Other requests keep a pause even if this one gives up, but an absurd one must not hold them for good. */
+const longestPause = 86_400_000;
 
 /**
  * Why an attempt is made again at once, with another permit: the server had closed the idle connection, the credentials

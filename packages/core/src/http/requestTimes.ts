@@ -18,6 +18,9 @@ export interface Timeouts {
 
 const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, total: 180_000 };
 
+/** Largest default ms of `retry.maxRetryAfter`. */
+const longestDefaultWait = 86_400_000;
+
 /** Default ms of `timeouts.total` beyond `retry.for`. */
 const totalBeyondRetries = 120_000;
 
@@ -30,7 +33,7 @@ export interface RequestOptions {
   readonly timeouts?: Partial<Timeouts>;
   /**
    * Default: temporary failures are retried for a minute (`for: 60_000`), with full-jitter back-off from 250 ms to 20
-   * s. A `Retry-After` above 60 s is an error; so is any permanent failure.
+   * s. A `Retry-After` above 60 s (or `for`, if that is more) is an error; so is any permanent failure.
    */
   readonly retry?: Partial<RetryOptions>;
   /** Default: the machine's clock. */
@@ -55,7 +58,10 @@ export function requestTimesOf(wanted: Pick<RequestOptions, 'timeouts' | 'retry'
   refuseUnknown('retry', wanted.retry, {
     ...{ for: true, retries: true, baseDelay: true, maxDelay: true, maxRetryAfter: true },
   });
-  const retry = { ...defaultRetry, ...wanted.retry };
+  const given = { ...defaultRetry, ...wanted.retry };
+  // Whoever lets retries take an hour also waits for an hour if the API asks for that, but not for ever.
+  const maxRetryAfter = Math.max(defaultRetry.maxRetryAfter, Math.min(given.for, longestDefaultWait));
+  const retry = { ...given, maxRetryAfter, ...wanted.retry };
   // A longer `retry.for` must not be cut short by a default deadline.
   const total = Math.max(defaultTimeouts.total, retry.for + totalBeyondRetries);
   const timeouts = { ...defaultTimeouts, total, ...wanted.timeouts };

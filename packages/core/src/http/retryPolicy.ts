@@ -3,9 +3,9 @@ import { isCertificateFault } from '../isTransient.js';
 /**
  * How failed attempts are retried. All times in ms.
  *
- * Only temporary failures are retried: a refused or broken connection, an unresolved name, a timeout, 408, 429, 5xx, a
- * body that is cut or not JSON. Permanent ones end the request at once: an untrusted certificate, a refused key, a host
- * name that cannot exist.
+ * Only temporary failures are retried: a refused or broken connection, an unresolved name, a timeout, 408, 429, 5xx
+ * but 501 and 505, a body that is cut or not JSON. Permanent ones end the request at once: an untrusted certificate, a
+ * refused key, a host name that cannot exist.
  */
 export interface RetryOptions {
   /**
@@ -20,7 +20,10 @@ export interface RetryOptions {
   readonly baseDelay: number;
   /** Longest back-off. Default 20,000. */
   readonly maxDelay: number;
-  /** A `Retry-After` beyond this is a `RateLimitError` instead of a wait. Default 60,000. */
+  /**
+   * A `Retry-After` beyond this is a `RateLimitError` instead of a wait; other requests still keep the pause. Default
+   * 60,000, or `for` if that is more, but at most a day.
+   */
   readonly maxRetryAfter: number;
 }
 

@@ -116,7 +116,7 @@ const tooEarly = 425;
 /**
  * Reads the response to a message: only its status counts, whatever the body is.
  *
- * 2xx means accepted. 408, 425, 429 and 5xx are retried; a `Retry-After` then pauses everything for that endpoint.
+ * 2xx means accepted. 408, 425, 429 and 5xx but 501 and 505 are retried; a `Retry-After` then pauses everything for that endpoint.
  */
 function readReceipt(answer: AttemptAnswer, context: AnswerContext): ReadResult {
   const { status } = answer;
@@ -127,7 +127,7 @@ function readReceipt(answer: AttemptAnswer, context: AnswerContext): ReadResult 
     const error = new UnexpectedRedirectError(message, { route, status });
     return { ok: false, fault: { error, retry: false, status } };
   }
-  const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
+  const isLater = isRetriedStatus(status) || status === tooEarly;
   const hint = adviceFor(status, isLater);
   const fault = faultOfStatus(answer, context, { retry: isLater, hint, lower: 'deliveries' });
   return { ok: false, fault: { ...fault, pauses: status === 429 || (isLater && fault.retryAfter !== undefined) } };

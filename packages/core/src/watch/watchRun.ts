@@ -256,6 +256,8 @@ export class WatchRun<T> {
    */
   #isPermanent(error: unknown): boolean {
     if (isOwnFault(error)) return true;
+    // An API that asks to wait for more than a day.
+    if (SluiceError.is(error, 'rate-limited') && !isTransient(error)) return true;
     const hasSucceeded = this.#failures < this.#polls;
     if (hasSucceeded) return false;
     return !isTransient(error) && !isOfListing(error);

@@ -39,7 +39,7 @@ const zeros = JSON.stringify('0'.repeat(2_000_000));
 const html = '<!doctype html>\n<title>Sign in</title>\n<p>Please';
 const encoded = [canary, encodeURIComponent(canary), Buffer.from(`key ${canary}`).toString('base64')];
 
-const neverRetried: readonly Row[] = [400, 403, 404, 405, 409, 410, 422, 501, 505].map((status) => ({
+const neverRetried: readonly Row[] = [400, 403, 404, 405, 409, 410, 422, 501, 505, 600].map((status) => ({
   fault: `T6 status ${String(status)}`,
   answers: [answer(status, '{"message":"no such wallet"}')],
   attempts: 1,
@@ -47,15 +47,17 @@ const neverRetried: readonly Row[] = [400, 403, 404, 405, 409, 410, 422, 501, 50
   details: { status, excerpt: '{"message":"no such wallet"}' },
 }));
 
-const retried: readonly Row[] = [408, 500, 502, 503, 504, 520, 521, 522, 523, 524].map((status) => ({
-  fault: `T6 status ${String(status)} until the retries are used up`,
-  answers: [answer(status, 'in trouble')],
-  options: { retry: { retries: 5 } },
-  attempts: 6,
-  delays: jitter,
-  error: HttpError,
-  details: { status, excerpt: 'in trouble' },
-}));
+const retried: readonly Row[] = [408, 500, 502, 503, 504, 506, 507, 508, 509, 520, 524, 529, 530, 599].map(
+  (status) => ({
+    fault: `T6 status ${String(status)} until the retries are used up`,
+    answers: [answer(status, 'in trouble')],
+    options: { retry: { retries: 5 } },
+    attempts: 6,
+    delays: jitter,
+    error: HttpError,
+    details: { status, excerpt: 'in trouble' },
+  }),
+);
 
 const rows: readonly Row[] = [
   ...neverRetried,
@@ -87,14 +89,27 @@ const rows: readonly Row[] = [
     details: { status: 503, retryAt: '2030-01-01T00:01:01.000Z' },
   },
   {
-    fault: 'T6 status 503 with a Retry-After beyond what is left of the total deadline',
-    answers: [answer(503, '', { 'retry-after': '50' })],
+    fault: 'T6 status 503 with Retry-After, which does not count towards the total deadline',
+    answers: [...Array.from({ length: 4 }, () => answer(503, '', { 'retry-after': '50' })), ok()],
     options: { timeouts: { total: 120_000 } },
-    attempts: 3,
-    delays: [50_000, 50_000],
+    attempts: 5,
+    delays: [50_000, 50_000, 50_000, 50_000],
+  },
+  {
+    fault: 'T6 status 429 with a Retry-After above 60 s, if retries may take longer',
+    answers: [answer(429, '', { 'retry-after': '90' }), ok()],
+    options: { retry: { for: 600_000 } },
+    attempts: 2,
+    delays: [90_000],
+  },
+  {
+    fault: 'T6 status 429 with a Retry-After of more than a day, although retries may take for ever',
+    answers: [answer(429, '', { 'retry-after': '86401' })],
+    options: { retry: { for: Infinity } },
+    attempts: 1,
     error: RateLimitError,
-    details: { status: 503, retryAt: '2030-01-01T00:02:30.000Z' },
-    says: /asked to wait 50 s \(until .*\. Try again later, or raise timeouts\.total\.$/,
+    details: { status: 429, retryAfter: 86_401_000 },
+    says: /asked to wait 86401 s \(until .*\), but the limit is 86400 s/,
   },
   {
     fault: 'T6 status 429 until the retries are used up',

@@ -165,10 +165,10 @@ describe('A1 oauth2 with client credentials', () => {
     expect(issuer.tokens.arrived).toHaveLength(1);
   });
 
-  test('tries again when the token server is in trouble', async () => {
+  test.each([500, 503, 507, 529])('tries again when the token server answers with %i', async (status) => {
     const issuer = await issuing();
     const client = open(issuer, {}, { retry: { baseDelay: 1, retries: 3 } });
-    issuer.reply = () => (issuer.tokens.arrived.length < 3 ? { status: 503, body: {} } : undefined);
+    issuer.reply = () => (issuer.tokens.arrived.length < 3 ? { status, body: {} } : undefined);
     await client.shop.get('/a');
     expect(issuer.tokens.arrived).toHaveLength(3);
   });

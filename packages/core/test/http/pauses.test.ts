@@ -92,11 +92,22 @@ describe.each(limiters)('$name', ({ limiter }) => {
     expect(await next).toMatchObject({ status: 200 });
   });
 
-  test('T7 nobody is paused for longer than maxRetryAfter', async () => {
-    const server = await startServer(answer(429, '', { 'retry-after': '86400' }));
+  test.each([
+    ['an hour', 3_600],
+    ['a day', 86_400],
+    ['a day, although the API asks for a year', 365 * 86_400],
+  ])('T7 a request gives up after maxRetryAfter, and the others keep the pause of %s', async (_what, seconds) => {
+    const server = await startServer(answer(429, '', { 'retry-after': String(seconds) }), ok());
     const transport = openTransport(server.url, { limiter, retry: { maxRetryAfter: 20_000 } });
     await expect(transport.get()).rejects.toMatchObject({ code: 'rate-limited' });
-    expect(transport.limiter.state.pausedFor).toBe(20_000);
+    const pause = 1_000 * Math.min(seconds, 86_400);
+    expect(transport.limiter.state.pausedFor).toBe(pause);
+    const next = transport.get();
+    await transport.clock.asked(pause);
+    await transport.clock.advance(pause - 1);
+    expect(server.requests).toHaveLength(1);
+    await transport.clock.advance(1);
+    expect(await next).toMatchObject({ status: 200 });
   });
 
   test('T7 a 429 without Retry-After pauses the client for a back-off', async () => {

@@ -50,7 +50,7 @@ describe('W4 what an endpoint answers', () => {
     expect(await send()).toEqual({ status, attempts: 1 });
   });
 
-  test.each([408, 425, 429, 500, 501, 502, 503, 504, 507, 520, 599])(
+  test.each([408, 425, 429, 500, 502, 503, 504, 507, 520, 529, 599])(
     '%d: it may take it later, so it is tried again with headers of its own',
     async (status) => {
       const { send, server } = await openSender([answer(status), ok()]);
@@ -62,7 +62,7 @@ describe('W4 what an endpoint answers', () => {
     },
   );
 
-  test.each([400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422, 451])(
+  test.each([400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422, 451, 501, 505])(
     '%d: it will never take it, so it is asked once',
     async (status) => {
       const { send, server } = await openSender([answer(status, 'Because of this')]);
