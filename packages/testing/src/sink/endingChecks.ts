@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/core';
 import { check, shown } from '../check.js';
 import { Skipped } from '../suite.js';
+import { calm } from '../waiting.js';
 import { DrivenSink, openTarget, type Opening } from './drivenSink.js';
 import { DrivenWriter } from './drivenWriter.js';
 import type { SinkChecks } from './rowChecks.js';
@@ -8,6 +9,8 @@ import { pagesOf } from './samplePages.js';
 
 /** A sink that keeps its own checkpoints resumes at the last of them only. */
 export const separate = 'a sink whose checkpoints are kept elsewhere';
+
+type Ending = Pick<DrivenWriter<never>, 'abort' | 'seal' | 'finish'>;
 
 /** What an aborted export leaves, and what the next export does with it. */
 export const endingChecks: SinkChecks = {
@@ -48,6 +51,30 @@ export const endingChecks: SinkChecks = {
       await target.crash();
       await target.resumeAndFinish(again.committed, pages);
       await target.checkSurvived(pages, 'Started over, crashed, and completed', [...old, ...pages]);
+    }
+  },
+
+  'writes nothing once abort, seal or close has resolved': async (trial) => {
+    const endings: Readonly<Record<string, (writer: Ending) => Promise<unknown>>> = {
+      'abort for good': (writer) => writer.abort(false),
+      'abort to resume': (writer) => writer.abort(true),
+      seal: (writer) => writer.seal(),
+      close: (writer) => writer.finish(),
+    };
+    for (const [ending, end] of Object.entries(endings)) {
+      const { target, pages, writer } = await openTarget(trial, [2, 1]);
+      await writer.writeAndCommit(...pages.slice(0, 1));
+      await writer.write(...pages.slice(1));
+      await end(writer);
+      // Before they are published, there may be nothing to read.
+      const seen = (): Promise<string> => target.rows().then((rows) => rows.map(shown).join(), shown);
+      const before = await seen();
+      await calm();
+      const after = await seen();
+      check(
+        after === before,
+        `The rows changed after ${ending} had resolved: from ${shown(before)} to ${shown(after)}.`,
+      );
     }
   },
 

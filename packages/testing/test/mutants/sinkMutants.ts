@@ -31,6 +31,24 @@ const withItems = (page: SinkPage<unknown>, items: readonly unknown[]): SinkPage
 const rowsIn = (sinkPosition: Json): number => (sinkPosition as { rows: number }).rows;
 
 export const sinkMutants: Mutants<SinkFixture<unknown>> = {
+  ...Object.fromEntries(
+    (['abort', 'seal', 'close'] as const).map((call) => [
+      `writes a row 5 ms after ${call}`,
+      writerMutant('writes nothing once abort, seal or close has resolved', (writer, _context, table) => {
+        const late = async <R>(ended: Promise<R>): Promise<R> => {
+          const result = await ended;
+          setTimeout(() => (table.committed = [...table.committed, ...table.committed.slice(0, 1)]), 5);
+          return result;
+        };
+        return {
+          ...(call === 'abort' && { abort: (reason, how) => late(writer.abort(reason, how)) }),
+          ...(call === 'seal' && { seal: (...args) => late(writer.seal(...args)) }),
+          ...(call === 'close' && { close: () => late(writer.close()) }),
+        };
+      }),
+    ]),
+  ),
+
   'loses the last batch': writerMutant('has rows that only seal has flushed', (_writer, _context, table) => ({
     seal: async () => ({ rows: table.committed.length }),
   })),
