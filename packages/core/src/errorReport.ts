@@ -60,7 +60,7 @@ export function rewritten(report: ErrorReport, rewrite: (text: string) => string
 }
 
 /** Removes secrets from a text, and cuts it behind them. */
-export interface Redactor {
+interface Redactor {
   redact?(text: string, length?: number): string;
 }
 
