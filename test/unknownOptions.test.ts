@@ -33,8 +33,18 @@ const packages: Readonly<Record<string, object>> = {
 /** Functions of the packages that take no options, or none that could be misspelt, and why. */
 const withoutOptions: Readonly<Record<string, string>> = {
   ...reason('takes a value, not options', [
-    ...['isTransient', 'checkCount', 'nearestName', 'checkPlugin', 'cursorOf', 'apisOf', 'sourcesOf'],
-    ...['decodeCheckpoint', 'bearer', 'queryKey', 'decodeFilePosition', 'explained', 'unlinkIfThere', 'segmentsOf'],
+    ...[
+      'isTransient',
+      'checkCount',
+      'nearestName',
+      'shownText',
+      'isFollowed',
+      'checkPlugin',
+      'cursorOf',
+      'apisOf',
+      'sourcesOf',
+    ],
+    ...['decodeCheckpoint', 'bearer', 'queryKey', 'decodeFilePosition', 'explained', 'unlinkIfThere'],
     ...['amountOf', 'tokenPropertiesOf', 'ownerAddress', 'resetSocket', 'secretsInHeader'],
   ]),
   ...reason('takes nothing', ['memoryState', 'lockQueues', 'statusChanges']),
