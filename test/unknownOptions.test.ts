@@ -174,7 +174,7 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   testStateStore: (more) => suites.testStateStore({ ...suite, ...more }),
 };
 
-test.for(Object.entries(calls))('an option that %s does not know is refused by its name', async ([title, call]) => {
+test.for(Object.entries(calls))('A10 an option that %s does not know is refused by its name', async ([title, call]) => {
   const refused = /(no option|no parameter) "misspelt"/;
   await expect((async () => call({ misspelt: 1 }))()).rejects.toThrow(refused);
   // Parameters of a source that are `undefined` count as not given.
@@ -193,7 +193,7 @@ test.for(Object.entries(packages))(
   },
 );
 
-test('a misspelt option is refused with the nearest known one', () => {
+test('A10 a misspelt option is refused with the nearest known one', () => {
   const refusal = (call: () => unknown): string => {
     try {
       call();

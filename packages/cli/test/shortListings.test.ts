@@ -22,7 +22,7 @@ async function cappedStreams(): Promise<Readonly<Record<string, string>>> {
 
 const said = 'streams.list: the API listed 10 rows and says that there are 25, so 15 may be missing.';
 
-describe('an export that lists fewer rows than the API counts', () => {
+describe('P10 an export that lists fewer rows than the API counts', () => {
   test.each(['plain', 'bar', 'none'])('says so with --progress %s, and again when it is repeated', async (progress) => {
     const [env, folder] = [await cappedStreams(), temporaryFolder()];
     const args = ['streams', 'export', '--to', join(folder, 'x.csv'), '--progress', progress];

@@ -53,7 +53,7 @@ const listed = {
   version: '1',
 } as const;
 
-describe('a filter ends no listing', () => {
+describe('P5 a filter ends no listing', () => {
   test.each(Object.entries(kinds))(
     '%s: pages whose rows are all left out are followed by others',
     async (_, paging) => {
@@ -170,7 +170,7 @@ interface Body {
   readonly items: readonly Row[];
 }
 
-describe('a rows function that leaves rows out ends no listing', () => {
+describe('P5 a rows function that leaves rows out ends no listing', () => {
   const functions = {
     'a filter': ({ body }: { body: unknown }) => (body as Body).items.filter(isWanted),
     'a filter of what a path finds': ({ at }: { at: (path: string) => unknown }) =>

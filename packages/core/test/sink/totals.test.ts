@@ -55,7 +55,7 @@ async function exported<T = Row>(
   return { report, warnings, rows: sink.rows };
 }
 
-describe('an export compares the rows of a listing with the total that the API states', () => {
+describe('P10 an export compares the rows of a listing with the total that the API states', () => {
   test.each(Object.entries(pagings))('%s: a warning and the report have both numbers', async (_, paging) => {
     const { baseUrl } = await serve((url) => ({ body: pageOf(url, 10, 25) }));
     const source = openListing(listing<Row>({ ...parts, path: '/rows', paging }), { baseUrl });

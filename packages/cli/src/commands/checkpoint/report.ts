@@ -27,9 +27,9 @@ export interface CheckpointReport {
   readonly isSealed: boolean;
   /** ISO 8601; absent if not finished. */
   readonly finishedAt?: string;
-  /** Committed. */
   /** The target is brought up to date by each export: the same command begins a new run once this one is finished. */
   readonly isRefreshed?: true;
+  /** Committed. */
   readonly rows: number;
   readonly pages: number;
   /** Partitions that are neither finished nor open are not started. */
