@@ -223,8 +223,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/watch/watchRun.ts', [
     [
       'a page that comes again ends a watch',
-      "['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)",
-      "['config', 'checkpoint', 'lock', 'plugin', 'sink', 'no-progress'].includes(error.code)",
+      'if (isOwnFault(error)) return true;',
+      "if (isOwnFault(error) || SluiceError.is(error, 'no-progress')) return true;",
     ],
   ]),
   ...inFile('packages/core/src/http/sendAttempt.ts', [
@@ -283,7 +283,7 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/api/sinceValue.ts', [
     [
       'a mark passes rows that are not seen yet',
-      'return this.compare(latest, settled) < 0 ? latest : settled;',
+      'return `${new Date(Math.min(last, began) - overlap).toISOString().slice(0, 19)}Z`;',
       'return latest;',
     ],
   ]),
@@ -293,8 +293,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/sink/parentMarks.ts', [
     [
       'marks of parents count before the target is published',
-      'if (record.run === run) this.#take(record.parents);',
-      'if (record.run !== undefined) this.#take(record.parents);',
+      'if (isMarked) this.#take(record.parents);',
+      'this.#take(record.parents);',
     ],
   ]),
   ...inFile('packages/core/src/sink/increments.ts', [
@@ -392,8 +392,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/sql/tableSink.ts', [
     [
       'rows are published in one transaction and recorded in another',
-      'await stage.publish(session, this.#mode);\n        await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });\n      });',
-      'await stage.publish(session, this.#mode);\n      });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { stage: this.#id, mode: this.#mode }));',
+      'await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });\n          return kept;\n        });',
+      'return kept;\n        });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { stage: this.#id, mode: this.#mode }));',
     ],
     [
       'what is published is published again',
@@ -402,7 +402,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'rows of a partition that starts over stay',
-      'for (const partition of position.dropped ?? []) await parts.stage.dropPartition(session, partition);',
+      'for (const partition of toDrop) await parts.stage.dropPartition(session, partition);',
       '',
     ],
     [
@@ -415,23 +415,23 @@ export const mutantList: readonly Mutant[] = [
     ['partitions are in no order', 'BigInt(partition) * rowsOfPartition + BigInt(nth)', 'BigInt(nth)'],
     [
       'replace keeps rows that the export lacks',
-      'await session.run(\n      `DELETE FROM ${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`,\n    );',
-      '',
+      'const found = await session.run(`DELETE FROM ${gone}`);',
+      'const found = isByKey ? 0 : await session.run(`DELETE FROM ${gone}`);',
     ],
-    ['merge leaves rows as they are', "if (mode === 'merge') await this.#update(session);", ''],
     [
-      'the staging table stays',
-      'await this.#insertMissing(session, mode);\n    await this.drop(session);',
-      'await this.#insertMissing(session, mode);',
+      'merge leaves rows as they are',
+      'if (isByKey) await this.#update(session, traits);',
+      "if (isByKey && mode !== 'merge') await this.#update(session, traits);",
     ],
+    ['the staging table stays', 'await this.drop(session);\n    return kept;', 'return kept;'],
   ]),
   ...inFile('packages/exporters/src/sql/mirror.ts', [
     [
       'a generation is recorded in a transaction of its own',
-      'if (this.#pending.length > 0) await ledger.put(session, mirrored, { generation: this.#generation });\n      },\n      settled: () => {',
-      '},\n      settled: () => {\n        const { generation } = { generation: this.#generation };\n        if (this.#pending.length > 0) void ledger.commit((session) => ledger.put(session, mirrored, { generation }));',
+      'if (this.#pending.length === 0) return;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(storedValue)]));\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        });\n      },\n      settled: () => {',
+      '},\n      settled: () => {\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(storedValue)]));\n        const record = {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        };\n        if (this.#pending.length > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
     ],
-    ['removed rows stay in a mirror', 'removed.map(({ key }) => key)', '[]'],
+    ['removed rows stay in a mirror', 'if (!shape.hasDeletedAt) for (const { values } of gone) leave(values);', ''],
   ]),
   ...inFile('packages/exporters/src/postgres/connection.ts', [
     [
