@@ -67,10 +67,27 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
   const steady = tables?.filter((table) => Object.keys(table).length === 1).map(({ id }) => `/tables/rows/${id}`);
   /** Tables that an increment has requested without a mark. */
   const requestedInFull = new Set<string>();
+  /** From where an increment has requested each table, by path (wall time in ms). */
+  const requestedFrom = new Map<string, number>();
+  /** A5: an unchanged table is requested from the overlap before its latest row, or before the clock if that is behind. */
+  const checkUnchanged = (now: number): void => {
+    for (const [path, pages] of answered) {
+      const table = path === '/table/entries' ? apis.table : apis.tables.of(Number(path.split('/').at(-1)));
+      const times = table?.all.map(({ changed }) => Date.parse(changed)) ?? [];
+      const from = requestedFrom.get(path) ?? -Infinity;
+      const again = times.filter((time) => time >= from).length;
+      if (pages > 1 && again < pageSize) wrong.push(`Nothing has changed, and ${path} took ${pages} pages.`);
+      // Marks have whole seconds.
+      const early = Math.min(now, Math.max(...times)) - tableOverlap - 1_000 - from;
+      if (from > -Infinity && early > 0) wrong.push(`${path} was requested from ${early} ms before its mark on.`);
+    }
+  };
   return {
     isPage: ({ pathname }) => pathname !== '/tables/all',
     onSend({ pathname, searchParams }) {
-      if (searchParams.get('since') === null && withRows.has(pathname)) requestedInFull.add(pathname);
+      const since = searchParams.get('since');
+      if (since === null && withRows.has(pathname)) requestedInFull.add(pathname);
+      if (since !== null && !requestedFrom.has(pathname)) requestedFrom.set(pathname, Date.parse(since));
     },
     onAnswer({ pathname }, { status, body }) {
       if (status !== 200) return;
@@ -100,14 +117,15 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
         const sink = jsonl<TableEntry>({ path: name, fileSystem });
         answered.clear();
         requestedInFull.clear();
+        requestedFrom.clear();
         const options = { state, clock, incremental: true, concurrency, commitEvery } as const;
         const { rows } = await exportTo<TableEntry>(source, sink, options).run({ signal });
         if (isLast && left < 3)
           wrong.push(...Array.from(requestedInFull, (path) => `${path} was requested without its mark.`));
         if (!isLast || left > 1) continue;
         if (rows > 0) wrong.push(`Nothing has changed, and an increment has ${rows} rows.`);
-        for (const [path, pages] of answered)
-          if (pages > 1 && path !== '/tables/all') wrong.push(`Nothing has changed, and ${path} took ${pages} pages.`);
+        answered.delete('/tables/all');
+        checkUnchanged(clock.now());
       }
       await sleep(clock, random() * 10_000, signal);
       return isLast;
