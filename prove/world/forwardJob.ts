@@ -19,17 +19,6 @@ import type { Apis } from './services.js';
 const host = 'hooks.world';
 const key = Buffer.alloc(24, 7);
 
-/** An export whose checkpoint is removed is over, whether its process lives to say so or not. */
-function endNoticed(fileSystem: FileSystem, onEnd: () => void): FileSystem {
-  return {
-    ...fileSystem,
-    unlink(path) {
-      if (path === '/data/state/checkpoint') onEnd();
-      return fileSystem.unlink(path);
-    },
-  };
-}
-
 /** The ids in a file of dead letters; `undefined` if it is not there, or the disk refuses to read it. */
 async function lettersIn(path: string, fileSystem: FileSystem): Promise<readonly string[] | undefined> {
   const ids: string[] = [];
@@ -64,7 +53,6 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
   };
   /** W9 */
   const checkLetters = (ids: readonly string[]): void => {
-    if (receiver.hasStartedOver) return;
     const known = new Set(ids);
     if (known.size < ids.length) wrong.push(`${ids.length - known.size} dead letters are there twice.`);
     const missing = [...receiver.refused].filter((id) => !known.delete(id));
@@ -76,8 +64,7 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
     ...{ services: new Map([[host, receiver.answer]]), mostUnderWay: deliveries },
     ...(of === 'changes' && { begin: letChange(apis, changes) }),
     async run({ client, fileSystem, processes, clock, random, adapter, signal }, { isLast }) {
-      const noticed = of === 'rows' ? endNoticed(fileSystem, () => receiver.startOver()) : fileSystem;
-      const state = fileState('/data/state', { fileSystem: noticed, processes, clock });
+      const state = fileState('/data/state', { fileSystem, processes, clock });
       const endpoint: WebhookReplayOptions = {
         ...{ url: `https://${host}/`, secret: `whsec_${key.toString('base64')}`, deliveries },
         ...{ clock, random, adapter, resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]) },
@@ -118,8 +105,9 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
         const got = new Set(receiver.data.map((row) => JSON.stringify(row)));
         const missing = rows.filter((row) => !got.has(row));
         if (missing.length > 0) wrong.push(`${missing.length} of ${rows.length} rows were not delivered.`);
-        // The lock of a process that was killed does no harm, nor does its folder.
-        const left = disk.paths().filter((name) => !/^\/data\/((state|dead\.jsonl\.sluice)\/(lock-.*)?)?$/.test(name));
+        // The checkpoint says that all is sent. The lock of a process that was killed does no harm, nor does its folder.
+        const kept = /^\/data\/(state\/checkpoint|(state|dead\.jsonl\.sluice)\/(lock-.*)?)?$/;
+        const left = disk.paths().filter((name) => !kept.test(name));
         // A disk that refuses to clear away keeps what it has.
         if (left.length > 0 && io === 0) wrong.push(`Left behind: ${left.join(' ')}`);
         return [...receiver.wrong, ...wrong];

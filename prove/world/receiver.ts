@@ -28,7 +28,6 @@ export class Receiver {
   /** The highest sequence so far, by the field that orders rows. */
   readonly #latest = new Map<unknown, number>();
   #isMended = false;
-  #exports = 1;
 
   constructor({ refused, key, orderedBy }: ReceiverOptions) {
     this.#share = refused;
@@ -46,17 +45,6 @@ export class Receiver {
     return this.#met.has(data);
   }
 
-  /** Whether an export came to its end, and had to begin again. */
-  get hasStartedOver(): boolean {
-    return this.#exports > 1;
-  }
-
-  /** An export has come to its end: the next one is another, whose records have times of their own. */
-  startOver(): void {
-    this.#exports += 1;
-    this.#bodies.clear();
-  }
-
   readonly answer: Service = ({ headers, body }): Answered => {
     const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = headers;
     const signed = createHmac('sha256', this.#key).update(`${id}.${time}.${body}`).digest('base64');
@@ -70,9 +58,7 @@ export class Receiver {
     for (const record of records) {
       const before = this.#bodies.get(record.id);
       if (before === undefined) this.#take(record.value);
-      // Dead letters of two exports are of two times.
-      else if (before !== record.body && (!this.#isMended || this.#exports === 1))
-        this.wrong.push(`The record ${record.id} came again with other bytes.`);
+      else if (before !== record.body) this.wrong.push(`The record ${record.id} came again with other bytes.`);
       this.#bodies.set(record.id, record.body);
     }
     return { status: 204, body: '' };
@@ -81,8 +67,8 @@ export class Receiver {
   #take(envelope: unknown): void {
     const data = dataOf(envelope);
     this.data.push(data);
-    // Dead letters come later, and so does all that another export repeats.
-    if (this.#orderedBy === undefined || this.#isMended || this.hasStartedOver) return;
+    // Dead letters come later.
+    if (this.#orderedBy === undefined || this.#isMended) return;
     const { sequence } = envelope as { readonly sequence: number };
     const value = (data as Readonly<Record<string, unknown>>)[this.#orderedBy];
     const latest = this.#latest.get(value) ?? 0;
