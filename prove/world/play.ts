@@ -48,6 +48,11 @@ const quietNetwork: NetworkFaults = {
   ...{ lost: 0, unanswered: 0, cut: 0, slow: 0, parts: 0, broken: 0, busy: 0, limited: 0, stale: 0, outages: [] },
 };
 
+/** How connections open is no fault. */
+function connectionsIn({ opening }: NetworkFaults): Pick<NetworkFaults, 'opening'> {
+  return opening === undefined ? {} : { opening };
+}
+
 /** Plays a world to its end. */
 export async function play(scenario: Scenario, platform: Platform, { keepTrace = false } = {}): Promise<Played> {
   return playedIn(new World(scenario, platform, keepTrace), platform);
@@ -219,7 +224,7 @@ class World implements PlayableWorld {
     const network = new Network(
       {
         ...{ schedule, random: this.random(`${name} network`) },
-        faults: this.#isQuiet ? quietNetwork : scenario.network,
+        faults: this.#isQuiet ? { ...quietNetwork, ...connectionsIn(scenario.network) } : scenario.network,
         tap: {
           onSend: (url, sent) => {
             const { host } = url;
