@@ -8,7 +8,7 @@ export async function main(args: readonly string[], environment: Environment): P
   } catch (error) {
     // Loaded only after a failure.
     const { reportError } = await import('./reportError.js');
-    return reportError(error, environment);
+    return reportError(error, environment, args);
   }
 }
 

@@ -99,6 +99,29 @@ describe('what is said', () => {
     expect(sentenceOf(new SinkError('No.', { advice }))).toBe(`No. ${meant}`.trim());
   });
 
+  test.each([
+    ['streams list', 'Try again later, or raise --timeout, or ask for smaller pages (--page-size).'],
+    ['get streams /x', 'Try again later, or raise --timeout.'],
+    [
+      'streams export',
+      'Try again later, or raise --timeout, or ask for smaller pages (--page-size), or start over with --restart.',
+    ],
+    [
+      'watch x.y',
+      'Try again later, or raise --timeout, or ask for smaller pages (--page-size), or start over with --restart.',
+    ],
+  ])('sluice %s is advised only what it has', (line, meant) => {
+    const environment = testEnvironment();
+    const advice: Advice[] = [
+      { kind: 'wait' },
+      { kind: 'raise', option: 'timeout' },
+      { kind: 'lower', option: 'pageSize' },
+      { kind: 'restart' },
+    ];
+    reportError(new SinkError('No.', { advice }), environment, line.split(' '));
+    expect(environment.written.stderr()).toBe(`sluice: No. ${meant}\n`);
+  });
+
   test('what a refusal left alone is told behind the way out', () => {
     const refused = new CheckpointError('It is damaged.', {}, [{ kind: 'restart' }]);
     expect(refused.message).toBe('It is damaged. Start over with restart: nothing was changed.');
@@ -146,7 +169,7 @@ describe('what is said', () => {
 
   test('stays on one line and does nothing to the terminal', () => {
     const environment = testEnvironment();
-    expect(reportError(new SinkError('/tmp/a\nb\u001b[2J is a folder.'), environment)).toBe(1);
+    expect(reportError(new SinkError('/tmp/a\nb\u001b[2J is a folder.'), environment, [])).toBe(1);
     expect(environment.written.stderr()).toBe('sluice: /tmp/a␊b␛[2J is a folder.\n');
   });
 
@@ -154,12 +177,12 @@ describe('what is said', () => {
     const variables = { SLUICE_API_KEY: 'canary key+1' };
     const fault = new TypeError('canary key+1 and canary%20key%2B1');
     const calm = testEnvironment({ variables });
-    reportError(fault, calm);
+    reportError(fault, calm, []);
     expect(calm.written.stderr()).toMatch(
       /^sluice: Something unexpected happened: \[hidden\] and \[hidden\]\. [^\n]*\n$/,
     );
     const curious = testEnvironment({ variables: { ...variables, SLUICE_DEBUG: '1' } });
-    reportError(fault, curious);
+    reportError(fault, curious, []);
     expect(curious.written.stderr()).toContain('\n    at ');
     expect(curious.written.stderr()).not.toContain('canary');
   });
@@ -168,9 +191,9 @@ describe('what is said', () => {
     const environment = testEnvironment({ variables: { SLUICE_API_KEY: 'canary-of-ours' } });
     const consequence = '7 rows committed. Resume with:';
     const command = "sluice nfts export --to 'canary-of-ours rows.csv'";
-    expect(reportError(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(
-      130,
-    );
+    expect(
+      reportError(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment, []),
+    ).toBe(130);
     expect(environment.written.stderr()).toBe(
       `sluice: Stopped by SIGINT. ${consequence}\n  sluice nfts export --to '[hidden] rows.csv'\n`,
     );
@@ -178,8 +201,8 @@ describe('what is said', () => {
 
   test('nothing, when nobody reads any more or it was told already', () => {
     const environment = testEnvironment();
-    expect(reportError(closedSink, environment)).toBe(141);
-    expect(reportError(new ReportedError(130), environment)).toBe(130);
+    expect(reportError(closedSink, environment, [])).toBe(141);
+    expect(reportError(new ReportedError(130), environment, [])).toBe(130);
     expect(environment.written.stderr()).toBe('');
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
@@ -30,6 +30,24 @@ describe('U6 the help', () => {
         for (const [, flag = ''] of example.matchAll(/ (--[a-z-]+)/g)) expect(options).toContain(` ${flag}`);
       }
     }
+  });
+
+  test('knows every option that an error or another text names', async () => {
+    const helps: string[] = [];
+    for (const words of await commandsUnder()) helps.push((await sluice([...words, '--help'])).stdout);
+    const flag = /(?<![\w(-])--[a-z]+(?:-[a-z]+)*(?![\w:-])/g;
+    // The last two are options of Node.js.
+    const known = new Set(['--version', '--max-old-space-size', '--wasm-tiering-budget', ...helps.join().match(flag)!]);
+    const unknown: string[] = [];
+    for (const name of ['cli', 'cluster', 'core', 'exporters']) {
+      const folder = new URL(`../../${name}/src/`, import.meta.url);
+      for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((each) =>
+        each.endsWith('.ts'),
+      ))
+        for (const named of readFileSync(new URL(file, folder), 'utf8').match(flag) ?? [])
+          if (!known.has(named)) unknown.push(`${named} in ${name}/src/${file}`);
+    }
+    expect(unknown).toEqual([]);
   });
 
   test('of a command with several words', async () => {

@@ -47,6 +47,7 @@ export type Advice =
       readonly kind: 'raise';
       readonly option:
         | `timeouts.${'connect' | 'response' | 'total'}`
+        | 'timeout'
         | 'retry.for'
         | 'maxRetryAfter'
         | 'maxBodyBytes'
@@ -307,8 +308,9 @@ const adviceTexts: Readonly<Record<string, string>> = {
   'raise timeouts.connect': 'raise timeouts.connect',
   'raise timeouts.response': 'raise timeouts.response',
   'raise timeouts.total': 'raise timeouts.total',
+  'raise timeout': 'raise timeout',
   'raise retry.for': 'raise retry.for to retry for longer',
-  'raise maxRetryAfter': 'raise maxRetryAfter',
+  'raise maxRetryAfter': 'raise retry.maxRetryAfter',
   'raise maxBodyBytes': 'raise maxBodyBytes',
   'raise maxDeadLetters': 'raise maxDeadLetters to continue anyway',
   'lower pageSize': 'request smaller pages (pageSize)',

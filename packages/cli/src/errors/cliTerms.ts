@@ -1,9 +1,17 @@
 import type { SluiceError } from '@sluice/core';
 
-/** An error of the library in the terms of the command line: what happened, with options as flags, and what to do. */
-export function sentenceOf({ code, summary, advice, details }: SluiceError): string {
+/**
+ * An error of the library in the terms of the command line: what happened, with options as flags, and what to do.
+ *
+ * @param hasFlag whether the command has a flag: advice to use others is left out. Default: it has all.
+ */
+export function sentenceOf(
+  { code, summary, advice, details }: SluiceError,
+  hasFlag: (flag: string) => boolean = () => true,
+): string {
   const remedy = advice
     .flatMap(({ kind, option }) => remedies[option === undefined ? kind : `${kind} ${option}`] ?? [])
+    .filter((text) => (text.match(/--[a-z-]+/g) ?? []).every(hasFlag))
     .join(', or ');
   const happened = inFlags(summary, details);
   if (remedy === '') return happened;
@@ -21,6 +29,7 @@ const remedies: Readonly<Record<string, string>> = {
   'raise timeouts.connect': 'raise --timeout',
   'raise timeouts.response': 'raise --timeout',
   'raise timeouts.total': 'raise --timeout',
+  'raise timeout': 'raise --timeout',
   'raise retry.for': 'raise --retry-for to retry for longer',
   'raise maxRetryAfter': 'raise --max-retry-after to wait longer',
   'raise maxDeadLetters': 'raise --max-dead-letters to continue anyway',

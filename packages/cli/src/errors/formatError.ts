@@ -4,20 +4,25 @@ import { Failure, Interruption, UnfinishedExport, UsageError } from './errors.js
 import { isClosedOutput } from './exitCode.js';
 import { thrownText } from './thrown.js';
 
-/** The error that ended a command, for people: what happened, where, and what to do next. */
-export function errorSentence(error: unknown): string {
-  if (error instanceof UnfinishedExport) return `${errorSentence(error.cause)} ${error.interruptionReport.consequence}`;
+/**
+ * The error that ended a command, for people: what happened, where, and what to do next.
+ *
+ * @param hasFlag see `sentenceOf`.
+ */
+export function errorSentence(error: unknown, hasFlag?: (flag: string) => boolean): string {
+  if (error instanceof UnfinishedExport)
+    return `${errorSentence(error.cause, hasFlag)} ${error.interruptionReport.consequence}`;
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
   if (isClosedOutput(error)) return 'Nobody reads the output any more.';
-  if (SluiceError.is(error)) return librarySentence(error);
+  if (SluiceError.is(error)) return librarySentence(error, hasFlag);
   return `Something unexpected happened: ${thrownText(error)} Run it again with SLUICE_DEBUG=1 to see where.`;
 }
 
-function librarySentence(error: SluiceError): string {
+function librarySentence(error: SluiceError, hasFlag?: (flag: string) => boolean): string {
   // The error that the plugin threw is more specific than any advice.
   if (error.code === 'plugin' && error.cause !== undefined)
     return `${error.summary.replace(/\.$/, '')}: ${thrownText(error.cause)}`;
-  return `${sentenceOf(error)}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
+  return `${sentenceOf(error, hasFlag)}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
 }
 
 /** Whether a wrong base URL, key or proxy is a likely reason. */

@@ -160,7 +160,15 @@ const commandOptions = {
   'cluster limit': [group('Options:', 'set', 'format of a list'), groups.redis],
   'dlq show': [group('Options:', 'format of a list')],
   'dlq replay': [
-    group('Target:', 'to of letters', ...webhook, 'deliveries of letters', 'timeout of letters', 'retryFor of letters'),
+    group(
+      'Target:',
+      'to of letters',
+      ...webhook,
+      'deliveries of letters',
+      'timeout of letters',
+      'retryFor of letters',
+      'maxRetryAfter',
+    ),
     group('Resuming (run the same command again):', 'breakLock', 'trustFilesystem of letters'),
     group('Progress, on stderr:', 'progress of letters', 'quiet'),
   ],
@@ -190,6 +198,15 @@ export function addOptions(command: Command, name: CommandName): Command {
     for (const option of keys.flatMap(optionsFor)) command.addOption(option);
   }
   return command;
+}
+
+/** Tells the flags that a command line's command has; all, if it calls none that has options. */
+export function hasFlagOf(args: readonly string[]): (flag: string) => boolean {
+  const command = Object.entries(commandOptions).find(([name]) =>
+    name.split(' ').every((word, at) => word === args[at]),
+  );
+  const flags = command?.[1].flatMap(({ keys }) => keys.flatMap(optionsFor)).map(({ long }) => long);
+  return (flag) => flags?.includes(flag) ?? true;
 }
 
 function optionsFor(key: OptionKey): Option[] {

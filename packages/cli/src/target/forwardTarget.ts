@@ -59,8 +59,9 @@ function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, c
 }
 
 /** Options of every command that sends to a webhook. */
-type WebhookChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'> &
-  Partial<OptionsOf<'maxRetryAfter'>>;
+type WebhookChoice = OptionsOf<
+  'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor' | 'maxRetryAfter'
+>;
 
 /** @throws UsageError if there is no secret, or a file can't be read. */
 export async function webhookOptions(

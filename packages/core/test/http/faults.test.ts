@@ -163,7 +163,7 @@ const rows: readonly Row[] = [
     attempts: 1,
     error: RateLimitError,
     details: { status: 429, retryAt: new Date(Date.UTC(2030, 0, 1) + 1e12).toISOString() },
-    says: /asked to wait 1000000000 s.*, but the limit is 60 s\. Try again later, or raise maxRetryAfter\.$/,
+    says: /asked to wait 1000000000 s.*, but the limit is 60 s\. Try again later, or raise retry\.maxRetryAfter\.$/,
   },
   {
     fault: 'T6 status 429 with a Retry-After that no calendar has a date for',

@@ -1,4 +1,13 @@
-import { ConfigError, createSender, systemClock, type Clock, type Sender, type SenderOptions } from '@sluice/core';
+import {
+  ConfigError,
+  createSender,
+  RequestTimeoutError,
+  SluiceError,
+  systemClock,
+  type Clock,
+  type Sender,
+  type SenderOptions,
+} from '@sluice/core';
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
 import { checkHeaders, secretsIn } from './extraHeaders.js';
 import { signer, type Signer } from './signature.js';
@@ -12,7 +21,7 @@ export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent'
   readonly secret: string | readonly string[];
   /** Extra headers, e.g. `{ authorization: 'Bearer …' }`. Their values are treated as secrets. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Ms until a response must arrive. Default 15,000. */
+  /** Ms until a response must arrive, two thirds of it to connect. Default 15,000. */
   readonly timeout?: number;
   /** Hosts, addresses, CIDRs allowed to be private and without https; metadata addresses need a CIDR. Default: none. */
   readonly allowAddresses?: readonly string[];
@@ -50,6 +59,8 @@ const defaultTimeout = 15_000;
 export function endpointOf(options: EndpointOptions): Endpoint {
   const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
   const { allowAddresses, resolve, retry, onEvent, random, adapter } = options;
+  if (!(timeout > 0))
+    throw new ConfigError(`timeout is ${timeout}: it must be a number above 0.`, { option: 'timeout' });
   const secrets = [options.secret].flat();
   const url = parsedUrl(options.url);
   const guard = addressGuard({ allow: allowAddresses ?? [], ...(resolve && { resolve }) });
@@ -62,7 +73,8 @@ export function endpointOf(options: EndpointOptions): Endpoint {
       ...(onEvent && { onEvent }),
       ...(random && { random }),
       ...(adapter && { adapter }),
-      ...{ clock, url: url.href, guard, timeouts: { response: timeout, total: Infinity } },
+      ...{ clock, url: url.href, guard },
+      timeouts: { connect: (timeout * 2) / 3, response: timeout, total: Infinity },
       secrets: secretsIn({ secrets, headers, url }),
     });
   // Invalid options are refused here, not by the first request.
@@ -108,7 +120,18 @@ export function signedSend({ sender, signer, headers, clock }: SignedSendOptions
       return { isAccepted: true, attempts };
     } catch (error) {
       signal.throwIfAborted();
-      return { isAccepted: false, attempts, error };
+      return { isAccepted: false, attempts, error: inOwnTerms(error) };
     }
   };
+}
+
+/** An endpoint has one `timeout`, from which the sender's `timeouts` are derived. */
+function inOwnTerms(error: unknown): unknown {
+  if (!SluiceError.is(error, 'timeout')) return error;
+  return new RequestTimeoutError(error.summary, {
+    ...{ details: error.details, fault: error.fault, cause: error.cause },
+    advice: error.advice.map((each) =>
+      each.option?.startsWith('timeouts.') ? { kind: 'raise', option: 'timeout' } : each,
+    ),
+  });
 }

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportTo, memoryState, SluiceError, Source, type Page, type PullIterator } from '@sluice/core';
+import { type Advice, exportTo, memoryState, SluiceError, Source, type Page, type PullIterator } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
-import { startReceiver, type Delivery } from '@sluice/sandbox';
+import { startReceiver, type Delivery, type ReceiverOptions } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';
@@ -249,6 +249,28 @@ describe('W5 a fault of the endpoint', () => {
     // What was under way beside it may still come.
     const later = receiver.requests.slice(refused + 2).map(({ arrivedAt }) => arrivedAt);
     expect(Math.min(...later) - receiver.requests[refused]!.arrivedAt).toBeGreaterThanOrEqual(2_000 - 5);
+  });
+
+  test.each<[string, ReceiverOptions, Partial<WebhookOptions<Thing>>, string, Advice[]]>([
+    [
+      '429',
+      { script: () => ({ status: 429 }) },
+      {},
+      'rate-limited',
+      [{ kind: 'lower', option: 'deliveries' }, { kind: 'wait' }],
+    ],
+    [
+      'no response in time',
+      { script: () => ({ kind: 'slow', ms: 60_000 }) },
+      { timeout: 50 },
+      'timeout',
+      [{ kind: 'wait' }, { kind: 'raise', option: 'timeout' }],
+    ],
+  ])('W4 %s is an error with advice about options that a webhook has', async (_, script, options, code, advice) => {
+    const receiver = await openReceiver(script);
+    const sink = webhookTo(receiver, { retry: { retries: 0 }, ...options });
+    const error = await faultOf(exportTo(thingSource({ count: 1 }), sink).run());
+    expect(error).toMatchObject({ code, advice, fault: 'endpoint' });
   });
 });
 
@@ -529,6 +551,7 @@ describe('refuses', () => {
     const error = thrownBy(() => webhook<Thing>({ ...fine, ...options }));
     expect(SluiceError.is(error, 'config')).toBe(true);
     expect(String(error)).not.toContain('token-token');
+    expect(String(error)).not.toContain('timeouts.');
     expect(String(error)).not.toContain('p4ssw0rd');
   });
 
