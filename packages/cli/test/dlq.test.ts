@@ -84,6 +84,20 @@ describe('sluice dlq show', () => {
     expect(stderr).toMatch(sentence);
   });
 
+  test('a last line that is cut off is named behind the others, with exit code 1', async () => {
+    const folder = folderWith(letter(1), letter(2).slice(0, -20));
+    const show = (...more: string[]) => here(nowhere, folder, ['dlq', 'show', 'dead.jsonl', ...more]);
+    const stderr = expect.stringMatching(/^sluice: Line 2 of dead\.jsonl is cut off, so it is not shown\. [^\n]+\n$/);
+    expect(await show()).toEqual({
+      code: 1,
+      stdout: expect.stringContaining('\n1 dead letter in dead.jsonl.\n'),
+      stderr,
+    });
+    const json = await show('--format', 'json');
+    expect(json).toMatchObject({ code: 1, stderr });
+    expect(JSON.parse(json.stdout)).toMatchObject({ letters: [{ id: 'record-1' }], total: 1 });
+  });
+
   test('an empty file has none', async () => {
     const folder = folderWith();
     const show = (...more: string[]) => here(nowhere, folder, ['dlq', 'show', 'dead.jsonl', ...more]);

@@ -5,7 +5,7 @@ import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
-import { exitCodes, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
+import { exitCodes, Failure, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
@@ -64,19 +64,33 @@ export async function dlqReplay(
   }
 }
 
-/** `sluice dlq show`: lists dead letters with the responses to them. May run during an export or a replay. */
+/**
+ * `sluice dlq show`: lists dead letters with the responses to them. May run during an export or a replay.
+ *
+ * @throws Failure, at the end, if the last line is cut off.
+ */
 export async function dlqShow(
   { file, format = 'text' }: CommandOptions<'dlq show'> & { readonly file: string },
   { stdout, folder }: Environment,
 ): Promise<number> {
   refuseClosed(stdout);
   const path = resolve(folder, file);
+  let torn: number | undefined;
+  const onTorn = (line: number): void => {
+    torn = line;
+  };
+  const ended = (): number => {
+    if (torn === undefined) return exitCodes.done;
+    throw new Failure(
+      `Line ${torn} of ${file} is cut off, so it is not shown. An export that writes to it, or was interrupted, writes the record again. Otherwise repair or remove the line.`,
+    );
+  };
   if (format === 'json') {
-    for await (const text of letterJson(path)) await stdout.write(text);
-    return exitCodes.done;
+    for await (const text of letterJson(path, onTorn)) await stdout.write(text);
+    return ended();
   }
   const letters: LetterRow[] = [];
-  for await (const { letter, isReplayed } of readDeadLetters(path)) {
+  for await (const { letter, isReplayed } of readDeadLetters(path, { onTorn })) {
     const { id, key, attempts, status, answer, at } = letter;
     letters.push({ id, key, attempts, status, answer, at, isReplayed });
   }
@@ -85,13 +99,13 @@ export async function dlqShow(
   const of =
     replayed === 0 ? '' : `: ${formatNumber(replayed)} replayed, ${formatNumber(letters.length - replayed)} left`;
   await stdout.write(`${formatCount(letters.length, 'dead letter')} in ${visibleText(file)}${of}.\n`);
-  return exitCodes.done;
+  return ended();
 }
 
 /** One JSON object with a letter per line, streamed, since the file may be large. */
-async function* letterJson(path: string): AsyncGenerator<string, void, undefined> {
+async function* letterJson(path: string, onTorn: (line: number) => void): AsyncGenerator<string, void, undefined> {
   let [total, replayed] = [0, 0];
-  for await (const { letter, line, isReplayed } of readDeadLetters(path)) {
+  for await (const { letter, line, isReplayed } of readDeadLetters(path, { onTorn })) {
     yield `${total === 0 ? '{"letters":[' : ','}\n${JSON.stringify({ line, isReplayed, ...letter })}`;
     total += 1;
     if (isReplayed) replayed += 1;

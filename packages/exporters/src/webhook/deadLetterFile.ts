@@ -157,7 +157,12 @@ async function findEnd(
   const own: OwnLetter[] = [];
   let [end, isEnded]: [FilePosition, boolean] = [{ bytes: 0, crc32: 0 }, true];
   let isFound = position?.bytes === 0;
-  for await (const line of lettersIfThere(fileSystem, path)) {
+  let cut: number | undefined;
+  // A letter that was committed can't be written again, unlike one whose writer was killed.
+  const onTorn = (line: number, start: number): void => {
+    if (position && !isFound && start < position.bytes) cut = line;
+  };
+  for await (const line of lettersIfThere(fileSystem, path, onTorn)) {
     const isOwn = line.run === position?.run;
     // The export's own letters after its position are truncated, unless another export's letters follow.
     if (isOwn && isFound) continue;
@@ -167,13 +172,19 @@ async function findEnd(
     if (isOwn) own.push({ id, key: journal.has(line.digest) ? null : key });
   }
   if (position && isFound) return { run: position.run, own, end, isEnded };
-  if (own.length === 0) return { run: newId(), own, end, isEnded };
+  if (own.length === 0 && cut === undefined) return { run: newId(), own, end, isEnded };
+  const what = cut === undefined ? '' : ` (line ${cut} is cut off)`;
   throw new CheckpointError(
-    `${path} is shorter than a checkpoint says, or was changed since, and letters of that export are in it. Move it away to continue without them: nothing was changed.`,
-    { path },
+    `${path} is shorter than a checkpoint says, or was changed since${what}, and letters of that export are in it. Move it away to continue without them: nothing was changed.`,
+    { path, ...(cut !== undefined && { line: cut }) },
   );
 }
 
-async function* lettersIfThere(fileSystem: FileSystem, path: string): AsyncGenerator<LetterLine, void, undefined> {
-  if ((await explained(fileSystem.kind(path), path, 'inspected')) !== 'absent') yield* deadLettersIn(fileSystem, path);
+async function* lettersIfThere(
+  fileSystem: FileSystem,
+  path: string,
+  onTorn: (line: number, start: number) => void,
+): AsyncGenerator<LetterLine, void, undefined> {
+  if ((await explained(fileSystem.kind(path), path, 'inspected')) !== 'absent')
+    yield* deadLettersIn(fileSystem, path, onTorn);
 }

@@ -21,35 +21,35 @@ export interface LetterLine extends FiledLetter {
  * The letters of a file, in order. A torn last letter is left out: it is being written, its writer was killed and will
  * write it again, or somebody has cut it. Changes nothing, so it can run while the file is written.
  *
- * @param onTorn called at the end with the number of the line that is torn.
+ * @param onTorn called at the end with the number of the line that is torn, and the byte at which it starts.
  *
  * @throws CheckpointError at a line that is not a letter, SinkError if the file is missing or can't be read.
  */
 export async function* deadLettersIn(
   fileSystem: FileSystem,
   path: string,
-  onTorn: (line: number) => void = () => undefined,
+  onTorn: (line: number, start: number) => void = () => undefined,
 ): AsyncGenerator<LetterLine, void, undefined> {
   if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent') throw noLetters(path);
   const file = await explained(fileSystem.open(path, 'readable'), path, 'opened');
   try {
     let number = 0;
     let sum = 0;
-    let torn: number | undefined;
+    let torn: { readonly line: number; readonly start: number } | undefined;
     for await (const { bytes, start, end, isEnded } of linesOf(file, path)) {
       // Only the last letter can be torn.
-      if (torn !== undefined) throw noLetter(path, torn);
+      if (torn !== undefined) throw noLetter(path, torn.line);
       number += 1;
       const found = decodeDeadLetter(bytes);
       if (!found) {
         if (!isTornLetter(bytes, isEnded)) throw noLetter(path, number);
-        torn = number;
+        torn = { line: number, start };
         continue;
       }
       sum = crc32(isEnded ? '\n' : '', crc32(bytes, sum));
       yield { ...found, line: number, start, position: { bytes: end, crc32: sum }, isEnded, digest: digestOf(bytes) };
     }
-    if (torn !== undefined) onTorn(torn);
+    if (torn) onTorn(torn.line, torn.start);
   } finally {
     await file.close().catch(() => undefined);
   }

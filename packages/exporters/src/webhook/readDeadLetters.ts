@@ -14,6 +14,16 @@ export interface ListedLetter extends FiledLetter {
   readonly isReplayed: boolean;
 }
 
+/** Options of {@link readDeadLetters}. */
+export interface ReadLettersOptions {
+  readonly fileSystem?: FileSystem;
+  /**
+   * Called at the end with the number of the last line if it is cut off: an export writes it now, was killed while it
+   * did, or somebody has cut it. It is left out. Default: nothing.
+   */
+  readonly onTorn?: (line: number) => void;
+}
+
 /**
  * The letters of a file, in order. Changes nothing and needs no lock, also during an export or a replay.
  *
@@ -26,13 +36,13 @@ export interface ListedLetter extends FiledLetter {
  */
 export async function* readDeadLetters(
   path: string,
-  options: { readonly fileSystem?: FileSystem } = {},
+  options: ReadLettersOptions = {},
 ): AsyncGenerator<ListedLetter, void, undefined> {
-  refuseUnknown('readDeadLetters()', options, { fileSystem: true });
-  const { fileSystem = nodeFileSystem } = options;
+  refuseUnknown('readDeadLetters()', options, { fileSystem: true, onTorn: true });
+  const { fileSystem = nodeFileSystem, onTorn } = options;
   const target = resolve(path);
   await checkKind(target, fileSystem);
   const replayed = await DeadLetterJournal.read(fileSystem, deadLetterFolder(target));
-  for await (const { letter, run, line, digest } of deadLettersIn(fileSystem, target))
+  for await (const { letter, run, line, digest } of deadLettersIn(fileSystem, target, onTorn))
     yield { letter, run, line, isReplayed: replayed.has(digest) };
 }

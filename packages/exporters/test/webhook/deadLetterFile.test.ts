@@ -206,6 +206,18 @@ describe('W9 refused, and nothing touched:', () => {
     await fileLetters(path, [], { position });
   });
 
+  test.each([1, 20, 200])('a file whose only letter was committed and then cut by %i bytes', async (bytes) => {
+    const path = newPath();
+    const position = await fileLetters(path, [letterOf(1, { answer: 'a'.repeat(200) })]);
+    truncateSync(path, statSync(path).size - 1 - bytes);
+    const before = readFileSync(path);
+    const error = await faultOf(openLetters(path, { position }));
+    expect(error).toBeInstanceOf(CheckpointError);
+    expect(error.message).toContain('was changed since (line 1 is cut off)');
+    expect(error.details).toEqual({ path, line: 1 });
+    expect(readFileSync(path)).toEqual(before);
+  });
+
   test.each([
     ['in the middle', (lines: string[]) => [lines[0]!, 'note to self', lines[1]!, ''], 2],
     ['at the end', (lines: string[]) => [lines[0]!, lines[1]!, 'note to self', ''], 3],
