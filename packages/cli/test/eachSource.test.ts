@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { configFolder, run } from './config/configFolder.js';
+import { readTable } from './readTable.js';
 import { changesIn } from './watching.js';
 
 /** A forge of repos, each with issues. */
@@ -11,6 +12,10 @@ let server: Server;
 let asked: string[] = [];
 /** A path that fails with this status. */
 let failing: { readonly path: string; readonly status: number } | undefined;
+/** Issues that the forge lists no more, as `repo/id`. */
+let gone: string[] = [];
+/** Whether a page of `/graph` lacks rows. */
+let isPartial = false;
 
 beforeAll(async () => {
   server = createServer((request, response) => {
@@ -19,9 +24,17 @@ beforeAll(async () => {
     response.statusCode = failing?.path === pathname ? failing.status : 200;
     const page = Number(searchParams.get('page') ?? 1);
     const all = pathname === '/repos' ? ['a', 'b', 'c'] : [1, 2, 3];
-    const items = all.map((id) => ({ id })).slice(2 * page - 2, 2 * page);
+    const repo = pathname.split('/')[2] ?? '';
+    const rows = all.filter((id) => !gone.includes(`${repo}/${String(id)}`)).map((id) => ({ id }));
+    const items = rows.slice(2 * page - 2, 2 * page);
+    const errors = isPartial && page === 2 ? [{ message: 'a shard is away' }] : [];
     response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ items, pages: 2 }));
+    const isGraph = pathname === '/graph';
+    response.end(
+      JSON.stringify(
+        isGraph ? { data: { items: errors.length > 0 ? [null] : items }, errors, pages: 2 } : { items, pages: 2 },
+      ),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -29,6 +42,8 @@ afterAll(() => void server.close());
 beforeEach(() => {
   asked = [];
   failing = undefined;
+  gone = [];
+  isPartial = false;
 });
 
 function forgeFolder(): string {
@@ -46,11 +61,13 @@ function forgeFolder(): string {
     columns: ['repo', 'id'], key: ({ repo, id }) => repo + '/' + id, ${paging} })`;
   return configFolder({
     'sluice.config.ts': `
-      import { byPage, defineApi, listing, rowOf } from '@sluice/core';
+      import { byPage, defineApi, graphqlErrors, listing, rowOf } from '@sluice/core';
       const forge = defineApi({ name: 'forge', sources: {
         repos: listing({ path: '/repos', columns: ['id'], key: ({ id }) => String(id), ${paging} }),
         issues: ${issues('fail')},
         some: ${issues('skip')},
+        graph: listing({ path: '/graph', columns: ['id'], paging: byPage({ param: 'page', pages: 'pages' }),
+          rows: 'data.items', version: '1', errors: graphqlErrors({ allowPartial: true }) }),
       } });
       export default { plugins: [forge({ baseUrl: '${baseUrl}' })], defaults: { rate: 'unlimited' } };`,
   });
@@ -67,7 +84,7 @@ test('A6 A9 sluice sources NAME shows whose rows it lists', async () => {
   expect((await run(['sources', 'forge.repos'], folder)).stdout).not.toContain('each');
   const json = await run(['sources', 'forge', '--format', 'json'], folder);
   expect(JSON.parse(json.stdout)).toMatchObject({
-    sources: [{ name: 'forge.repos' }, { name: 'forge.issues', each: 'forge.repos' }, { name: 'forge.some' }],
+    sources: [{ name: 'forge.repos' }, { name: 'forge.issues', each: 'forge.repos' }, { name: 'forge.some' }, {}],
   });
   expect(asked).toEqual([]);
 });
@@ -121,4 +138,48 @@ test('A6 sluice export names a parent that it skips, and sluice watch takes none
   const args = ['watch', 'forge.some', '--every', '10ms', '--polls', '3', '--format', 'jsonl', '--quiet'];
   const watched = await run(args, folder);
   expect(changesIn(watched.stdout).map(({ key }) => key)).toEqual(['a/1', 'a/2', 'a/3', 'c/1', 'c/2', 'c/3']);
+});
+
+test.each([
+  {
+    what: 'a parent was skipped',
+    ...{ source: 'some', key: ['repo', 'id'], all: ['a/1', 'a/2', 'a/3', 'b/1', 'b/2', 'b/3', 'c/1', 'c/2', 'c/3'] },
+    begin: () => void (failing = { path: '/repos/b/issues', status: 404 }),
+    // That of another parent stays, too.
+    ...{ removed: ['c/3'], kept: '4 rows', next: ['b/2'] },
+  },
+  {
+    what: 'a response of GraphQL was partial',
+    ...{ source: 'graph', key: ['id'], all: ['/1', '/2', '/3'] },
+    begin: () => void (isPartial = true),
+    ...{ removed: ['/1'], kept: '1 row', next: ['/2'] },
+  },
+])('D3 replace keeps all rows on a night when $what, and removes them on the next', async (of) => {
+  const { source, key, all, begin, removed, kept, next } = of;
+  const folder = forgeFolder();
+  const to = ['--to', 't.sqlite#t', '--mode', 'replace', '--key-columns', key.join()];
+  const exported = (...more: string[]) => run(['export', `forge.${source}`, ...to, ...more], folder);
+  const columns = key.length > 1 ? key.join(` || '/' || `) : `'/' || id`;
+  const rows = () => readTable(join(folder, 't.sqlite'), `SELECT ${columns} FROM t ORDER BY 1`).flat();
+  expect(await exported('--quiet')).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(rows()).toEqual(all);
+  begin();
+  gone = removed;
+  const quiet = await exported('--quiet');
+  expect(quiet).toMatchObject({ code: 0, stdout: '' });
+  expect(quiet.stderr).toContain('t.sqlite#t is incomplete: the API refused a part for good, or reported errors.\n');
+  expect(quiet.stderr).toContain(`t.sqlite#t keeps ${kept} that the walk did not find, since it was incomplete.\n`);
+  const plain = await exported('--progress', 'none');
+  expect(plain).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(`, incomplete, ${kept} not removed\\)\n$`) as string,
+  });
+  const report: unknown = JSON.parse((await exported('--progress', 'json')).stderr.trimEnd().split('\n').at(-1) ?? '');
+  expect(report).toMatchObject({ event: 'report', isIncomplete: true, rowsNotRemoved: parseInt(kept) });
+  expect(rows()).toEqual(all);
+  failing = undefined;
+  isPartial = false;
+  gone = [...removed, ...next];
+  expect(await exported('--quiet')).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(rows()).toEqual(all.filter((row) => !gone.includes(row)));
 });

@@ -33,6 +33,7 @@ export type {
   OpenSource,
   ProgressHints,
   Run,
+  RunGaps,
   RunHeader,
   RunPlan,
   RunStatus,

@@ -17,7 +17,7 @@ import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
-import { resumedAt, shortText, summaryLine } from '../progress/messages.js';
+import { newsOf, resumedAt, summaryLine } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
@@ -27,7 +27,6 @@ import { type Deliveries, type Progress, type RequestTally, tallyRequests } from
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import { pageOf } from '../source/dashboardPage.js';
 import { type TargetKind, targetNouns } from '../target/target.js';
-import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
@@ -203,14 +202,6 @@ export async function exportRows<T>(
     const interruptionReport = exportInterruption({ error, target, latest, resuming, forwarding });
     return endEarly({ error, interruptionReport }, reporter, environment, page);
   }
-}
-
-/** What nobody would notice otherwise. */
-function* newsOf({ isIncomplete, rowsNotRemoved, shortOfTotal }: ExportReport, target: string): Generator<string> {
-  if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
-  if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
-  if (rowsNotRemoved !== undefined)
-    yield `${target} keeps ${formatCount(rowsNotRemoved, 'row')} that the walk did not find, since it was incomplete.`;
 }
 
 /** A stop that takes longer than this is explained, in ms. */

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '@sluice/core';
+import type { Checkpoint, ExportReport } from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import type { RunHeader } from './progress.js';
 
@@ -158,4 +158,19 @@ export function resumedAt({ rows, pages, partitions, position, isSealed }: Check
     page: first === undefined || first === 'done' ? 1 : first.pages + 1,
     otherPartitions: others.length,
   };
+}
+
+/** What nobody would notice otherwise. */
+export function* newsOf(
+  {
+    isIncomplete,
+    rowsNotRemoved,
+    shortOfTotal,
+  }: Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'shortOfTotal'>,
+  target: string,
+): Generator<string> {
+  if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
+  if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
+  if (rowsNotRemoved !== undefined)
+    yield `${target} keeps ${formatCount(rowsNotRemoved, 'row')} that the walk did not find, since it was incomplete.`;
 }

@@ -1,9 +1,10 @@
 import { ConfigError } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { isCount, isRecord } from '../run/rowLine.js';
+import type { RunGaps } from '../run/run.js';
 
 /** A run that workers know of. */
-export interface RegisteredRun {
+export interface RegisteredRun extends RunGaps {
   readonly name: string;
   /** The id in the run's header: another one with the same name is another run. */
   readonly id: string;
@@ -106,11 +107,22 @@ export function checkedRunName(name: string): string {
 function decodeRun(name: string, text: string): RegisteredRun | undefined {
   const value = parsed(text);
   if (!isRecord(value) || value['name'] !== name || !namePattern.test(name)) return undefined;
-  const { id, source, partitions, target, state, since, failed } = value;
+  const { id, source, partitions, target, state, since, failed, isIncomplete, rowsNotRemoved } = value;
   if (typeof id !== 'string' || typeof source !== 'string' || typeof target !== 'string') return undefined;
   if (!isCount(partitions) || !isCount(since) || !isCount(failed)) return undefined;
   if (state !== 'active' && state !== 'finished' && state !== 'cancelled') return undefined;
-  return { name, id, source, partitions, target, state, since, failed };
+  return {
+    name,
+    id,
+    source,
+    partitions,
+    target,
+    state,
+    since,
+    failed,
+    ...(isIncomplete === true && { isIncomplete }),
+    ...(isCount(rowsNotRemoved) && { rowsNotRemoved }),
+  };
 }
 
 /** `undefined` if it is not JSON. */

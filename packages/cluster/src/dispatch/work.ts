@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ConfigError } from '@sluice/core';
 import type { RedisLimiter } from '../limiter/redisLimiter.js';
 import { isOfRedis, type RedisConnection } from '../redis.js';
-import type { OpenSource, ProgressHints, Run, RunTarget } from '../run/run.js';
+import type { OpenSource, ProgressHints, Run, RunGaps, RunTarget } from '../run/run.js';
 import { Feeder } from './feeder.js';
 import { backoffAfter, maxFailures, reasonOf } from './failures.js';
 import { endPresence, tellPresence, type WorkerOnRun } from './presence.js';
@@ -18,7 +18,12 @@ export type WorkEvent =
   | { readonly type: 'unable'; readonly run: string; readonly error: unknown }
   | ({ readonly run: string } & Exclude<JobEnd, { readonly type: 'unable' }>)
   /** Nothing of a run is left to do. */
-  | { readonly type: 'ended'; readonly run: string; readonly state: 'finished' | 'cancelled'; readonly failed: number }
+  | ({
+      readonly type: 'ended';
+      readonly run: string;
+      readonly state: 'finished' | 'cancelled';
+      readonly failed: number;
+    } & RunGaps)
   /** Redis can't be reached, which is told once until it can, or it refuses a command. */
   | { readonly type: 'redis'; readonly error: unknown }
   | { readonly type: 'reconnected' };
@@ -201,7 +206,7 @@ export class WorkLoop {
     }
   }
 
-  async #feed({ registered, feeder, queue, leaving, isCancelled }: JoinedRun): Promise<void> {
+  async #feed({ registered, run: joined, feeder, queue, leaving, isCancelled }: JoinedRun): Promise<void> {
     if (leaving) return;
     const { run, text } = await this.#registry.read(registered.name);
     if (run?.id !== registered.id || run.state !== 'active') return;
@@ -210,7 +215,7 @@ export class WorkLoop {
     if (failed === undefined) return;
     if (failed === 0) await queue.remove();
     const state = isCancelled ? 'cancelled' : 'finished';
-    await this.#registry.replace(text, { ...run, state, since: Date.now(), failed });
+    await this.#registry.replace(text, { ...run, ...(await gapsOf(joined)), state, since: Date.now(), failed });
   }
 
   #onEnd(name: string, end: JobEnd): void {
@@ -268,10 +273,17 @@ export class WorkLoop {
     if (!isKnown) this.#tell({ type: 'unable', run, error });
   }
 
-  #tellEnded({ name, state, failed }: RegisteredRun): void {
+  #tellEnded({ name, state, failed, isIncomplete, rowsNotRemoved }: RegisteredRun): void {
     if (state === 'active') return;
     this.#report = { ...this.#report, failed: this.#report.failed + failed };
-    this.#tell({ type: 'ended', run: name, state, failed });
+    this.#tell({
+      type: 'ended',
+      run: name,
+      state,
+      failed,
+      ...(isIncomplete && { isIncomplete }),
+      ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),
+    });
   }
 
   /**
@@ -322,6 +334,11 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const late = new AbortController();
   await Promise.race([work.catch(() => undefined), until(ms, late.signal)]);
   late.abort();
+}
+
+async function gapsOf(run: Run): Promise<RunGaps> {
+  const { isIncomplete, rowsNotRemoved } = await run.status();
+  return { ...(isIncomplete && { isIncomplete }), ...(rowsNotRemoved !== undefined && { rowsNotRemoved }) };
 }
 
 function noTarget(address: string): never {

@@ -107,8 +107,16 @@ export interface SourcePartition {
   readonly partition: number;
 }
 
+/** What a run into a table lacks. Of a run in a folder, its merge says so. */
+export interface RunGaps {
+  /** Partitions that are done may lack rows, as the API said. Absent if not. */
+  readonly isIncomplete?: true;
+  /** Rows of the table that `replace` would have removed, and that stay because of that; absent if there are none. */
+  readonly rowsNotRemoved?: number;
+}
+
 /** How far a run is. */
-export interface RunStatus {
+export interface RunStatus extends RunGaps {
   readonly partitions: number;
   readonly done: number;
   /** Rows of the partitions that are done. */

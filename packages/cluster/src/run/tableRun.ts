@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { ConfigError, type Page, type PageSource } from '@sluice/core';
+import { ConfigError, type PageSource } from '@sluice/core';
 import { isFollowed, type RunClaim, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
 import { decodeChunk, decodeComplete, sealed, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { decodePosition, decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
@@ -143,8 +143,12 @@ class TableRun implements Run {
   }
 
   async status(): Promise<RunStatus> {
-    const { done, rows, state } = await this.#stored();
-    return { partitions: this.partitions, done, rows, isCancelled: state === 'cancelled' };
+    const { done, rows, state, isIncomplete, rowsNotRemoved } = await this.#stored();
+    return {
+      ...{ partitions: this.partitions, done, rows, isCancelled: state === 'cancelled' },
+      ...(isIncomplete && { isIncomplete }),
+      ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
+    };
   }
 
   cancel(): Promise<void> {
@@ -175,7 +179,7 @@ function claimOf(claim: RunClaim<unknown>): Claim {
   const startAt = decodePosition(claim.startAt);
   return {
     ...{ id: claim.id, startAt, restarts: claim.restarts },
-    write: ({ items, position }: Page<unknown>) => claim.write(items, position),
+    write: (page) => claim.write(page),
     save: () => claim.save(),
     commit: () => claim.commit(),
     // The connection is the run's.

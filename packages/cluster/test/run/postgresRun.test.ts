@@ -263,6 +263,78 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
   });
 
+  test.each<[string, boolean]>([
+    ['of the same claim', false],
+    ['before its worker was killed', true],
+  ])('D3 replace removes nothing after a page %s was incomplete, and says how many rows stay', async (_, isKilled) => {
+    const { database, plan, submit, ids } = await startRun([[[rowsOf('a'), rowsOf('b')], [rowsOf('c')]]], {
+      mode: 'replace',
+      key: ['id'],
+    });
+    await database.query("CREATE TABLE items AS SELECT unnest(ARRAY['a', 'old', 'older']) AS id");
+    plan.answer = (partition, page) => (partition === 0 && page === 0 ? { isIncomplete: true } : {});
+    const run = await submit();
+    if (isKilled) {
+      const claim = await claimed(run, 0);
+      await writePage(run, claim, 0);
+      expect(await claim.save()).toBe('accepted');
+    }
+    expect(await run.status()).toEqual({ partitions: 2, done: 0, rows: 0, isCancelled: false });
+    await finish(plan, run);
+    expect(await ids()).toEqual(['a', 'b', 'c', 'old', 'older']);
+    const end = { partitions: 2, done: 2, rows: 3, isCancelled: false, isIncomplete: true, rowsNotRemoved: 2 };
+    expect(await run.status()).toEqual(end);
+    // The next night is complete.
+    plan.answer = () => ({});
+    const next = await submit();
+    await finish(plan, next);
+    expect(await ids()).toEqual(['a', 'b', 'c']);
+    expect(await next.status()).toEqual({ partitions: 2, done: 2, rows: 3, isCancelled: false });
+  });
+
+  test('D3 an incomplete page counts for nothing once its partition has started over', async () => {
+    const { database, plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
+    await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
+    plan.answer = (_, page) => (page === 0 ? { isIncomplete: true } : {});
+    const run = await submit();
+    const claim = await claimed(run, 0);
+    await writePage(run, claim, 0);
+    expect(await claim.save()).toBe('accepted');
+    plan.answer = () => ({});
+    let isExpired = false;
+    plan.onFetch = () => {
+      if (isExpired) return;
+      isExpired = true;
+      throw new PaginationError('cursor-refused', 'The cursor has expired.');
+    };
+    await finish(plan, run);
+    expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
+    expect(await run.status()).not.toHaveProperty('isIncomplete');
+  });
+
+  test.each<[TableMode, Options, readonly string[]]>([
+    ['append', {}, ['a', 'b', 'c', 'd', 'old']],
+    ['merge', { key: ['id'] }, ['a', 'b', 'c', 'd', 'old']],
+  ])('D3 an incomplete run with %s says so', async (mode, options, expected) => {
+    const { database, plan, submit, ids } = await startRun(longPartition, { mode, ...options });
+    await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
+    plan.answer = () => ({ isIncomplete: true });
+    const run = await submit();
+    await finish(plan, run);
+    expect(await ids()).toEqual(expected);
+    expect(await run.status()).toEqual({ partitions: 1, done: 1, rows: 4, isCancelled: false, isIncomplete: true });
+  });
+
+  test('D3 without a key, replace leaves the table as it was after an incomplete page', async () => {
+    const { database, plan, submit, ids } = await startRun(longPartition, { mode: 'replace' });
+    await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
+    plan.answer = () => ({ isIncomplete: true });
+    const run = await submit();
+    await expect(finish(plan, run)).rejects.toThrow('The walk was incomplete, so no row of items may be removed');
+    expect(await ids()).toEqual(['old']);
+    expect(await run.status()).toMatchObject({ partitions: 1, done: 0 });
+  });
+
   test('K3 refuses another source, key, definition or options', async () => {
     const { target, plan, submit, database } = await startRun();
     const run = await submit();

@@ -23,6 +23,8 @@ interface Piece {
 export class TableRun {
   /** Called before each page is answered. */
   onFetch: (partition: number, page: number) => void | Promise<void> = () => undefined;
+  /** What a page says besides its rows. */
+  answer: (partition: number, page: number) => { readonly isIncomplete?: true } = () => ({});
   /** Changes the definition of the source. */
   definition: Partial<SourceDefinition<object>> = {};
   fetched = 0;
@@ -53,7 +55,8 @@ export class TableRun {
         const pages = partitions[partition] ?? [];
         const rows = pages[page] ?? [];
         const received = rows.map((_, row) => [partition, page, row]);
-        return { rows, received, next: page + 1 < pages.length ? { cursor: String(page + 1) } : 'end' };
+        const next = page + 1 < pages.length ? { cursor: String(page + 1) } : 'end';
+        return { rows, received, next, ...this.answer(partition, page) };
       },
       ...this.definition,
     });

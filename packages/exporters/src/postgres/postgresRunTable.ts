@@ -94,7 +94,8 @@ export class PostgresRunTable implements RunTable {
         `INSERT INTO ${runs} (run, target, name, state, record) VALUES (?, ?, ?, 'planned', ?)`,
         ...[run.id, this.#target, run.name, run.record],
       );
-      return { ...run, state: 'planned', plan: undefined, partitions: 0, done: 0, rows: 0 };
+      const nothing = { plan: undefined, partitions: 0, done: 0, rows: 0, isIncomplete: false, rowsNotRemoved: 0 };
+      return { ...run, state: 'planned', ...nothing };
     });
   }
 
@@ -158,11 +159,12 @@ export class PostgresRunTable implements RunTable {
       const stage = new Stage(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
         ...{ connection: this.#connection, tables, stage, shape },
-        publish: async (within, rows) => {
+        publish: async (within, rows, isIncomplete) => {
           await this.#endStale(within, stage.name);
-          await stage.publish(within, options.mode ?? 'fail', rows);
+          const kept = await stage.publish(within, options.mode ?? 'fail', rows, isIncomplete);
           if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
             await this.#ledger.putPublished(within, { stage: run, mode: options.mode ?? 'fail' });
+          return kept;
         },
       });
     });
@@ -257,13 +259,13 @@ export class PostgresRunTable implements RunTable {
 
 async function create(session: Session, { runs, plans, partitions }: RunTables): Promise<void> {
   await session.run(
-    `CREATE TABLE IF NOT EXISTS ${runs} (run text PRIMARY KEY, nth bigint GENERATED ALWAYS AS IDENTITY, target text NOT NULL, name text NOT NULL, state text NOT NULL, record text NOT NULL, plan text, partitions bigint NOT NULL DEFAULT 0, done bigint NOT NULL DEFAULT 0, rows bigint NOT NULL DEFAULT 0, UNIQUE (target, name))`,
+    `CREATE TABLE IF NOT EXISTS ${runs} (run text PRIMARY KEY, nth bigint GENERATED ALWAYS AS IDENTITY, target text NOT NULL, name text NOT NULL, state text NOT NULL, record text NOT NULL, plan text, partitions bigint NOT NULL DEFAULT 0, done bigint NOT NULL DEFAULT 0, rows bigint NOT NULL DEFAULT 0, incomplete boolean NOT NULL DEFAULT false, not_removed bigint NOT NULL DEFAULT 0, UNIQUE (target, name))`,
   );
   await session.run(
     `CREATE TABLE IF NOT EXISTS ${plans} (run text NOT NULL, first bigint NOT NULL, chunk text NOT NULL, PRIMARY KEY (run, first))`,
   );
   await session.run(
-    `CREATE TABLE IF NOT EXISTS ${partitions} (run text NOT NULL, partition bigint NOT NULL, claim text NOT NULL, position text, state text NOT NULL, saves bigint NOT NULL, rows bigint NOT NULL, restarts bigint NOT NULL, PRIMARY KEY (run, partition))`,
+    `CREATE TABLE IF NOT EXISTS ${partitions} (run text NOT NULL, partition bigint NOT NULL, claim text NOT NULL, position text, state text NOT NULL, saves bigint NOT NULL, rows bigint NOT NULL, restarts bigint NOT NULL, incomplete boolean NOT NULL, PRIMARY KEY (run, partition))`,
   );
 }
 
@@ -274,6 +276,7 @@ function decodeRun(found: Readonly<Record<string, unknown>>): StoredRun {
     state: state === 'planned' || state === 'finished' || state === 'cancelled' ? state : 'open',
     plan: typeof plan === 'string' ? plan : undefined,
     ...{ partitions: numberOf(partitions), done: numberOf(done), rows: numberOf(rows) },
+    ...{ isIncomplete: found['incomplete'] === true, rowsNotRemoved: numberOf(found['not_removed']) },
   };
 }
 

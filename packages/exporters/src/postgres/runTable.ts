@@ -1,4 +1,4 @@
-import type { RowSchema } from '@sluice/core';
+import type { Page, RowSchema } from '@sluice/core';
 import type { TableOptions } from '../sql/tableSink.js';
 
 /** What becomes of the rows of a run. All its workers have the same. */
@@ -39,6 +39,10 @@ export interface StoredRun extends NewRun {
   readonly done: number;
   /** Rows of the partitions that are done. */
   readonly rows: number;
+  /** A page of a partition that is done was incomplete. */
+  readonly isIncomplete: boolean;
+  /** Rows of the table that `replace` would have removed, and that stay because of that. */
+  readonly rowsNotRemoved: number;
 }
 
 /** Whether a new run of the same name follows: this one is finished, and each one brings the table up to date. */
@@ -58,10 +62,10 @@ export interface RunClaim<T> {
   readonly id: string;
   /** How often the partition was started over. */
   readonly restarts: number;
-  /** What the last save was given, as the database has it; `undefined` at the start. */
+  /** The position of the last page that was saved, as the database has it; `undefined` at the start. */
   readonly startAt: unknown;
-  /** Takes rows, and where the walk continues after them, which is plain JSON. Saves them if there are many. */
-  write(items: readonly T[], position: unknown): Promise<void>;
+  /** Takes the rows of a page. Saves them if there are many. */
+  write(page: Page<T>): Promise<void>;
   /** Makes the rows durable, so that another claim may continue after them. */
   save(): Promise<ClaimVerdict>;
   /** Makes the rows durable, and ends the partition. The last one of a run publishes all. */

@@ -1,4 +1,4 @@
-import { SluiceError } from '@sluice/core';
+import { SluiceError, type Page } from '@sluice/core';
 import { integerOf, type Session } from '../sql/database.js';
 import { RowBuffer } from '../sql/rowBuffer.js';
 import type { Stage } from '../sql/stage.js';
@@ -18,8 +18,8 @@ interface ClaimParts<T> {
   readonly tables: RunTables;
   readonly stage: Stage<T>;
   readonly shape: TableShape<T>;
-  /** Makes the rows of all partitions those of the table. */
-  readonly publish: (session: Session, rows: number) => Promise<void>;
+  /** Makes the rows of all partitions those of the table. Returns how many others stay because some may be missing. */
+  readonly publish: (session: Session, rows: number, isIncomplete: boolean) => Promise<number>;
 }
 
 /** What a partition has of earlier claims. */
@@ -27,6 +27,7 @@ interface Found {
   readonly position: string | undefined;
   readonly rows: number;
   readonly restarts: number;
+  readonly isIncomplete: boolean;
 }
 
 /**
@@ -45,11 +46,13 @@ export class TableClaim<T> implements RunClaim<T> {
   readonly #buffer: RowBuffer<T>;
   #position: string | undefined;
   #rows: number;
+  #isIncomplete: boolean;
   #saves = 0;
   /** What ended the claim. */
   #end: Exclude<ClaimVerdict, 'accepted'> | undefined;
 
-  private constructor(request: ClaimRequest<T>, parts: ClaimParts<T>, { position, rows, restarts }: Found) {
+  private constructor(request: ClaimRequest<T>, parts: ClaimParts<T>, found: Found) {
+    const { position, rows, restarts, isIncomplete } = found;
     this.id = request.id;
     this.restarts = restarts;
     this.startAt = position === undefined ? undefined : JSON.parse(position);
@@ -58,6 +61,7 @@ export class TableClaim<T> implements RunClaim<T> {
     this.#buffer = new RowBuffer(parts.shape);
     this.#position = position;
     this.#rows = rows;
+    this.#isIncomplete = isIncomplete;
   }
 
   /** Takes the partition from whoever has it, unless that has finished it. */
@@ -69,31 +73,35 @@ export class TableClaim<T> implements RunClaim<T> {
     const { run, partition, id, restarts } = request;
     const { partitions } = parts.tables;
     const [found] = await session.rows(
-      `INSERT INTO ${partitions} AS known (run, partition, claim, state, saves, rows, restarts) VALUES (?, ?, ?, 'open', 0, 0, 0)
+      `INSERT INTO ${partitions} AS known (run, partition, claim, state, saves, rows, restarts, incomplete) VALUES (?, ?, ?, 'open', 0, 0, 0, false)
        ON CONFLICT (run, partition) DO UPDATE SET claim = excluded.claim, saves = 0 WHERE known.state = 'open'
-       RETURNING position, rows, restarts`,
+       RETURNING position, rows, restarts, incomplete`,
       ...[run, BigInt(partition), id],
     );
     if (!found) return 'done';
     const { rows, restarts: before } = found;
     const position = typeof found['position'] === 'string' ? found['position'] : undefined;
     if (restarts === undefined)
-      return new TableClaim(request, parts, { position, rows: numberOf(rows), restarts: numberOf(before) });
+      return new TableClaim(request, parts, {
+        ...{ position, rows: numberOf(rows), restarts: numberOf(before) },
+        isIncomplete: found['incomplete'] === true,
+      });
     await session.run(
-      `UPDATE ${partitions} SET position = NULL, rows = 0, restarts = ? WHERE run = ? AND partition = ?`,
+      `UPDATE ${partitions} SET position = NULL, rows = 0, incomplete = false, restarts = ? WHERE run = ? AND partition = ?`,
       ...[BigInt(restarts), run, BigInt(partition)],
     );
     await parts.stage.dropPartition(session, partition);
-    return new TableClaim(request, parts, { position: undefined, rows: 0, restarts });
+    return new TableClaim(request, parts, { position: undefined, rows: 0, restarts, isIncomplete: false });
   }
 
-  async write(items: readonly T[], position: unknown): Promise<void> {
+  async write({ items, position, isIncomplete }: Page<T>): Promise<void> {
     if (this.#end) return;
     for (const item of items) {
       this.#buffer.add(item, this.#request.partition, this.#rows + 1);
       this.#rows += 1;
     }
     this.#position = JSON.stringify(position);
+    if (isIncomplete) this.#isIncomplete = true;
     if (this.#buffer.isFull) await this.save();
   }
 
@@ -144,8 +152,9 @@ export class TableClaim<T> implements RunClaim<T> {
   /** Changes the partition's record, from what this claim knows of it. */
   async #advance(session: Session, state: 'open' | 'done'): Promise<void> {
     const changed = await session.run(
-      `UPDATE ${this.#parts.tables.partitions} SET saves = saves + 1, position = ?, rows = ?, state = ? WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
-      ...[this.#position ?? null, BigInt(this.#rows), state, ...this.#place, this.id, BigInt(this.#saves)],
+      `UPDATE ${this.#parts.tables.partitions} SET saves = saves + 1, position = ?, rows = ?, incomplete = ?, state = ? WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
+      ...[this.#position ?? null, BigInt(this.#rows), String(this.#isIncomplete), state],
+      ...[...this.#place, this.id, BigInt(this.#saves)],
     );
     if (changed !== 1) throw new ClaimEnd('refused');
   }
@@ -155,13 +164,13 @@ export class TableClaim<T> implements RunClaim<T> {
     const { run } = this.#request;
     const { runs } = this.#parts.tables;
     const [found] = await session.rows(
-      `UPDATE ${runs} SET done = done + 1, rows = rows + ? WHERE run = ? AND state = 'open' RETURNING done = partitions AS last, rows`,
-      ...[BigInt(this.#rows), run],
+      `UPDATE ${runs} SET done = done + 1, rows = rows + ?, incomplete = incomplete OR ? WHERE run = ? AND state = 'open' RETURNING done = partitions AS last, rows, incomplete`,
+      ...[BigInt(this.#rows), String(this.#isIncomplete), run],
     );
     if (!found) throw new ClaimEnd('cancelled');
     if (found['last'] !== true) return;
-    await this.#parts.publish(session, numberOf(found['rows']));
-    await session.run(`UPDATE ${runs} SET state = 'finished' WHERE run = ?`, run);
+    const kept = await this.#parts.publish(session, numberOf(found['rows']), found['incomplete'] === true);
+    await session.run(`UPDATE ${runs} SET state = 'finished', not_removed = ? WHERE run = ?`, BigInt(kept), run);
   }
 
   async #checkOpen(session: Session): Promise<void> {

@@ -78,9 +78,14 @@ function stateText({ state, isCancelled, redisError }: ClusterStatus): string {
     : state;
 }
 
-function doneText({ done, partitions, rows }: ClusterStatus): string {
+function doneText({ done, partitions, rows, isIncomplete, rowsNotRemoved = 0 }: ClusterStatus): string {
   const share = partitions === 0 ? '' : ` (${((100 * done) / partitions).toFixed(1)} %)`;
-  return `${formatNumber(done)} of ${formatCount(partitions, 'partition')}${share}, ${formatCount(rows, 'row')}`;
+  return [
+    `${formatNumber(done)} of ${formatCount(partitions, 'partition')}${share}`,
+    formatCount(rows, 'row'),
+    ...(isIncomplete ? ['incomplete'] : []),
+    ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
+  ].join(', ');
 }
 
 function linesOf(status: ClusterStatus & { readonly target: string }, now: number): string[] {

@@ -5,6 +5,7 @@ import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
+import { newsOf } from '../../progress/messages.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
 import { visibleText } from '../../terminal/text.js';
@@ -90,6 +91,8 @@ class WorkReporter {
     if (event.type === 'partition') this.#count(event);
     else if (this.#options.quiet !== true || event.type === 'failed' || event.type === 'unable')
       this.#line(lineOf(event));
+    // Even with --quiet.
+    if (event.type === 'ended') for (const sentence of newsOf(event, event.run)) this.#line(sentence);
   }
 
   end(report: WorkReport): void {
