@@ -51,9 +51,11 @@ export async function runExport<Added, T extends object>(
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);
     if (sink.state) refusePlace(options);
-    if (options.resumeWithin !== undefined && kind !== 'sink' && !sink.isRefreshed)
+    // A default of the configuration is for those plugins' sinks that are refreshed, which is known only now.
+    const isDefault = kind === 'sink' && config.defaults['resumeWithin'] !== undefined;
+    if (options.resumeWithin !== undefined && !sink.isRefreshed && !isDefault)
       throw new UsageError(
-        '--resume-within is for --mode merge or replace: an export into another target is resumed at any age.',
+        "--resume-within is for --mode merge or replace, and plugins' sinks that each export brings up to date: one into another target is resumed at any age.",
       );
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
     pageOf(client)?.show({ command: redact(text, environment.secrets) });

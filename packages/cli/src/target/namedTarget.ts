@@ -85,15 +85,16 @@ export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: P
   const none = file
     ? `The plugins of ${file.name} provide none.`
     : 'Plugins provide them, and no configuration is in use.';
-  const known = (kind === 'sinks' && wayOf(name)) || (names.length > 0 ? `Available: ${names.join(', ')}.` : none);
+  const known =
+    (kind === 'sinks' && wayOf(name, names)) || (names.length > 0 ? `Available: ${names.join(', ')}.` : none);
   throw new UsageError(
     `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,
   );
 }
 
 /** What somebody meant who put the kind of a target before it. */
-function wayOf(name: string): string | undefined {
-  switch (nearestName(name, ['sqlite', 'postgres', 'postgresql', 'csv', 'jsonl', 'parquet'])) {
+function wayOf(name: string, sinks: readonly string[]): string | undefined {
+  switch (nearestName(name, [...sinks, 'sqlite', 'postgres', 'postgresql', 'csv', 'jsonl', 'parquet'])) {
     case 'sqlite':
       return 'A table of SQLite is --to FILE.sqlite#TABLE.';
     case 'postgres':
