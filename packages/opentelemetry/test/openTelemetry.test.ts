@@ -259,7 +259,9 @@ describe('U4 exports', () => {
       },
     });
     for (const call of ['open', 'write'] as const)
-      await expect(exportTo(holdings, client.openTelemetry.sink(failing(call))).run()).rejects.toBe(full);
+      await expect(exportTo(holdings, client.openTelemetry.sink(failing(call))).run()).rejects.toMatchObject({
+        cause: full,
+      });
     const stop = new AbortController();
     const path = join(temporaryFolder(), 'nfts.csv');
     const stopped = exportTo(holdings, client.openTelemetry.sink(csv({ path })));
@@ -267,7 +269,7 @@ describe('U4 exports', () => {
     const runs = spans().filter(({ name }) => name.startsWith('export '));
     expect(runs.map(({ attributes }) => [attributes['sluice.outcome'], attributes['error.type']])).toEqual([
       ['failed', 'RangeError'],
-      ['failed', 'RangeError'],
+      ['failed', 'sink'],
       ['stopped', undefined],
     ]);
     expect(runs.map(({ status }) => status.code)).toEqual([SpanStatusCode.ERROR, SpanStatusCode.ERROR, 0]);

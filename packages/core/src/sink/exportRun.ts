@@ -15,6 +15,7 @@ import { CommitPace } from './commitPace.js';
 import { ExportTally } from './exportCounts.js';
 import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js';
 import { checkpointName, checkSameKey, findCheckpoint } from './findCheckpoint.js';
+import { givenSink, givenStore, isHanging } from './givenSink.js';
 import { incrementsOf, type Increments } from './increments.js';
 import type { Release } from './lockQueue.js';
 import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
@@ -39,6 +40,8 @@ export class ExportRun<T> {
   report: ExportReport | undefined;
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;
+  /** A sink that keeps its own checkpoints has no other state. */
+  readonly #state: StateStore | undefined;
   readonly #options: ExportOptions;
   readonly #clock: Clock;
   readonly #pace: CommitPace;
@@ -72,9 +75,11 @@ export class ExportRun<T> {
   #current: Promise<unknown> = Promise.resolve();
 
   constructor(source: PageSource<T>, sink: Sink<T>, options: ExportOptions) {
-    const { commitEvery, clock = systemClock, incremental } = options;
+    const { state, commitEvery, clock = systemClock, incremental } = options;
+    const given = { clock, signal: this.#cancelled.signal };
     this.#source = source;
-    this.#sink = sink;
+    this.#sink = givenSink(sink, given);
+    this.#state = this.#sink.state ?? (state && givenStore(state, 'The state store', given));
     this.#options = options;
     this.#clock = clock;
     this.#pace = new CommitPace(commitEvery, clock);
@@ -95,7 +100,11 @@ export class ExportRun<T> {
     return step;
   }
 
-  /** Cancels the walk at once, commits what it has fetched, then closes everything. */
+  /**
+   * Cancels the walk at once, commits what it has fetched, then closes everything.
+   *
+   * @throws SinkError or PluginError if a call of the sink or the state never ended.
+   */
   async end(): Promise<void> {
     this.#ending.abort();
     const cancelTimer = this.#cancelSinkLater();
@@ -108,10 +117,11 @@ export class ExportRun<T> {
     if (this.#hasOwnState) await closed;
     try {
       if (!this.report) await this.#abort();
-    } finally {
       await this.#increments?.close();
+    } finally {
       await this.#release?.();
     }
+    if (isHanging(this.#failure)) throw this.#failure;
   }
 
   /** Leaves the sink the time to commit, if something can be committed. */
@@ -167,11 +177,15 @@ export class ExportRun<T> {
     // A failure here must not hide the original error.
     if (isKept && this.#pace.isBehind && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
     // If this fails, the checkpoint stays: it says that what is left in the target is ours.
-    const isAborted = await this.#writer.abort(this.#failure, { isResumable }).then(
-      () => true,
-      () => false,
-    );
-    if (isAborted && !isResumable) await this.#removeCheckpoint().catch(() => undefined);
+    try {
+      await this.#writer.abort(this.#failure, { isResumable });
+      if (!isResumable) await this.#removeCheckpoint();
+    } catch (error) {
+      if (!isHanging(error)) return;
+      const isCancelled = this.#failure === undefined || this.#failure === this.#cancelled.signal.reason;
+      if (isCancelled) this.#failure = error;
+      else if (error !== this.#failure) this.#options.onWarning?.(error.summary);
+    }
   }
 
   /**
@@ -621,11 +635,6 @@ export class ExportRun<T> {
     const { maxRows = Infinity } = this.#source.info;
     const { position = startOfPlan } = this.#last ?? this.#checkpoint ?? {};
     return (position.kept ?? position.rows) >= maxRows;
-  }
-
-  /** A sink that keeps its own checkpoints has no other state. */
-  get #state(): StateStore | undefined {
-    return this.#sink.state ?? this.#options.state;
   }
 
   get #canCommit(): boolean {

@@ -6,6 +6,7 @@ import { cancellable, type PullIterator } from '../source/cancellable.js';
 import { exportOptionNames, type ExportOptions } from './exportOptions.js';
 import type { ExportProgress, ExportReport, ExportStep } from './exportOptions.js';
 import { ExportRun } from './exportRun.js';
+import { isHanging } from './givenSink.js';
 import type { Sink } from './sink.js';
 
 /**
@@ -64,7 +65,8 @@ interface OpenExport {
 export interface RunOptions {
   /**
    * Cancels the export: the promise rejects with `signal.reason`, unless the target was published already. With state,
-   * it first commits what is fetched: see `stopWithin`.
+   * it first commits what is fetched: see `stopWithin`. If a call of the sink or the state does not end within 30 s after
+   * that, the promise rejects with a SinkError or PluginError that names it.
    */
   readonly signal?: AbortSignal;
   /** Called after each page. */
@@ -109,7 +111,7 @@ export class ExportFlow extends Flow<ExportProgress | ExportReport> {
     }
     const isFinished = report() !== undefined;
     await steps.return().catch((error: unknown) => {
-      if (isFinished) throw error;
+      if (isFinished || isHanging(error)) throw error;
     });
     // A stopped export may have finished while it was closed.
     const outcome = report();

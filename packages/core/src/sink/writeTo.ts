@@ -1,8 +1,10 @@
 import { Observable, Subscription, type OperatorFunction, type Subscriber } from 'rxjs';
 import { checkCount, refuseUnknown } from '../checks.js';
+import { systemClock, type Clock } from '../clock.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
+import { givenSink } from './givenSink.js';
 import type { Sink, SinkWriter } from './sink.js';
 
 /** Options of {@link writeTo}. */
@@ -13,6 +15,8 @@ export interface WriteOptions<T> {
   readonly overflow?: 'error' | 'drop-oldest' | 'drop-newest';
   /** The rows' columns, for sinks that need them. */
   readonly schema?: RowSchema<T>;
+  /** Measures how long a call of the sink takes after the end. Default: the machine's clock. */
+  readonly clock?: Clock;
 }
 
 /**
@@ -28,7 +32,7 @@ export function writeTo<T>(
   sink: Sink<T>,
   options: WriteOptions<T> = {},
 ): OperatorFunction<T, ExportProgress | ExportReport> {
-  refuseUnknown('writeTo()', options, { buffer: true, overflow: true, schema: true });
+  refuseUnknown('writeTo()', options, { buffer: true, overflow: true, schema: true, clock: true });
   const { buffer = 10_000 } = options;
   checkCount('buffer', buffer);
   return (rows) =>
@@ -65,7 +69,8 @@ class BufferedWriting<T> {
     subscriber: Subscriber<ExportProgress | ExportReport>,
     upstream: Subscription,
   ) {
-    this.#sink = sink;
+    const { clock = systemClock } = options;
+    this.#sink = givenSink(sink, { clock, signal: this.#stopped.signal });
     this.#options = options;
     this.#subscriber = subscriber;
     this.#upstream = upstream;
@@ -118,7 +123,7 @@ class BufferedWriting<T> {
         return;
       }
     } catch (error) {
-      this.#failure ??= { error };
+      this.abort(error);
     }
     const error = this.#failure?.error;
     await writer?.abort(error, { isResumable: false }).catch(() => undefined);

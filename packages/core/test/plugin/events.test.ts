@@ -329,7 +329,7 @@ describe('events of exports', () => {
       throw new Error('full');
     };
     await expect(exportTo(list(), sink).run()).rejects.toThrow('full');
-    expect(errorsIn(events)).toEqual(['export test.holdings: full']);
+    expect(errorsIn(events)).toEqual(['export test.holdings: sink']);
     const stopping = new AbortController();
     sink.beforeWrite = () => stopping.abort('enough');
     await expect(exportTo(list(), sink).run({ signal: stopping.signal })).rejects.toBe('enough');

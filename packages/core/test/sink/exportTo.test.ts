@@ -140,8 +140,10 @@ describe('exportTo', () => {
     sink.beforeWrite = () => {
       if (sink.rows.length === 300) throw full;
     };
-    await expect(exportTo(list(), sink).run()).rejects.toBe(full);
-    expect(sink.aborted).toEqual({ reason: full, isResumable: false });
+    await expect(exportTo(list(), sink).run()).rejects.toMatchObject({
+      ...{ name: 'SinkError', summary: 'The sink recording failed in write: disk full.', cause: full },
+    });
+    expect(sink.aborted).toMatchObject({ reason: { cause: full }, isResumable: false });
     expect(sandbox.counts.requests).toBeLessThanOrEqual(5);
     expect(sandbox.counts.open).toBe(0);
   });

@@ -1,3 +1,4 @@
+import { SinkError } from '../../src/index.js';
 import type { Recording } from './recordingSink.js';
 
 /** An export that ends at a page, if it has so many: what it had in memory is gone. Returns whether it did. */
@@ -6,7 +7,7 @@ export async function killedAtPage<T>(
   pages: number,
   run: () => Promise<unknown>,
 ): Promise<boolean> {
-  const kill = new Error('killed');
+  const kill = new SinkError('killed');
   let written = 0;
   sink.beforeWrite = () => {
     written += 1;

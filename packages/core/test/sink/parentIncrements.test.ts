@@ -309,7 +309,9 @@ describe('A5 an incremental export of a listing for each row of another one', ()
     };
     const sink = recordingSink<TableEntry>();
     const isSkipping = true;
-    await expect(increment(forge, state, { sink, isSkipping, commitEvery: 100 })).rejects.toBe(kill);
+    await expect(increment(forge, state, { sink, isSkipping, commitEvery: 100 })).rejects.toMatchObject({
+      cause: kill,
+    });
     expect(marks).toHaveLength(1);
     forge.say = ({ pathname }) => (pathname.endsWith('/a') ? { status: 404, body: {} } : undefined);
     await increment(forge, inner, { sink, isSkipping });
