@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';
@@ -11,6 +13,7 @@ import { freePort } from '../../../test/kit/freePort.js';
 import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
 import { redisProgram, startRedis } from '../../../test/kit/redisServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { configFolder } from './config/configFolder.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 
 const password = 'word-of-redis';
@@ -219,6 +222,45 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     const sqlite = await sluice([...submit.slice(0, -4), '--to', 'rows.sqlite#nfts'], at);
     expect(sqlite).toMatchObject({ code: 2, stderr: expect.stringContaining('SQLite is a file of one machine') });
   });
+
+  test.runIf(postgresPrograms !== undefined)(
+    'D3 says that a run into a table lacks rows, and how many stay, also with --quiet',
+    async () => {
+      const { env } = await startShared();
+      const database = await startPostgres();
+      onTestEnd(() => database.close());
+      await database.query("CREATE TABLE users AS SELECT unnest(ARRAY['a', 'old']) AS id");
+      const api = createServer((_, response) => {
+        response.setHeader('content-type', 'application/json');
+        response.end(
+          JSON.stringify({ data: { users: [{ id: 'a' }] }, pages: 1, errors: [{ message: 'a shard is away' }] }),
+        );
+      });
+      await once(api.listen(0, '127.0.0.1'), 'listening');
+      onTestEnd(() => void api.close());
+      const baseUrl = `http://127.0.0.1:${String((api.address() as AddressInfo).port)}`;
+      const cwd = configFolder({
+        'sluice.config.js': `
+          import { byPage, defineApi, graphqlErrors, listing } from '@sluice/core';
+          const users = listing({ path: '/users', columns: ['id'], rows: 'data.users', paging: byPage({ param: 'page', pages: 'pages' }),
+            errors: graphqlErrors({ allowPartial: true }) });
+          export default { plugins: [defineApi({ name: 'graph', sources: { users } })({ baseUrl: '${baseUrl}' })] };`,
+      });
+      const at = { cwd, env };
+      const to = ['--to', `${database.url}?table=users`, '--mode', 'replace', '--key-columns', 'id'];
+      expect(await sluice(['cluster', 'submit', 'export', 'graph.users', ...to], at)).toMatchObject({ code: 0 });
+      const worked = await sluice(['cluster', 'work', '--until-done', '--quiet', ...unlimited], at);
+      expect(worked.code).toBe(0);
+      expect(worked.stderr).toContain('users is incomplete: the API refused a part for good, or reported errors.\n');
+      expect(worked.stderr).toContain('users keeps 1 row that the walk did not find, since it was incomplete.\n');
+      expect((await sluice(['cluster', 'status', 'users'], at)).stdout).toContain(
+        '1 row, incomplete, 1 row not removed\n',
+      );
+      const json = await sluice(['cluster', 'status', '--format', 'json'], at);
+      expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'users', isIncomplete: true, rowsNotRemoved: 1 }]);
+      expect(await database.query('SELECT count(*) FROM users')).toBe('2');
+    },
+  );
 
   test('exports any source', async () => {
     const { at } = await startShared();
