@@ -183,7 +183,7 @@ describe('sluice export API.SOURCE', () => {
     [
       'a parameter that is not there',
       ['coins.markets', '--param', 'currency=usd', '--param', 'page=2'],
-      'coins.markets has no parameter "page". Available: currency, ids.',
+      'coins.markets has no parameter "page". Known: currency, ids.',
     ],
     [
       'chance over the first rows',

@@ -44,10 +44,14 @@ export function unknownOption(options: unknown, known: Readonly<Record<string, t
   if (typeof options !== 'object' || options === null) return undefined;
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return undefined;
-  const names = Object.keys(known);
+  return `has no option ${JSON.stringify(unknown.slice(0, 100))}. ${hintFor(unknown, Object.keys(known))}`;
+}
+
+/** Names the nearest of the known names, or all of them. */
+export function hintFor(unknown: string, names: readonly string[]): string {
+  if (names.length === 0) return 'It has none.';
   const nearest = nearestName(unknown, names);
-  const hint = nearest === undefined ? `Known: ${names.join(', ')}.` : `Did you mean ${nearest}?`;
-  return `has no option ${JSON.stringify(unknown.slice(0, 100))}. ${hint}`;
+  return nearest === undefined ? `Known: ${names.join(', ')}.` : `Did you mean ${nearest}?`;
 }
 
 /** The name that somebody probably meant; `undefined` if none is similar. Case, `-` and `_` do not count. */

@@ -1,3 +1,4 @@
+import { nearestName } from '@sluice/core';
 import { UsageError } from '../errors/errors.js';
 import { refuseSecretName } from './refuseSecrets.js';
 
@@ -18,9 +19,9 @@ export function decodeConfig(value: unknown, name: string): ConfigContent {
   for (const setting of Object.keys(value)) {
     if (settings.some((known) => known === setting)) continue;
     refuseSecretName(setting, name);
-    throw new UsageError(
-      `${name} has an unknown setting ${JSON.stringify(setting)}. The settings are: ${settings.join(', ')}.`,
-    );
+    const nearest = nearestName(setting, settings);
+    const hint = nearest === undefined ? `The settings are: ${settings.join(', ')}.` : `Did you mean ${nearest}?`;
+    throw new UsageError(`${name} has an unknown setting ${JSON.stringify(setting)}. ${hint}`);
   }
   const { plugins = [], defaults = {} } = value;
   if (!Array.isArray(plugins))

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { inspect } from 'node:util';
+import { nearestName } from '@sluice/core';
 import { type Command, InvalidArgumentError, type Option } from 'commander';
 import type { Variables } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
@@ -86,9 +87,8 @@ function parseOption(value: unknown, option: Option): ParseResult {
 }
 
 function unknownOption(name: string, file: string, commands: readonly Command[]): UsageError {
-  const plain = (text: string): string => text.replace(/[-_]/g, '').toLowerCase();
   const known = commands.flatMap(({ options }) => options.map((option) => option.attributeName()));
-  const meant = known.find((other) => plain(other) === plain(name));
+  const meant = nearestName(name, known);
   return new UsageError(
     `defaults of ${file} has an unknown option ${JSON.stringify(name)}. ${
       meant === undefined

@@ -141,7 +141,7 @@ describe('a default is refused with its place', () => {
     [
       'an unknown name',
       { concurency: 4 },
-      'defaults of sluice.config.json has an unknown option "concurency". They are named like the long options, --page-size for example as pageSize.',
+      'defaults of sluice.config.json has an unknown option "concurency". Did you mean concurrency?',
     ],
     [
       'a name with a hyphen',

@@ -173,7 +173,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'an unknown setting',
       { 'sluice.config.json': '{ "plugin": [] }' },
-      'sluice.config.json has an unknown setting "plugin". The settings are: plugins, defaults.',
+      'sluice.config.json has an unknown setting "plugin". Did you mean plugins?',
     ],
     [
       'a prototype',

@@ -1,3 +1,4 @@
+import { hintFor } from '../checks.js';
 import { ConfigError, SluiceError } from '../errors.js';
 import { isRecord } from '../values.js';
 import { issuesText } from './issueText.js';
@@ -23,23 +24,18 @@ interface ParamCheck<Out> {
  * @throws ConfigError if a parameter is unknown or refused by the schema: the API itself may ignore unknown ones.
  */
 export function decodeParams<Out>(name: string, { schema, known }: ParamCheck<Out>, given: object): Out {
-  const unknown = known && Object.keys(given).find((param) => !known.some((each) => each.name === param));
-  if (unknown !== undefined)
-    throw new ConfigError(`${name} has no parameter ${JSON.stringify(unknown)}. ${availableText(known)}`, {
-      param: unknown,
-    });
+  const names = known?.map((each) => each.name) ?? Object.keys(given);
+  const param = Object.keys(given).find((each) => !names.includes(each));
+  if (param !== undefined)
+    throw new ConfigError(`${name} has no parameter ${JSON.stringify(param)}. ${hintFor(param, names)}`, { param });
   if (!schema) return given as Out;
   const result = resultOf(schema, given);
   if (!isResult(result)) throw new ConfigError(`${name} refuses its parameters: ${asyncSchemaText}.`);
   if (!result.issues) return result.value;
   const { path, what } = issuesText(result.issues, given);
-  const param = path.replace(/^\./, '');
-  const refused = param === '' ? 'its parameters' : `the parameter ${param}`;
-  throw new ConfigError(`${name} refuses ${refused}: ${what}.`, { param, reason: what });
-}
-
-function availableText(known: readonly ParamDescription[] = []): string {
-  return known.length === 0 ? 'It has none.' : `Available: ${known.map(({ name }) => name).join(', ')}.`;
+  const place = path.replace(/^\./, '');
+  const refused = place === '' ? 'its parameters' : `the parameter ${place}`;
+  throw new ConfigError(`${name} refuses ${refused}: ${what}.`, { param: place, reason: what });
 }
 
 /** A schema that throws refuses the value. */

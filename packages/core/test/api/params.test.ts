@@ -71,7 +71,7 @@ describe('parameters', () => {
     const schema = z.object({ status: z.string().optional().describe('open or closed'), days: z.number() });
     const { items } = await setUp(schema);
     expect(() => items({ days: 1, satus: 'open' } as never)).toThrow(
-      /test\.items has no parameter "satus"\. Available: status, days\./,
+      /test\.items has no parameter "satus"\. Did you mean status\?/,
     );
     expect(items.describe().params).toEqual([
       { name: 'status', isRequired: false, type: 'string', description: 'open or closed' },
