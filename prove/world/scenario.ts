@@ -243,6 +243,7 @@ export function scenarioOf(seed: number): Scenario {
     network: {
       ...networkOf(random, { limited: job.kind === 'forward' ? 0.4 : 0.15, isDownAtStart }),
       ...connectionsOf(seed),
+      ...busyProcessOf(seed),
     },
     ...(isStored(job) && { store: storeOf(random) }),
     disk: !isStored(job) && random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
@@ -252,6 +253,11 @@ export function scenarioOf(seed: number): Scenario {
       ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
     ],
   };
+}
+
+/** A process that is often busy while its API refuses much: pauses begin before requests are written. */
+function busyProcessOf(seed: number): Partial<NetworkFaults> {
+  return new Random(`${seed} busy process`).chance(0.1) ? { opening: 600, busyWrites: 0.5, limited: 0.3 } : {};
 }
 
 /** How long it takes until a request can be written. */
