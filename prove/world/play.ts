@@ -236,7 +236,10 @@ class World implements PlayableWorld {
                 this.violations.push(`${sent.underWay} requests to ${host} were under way, and ${mostUnderWay} may.`);
               return;
             }
-            if (this.#endsAtRepeat) this.#repeats.sent(life, schedule.now);
+            if (this.#endsAtRepeat) {
+              const mayBegin = this.#isRefreshed && !url.searchParams.has('cursor');
+              this.#repeats.sent(life, schedule.now, mayBegin);
+            }
             this.#job.onSend?.(url);
             if (isPage(url)) this.#fetched.requested(pageOf(url));
           },
@@ -351,6 +354,12 @@ class World implements PlayableWorld {
   get #isWalkedAgain(): boolean {
     const { job, api } = this.#scenario;
     return api.cursorTtl !== null || (job.kind === 'children' && job.parents.some(({ goneAt = 0 }) => goneAt > 0));
+  }
+
+  /** Whether the job brings a table up to date, so that a run which can't be resumed is given up for a new one. */
+  get #isRefreshed(): boolean {
+    const { job } = this.#scenario;
+    return job.kind === 'table' && (job.mode === 'merge' || job.mode === 'replace');
   }
 
   /** Whether a process ends when it is sent a page again: a watch counts that as a failed poll. */

@@ -79,10 +79,14 @@ interface Paged {
   readonly next?: string;
 }
 
-/** P4: a process that is sent a page with rows again requests nothing more, and does not end as if it had all rows. */
+/**
+ * P4: a process that is sent a page with rows again requests nothing more, and does not end as if it had all rows. One that
+ * brings a table up to date may give up the run that it resumed, once, and begin with a first page.
+ */
 export class RepeatsOracle {
   readonly #violated: (what: string) => void;
   readonly #since = new Map<Life, number>();
+  readonly #begunAgain = new Set<Life>();
 
   constructor(violated: (what: string) => void) {
     this.#violated = violated;
@@ -94,10 +98,13 @@ export class RepeatsOracle {
   }
 
   /** A process requests a page. */
-  sent(life: Life, now: number): void {
+  sent(life: Life, now: number, mayBegin: boolean): void {
     const since = this.#since.get(life);
-    if (since !== undefined && now > since)
-      this.#violated(`${life.name} requested a page ${now - since} ms after it was sent one again.`);
+    if (since === undefined || now <= since) return;
+    const beginsAgain = mayBegin && !this.#begunAgain.has(life);
+    this.#begunAgain.add(life);
+    if (beginsAgain) this.#since.delete(life);
+    else this.#violated(`${life.name} requested a page ${now - since} ms after it was sent one again.`);
   }
 
   /** Whether a process was sent a page again. */
