@@ -133,6 +133,8 @@ export default defineConfig(
       '@typescript-eslint/prefer-nullish-coalescing': ['error', { ignorePrimitives: { string: true, number: true } }],
       // `.catch(() => {})` is how a promise is let go on purpose;
       '@typescript-eslint/no-empty-function': ['error', { allow: ['arrowFunctions'] }],
+      // `const { url, ...others } = options` takes a field out of the others;
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreRestSiblings: true }],
       // an interface of ours may ask for a promise where an implementation has nothing to wait for;
       '@typescript-eslint/require-await': 'off',
       // and `signal.reason` is `any` by its specification.

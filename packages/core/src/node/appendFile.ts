@@ -405,7 +405,7 @@ async function openIfReadable(fileSystem: FileSystem, path: string): Promise<Wri
 }
 
 /** The checksum of the first bytes; `undefined` if the file is shorter. */
-export async function checksum(file: WritableFile, path: string, bytes: number): Promise<number | undefined> {
+async function checksum(file: WritableFile, path: string, bytes: number): Promise<number | undefined> {
   let sum = 0;
   let seen = 0;
   for await (const piece of pieces(file, path, bytes)) {

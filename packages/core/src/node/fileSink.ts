@@ -35,7 +35,7 @@ export interface FileTarget {
 }
 
 /** The names of these options. */
-export const fileTargetNames = {
+const fileTargetNames = {
   ...{ path: true, ifExists: true, gzip: true, fileSystem: true },
 } as const satisfies Readonly<Record<keyof FileTarget, true>>;
 

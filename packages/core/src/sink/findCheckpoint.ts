@@ -209,18 +209,22 @@ function nameOf(path: string): string {
 }
 
 function settingsOf(value: Json, path: string): [string, Json][] {
-  if (typeof value !== 'object' || value === null || isList(value)) return [[path, value]];
+  if (!isObject(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, field]) => settingsOf(field, path === '' ? name : `${path}.${name}`));
 }
 
 /** JSON with sorted names. */
 function canonical(value: Json): string {
   if (isList(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (!isObject(value)) return JSON.stringify(value);
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
 }
 
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
+}
+
+function isObject(value: Json): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !isList(value);
 }

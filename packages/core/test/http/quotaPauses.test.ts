@@ -109,15 +109,16 @@ describe('A4 a refusal', () => {
     expect(times(api).at(-1)).toBeLessThan(10_000);
   });
 
-  test('a 403 with nothing left, without a reset and with an absurd Retry-After holds back nobody else', async () => {
+  test('a 403 with nothing left, without a reset and with an absurd Retry-After holds back the others for a day at most', async () => {
     const absurd = { 'x-ratelimit-remaining': '0', 'retry-after': '99999999' };
     await using api = open(scripted([403, absurd], [200]));
     const refused = expect(api.request()).rejects.toMatchObject({ code: 'rate-limited', status: 403 });
     await api.clock.advance(100);
     await refused;
     const later = api.request();
-    await api.clock.advance(70_000);
+    await api.clock.advance(24 * 3_600_000 + 70_000);
     await later;
+    expect(times(api)[1]).toBeGreaterThan(23 * 3_600_000);
   });
 
   test('a 403 with nothing left, without a reset and with Retry-After waits that long', async () => {

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
@@ -9,6 +8,8 @@ import { type Connection, Incoming } from './incoming.js';
 export interface ObservedRequest extends Dispatcher.DispatchOptions {
   readonly answer: Incoming;
 }
+
+type Socket = NonNullable<Parameters<buildConnector.Callback>[1]>;
 
 /** Ms that a connection waits for a request. */
 const longestSpare = 10_000;
@@ -72,10 +73,11 @@ export class ObservedPools {
     this.#spare.set(key, all);
     const drop = (): void => void socket.destroy();
     const forget = (): void => void all.splice(all.indexOf(spare), 1);
-    const take = (): Socket => socket.setTimeout(0, drop).off('error', drop).off('close', forget);
+    const take = (): Socket => socket.ref().setTimeout(0, drop).off('error', drop).off('close', forget);
     const spare = { socket, take };
     all.push(spare);
-    socket.setTimeout(longestSpare, drop).on('error', drop).on('close', forget);
+    // Nobody waits for it, so it must not keep the process alive.
+    socket.unref().setTimeout(longestSpare, drop).on('error', drop).on('close', forget);
   }
 }
 
