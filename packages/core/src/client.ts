@@ -150,7 +150,7 @@ export function createClient(options: ClientOptions): Client {
   const keys = new KeyRing(options.apiKey, { secrets, echoedFor, sha256, clock, rules: apiKeyRules });
   const givenLimiters = new Map<Limiter, Limiter>();
   const given = (limiter: Limiter, whose: string): Limiter => {
-    const wrapped = givenLimiters.get(limiter) ?? givenLimiter(limiter, whose, { clock, patience: timeouts.total });
+    const wrapped = givenLimiters.get(limiter) ?? givenLimiter(limiter, whose, { clock, longestWait: timeouts.total });
     givenLimiters.set(limiter, wrapped);
     return wrapped;
   };

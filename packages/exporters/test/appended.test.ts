@@ -66,12 +66,12 @@ describe('D3 rows appended to JSON Lines', () => {
   test('follow chosen columns, and no others', async () => {
     expect(await jsonlAfter('{"name":"a"}\n', { columns: ['name'] })).toBe('{"name":"a"}\n{"name":"b"}\n');
     await expect(jsonlAfter('{"id":1,"name":"a"}\n', { columns: ['name'] })).rejects.toThrow(
-      /has rows with other fields: id, name/,
+      /has rows with other fields: "id, name"/,
     );
   });
 
   test.each<[string, string, RegExp]>([
-    ['other rows', '{"wallet":"0x1"}\n', /has rows with other fields: wallet/],
+    ['other rows', '{"wallet":"0x1"}\n', /has rows with other fields: "wallet"/],
     ['a CSV', 'id,name\r\n1,a\r\n', /begins with "id,name\\r", which is no JSON object in a line/],
     ['a list', '[1]\n', /no JSON object/],
     ['half a row', '{"id":1}\n{"id"', /ends within a row/],

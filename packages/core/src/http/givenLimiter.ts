@@ -8,7 +8,7 @@ const longestClose = 30_000;
 interface GivenLimiterOptions {
   readonly clock: Clock;
   /** Ms that a request waits although nothing shows why. */
-  readonly patience: number;
+  readonly longestWait: number;
 }
 
 /**
@@ -27,14 +27,18 @@ class GivenLimiter implements Limiter {
   readonly #inner: Limiter & { readonly name?: unknown };
   readonly #name: string;
   readonly #clock: Clock;
-  readonly #patience: number;
+  readonly #longestWait: number;
   #grantedAt = -Infinity;
 
-  constructor(inner: Limiter & { readonly name?: unknown }, whose: string, { clock, patience }: GivenLimiterOptions) {
+  constructor(
+    inner: Limiter & { readonly name?: unknown },
+    whose: string,
+    { clock, longestWait }: GivenLimiterOptions,
+  ) {
     this.#inner = inner;
     this.#name = typeof inner.name === 'string' ? `The limiter "${inner.name}"` : whose;
     this.#clock = clock;
-    this.#patience = patience;
+    this.#longestWait = longestWait;
   }
 
   get state(): LimiterState {
@@ -67,7 +71,7 @@ class GivenLimiter implements Limiter {
       const onAbort = (): void => refuse(signal?.reason);
       signal?.addEventListener('abort', onAbort, { once: true });
       const wait = (): (() => void) =>
-        this.#clock.after(this.#patience, () => {
+        this.#clock.after(this.#longestWait, () => {
           if (this.#isWorking()) cancel = wait();
           else refuse(this.#tooLate(route));
         });
@@ -99,7 +103,7 @@ class GivenLimiter implements Limiter {
 
   #isWorking(): boolean {
     const { pausedFor, rate } = this.state;
-    return pausedFor > 0 || (rate?.used ?? 0) > 0 || this.#clock.monotonic() - this.#grantedAt < this.#patience;
+    return pausedFor > 0 || (rate?.used ?? 0) > 0 || this.#clock.monotonic() - this.#grantedAt < this.#longestWait;
   }
 
   #named(error: unknown): unknown {
@@ -109,7 +113,7 @@ class GivenLimiter implements Limiter {
   }
 
   #tooLate(route: string): RequestTimeoutError {
-    const ms = this.#patience;
+    const ms = this.#longestWait;
     const message = `${route}: ${this.#name.replace(/^The/, 'the')} granted nothing within ${ms} ms, and shows neither a pause nor a rate in use. Does it wait for something that never happens?`;
     return new RequestTimeoutError(message, {
       details: { route, deadline: 'total', ms },

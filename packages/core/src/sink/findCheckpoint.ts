@@ -225,6 +225,6 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-function isObject(value: Json): value is { readonly [name: string]: Json } {
+function isObject(value: Json): value is Readonly<Record<string, Json>> {
   return typeof value === 'object' && value !== null && !isList(value);
 }

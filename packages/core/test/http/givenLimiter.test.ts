@@ -78,7 +78,11 @@ describe('T3 a limiter of somebody else', () => {
     ['null', null, "The client's limiter failed: null."],
     ['a text', 'no room', "The client's limiter failed: no room."],
   ])('is named if it fails with %s', async (_what, reason, said) => {
-    const rejecting = await open({ acquire: () => Promise.reject(reason as Error) });
+    const rejecting = await open({
+      acquire: async () => {
+        throw reason as Error;
+      },
+    });
     await expect(rejecting.get()).rejects.toMatchObject({
       code: 'plugin',
       message: expect.stringContaining(said) as string,
@@ -89,7 +93,11 @@ describe('T3 a limiter of somebody else', () => {
       },
     });
     await expect(throwing.get()).rejects.toMatchObject({ message: expect.stringContaining(said) as string });
-    const closing = await open({ close: () => Promise.reject(reason as Error) });
+    const closing = await open({
+      close: async () => {
+        throw reason as Error;
+      },
+    });
     await expect(closing.client.close()).rejects.toMatchObject({ message: expect.stringContaining(said) as string });
   });
 

@@ -75,7 +75,7 @@ describe('D3 rows that are appended to a file', () => {
     const onFetch: OnFetch = (partition, page) => {
       if (partition !== 0 || page !== 1 || refusals === 0) return;
       refusals -= 1;
-      throw new HttpError('The cursor has expired.', { status: 400, excerpt: '' });
+      throw new HttpError('The cursor has expired.', { status: 410, excerpt: '' });
     };
     await run(path, { commitEvery: 1, concurrency: 2, onExpired: 'restart-partition', onFetch });
     expect(refusals).toBe(0);
