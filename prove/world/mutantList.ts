@@ -278,7 +278,6 @@ export const mutantList: readonly Mutant[] = [
       'const acquired = isFresh ? { release: () => undefined } : limiter.acquire({ route, signal });',
     ],
     ['a permit is never given back', "permit.release(mayBeWritten ? undefined : 'unwritten');", ''],
-    ['a permit whose request was written is given back', 'mayBeWritten ||= mayWrite;', ''],
   ]),
   ...inFile('packages/core/src/api/sinceValue.ts', [
     [
