@@ -70,7 +70,7 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
   /** From where an increment has requested each table, by path (wall time in ms). */
   const requestedFrom = new Map<string, number>();
   /** A5: an unchanged table is requested from the overlap before its latest row, or before the clock if that is behind. */
-  const checkUnchanged = (now: number): void => {
+  const checkUnchanged = (began: number): void => {
     for (const [path, pages] of answered) {
       const table = path === '/table/entries' ? apis.table : apis.tables.of(Number(path.split('/').at(-1)));
       const times = table?.all.map(({ changed }) => Date.parse(changed)) ?? [];
@@ -78,7 +78,7 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
       const again = times.filter((time) => time >= from).length;
       if (pages > 1 && again < pageSize) wrong.push(`Nothing has changed, and ${path} took ${pages} pages.`);
       // Marks have whole seconds.
-      const early = Math.min(now, Math.max(...times)) - tableOverlap - 1_000 - from;
+      const early = Math.min(began, Math.max(...times)) - tableOverlap - 1_000 - from;
       if (from > -Infinity && early > 0) wrong.push(`${path} was requested from ${early} ms before its mark on.`);
     }
   };
@@ -109,6 +109,7 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
       const open = client.use(tableApi({ baseUrl: tables ? addresses.tables : addresses.table })).table;
       const source = tables ? open.entriesOfEach() : open.entries();
       // The first one may only complete what a kill left, as of then. The last one finds nothing new.
+      const began = clock.now();
       for (let left = isLast ? 3 : 1; left > 0; left -= 1) {
         const isTaken = name !== '' && (await fileSystem.kind(name).catch(() => 'file')) !== 'absent';
         // Whoever is called again with the same name completes what a kill left; a file per hour has another name.
@@ -125,7 +126,7 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
         if (!isLast || left > 1) continue;
         if (rows > 0) wrong.push(`Nothing has changed, and an increment has ${rows} rows.`);
         answered.delete('/tables/all');
-        checkUnchanged(clock.now());
+        checkUnchanged(began);
       }
       await sleep(clock, random() * 10_000, signal);
       return isLast;
