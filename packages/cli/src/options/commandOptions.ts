@@ -202,6 +202,8 @@ export function addOptions(command: Command, name: CommandName): Command {
 
 /** Tells the flags that a command line's command has; all, if it calls none that has options. */
 export function hasFlagOf(args: readonly string[]): (flag: string) => boolean {
+  // Its advice is for the export whose checkpoint it shows.
+  if (args[0] === 'checkpoint') return () => true;
   const command = Object.entries(commandOptions).find(([name]) =>
     name.split(' ').every((word, at) => word === args[at]),
   );

@@ -71,7 +71,7 @@ describe('T4 a call of a sink that never settles', () => {
     const sink = recordingSink<Row>();
     const steps = exportTo(list(), changed(sink, 'abort', never), { clock })[Symbol.asyncIterator]();
     await steps.next();
-    const returned = expect(steps.return?.()).rejects.toMatchObject({ details: { hangsIn: 'abort' } });
+    const returned = expect(steps.return()).rejects.toMatchObject({ details: { hangsIn: 'abort' } });
     await clock.asked(longest);
     await clock.advance(longest);
     await returned;
