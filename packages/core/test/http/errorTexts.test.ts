@@ -122,6 +122,8 @@ test('T2 an error stays what it is, with all that is not the key', async () => {
       refusing((row) => new OwnError(row)),
     ).run(),
   );
-  expect(error).toBeInstanceOf(OwnError);
-  expect(error).toMatchObject({ message: 'amount is [hidden]', row: { id: 1, amount: '[hidden]' } });
+  expect(error).toMatchObject({ summary: 'The sink own failed in write: amount is [hidden].' });
+  const { cause } = error as Error;
+  expect(cause).toBeInstanceOf(OwnError);
+  expect(cause).toMatchObject({ message: 'amount is [hidden]', row: { id: 1, amount: '[hidden]' } });
 });
