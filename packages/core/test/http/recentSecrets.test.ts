@@ -5,7 +5,11 @@ import { Secrets } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 
 const hour = 3_600_000;
-const tokenOf = (nth: number): string => `token-${String(nth).padStart(5, '0')}-of-a-server`;
+/** No two of them share half, which is redacted by itself. */
+const tokenOf = (nth: number): string => {
+  const digits = String(nth).padStart(5, '0');
+  return `${digits}-token-${digits}`;
+};
 
 /** Which tokens are redacted after each of them was replaced so many ms after the one before. */
 async function keptAfter(gaps: readonly number[], echoedFor: number): Promise<number[]> {
