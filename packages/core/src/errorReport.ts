@@ -85,7 +85,7 @@ function rewriteThrown(thrown: unknown, rewrite: (text: string) => string): unkn
 
 class Rewriting {
   readonly #rewrite: (text: string) => string;
-  /** What was made of each object; itself, until that is known. */
+  /** What was made of each object. Until that is known: errors themselves, and of others nothing, so a copy has no cycle. */
   readonly #made = new Map<object, unknown>();
 
   constructor(rewrite: (text: string) => string) {
@@ -97,7 +97,7 @@ class Rewriting {
     if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
     if (this.#made.has(value)) return this.#made.get(value);
     if (depth > deepest) return undefined;
-    this.#made.set(value, value);
+    this.#made.set(value, isError(value) ? value : undefined);
     const made = this.#madeOf(value, depth + 1);
     this.#made.set(value, made);
     return made;

@@ -78,8 +78,9 @@ export function refuseBareName(text: string, kind: Kind, { plugins }: Pick<Confi
 
 /** @throws UsageError, which lists the available ones, if the text names a sink or store that no plugin provides. */
 export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: Pick<Config, 'plugins' | 'file'>): void {
-  const { name } = parseTarget(text) ?? {};
-  if (name === undefined) return;
+  const { name, target = '' } = parseTarget(text) ?? {};
+  // The time of day in the name of a file has a colon, too.
+  if (name === undefined || (/\d$/.test(name) && /^\d\d/.test(target))) return;
   const { option, one, otherwise } = words[kind];
   const names = namesOf(kind, plugins);
   const none = file

@@ -343,7 +343,7 @@ export class ExportRun<T> {
   async #beginAgain(error: unknown): Promise<boolean> {
     const state = this.#state;
     if (!state || !this.#mayBeginAgain) return false;
-    if (!SluiceError.is(error) || !ofResuming.includes(error.code)) return false;
+    if (!SluiceError.is(error) || !(ofResuming.includes(error.code) || this.#isRefusedAtStart(error))) return false;
     this.#mayBeginAgain = false;
     const stopped = this.#stopPages();
     if (this.#hasOwnState) await stopped;
@@ -364,6 +364,11 @@ export class ExportRun<T> {
     this.#pace.settle();
     await this.#beginNew(checkpoint);
     return true;
+  }
+
+  /** The API refused the first request, which has a cursor of the run before. */
+  #isRefusedAtStart({ code, details }: SluiceError): boolean {
+    return code === 'http' && details['page'] !== undefined && this.#last === undefined;
   }
 
   async #beginNew(checkpoint: Checkpoint): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import { redacted } from '../errorReport.js';
 import { CheckpointError, ConfigError, DecodeError, SluiceError } from '../errors.js';
 import { isOwnFault, isTransient } from '../isTransient.js';
 import { storedPages, withStoredPages } from '../operators/conditionalWalk.js';
@@ -236,7 +237,11 @@ export class WatchRun<T> {
     this.#failingSince ??= began;
     const isTooLong = clock.monotonic() - this.#failingSince >= retryFor;
     if (this.#failures > maxFailures || isTooLong || this.#isPermanent(error)) throw error;
-    return this.#page(undefined, { outcome: 'failed', failures: this.#failures, error });
+    return this.#page(undefined, {
+      outcome: 'failed',
+      failures: this.#failures,
+      error: redacted(error, this.#source.info),
+    });
   }
 
   /** Removals that the next generations may have. A row that one of those has removed already is in it. */

@@ -301,9 +301,12 @@ export class Stage<T> {
     const all = [column, ...others].map(quoted);
     const isTaken = `(${all.map((name) => `${this.#target}.${name}`).join(', ')}) IN (SELECT ${all.join(', ')} FROM ${this.#stage})`;
     const changes = all.map((name) => `${this.#target}.${name} IS DISTINCT FROM ${staged}.${name}`).join(' OR ');
+    const taken = `${this.#sameKey} AND (${changes}) AND ${isTaken}`;
+    // A type may have no placeholder, so none is made where no row needs it.
+    if ((await this.#count(session, `${this.#target}, ${this.#stage} AS ${staged} WHERE ${taken}`)) === 0) return;
     const given = await this.#placeholder(session, column, `${staged}.${this.#order} % ${rowsOfPartition}`);
     await session.run(
-      `UPDATE ${this.#target} SET ${quoted(column)} = ${given} FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey} AND (${changes}) AND ${isTaken}`,
+      `UPDATE ${this.#target} SET ${quoted(column)} = ${given} FROM ${this.#stage} AS ${staged} WHERE ${taken}`,
     );
   }
 

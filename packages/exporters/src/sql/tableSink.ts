@@ -163,6 +163,8 @@ class TableWriter<T> implements SinkWriter<T> {
   #nth: number;
   #staged: number;
   #isIncomplete: boolean;
+  /** The next record has a position of this writer, and not one that drops yet another partition. */
+  #isFlushed = false;
   readonly #buffer: RowBuffer<T>;
 
   constructor(
@@ -182,11 +184,11 @@ class TableWriter<T> implements SinkWriter<T> {
     let toDrop = dropped;
     parts.ledger.joined = {
       write: async (session) => {
-        for (const partition of toDrop) await parts.stage.dropPartition(session, partition);
+        if (this.#isFlushed) for (const partition of toDrop) await parts.stage.dropPartition(session, partition);
         if (this.#buffer.rows.length > 0) await parts.stage.insert(session, this.#buffer.rows);
       },
       settled: () => {
-        toDrop = [];
+        if (this.#isFlushed) toDrop = [];
         this.#buffer.clear();
       },
     };
@@ -206,10 +208,12 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   flush(): Promise<Json> {
+    this.#isFlushed = true;
     return Promise.resolve(this.#position);
   }
 
   seal({ isIncomplete }: WalkEnd): Promise<Json> {
+    this.#isFlushed = true;
     // What is started over replaces the rows of the run before, in whichever state.
     this.#isIncomplete = isIncomplete && this.#parts.mode === 'replace';
     return Promise.resolve({ ...this.#position, ...(this.#isIncomplete && { isIncomplete }) });

@@ -1,6 +1,7 @@
 import {
   createSource,
   exportTo,
+  HttpError,
   PaginationError,
   SluiceError,
   systemClock,
@@ -226,6 +227,10 @@ describe.each(databaseKinds(servers))('every night into a table of $name,', ({ o
 
   test.each([
     ['its cursor is refused', refusal],
+    [
+      'the API refuses its first request with 400',
+      (): Error => new HttpError('Invalid cursor.', { status: 400, excerpt: '' }),
+    ],
     ['its rows moved', () => new PaginationError('rows-moved', 'The rows moved.')],
     ['its page is repeated', () => new PaginationError('no-progress', 'The page was there before.')],
   ])('D2 an interrupted run is begun again at once if %s, in merge and replace', async (_, error) => {
