@@ -74,7 +74,7 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
   return {
     onCommit: judgeTable,
     async run({ client, life, clock, signal }, { pages }) {
-      // Where all exports have finished, the last one is run again, and does nothing.
+      // Where all exports have finished, the last one is run again: with merge and replace it publishes the same rows.
       const nth = Math.min(done, exports - 1);
       const source = client.aptos.walletNfts({ ownerAddresses: ownersOf(nth), ownersPerRequest, pageSize }).pipePages(
         map((holding) => rowOf(holding, nth)),
@@ -93,7 +93,7 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
         published = now;
         done += 1;
         before = after;
-        after = outcomeOf(before, rowsOf(done), mode, isKeyed);
+        after = outcomeOf(before, rowsOf(Math.min(done, exports - 1)), mode, isKeyed);
       }
       return done === exports;
     },

@@ -12,7 +12,8 @@ const faults: readonly Answer[] = [
   answer(400, JSON.stringify({ key: canary })),
   answer(401, Buffer.from(`Basic ${canary}`).toString('base64')),
   answer(403, `<p>${encodeURIComponent(canary)}</p>`),
-  answer(429, canary, { 'retry-after': '1000000000' }),
+  // Longer than the child waits, which still keeps the pause before its next request.
+  answer(429, canary, { 'retry-after': '1' }),
   answer(500, `${'x'.repeat(180)}${canary}`),
   answer(200, `<html>${canary}</html>`, { 'content-type': 'text/html', 'x-request': canary }),
   begun(`{"key":"${canary}`, {}, hangUp),
