@@ -81,18 +81,19 @@ export class Campaign {
     await this.#children.end();
   }
 
-  /** An exception in one worker stops the other. */
+  /** An exception in one worker stops the other. What that one then fails with is not reported. */
   async #together(worker: () => Promise<void>): Promise<void> {
+    const errors: unknown[] = [];
     const concurrency = Array.from({ length: jobsAtOnce }, async () => {
       try {
         await worker();
       } catch (error) {
+        errors.push(error);
         await this.stop();
-        throw error;
       }
     });
-    await Promise.allSettled(concurrency);
     await Promise.all(concurrency);
+    if (errors.length > 0) throw errors[0];
   }
 
   async #runJob(plan: JobPlan): Promise<FinishedJob> {

@@ -38,8 +38,15 @@ async function run({
 
 function sinkOf({
   format,
-  ...target
+  path,
+  ifExists,
+  fileSystem,
 }: Pick<ExportOrder, 'format' | 'path' | 'ifExists'> & Pick<Parameters<typeof csv>[0], 'fileSystem'>): Sink<object> {
-  const options = { ...target, gzip: format.endsWith('.gz') && { pagesPerMember: size.pagesPerMember } };
+  const options = {
+    path,
+    ifExists,
+    fileSystem,
+    gzip: format.endsWith('.gz') && { pagesPerMember: size.pagesPerMember },
+  };
   return format.startsWith('csv') ? csv(options) : jsonl(options);
 }

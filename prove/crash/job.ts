@@ -34,7 +34,7 @@ export async function runJob(plan: JobPlan, surroundings: JobSurroundings): Prom
   let onRequest: OnRequest = () => undefined;
   await using sandbox = await startSandbox({
     seed: surroundings.seed,
-    ...size,
+    ...{ holdings: size.holdings, owners: size.owners },
     script: ({ query, attempt }) => {
       onRequest(query.toString());
       return faultAt(`${surroundings.seed} job ${plan.number}`, query.toString(), attempt);

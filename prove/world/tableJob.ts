@@ -38,6 +38,8 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
   let after = outcomeOf(before, rowsOf(0), mode, isKeyed);
   /** The id under which the export before was published. */
   let published: string | undefined;
+  /** The exports of the runs under way. A rival that waited for its turn exports what the other one has finished. */
+  const underWay: { readonly nth: number }[] = [];
   const say = (what: string): void => {
     // The first sentences say enough.
     if (wrong.length < 5) wrong.push(what);
@@ -52,7 +54,11 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
     const isAfter = now !== published;
     const rows = store.read('SELECT id, name, tag FROM rows').map(textOf);
     const expected = (isAfter ? after : before).map(textOf);
-    const [actual, wanted] = [rows, expected].map((all) => all.toSorted().join('\n'));
+    const [actual, wanted, earlier] = [rows, expected, before.map(textOf)].map((all) => all.toSorted().join('\n'));
+    if (isAfter && actual !== wanted && actual === earlier && underWay.some(({ nth }) => nth < done)) {
+      published = now;
+      return;
+    }
     if (actual !== wanted)
       say(
         `A reader of export ${done + 1} (${isAfter ? 'published' : 'not published'}): ${difference(actual, wanted ?? '')}`,
@@ -82,10 +88,16 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
       );
       const key = isKeyed && job.hasKey ? { key: ['id'] } : {};
       const sink = tableSink<Row>(store.databaseOf(life), 'rows', { table: 'rows', mode, ...key });
-      await exportTo(source, pages.before(sink), {
-        ...{ concurrency, prefetch: 1, clock, onExpired: 'restart-partition' },
-        ...(commitEvery !== undefined && { commitEvery }),
-      }).run({ signal });
+      const run = { nth };
+      underWay.push(run);
+      try {
+        await exportTo(source, pages.before(sink), {
+          ...{ concurrency, prefetch: 1, clock, onExpired: 'restart-partition' },
+          ...(commitEvery !== undefined && { commitEvery }),
+        }).run({ signal });
+      } finally {
+        underWay.splice(underWay.indexOf(run), 1);
+      }
       if (nth === done) {
         const [record] = store.read("SELECT record FROM _sluice WHERE target = 'rows' AND name = 'record/published'");
         const now = record && String(record['record']);

@@ -63,26 +63,39 @@ type Unmarked = Omit<WalkReport, 'marks'>;
 /** Walks through both APIs, one at a time, and reports the outcome of each as plain values. */
 export class HostileWalks {
   readonly #answering = new AnsweringLink(hostileKey);
-  readonly #client: HostileClient;
+  readonly #url: string;
   readonly #folder: string;
+  #client: HostileClient;
   #files = 0;
 
   /** @param folder an empty one, for files. */
   constructor({ url, folder }: { readonly url: string; readonly folder: string }) {
-    this.#client = clientOf(url, { rateLimit: false, links: [this.#answering.link] });
+    this.#url = url;
     this.#folder = folder;
+    this.#client = this.#newClient();
   }
 
   async walk({ api, use, texts, first }: WalkOrder): Promise<WalkReport> {
     this.#answering.answerWith(api, texts && [...(first === undefined ? [] : [first]), ...texts]);
     const { marks } = this.#answering;
     const report = use === 'watch' ? await this.#watched(api) : await this.#walked(sourceOf(this.#client, api), use);
+    if (report.error?.code === 'rate-limited') await this.#renewClient();
     const polluted = pollution();
     return { ...report, marks, ...(polluted !== undefined && { pollution: polluted }) };
   }
 
   close(): Promise<void> {
     return this.#client.close();
+  }
+
+  #newClient(): HostileClient {
+    return clientOf(this.#url, { rateLimit: false, links: [this.#answering.link] });
+  }
+
+  /** All requests of a client keep the pause that a server asked for, however long: the next walk would wait for it. */
+  async #renewClient(): Promise<void> {
+    await this.#client.close();
+    this.#client = this.#newClient();
   }
 
   #walked(source: Source<object>, use: Exclude<Use, 'watch'>): Promise<Unmarked> {

@@ -84,7 +84,7 @@ export function basic(pair: BasicPair): Auth {
 /**
  * Sends a secret in a header of its own.
  *
- * @param prefix what precedes the secret in the header, e.g. `Token `. Default: nothing.
+ * @param options `prefix`: what precedes the secret in the header, e.g. `Token `. Default: nothing.
  *
  * @example header('X-Auth-Key', { env: 'SHOP_KEY' })
  *
