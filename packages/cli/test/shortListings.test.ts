@@ -1,16 +1,20 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readdir } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { readTable } from './readTable.js';
 import { sluice } from './runSluice.js';
 
 /** An API of streams that lists ten and says that there are 25. */
 async function cappedStreams(): Promise<Readonly<Record<string, string>>> {
+  let listings = 0;
   const server = createServer((_, response) => {
-    const result = Array.from({ length: 10 }, (__, id) => ({ id: String(id), status: 'active' }));
+    // Each listing has ten others.
+    listings += 1;
+    const result = Array.from({ length: 10 }, (__, nth) => ({ id: String(10 * listings + nth), status: 'active' }));
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ result, total: 25, cursor: null }));
   });
@@ -62,5 +66,51 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     expect(stderr).toContain(said);
     const bounded = await sluice([...args, '--max-rows', '5'], { env });
     expect(bounded.stderr).toContain("--require-total can't be met: streams.list is exported up to maxRows");
+  });
+
+  test('D3 stops replace from removing rows, until --no-require-total or a configuration says that the total counts something else', async () => {
+    const [env, cwd] = [await cappedStreams(), temporaryFolder()];
+    const run = (...more: string[]) =>
+      sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more], {
+        ...{ env, cwd },
+      });
+    const rows = () => readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s');
+    expect((await run()).code).toBe(0);
+    const remedy = 'If the total counts something else, --no-require-total removes them.';
+    for (const [progress, kept] of [
+      ['plain', 10],
+      ['json', 20],
+      ['none', 30],
+    ] as const)
+      expect((await run('--progress', progress)).stderr).toContain(
+        `a.sqlite#s keeps ${kept} rows that the walk did not find, since it was incomplete. ${remedy}`,
+      );
+    expect((await run('--quiet')).stderr).toContain(remedy);
+    expect(rows()).toEqual([[50]]);
+    const { stderr } = await run('--no-require-total', '--progress', 'plain');
+    expect(stderr).toContain(said);
+    expect(stderr).not.toContain('not removed');
+    expect(rows()).toEqual([[10]]);
+    await writeFile(join(cwd, 'sluice.config.json'), JSON.stringify({ defaults: { requireTotal: false } }));
+    expect((await run()).code).toBe(0);
+    expect(rows()).toEqual([[10]]);
+  });
+
+  test('D3 ends replace without key columns with an error that says what to do', async () => {
+    const [env, cwd] = [await cappedStreams(), temporaryFolder()];
+    const run = (...more: string[]) =>
+      sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', ...more], { env, cwd });
+    expect((await run()).code).toBe(0);
+    expect(await run('--quiet')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'no row of s may be removed: the API listed 10 rows and says that there are 25. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row with --key-columns, or if the total counts something else, say so with --no-require-total.',
+      ) as string,
+    });
+    expect((await run('--no-require-total')).code).toBe(0);
+    const bounded = await run('--max-rows', '5');
+    expect(bounded.stderr).toContain('or it ended at maxRows. Without key columns');
+    expect(bounded.stderr).not.toContain('--no-require-total');
+    expect(readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s')).toEqual([[10]]);
   });
 });

@@ -58,7 +58,13 @@ export type Advice =
   | {
       readonly kind: 'allow';
       readonly option:
-        'sameProject' | 'breakLock' | 'trustFileSystem' | 'ifExists' | 'allowAddresses' | 'allowInsecure';
+        | 'sameProject'
+        | 'breakLock'
+        | 'trustFileSystem'
+        | 'ifExists'
+        | 'allowAddresses'
+        | 'allowInsecure'
+        | 'requireTotal';
     };
 
 interface SluiceErrorOptions {
@@ -325,6 +331,7 @@ const adviceTexts: Readonly<Record<string, string>> = {
   'allow ifExists': "give another name, or replace it with ifExists: 'overwrite'",
   'allow allowAddresses': 'if it is the right place, add that to allowAddresses',
   'allow allowInsecure': 'use https, or set allowInsecure: true',
+  'allow requireTotal': 'if the total counts something else, say so with requireTotal: false',
 } satisfies Record<NameOf<Advice>, string>;
 
 type NameOf<A extends Advice> = A extends { readonly option: string } ? `${A['kind']} ${A['option']}` : A['kind'];

@@ -61,7 +61,9 @@ type ParseResult = { readonly value: unknown } | { readonly error: string };
 
 /** Parses a value as a command does; empty if the command does not have the option. */
 function parseFor(command: Command, name: string, value: unknown): ParseResult[] {
-  const option = command.options.find((candidate) => candidate.attributeName() === name);
+  const [option, off] = command.options.filter((candidate) => candidate.attributeName() === name);
+  // With two flags, neither is the default.
+  if (off && typeof value === 'boolean' && option?.isBoolean()) return [{ value }];
   return option ? [parseOption(value, option)] : [];
 }
 

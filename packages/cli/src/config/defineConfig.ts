@@ -96,8 +96,9 @@ export interface Defaults {
   readonly onExpired?: 'fail' | 'restart-partition';
   /** With mode merge or replace: how long ago a run may have been interrupted to be resumed. `1d`. */
   readonly resumeWithin?: string;
-  /** Pages between two commits. */
+  /** Whether the API must list as many rows as it counts. `false`: its total counts something else. */
   readonly requireTotal?: boolean;
+  /** Pages between two commits. */
   readonly commitEvery?: Count;
   /** Whether to allow state on a network file system, at your own risk. */
   readonly trustFilesystem?: boolean;

@@ -45,6 +45,7 @@ const remedies: Readonly<Record<string, string>> = {
   'allow ifExists': 'give another name, or replace it with --if-exists overwrite',
   'allow allowAddresses': 'if it is the right place, add that to --allow-address',
   'allow allowInsecure': 'use https',
+  'allow requireTotal': 'if the total counts something else, say so with --no-require-total',
 };
 
 /** Replaces options by flags. A summary begins with its option or has it after "in"; changed settings are a list. */

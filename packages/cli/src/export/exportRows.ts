@@ -17,7 +17,7 @@ import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
-import { newsOf, resumedAt, summaryLine } from '../progress/messages.js';
+import { keptText, newsOf, resumedAt, summaryLine } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
@@ -82,7 +82,7 @@ export async function exportRows<T>(
 ): Promise<ExportOutcome> {
   const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
   const { isLast = true } = job;
-  const { incremental, requireTotal = false } = job;
+  const { incremental, requireTotal } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
   const { notices = noticesOf(client) } = job;
@@ -99,7 +99,7 @@ export async function exportRows<T>(
   const flow = exportTo(source, timedSink(sink, targetWait), {
     ...(concurrency !== undefined && { concurrency }),
     ...(incremental && { incremental }),
-    ...(requireTotal && { requireTotal }),
+    ...(requireTotal !== undefined && { requireTotal }),
     ...exportOptions,
     ...(state && !sink.state && { state }),
     clock,
@@ -182,6 +182,7 @@ export async function exportRows<T>(
       ...(report.shortOfTotal && { shortOfTotal: report.shortOfTotal }),
     };
     if (isLast) page?.end({ outcome: 'finished', message: redact(summaryLine(summary), secrets) });
+    if (rowsNotRemoved > 0 && report.shortOfTotal) reporter.warn(keptText(visibleText(target), rowsNotRemoved, true));
     reporter.done(
       isSummedUp
         ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }

@@ -235,7 +235,10 @@ const table = {
     about: 'state',
     help: 'when a cursor has expired: fail, or fetch its partition again (default: fail)',
   },
-  requireTotal: { help: 'fail if the API lists fewer rows than it counts, or does not say how many there are' },
+  requireTotal: {
+    help: 'fail if the API lists fewer rows than it counts, or does not say how many there are',
+    off: 'remove rows with --mode replace although the API counts more than it lists: its total counts something else',
+  },
   breakLock: {
     ...{ about: 'state', isForOneRun: true },
     help: 'break the lock of a process that cannot be checked from here, e.g. in another container',
@@ -353,7 +356,7 @@ export type OptionKey = keyof typeof table;
 
 type NameOf<Key> = Key extends `${infer Name} of ${string}` ? Name : Key;
 
-type ValueOf<Spec> = Spec extends { readonly off: string }
+type ValueOf<Spec> = Spec extends { readonly off: string; readonly value: string }
   ? string | boolean
   : Spec extends { readonly value: `[${string}]`; readonly read: (...args: never) => infer Value }
     ? Value | true

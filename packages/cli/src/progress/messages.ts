@@ -171,6 +171,11 @@ export function* newsOf(
 ): Generator<string> {
   if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
   if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
-  if (rowsNotRemoved !== undefined)
-    yield `${target} keeps ${formatCount(rowsNotRemoved, 'row')} that the walk did not find, since it was incomplete.`;
+  if (rowsNotRemoved !== undefined) yield keptText(target, rowsNotRemoved, shortOfTotal !== undefined);
+}
+
+/** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */
+export function keptText(target: string, rows: number, isShort: boolean): string {
+  const remedy = isShort ? ' If the total counts something else, --no-require-total removes them.' : '';
+  return `${target} keeps ${formatCount(rows, 'row')} that the walk did not find, since it was incomplete.${remedy}`;
 }

@@ -39,8 +39,9 @@ export interface ExportOptions extends Identifiers {
    */
   readonly onExpired?: 'fail' | 'restart-partition';
   /**
-   * Fails before the target gets its name if the API lists fewer rows than the total that it states, or states none.
-   * Default `false`: the first is a warning. Not with `incremental`, nor for a source with `maxRows`.
+   * `true` fails before the target gets its name if the API lists fewer rows than the total that it states, or states
+   * none; not with `incremental`, nor for a source with `maxRows`. Default: the first is a warning, and a sink that
+   * replaces rows removes none, since some may be missing. `false`: only a warning, for a total that counts something else.
    */
   readonly requireTotal?: boolean;
   /**

@@ -18,7 +18,7 @@ import { checkpointName, checkSameKey, findCheckpoint } from './findCheckpoint.j
 import { givenSink, givenStore, isHanging } from './givenSink.js';
 import { incrementsOf, type Increments } from './increments.js';
 import type { Release } from './lockQueue.js';
-import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
+import type { Sink, SinkContext, SinkReport, SinkWriter, WalkEnd } from './sink.js';
 import type { StateLog, StateStore } from './stateStore.js';
 
 type Step = IteratorResult<ExportStep, undefined>;
@@ -222,9 +222,8 @@ export class ExportRun<T> {
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
-      const isShort = this.#isShortOfTotal();
+      const end = this.#walkEnd();
       this.#isSealing = true;
-      const end = { isIncomplete: isShort || this.#lacksRows || this.#isCut };
       await this.#commit(await writer.seal(end), {
         isSealed: true,
         ...(this.#last && { position: this.#last.position }),
@@ -238,17 +237,18 @@ export class ExportRun<T> {
   }
 
   /** Compares with the total, before the target gets its name. @throws PaginationError if `requireTotal` is not met. */
-  #isShortOfTotal(): boolean {
-    const { requireTotal = false, onWarning } = this.#options;
+  #walkEnd(): WalkEnd {
+    const { requireTotal, onWarning } = this.#options;
     const { name } = this.#source.info;
     const short = this.#shortOfTotal;
     if (!requireTotal) {
       if (short) onWarning?.(shortListing(name, short).summary);
-      return short !== undefined;
+      if (!short || requireTotal === false) return { isIncomplete: this.#lacksRows || this.#isCut };
+      return { isIncomplete: true, shortOfTotal: { total: short.total, listed: short.listed } };
     }
     if (short) throw shortListing(name, short, '', [{ kind: 'restart' }]);
     const isUnknown = this.#position?.totals === undefined && this.#tally.counts.pages > 0;
-    if (!isUnknown && !this.#lacksRows) return false;
+    if (!isUnknown && !this.#lacksRows) return { isIncomplete: false };
     const why = this.#lacksRows ? 'the API left out rows' : 'the API states none, or the definition has no `total`';
     throw new PaginationError('rows-missing', `${name}: the rows can't be compared with a total, since ${why}.`);
   }

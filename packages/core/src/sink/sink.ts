@@ -58,8 +58,13 @@ export interface SinkReport {
 
 /** How the walk of the rows ended. */
 export interface WalkEnd {
-  /** The API may have rows that the walk does not: it skipped a part, got an incomplete page, or ended at `maxRows`. */
+  /**
+   * The API may have rows that the walk does not: it skipped a part, got an incomplete page, ended at `maxRows`, or is
+   * short of the API's total (unless `requireTotal` is `false`).
+   */
   readonly isIncomplete: boolean;
+  /** The total that the API states and the rows that it listed, if these are fewer and nothing else is incomplete. */
+  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
 }
 
 /**

@@ -161,7 +161,7 @@ export class PostgresRunTable implements RunTable {
         ...{ connection: this.#connection, tables, stage, shape },
         publish: async (within, rows, isIncomplete) => {
           await this.#endStale(within, stage.name);
-          const kept = await stage.publish(within, options.mode ?? 'fail', rows, isIncomplete);
+          const kept = await stage.publish(within, options.mode ?? 'fail', rows, { isIncomplete });
           if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
             await this.#ledger.putPublished(within, { stage: run, mode: options.mode ?? 'fail' });
           return kept;

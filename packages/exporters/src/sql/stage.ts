@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CheckpointError, ConfigError, shownText, SinkError } from '@sluice/core';
+import { CheckpointError, ConfigError, shownText, SinkError, type WalkEnd } from '@sluice/core';
 import {
   besideTable,
   identityOf,
@@ -176,12 +176,17 @@ export class Stage<T> {
    * Makes the rows those of the target.
    *
    * @param rows how many were staged, if that is known
-   * @param isIncomplete rows may be missing, so `replace` removes none. Returns how many stay for that.
+   * @param end if rows may be missing, `replace` removes none. Returns how many stay for that.
    * @throws SinkError if the target does not take them all, whatever it does with them, or if `replace` can't tell old rows
    * from new ones after an incomplete walk; CheckpointError if staged rows are gone, or their keys were compared in another
    * way than those of the target are now
    */
-  async publish(session: Session, mode: TableMode, rows?: number, isIncomplete = false): Promise<number> {
+  async publish(
+    session: Session,
+    mode: TableMode,
+    rows?: number,
+    end: WalkEnd = { isIncomplete: false },
+  ): Promise<number> {
     const traits = await this.checkTarget(session, mode);
     const staged = await this.rows(session);
     if (rows !== undefined) checkStaged(this.#table.given, { expected: rows, found: staged });
@@ -192,7 +197,7 @@ export class Stage<T> {
       return 0;
     }
     const isByKey = this.#shape.key.length > 0 && (mode === 'merge' || mode === 'replace');
-    const kept = mode === 'replace' && isIncomplete ? await this.#countMissing(session, isByKey) : 0;
+    const kept = mode === 'replace' && end.isIncomplete ? await this.#countMissing(session, isByKey, end) : 0;
     const before = traits.hasRules ? await this.#count(session, this.#target) : 0;
     const removed = mode === 'replace' && kept === 0 ? await this.#remove(session, traits, isByKey) : 0;
     if (isByKey) await this.#update(session, traits);
@@ -203,12 +208,21 @@ export class Stage<T> {
   }
 
   /** Counts the rows of the target that the walk did not find. @throws SinkError if there are rows, and no key. */
-  async #countMissing(session: Session, isByKey: boolean): Promise<number> {
+  async #countMissing(session: Session, isByKey: boolean, { shortOfTotal: short }: WalkEnd): Promise<number> {
     if (isByKey) return this.#count(session, this.#missing);
     if ((await this.#count(session, this.#target)) === 0) return 0;
+    const why = short
+      ? `the API listed ${short.listed} rows and says that there are ${short.total}`
+      : 'a part was skipped, the API reported errors, or it ended at maxRows';
     throw new SinkError(
-      `The walk was incomplete, so no row of ${this.#table.given} may be removed; and without key columns none can be told from a new one. Nothing was changed. Give key columns.`,
-      { details: { table: this.#table.given, isLost: true } },
+      `The walk was incomplete, so no row of ${this.#table.given} may be removed: ${why}. Without key columns no row can be told from a new one, so nothing was changed.`,
+      {
+        details: { table: this.#table.given, isLost: true },
+        advice: [
+          { kind: 'set', option: 'key' },
+          ...(short ? [{ kind: 'allow', option: 'requireTotal' } as const] : []),
+        ],
+      },
     );
   }
 

@@ -35,7 +35,7 @@ export interface TableOptions {
 }
 
 /** Where rows of the table go on, which is in the checkpoint. */
-interface TablePosition {
+interface TablePosition extends Partial<WalkEnd> {
   /** The id of the staging table's rows. */
   readonly stage: string;
   readonly mode: TableMode;
@@ -43,8 +43,6 @@ interface TablePosition {
   readonly nth: number;
   /** Rows that the staging table has. Absent in a checkpoint of an older version. */
   readonly staged?: number;
-  /** All are written, and the walk was incomplete. */
-  readonly isIncomplete?: boolean;
   /** Partitions whose rows have to be removed from the staging table first. */
   readonly dropped?: readonly number[];
 }
@@ -162,14 +160,14 @@ class TableWriter<T> implements SinkWriter<T> {
   readonly #isPublished: boolean;
   #nth: number;
   #staged: number;
-  #isIncomplete: boolean;
+  #end: WalkEnd;
   /** The next record has a position of this writer, and not one that drops yet another partition. */
   #isFlushed = false;
   readonly #buffer: RowBuffer<T>;
 
   constructor(
     parts: WriterParts<T>,
-    { stage, mode, nth, staged = 0, dropped = [], isIncomplete = false }: TablePosition,
+    { stage, mode, nth, staged = 0, dropped = [], isIncomplete = false, shortOfTotal }: TablePosition,
     { isPublished = false } = {},
   ) {
     this.#parts = parts;
@@ -178,7 +176,7 @@ class TableWriter<T> implements SinkWriter<T> {
     this.#mode = mode;
     this.#nth = nth;
     this.#staged = staged;
-    this.#isIncomplete = isIncomplete;
+    this.#end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
     this.#isPublished = isPublished;
     this.start = this.#position;
     let toDrop = dropped;
@@ -212,11 +210,13 @@ class TableWriter<T> implements SinkWriter<T> {
     return Promise.resolve(this.#position);
   }
 
-  seal({ isIncomplete }: WalkEnd): Promise<Json> {
+  seal({ isIncomplete, shortOfTotal }: WalkEnd): Promise<Json> {
     this.#isFlushed = true;
     // What is started over replaces the rows of the run before, in whichever state.
-    this.#isIncomplete = isIncomplete && this.#parts.mode === 'replace';
-    return Promise.resolve({ ...this.#position, ...(this.#isIncomplete && { isIncomplete }) });
+    if (!isIncomplete || this.#parts.mode !== 'replace') return Promise.resolve(this.#position);
+    const end = { isIncomplete, ...(shortOfTotal && { shortOfTotal: { ...shortOfTotal } }) };
+    this.#end = end;
+    return Promise.resolve({ ...this.#position, ...end });
   }
 
   async close(): Promise<SinkReport> {
@@ -224,7 +224,7 @@ class TableWriter<T> implements SinkWriter<T> {
     const rowsNotRemoved = this.#isPublished
       ? 0
       : await ledger.commit(async (session) => {
-          const kept = await stage.publish(session, this.#mode, this.#staged, this.#isIncomplete);
+          const kept = await stage.publish(session, this.#mode, this.#staged, this.#end);
           await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });
           return kept;
         });
@@ -258,10 +258,15 @@ function isMode(value: unknown): value is TableMode {
   return value === 'fail' || value === 'append' || value === 'merge' || value === 'replace';
 }
 
+function isShort(value: Json | undefined): value is { readonly total: number; readonly listed: number } {
+  if (typeof value !== 'object' || value === null || !('total' in value)) return false;
+  return typeof value['total'] === 'number' && typeof value['listed'] === 'number';
+}
+
 /** @throws CheckpointError if the position is another sink's. */
 function decodePosition(position: Json, table: string): TablePosition {
   if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
-    const { stage, nth, staged, dropped, mode, isIncomplete } = position;
+    const { stage, nth, staged, dropped, mode, isIncomplete, shortOfTotal } = position;
     const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
     if (typeof stage === 'string' && typeof nth === 'number' && isMode(mode) && isDropped)
       return {
@@ -269,6 +274,7 @@ function decodePosition(position: Json, table: string): TablePosition {
         ...(typeof staged === 'number' && { staged }),
         ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),
         ...(isIncomplete === true && { isIncomplete }),
+        ...(isShort(shortOfTotal) && { shortOfTotal }),
       };
   }
   throw new CheckpointError(`The checkpoint of ${table} has no position in a table.`, {}, [{ kind: 'restart' }]);

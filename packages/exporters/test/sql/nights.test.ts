@@ -32,10 +32,13 @@ interface Night {
   readonly options?: ExportOptions;
   readonly ids?: readonly number[];
   readonly isIncomplete?: boolean;
+  /** The total that each page states. */
+  readonly total?: number;
   /** Whether it is killed at its last step, and whether its rows are in the table by then. */
   readonly isKilledAtEnd?: boolean;
   readonly isPublished?: boolean;
   readonly table?: Omit<TableOptions, 'table'>;
+  readonly isKeyless?: boolean;
   readonly bounds?: { readonly pageSize?: number; readonly maxRows?: number };
 }
 
@@ -55,7 +58,7 @@ class Nights {
 
   /** Runs the command, which is interrupted where a page throws. */
   run(night: Night = {}): Promise<ExportReport> {
-    const key = isRefreshed(this.#mode) && { key: ['id'] };
+    const key = isRefreshed(this.#mode) && !night.isKeyless && { key: ['id'] };
     const table = this.#database.sink<Row>({ table: this.#name, mode: this.#mode, ...key, ...night.table });
     const sink = night.isKilledAtEnd ? killedAtEnd(table, night) : table;
     return exportTo(this.#source(night), sink, {
@@ -79,7 +82,7 @@ class Nights {
     return found.map(({ night }) => night).join('');
   }
 
-  #source({ onPage, ids = [1, 2, 3, 4, 5, 6], isIncomplete, bounds }: Night): Source<Row> {
+  #source({ onPage, ids = [1, 2, 3, 4, 5, 6], isIncomplete, total, bounds }: Night): Source<Row> {
     const { hours } = this;
     const { pageSize = 2, maxRows } = bounds ?? {};
     return createSource<Row>({
@@ -92,7 +95,7 @@ class Nights {
         const rows = ids.slice(first, first + pageSize).map((id) => ({ id, night: String(hours) }));
         const isLast = first + pageSize >= ids.length;
         const next = isLast ? ('end' as const) : { cursor: `${(page ?? 0) + 1} ${hours}` };
-        return { rows, next, ...(isIncomplete && { isIncomplete }) };
+        return { rows, next, ...(isIncomplete && { isIncomplete }), ...(total !== undefined && { total }) };
       },
     });
   }
@@ -316,6 +319,63 @@ describe.each(databaseKinds(servers))('every night into a table of $name,', ({ o
     }
     expect(await nights.run({ ids: [1, 7] })).not.toHaveProperty('rowsNotRemoved');
     expect(await nights.rows()).toBe('11');
+  });
+
+  test.each([
+    ['with a key', false],
+    ['without one', true],
+  ])(
+    'D3 %s replace removes no row if the API counts more than it lists, unless that is allowed',
+    async (_, isKeyless) => {
+      const nights = new Nights(await open(), 'replace');
+      await nights.run({ isKeyless });
+      nights.hours = 1;
+      const short: Night = { ids: [1, 7, 8], total: 6, isKeyless };
+      const end = nights.run(short);
+      if (!isKeyless) expect(await end).toMatchObject({ rowsNotRemoved: 5, shortOfTotal: { total: 6, listed: 3 } });
+      else
+        await expect(end).rejects.toThrow(
+          'no row of replace may be removed: the API listed 3 rows and says that there are 6. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row, as key, or if the total counts something else, say so with requireTotal: false.',
+        );
+      expect(nights.warnings).toEqual([expect.stringContaining('listed 3 rows and says that there are 6')]);
+      await expect(nights.run({ ...short, options: { requireTotal: true } })).rejects.toMatchObject({
+        code: 'rows-missing',
+      });
+      expect(await nights.rows()).toBe(isKeyless ? '000000' : '10000011');
+      const report = await nights.run({ ...short, options: { requireTotal: false } });
+      expect(report).toMatchObject({ rows: 3, shortOfTotal: { total: 6, listed: 3 } });
+      expect(report).not.toHaveProperty('rowsNotRemoved');
+      expect(await nights.rows()).toBe('111');
+      // What else makes a walk incomplete counts all the same.
+      const incomplete = nights.run({
+        ids: [1],
+        isIncomplete: true,
+        total: 6,
+        isKeyless,
+        options: { requireTotal: false },
+      });
+      if (!isKeyless) expect(await incomplete).toMatchObject({ rowsNotRemoved: 2 });
+      else await expect(incomplete).rejects.toThrow('a part was skipped');
+    },
+  );
+
+  test('D3 the total is named after an interruption of the last step, too', async () => {
+    const nights = new Nights(await open(), 'replace');
+    await nights.run({ isKeyless: true });
+    const end = nights.run({ ids: [1], total: 6, isKeyless: true, isKilledAtEnd: true });
+    await expect(end).rejects.toThrow('killed');
+    await expect(nights.run({ isKeyless: true })).rejects.toThrow('the API listed 1 rows and says that there are 6');
+    expect(await nights.rows()).toBe('000000');
+  });
+
+  test('D3 without key columns a walk that ended at maxRows leaves a table with rows as it was, and says what to do', async () => {
+    const nights = new Nights(await open(), 'replace');
+    const night: Night = { ids: [1, 2, 3], bounds: { maxRows: 2 }, isKeyless: true };
+    await nights.run(night);
+    await expect(nights.run(night)).rejects.toThrow(
+      'it ended at maxRows. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row, as key.',
+    );
+    expect(await nights.rows()).toBe('00');
   });
 
   test('D3 it knows so after an interruption, too, also of its last step', async () => {
