@@ -41,7 +41,8 @@ function sinkOf({
   path,
   ifExists,
   fileSystem,
-}: Pick<ExportOrder, 'format' | 'path' | 'ifExists'> & Pick<Parameters<typeof csv>[0], 'fileSystem'>): Sink<object> {
+}: Pick<ExportOrder, 'format' | 'path' | 'ifExists'> &
+  Required<Pick<Parameters<typeof csv>[0], 'fileSystem'>>): Sink<object> {
   const options = {
     path,
     ifExists,
