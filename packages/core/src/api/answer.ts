@@ -21,8 +21,11 @@ export interface PageAnswer extends Answer {
   /**
    * The number of items that the API sent: more than `rows` if the `rows` function leaves some out. Whether a page was
    * full, or had nothing, is judged by it. To be called only where that matters, since it calls that function again.
+   * If that makes its rows of several lists, it is the length of the longest, so at most as many were left out.
+   *
+   * @throws DecodeError with `exactly` in that case, unless the function returns `{ rows, at }`.
    */
-  readonly countItems: () => number;
+  readonly countItems: (wanted?: { readonly exactly?: boolean }) => number;
   /** Rows in the whole listing, if the definition has `total`. */
   readonly total: number | undefined;
   /** The value from which the walk has rows, if not all. */

@@ -8,17 +8,20 @@ import type { NextCursor, PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { type DocumentReader, documentReader } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
-import type { Answer, Selector } from './answer.js';
+import type { Answer, PageAnswer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
-import { documentPath, finder, type Finder } from './documentPath.js';
-import type { Paging } from './paging.js';
+import { type DocumentPath, documentPath, finder, type Finder } from './documentPath.js';
+import { leftOut, type Paging } from './paging.js';
 import { thrownFault } from './issueText.js';
 import { countRead } from './countRead.js';
 
-/** Rows that a function found, and their place for errors. */
+/** Rows that a function found, and where in the body their list is. */
 export interface FoundRows {
   readonly rows: readonly unknown[];
-  /** The path of their list in the body, e.g. `data.items`. A page is the last one if that is empty. */
+  /**
+   * The path of their list, e.g. `data.items`, or `data.items?` if it may be missing. If that is not a list, e.g. `null`
+   * or an object, the length of `rows` counts. A page is the last one if its list is empty.
+   */
   readonly at: string;
 }
 
@@ -92,7 +95,8 @@ export function pageReader<Row>(
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
       const start = since.from !== undefined && { since: since.from };
       const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret, ...start };
-      const countItems = (): number => (list.isPath ? received.length : itemsOf(list, response, read, found));
+      const countItems: PageAnswer['countItems'] = (wanted) =>
+        list.isPath ? received.length : itemsOf(list, answer, found, wanted);
       const items = { rows: received, countItems };
       const next = spec.paging.next({ status, headers, body, read, at, ...items, total: count, ...place });
       if (error) onPartial?.(error.message);
@@ -102,7 +106,7 @@ export function pageReader<Row>(
         received: rows,
         next,
         total: count,
-        decode: () => decode(withFields(rows, fields), found.at, read),
+        decode: () => decode(withFields(rows, fields), found.at?.text ?? list.text, read),
       };
       const whole = error ? { ...page, isIncomplete: true as const } : page;
       const { increment } = spec.paging;
@@ -168,33 +172,45 @@ function same(query: string): string {
   return query;
 }
 
+/** Rows, and the path of their list if a function names it. */
+interface RowsAt {
+  readonly rows: readonly unknown[];
+  readonly at?: DocumentPath;
+}
+
 /** Only a path may allow a missing list; only a function may name another place. */
-function rowsFound(list: Finder, answer: Answer): FoundRows {
+function rowsFound(list: Finder, answer: Answer): RowsAt {
   const value = list.find(answer);
-  if (list.isPath && value === undefined) return { rows: [], at: list.text };
-  const { rows, at } = !list.isPath && isFound(value) ? value : { rows: value, at: list.text };
-  if (isList(rows)) return { rows, at };
-  throw answer.read.fault(at, `it is ${kindOf(rows)}, and not a list`);
+  if (list.isPath && value === undefined) return { rows: [] };
+  const found = !list.isPath && isFound(value) ? { rows: value.rows, at: documentPath(value.at) } : { rows: value };
+  if (isList(found.rows)) return { ...found, rows: found.rows };
+  throw answer.read.fault(found.at?.text ?? list.text, `it is ${kindOf(found.rows)}, and not a list`);
 }
 
 /**
- * How many items a `rows` function was given: those at the place that it names, else of the longest list that it went
- * through, or that the document has.
+ * How many items a `rows` function was given: those at the place that it names, else those of the list that it returns,
+ * else of the longest list that it went through, or that the document has.
  */
-function itemsOf(list: Finder, { status, headers, body }: ApiResponse, read: DocumentReader, found: FoundRows): number {
-  const named = found.at === '' ? undefined : listAt(body, found.at, read);
-  if (named) return Math.max(named.length, found.rows.length);
-  const count = countRead(body, (observed) => {
+function itemsOf(
+  list: Finder,
+  { body, read, ...response }: Answer,
+  { rows, at: named }: RowsAt,
+  { exactly = false }: { readonly exactly?: boolean } = {},
+): number {
+  const found = named && valueAt(named, body, read);
+  if (found) return isList(found.value) ? Math.max(found.value.length, rows.length) : rows.length;
+  const { longest, areSeveral } = countRead(body, (observed) => {
     const at = (text: string): unknown => documentPath(text).find(observed, read);
-    return rowsFound(list, { status, headers, body: observed, read, at }).rows.length;
+    return rowsFound(list, { ...response, body: observed, read, at }).rows;
   });
-  return Math.max(count, found.rows.length);
+  if (exactly && areSeveral && longest > rows.length) throw read.fault('', leftOut);
+  return Math.max(longest, rows.length);
 }
 
-function listAt(body: unknown, path: string, read: DocumentReader): readonly unknown[] | undefined {
+/** What is at a path; `undefined` if the document does not have it. */
+function valueAt(path: DocumentPath, body: unknown, read: DocumentReader): { readonly value: unknown } | undefined {
   try {
-    const value = documentPath(path).find(body, read);
-    return isList(value) ? value : undefined;
+    return { value: path.find(body, read) };
   } catch {
     return undefined;
   }

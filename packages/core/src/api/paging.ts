@@ -65,9 +65,9 @@ interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | '
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** Why a listing cannot continue after rows that its `rows` function leaves out. */
+/** Why it is unknown how a listing continues after a page of which its `rows` function gives too few rows. */
 export const leftOut =
-  'its rows function left out items that the API sent, so the next page is unknown. Let it return all of them, and give the listing a filter';
+  'its rows function gave fewer rows than a list has items, so it is unknown whether more follow. If it leaves rows out, let it return all of them and give the listing a filter; if that is another list, let it return { rows, at }, with the path of the list that has the rows';
 
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */
 export function cursorOf(at: PageCursor): string {

@@ -9,6 +9,7 @@ import {
   createClient,
   listing,
   rowOf,
+  type FoundRows,
   type Paging,
 } from '../../src/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
@@ -223,6 +224,74 @@ describe('P5 a rows function that leaves rows out ends no listing', () => {
     await expect(openListing(items, { baseUrl })().toArray()).rejects.toMatchObject({
       code: 'decode',
       message: expect.stringContaining('give the listing a filter') as string,
+    });
+  });
+
+  describe('nor does a list beside the rows keep one going', () => {
+    const headers = ['id', 'kind'];
+    interface Grid extends Body {
+      readonly headers: readonly string[];
+      readonly facets: readonly { readonly name: string }[];
+      readonly links: readonly object[];
+    }
+    /** Four pages with rows, then pages without. */
+    const grid = (empty: unknown) =>
+      serve((url) => {
+        const at = (name: string): number => Number(url.searchParams.get(name) ?? 0);
+        const from =
+          at('skip') + (url.searchParams.has('after') ? at('after') + 1 : 0) + Math.max(0, at('page') - 1) * size;
+        const items = all.slice(from, from + size);
+        const rows = items.length > 0 ? { items } : empty !== 'none' && { items: empty };
+        return { body: { headers, facets: [{ name: 'a' }, { name: 'b' }], links: [{}], ...rows } };
+      });
+    const withHeaders = ({ body }: { body: unknown }): readonly Row[] => {
+      const { headers, items } = body as Grid;
+      const names = headers.map((name) => name.toLowerCase());
+      return items.map((row) => Object.fromEntries(names.map((name) => [name, row[name as 'id']])) as unknown as Row);
+    };
+    const counted = ['byPage', 'byOffset', 'byKeyset'];
+    const toEnd = async (
+      kind: string,
+      rows: (answer: { body: unknown }) => readonly Row[] | FoundRows,
+      empty: unknown = [],
+    ) => {
+      const { baseUrl, asked } = await grid(empty);
+      const source = openListing(listing<Row>({ ...listed, paging: kinds[kind]!, rows }), { baseUrl });
+      const found = await source().toArray();
+      expect(asked.length).toBeLessThan(8);
+      return found.length;
+    };
+
+    test.each(counted)(
+      '%s: one that a function reads beside its own is refused at once, with both ways out',
+      async (kind) => {
+        await expect(toEnd(kind, withHeaders)).rejects.toMatchObject({
+          code: 'decode',
+          message: expect.stringMatching(/give the listing a filter; .* return \{ rows, at \}/) as string,
+        });
+      },
+    );
+
+    test.each(counted)('%s: the place of the rows tells', async (kind) => {
+      expect(await toEnd(kind, (answer) => ({ rows: withHeaders(answer), at: 'items' }))).toBe(20);
+    });
+
+    test.each(counted)('%s: so does a place with null, or none', async (kind) => {
+      const rows = (at: string) => (answer: { body: unknown }) => ({
+        rows: (answer.body as Grid).items ? withHeaders(answer) : [],
+        at,
+      });
+      expect(await toEnd(kind, rows('items'), null)).toBe(20);
+      expect(await toEnd(kind, rows('items?'), 'none')).toBe(20);
+    });
+
+    test.each(counted)('%s: a function that returns a list of the document may read others', async (kind) => {
+      const rows = ({ body }: { body: unknown }): readonly Row[] => {
+        const { facets, items } = body as Grid;
+        if (facets.length === 0) throw new Error('no facets');
+        return items;
+      };
+      expect(await toEnd(kind, rows)).toBe(20);
     });
   });
 });
