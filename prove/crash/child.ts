@@ -46,7 +46,7 @@ function sinkOf({
   const options = {
     path,
     ifExists,
-    fileSystem,
+    ...(fileSystem && { fileSystem }),
     gzip: format.endsWith('.gz') && { pagesPerMember: size.pagesPerMember },
   };
   return format.startsWith('csv') ? csv(options) : jsonl(options);
