@@ -9,14 +9,14 @@ import { testEnvironment } from './testEnvironment.js';
 import { changesInFile, listenTo, watchArgs } from './watching.js';
 
 const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
-/** Not worth a retry, and no reason for a watch to end. */
+/** Not worth a retry, and once a row was listed no reason for a watch to end. */
 const gone: Fault = { kind: 'status', status: 404 };
 
 describe('C9 a poll that fails', () => {
   test('C9 is told with its reason, and so is the first one that succeeds again', async () => {
     await using sandbox = await startSandbox({
       streams: 4,
-      script: ({ n }) => (n === 1 || n === 5 || n === 6 ? gone : undefined),
+      script: ({ n }) => (n === 2 || n === 6 || n === 7 ? gone : undefined),
     });
     const { process, ended } = startSluice(watchArgs(), { env: settingsFor(sandbox) });
     await listenTo(process.stderr).until(/again[^]*again/);
@@ -72,6 +72,13 @@ describe('C9 a poll that fails', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
+  test.each([400, 403, 404, 422])('C9 with %i as the first one ends it at once', async (status) => {
+    await using sandbox = await startSandbox({ script: () => ({ kind: 'status', status }) });
+    const { code, stderr } = await sluice(watchArgs(), { env: settingsFor(sandbox) });
+    expect([code, sandbox.counts.requests]).toEqual([1, 1]);
+    expect(stderr).toMatch(new RegExp(`^sluice: streams\\.list: the server responded with ${status} [^\n]*\n$`));
+  });
+
   test.each([
     ['', ['--polls', '1'], 1, ''],
     [', quiet or not', ['--polls', '1', '--quiet'], 1, ''],
@@ -83,19 +90,19 @@ describe('C9 a poll that fails', () => {
       `${time} {2}A poll failed, and the watch continues: [^\n]+\n${time} {2}A poll failed \\(2 in a row\\), and the watch continues: [^\n]+\n`,
     ],
   ])('C9 ends a bounded run with exit code 1 where it was the last one%s', async (_, more, polls, before) => {
-    await using sandbox = await startSandbox({ streams: 4, script: () => gone });
+    await using sandbox = await startSandbox({ streams: 4, script: ({ n }) => (n > 1 ? gone : undefined) });
     const outcome = await sluice(watchArgs(...more), { env: settingsFor(sandbox), cwd: temporaryFolder() });
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     const end = `That was the last poll that --polls ${String(polls)} allows\\.`;
     expect(outcome.stderr).toMatch(
       new RegExp(`^${before}sluice: streams\\.list: the server responded with 404 [^\n]* ${end}\n$`),
     );
-    expect(sandbox.counts.requests).toBe(polls);
+    expect(sandbox.counts.requests).toBe(polls + 1);
   });
 
   test('C9 but not where one before it failed; what is known is kept either way', async () => {
     let isDown = true;
-    await using sandbox = await startSandbox({ streams: 4, script: ({ n }) => (n === 1 || isDown ? gone : undefined) });
+    await using sandbox = await startSandbox({ streams: 4, script: ({ n }) => (n === 2 || isDown ? gone : undefined) });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const args = watchArgs('--to', 'changes.jsonl', '--polls', '2');
     isDown = false;
@@ -116,7 +123,7 @@ describe('C9 a poll that fails', () => {
   });
 
   test('--progress json tells the failed end of a bounded run as its last event', async () => {
-    await using sandbox = await startSandbox({ script: () => gone });
+    await using sandbox = await startSandbox({ script: ({ n }) => (n > 1 ? gone : undefined) });
     const args = watchArgs('--polls', '1', '--progress', 'json');
     const { code, stderr } = await sluice(args, { env: settingsFor(sandbox) });
     expect(code).toBe(1);

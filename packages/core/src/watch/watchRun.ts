@@ -73,6 +73,8 @@ export class WatchRun<T> {
   /** The last emitted generation. A consumer that asks for more has received it. */
   #emitted = 0;
   #polls = 0;
+  /** A row was listed, now or by an earlier run, so the address is right. */
+  #hasListed = false;
   #pages = 0;
   #failures = 0;
   /** When the first of these failures began, by the monotonic clock. */
@@ -123,6 +125,7 @@ export class WatchRun<T> {
     // A consumer that has a generation continues its history.
     await log.open(startAt ? undefined : newHistory);
     this.#checkKeys(log.snapshot.rows);
+    this.#hasListed = log.snapshot.generation > 0;
     if (startAt !== undefined) {
       const isOther = newHistory !== undefined && log.history !== newHistory;
       if (isOther || startAt < log.committed || startAt > log.snapshot.generation)
@@ -217,7 +220,10 @@ export class WatchRun<T> {
 
   #walk(take: (key: string, row: T) => boolean, signal: AbortSignal): ReturnType<typeof walkOnce> {
     const { key, concurrency } = this.#settings;
-    return walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => take(rowKey(key, row), row));
+    return walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => {
+      this.#hasListed = true;
+      return take(rowKey(key, row), row);
+    });
   }
 
   /** With another key, all rows would seem new. */
@@ -265,7 +271,11 @@ export class WatchRun<T> {
     if (SluiceError.is(error, 'rate-limited') && !isTransient(error)) return true;
     const hasSucceeded = this.#failures < this.#polls;
     if (hasSucceeded) return false;
-    return !isTransient(error) && !isOfListing(error);
+    // Pages repeat if rows move during the walk.
+    if (isTransient(error) || SluiceError.is(error, 'no-progress')) return false;
+    // An API that is being deployed may lack its listing for a while.
+    const isNotFound = SluiceError.is(error, 'http') && error.details['status'] === 404;
+    return !isNotFound || (this.#polls === 1 && !this.#hasListed);
   }
 
   /** G4: an observer that throws changes nothing. The health is also on the page. */
@@ -302,11 +312,6 @@ export class WatchRun<T> {
       },
     };
   }
-}
-
-/** What a listing may show for a while: pages repeat if rows move during the walk, and it may not be there yet. */
-function isOfListing(error: unknown): boolean {
-  return SluiceError.is(error, 'no-progress') || (SluiceError.is(error, 'http') && error.details['status'] === 404);
 }
 
 /** The key of a row that was restored from JSON; `undefined` if the function throws. */

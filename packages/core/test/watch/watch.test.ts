@@ -418,7 +418,7 @@ describe('the health of polls', () => {
   });
 
   test.each<[string, unknown]>([
-    ...[400, 401, 403, 410].map((status): [string, unknown] => [
+    ...[400, 401, 403, 410, 422].map((status): [string, unknown] => [
       `HTTP ${status}`,
       new HttpError(String(status), { status, excerpt: '' }),
     ]),
@@ -451,7 +451,7 @@ describe('the health of polls', () => {
   });
 
   test.each<[string, unknown]>([
-    ...[404, 408, 500, 503].map((status): [string, unknown] => [
+    ...[408, 500, 503].map((status): [string, unknown] => [
       `HTTP ${status}`,
       new HttpError(String(status), { status, excerpt: '' }),
     ]),
@@ -465,6 +465,43 @@ describe('the health of polls', () => {
       if (walk === 1) throw error;
     };
     expect((await watchPolls(listing, 3)).told).toEqual([[], initial, []]);
+  });
+
+  test('C9 a 404 ends it if nothing was ever listed: the address may be wrong', async () => {
+    const listing = new Listing(ten);
+    const notFound = new HttpError('404', { status: 404, excerpt: '' });
+    listing.onFetch = () => {
+      throw notFound;
+    };
+    await expect(watchPolls(listing, 5)).rejects.toBe(notFound);
+    expect(listing.fetches).toBe(1);
+  });
+
+  test.each<[string, (at: { readonly walk: number; readonly page: number }) => boolean]>([
+    ['a later page', ({ walk, page }) => walk === 1 && page === 2],
+    ['a later walk', ({ walk }) => walk === 2],
+  ])('C9 a 404 of %s does not end it at its first poll', async (_, isGone) => {
+    const listing = new Listing(ten);
+    listing.onFetch = (at) => {
+      if (isGone(at)) throw new HttpError('404', { status: 404, excerpt: '' });
+    };
+    expect((await watchPolls(listing, 3)).told).toEqual([[], initial, []]);
+  });
+
+  test('C9 a 404 does not end a watch that knows rows, nor one that failed before', async () => {
+    const state = memoryState();
+    const listing = new Listing(ten);
+    await watchPolls(listing, 1, { state });
+    listing.walks = 0;
+    listing.onFetch = ({ walk }) => {
+      if (walk === 1) throw new HttpError('404', { status: 404, excerpt: '' });
+    };
+    expect((await watchPolls(listing, 2, { state })).health.map((each) => each?.outcome)).toEqual(['failed', 'polled']);
+    listing.walks = 0;
+    listing.onFetch = ({ walk }) => {
+      if (walk < 3) throw walk === 1 ? unavailable() : new HttpError('404', { status: 404, excerpt: '' });
+    };
+    expect((await watchPolls(listing, 3)).told).toEqual([[], [], initial]);
   });
 
   test('C9 a fault of the program ends it: a key that fails is none of the API’s, at whatever poll', async () => {
