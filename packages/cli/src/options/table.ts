@@ -223,7 +223,7 @@ const table = {
   restart: { about: 'state', isForOneRun: true, help: 'discard the state of an earlier run and start over' },
   resumeWithin: {
     ...{ value: '<duration>', read: parseDuration, about: 'state' },
-    help: 'with --mode merge or replace: resume a run that was interrupted less than this ago, else begin a new one (default: 1d)',
+    help: 'with --mode merge or replace: resume an interrupted run whose last commit is younger than this, else begin a new one (default: 1d)',
   },
   sameProject: {
     ...{ about: 'state', isForOneRun: true },

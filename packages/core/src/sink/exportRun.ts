@@ -299,7 +299,7 @@ export class ExportRun<T> {
       );
     if (outdated)
       this.#options.onWarning?.(
-        `The last run was interrupted too long ago (${outdated.savedAt ?? ''}) to be resumed. Its ${outdated.rows} rows are exported again.`,
+        `The last commit of the interrupted run (${outdated.savedAt ?? ''}) is too old to resume after. Its ${outdated.rows} rows are exported again.`,
       );
     await this.#take(checkpoint, state);
     if (!restart) this.#reportCommitted(checkpoint);
