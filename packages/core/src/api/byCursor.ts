@@ -51,9 +51,9 @@ export function byCursor(options: CursorOptions): Paging {
       if (flag && typeof follows !== 'boolean') throw read.fault(flag.text, 'it is neither true nor false');
       if (follows === false) return 'end';
       const found = cursor.find(answer);
-      const isSafe = typeof found === 'number' && Number.isSafeInteger(found);
-      const text = isSafe ? String(found) : read.cursor(found, cursor.text);
-      const isNumber = place.into !== undefined && (isSafe || cursor.isExactNumber(answer));
+      const isExact = Number.isSafeInteger(found) || cursor.isExactNumber(answer);
+      const text = isExact ? String(found) : read.cursor(found, cursor.text);
+      const isNumber = place.into !== undefined && isExact;
       if (text !== undefined) return isNumber ? { cursor: text, isNumber } : { cursor: text };
       if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
       return 'end';

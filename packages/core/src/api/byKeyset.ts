@@ -73,6 +73,7 @@ type Key = string | number | boolean | ExactNumber;
 
 /** Only a link can make a number that is not exact. */
 function isKey(value: unknown): value is Key {
+  if (value instanceof ExactNumber) return true;
   if (typeof value === 'number')
     return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
   return typeof value === 'string' || typeof value === 'boolean';
@@ -80,7 +81,8 @@ function isKey(value: unknown): value is Key {
 
 function keyOf(path: DocumentPath, row: unknown, read: DocumentReader): Key {
   const value = path.find(row, read);
-  if (typeof value === 'string' && path.isExactNumber(row)) return new ExactNumber(value);
+  if ((typeof value === 'string' || typeof value === 'number') && path.isExactNumber(row))
+    return new ExactNumber(String(value));
   if (isKey(value)) return value;
   const what = typeof value === 'number' ? 'a number that is not exact' : kindOf(value);
   throw read.fault(path.text, `it is ${what}, so the next page can't be requested after it`);
@@ -101,8 +103,10 @@ function decodeKeyset(cursor: string, length: number): readonly Key[] {
   } catch {
     found = undefined;
   }
-  if (isList(found) && found.length === length && found.every(isKey))
-    return found.map((key, nth) => (typeof key === 'string' && isExactNumber(found, nth) ? new ExactNumber(key) : key));
+  if (isList(found) && found.length === length) {
+    const keys = found.map((key, nth) => (isExactNumber(found, nth) ? new ExactNumber(String(key)) : key));
+    if (keys.every(isKey)) return keys;
+  }
   throw new ConfigError(
     `startAt is not a list of ${length} value(s) of a row as JSON, e.g. ["2024-05-01",17]. Give one, or start without it.`,
   );

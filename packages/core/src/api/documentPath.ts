@@ -14,7 +14,7 @@ export interface DocumentPath {
    * @throws DecodeError with the place of the first missing part.
    */
   find(document: unknown, read: DocumentReader): unknown;
-  /** Whether what is there is the text of a number. Not in a copy of the received document. */
+  /** Whether it is the text of a number, or a number beyond 2^53 that is not rounded. Not in a copy of the document. */
   isExactNumber(document: unknown): boolean;
 }
 
@@ -156,7 +156,7 @@ export interface Finder {
   readonly text: string;
   readonly identity: Json;
   find(answer: Answer): unknown;
-  /** Whether what a path finds is the text of a number. */
+  /** Whether what a path finds is the text of a number, or a number beyond 2^53 that is not rounded. */
   isExactNumber(answer: Answer): boolean;
 }
 

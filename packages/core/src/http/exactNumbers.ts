@@ -1,24 +1,27 @@
 import { deepestDocument } from './nesting.js';
 
 /**
- * `JSON.parse`, but a number that it would change arrives as its text: an integer beyond 2^53, or a number with more
- * digits than a double holds. All other values are those of `JSON.parse`.
+ * `JSON.parse`, but a number that it would change arrives as its text: an integer beyond 2^53, or a number that is not
+ * what any serializer writes for a double, e.g. because it has more digits. All other values are those of `JSON.parse`.
  *
- * @example parseExactly('[9007199254740993, 0.5]') // ['9007199254740993', 0.5]
+ * @example parseExactly('[9007199254740993, 0.5, 1.5e16]') // ['9007199254740993', 0.5, 1.5e16]
  * @throws SyntaxError if the text is not JSON.
  */
 export function parseExactly(json: string): unknown {
   const document: unknown = JSON.parse(json);
   if (!hasLongNumber(json) && !exponent.test(json)) return document;
   // Only valid JSON is rewritten, so what is between two strings has numbers, literals and punctuation.
-  const exact = withTextOfNumbers(json);
-  if (exact === json) return document;
-  const changed: unknown = JSON.parse(exact);
-  markNumbers(changed, document);
-  return changed;
+  const { text, hasLarge } = withTextOfNumbers(json);
+  if (text === json && !hasLarge) return document;
+  const exact: unknown = text === json ? document : JSON.parse(text);
+  markNumbers(exact, document);
+  return exact;
 }
 
-/** Whether a text was a number in its document, which {@link parseExactly} has not changed to a double. */
+/**
+ * Whether a text was a number in its document, which {@link parseExactly} has not changed to a double; or whether a
+ * number beyond 2^53 is as the document has it, and not rounded.
+ */
 export function isExactNumber(parent: unknown, name: string | number): boolean {
   const names: unknown = typeof parent === 'object' && parent !== null ? Reflect.get(parent, exactNames) : undefined;
   return names instanceof Set && names.has(String(name));
@@ -56,17 +59,30 @@ function isOfNumber(text: string, at: number): boolean {
   return (code >= zero && code <= nine) || code === dot;
 }
 
-/** Quotes the numbers that `JSON.parse` would change. Without a pattern for strings, which may be very long. */
-function withTextOfNumbers(json: string): string {
+/** A document whose numbers are texts if `JSON.parse` would change them. */
+interface Rewritten {
+  readonly text: string;
+  /** Whether integers beyond 2^53 stay numbers. */
+  readonly hasLarge: boolean;
+}
+
+/** Without a pattern for strings, which may be very long. */
+function withTextOfNumbers(json: string): Rewritten {
   let text = '';
   let copied = 0;
+  let hasLarge = false;
+  const exactOf = (token: string): string => {
+    if (!isExact(token)) return `"${token}"`;
+    hasLarge ||= isLarge(Number(token));
+    return token;
+  };
   for (let from = 0; from < json.length;) {
     const open = json.indexOf('"', from);
     const end = open === -1 ? json.length : open;
     // Between most strings is only punctuation.
     if (end - from >= shortestChanged) {
       const between = json.slice(from, end);
-      const exact = between.replace(numbers, (token) => (isExact(token) ? token : `"${token}"`));
+      const exact = between.replace(numbers, exactOf);
       if (exact !== between) {
         text += json.slice(copied, from) + exact;
         copied = end;
@@ -75,7 +91,7 @@ function withTextOfNumbers(json: string): string {
     if (open === -1) break;
     from = endOfString(json, open);
   }
-  return text + json.slice(copied);
+  return { text: text + json.slice(copied), hasLarge };
 }
 
 function endOfString(json: string, open: number): number {
@@ -86,12 +102,23 @@ function endOfString(json: string, open: number): number {
   }
 }
 
+/** Digits that identify a double: C's `%.17g`. `toPrecision` writes up to 100. */
+const [enoughDigits, mostDigits] = [17, 100];
+
 function isExact(token: string): boolean {
   const value = Number(token);
-  // Beyond 2^53 every integer is text, whether or not a double happens to hold it.
-  if (Number.isInteger(value) ? !Number.isSafeInteger(value) : !Number.isFinite(value)) return false;
-  const printed = String(value);
-  return printed === token || decimal(token) === decimal(printed);
+  // Beyond 2^53, digits alone may be an id: all are text, whether or not a double happens to hold one.
+  if (/^-?\d+$/.test(token)) return Number.isSafeInteger(value);
+  if (!Number.isFinite(value)) return false;
+  if (String(value) === token) return true;
+  const wanted = decimal(token);
+  const digits = /\d+/.exec(wanted)?.[0].length ?? 0;
+  if (digits >= mostDigits) return false;
+  return decimal(value.toPrecision(digits > enoughDigits ? mostDigits : digits)) === wanted;
+}
+
+function isLarge(value: unknown): value is number {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 /** The same text for all spellings of a number: its digits without zeros at the ends, and an exponent. */
@@ -108,14 +135,15 @@ function decimal(token: string): string {
   return `${sign}${digits.slice(start, end)}e${Number(power) - fraction.length + digits.length - end}`;
 }
 
-/** Marks the texts that are numbers in `document`, as deep as documents may be. */
+/** Marks the texts that are numbers in `document`, and the numbers beyond 2^53, as deep as documents may be. */
 function markNumbers(exact: unknown, document: unknown, depth = 0): void {
   if (depth > deepestDocument || !isParent(exact) || !isParent(document)) return;
   let names: Set<string> | undefined;
   for (const name in exact) {
     const value = exact[name];
     if (typeof value === 'object') markNumbers(value, document[name], depth + 1);
-    else if (typeof value === 'string' && typeof document[name] === 'number') (names ??= new Set()).add(name);
+    else if (isLarge(value) || (typeof value === 'string' && typeof document[name] === 'number'))
+      (names ??= new Set()).add(name);
   }
   if (names) Object.defineProperty(exact, exactNames, { value: names });
 }

@@ -306,6 +306,23 @@ describe('A3 paging with hostile answers', () => {
     expect(sent).toEqual(['{}', ...cursors.map((cursor) => `{"page":{"after":${cursor}}}`)]);
   });
 
+  test.each(['1.5e16', '1e21', '-1.5E+16'])(
+    'D4 byCursor and byKeyset send the large number %s as one',
+    async (number) => {
+      for (const [paging, after] of [
+        [byNext, (value: number) => ({ page: { after: value } })],
+        [byKeyset([{ field: 'id', into: 'after[0]' }]), (value: number) => ({ after: [value] })],
+      ] as const) {
+        const listed = { ...common, body: {}, isRepeatable: true, paging };
+        const server = await serve((_url, nth) => ({
+          text: `{"next":${nth === 1 ? number : null},"items":[${nth === 1 ? `{"id":${number}}` : ''}]}`,
+        }));
+        expect(await openListing(listing<Row>(listed), server)().toArray()).toEqual([{ id: Number(number) }]);
+        expect(server.requests[1]?.body).toEqual(after(Number(number)));
+      }
+    },
+  );
+
   test('D4 byKeyset starts where a position says, with all digits', () => {
     const paging = byKeyset([{ field: 'id', into: 'after' }]);
     const cursor = '[12345678901234567890]';
