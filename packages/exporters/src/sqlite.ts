@@ -13,7 +13,7 @@ import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
-import { openSqlite, readSqlite } from './sqlite/driver.js';
+import { openSqlite, readSqlite, refusalOf } from './sqlite/driver.js';
 
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
@@ -118,6 +118,8 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
     foldName,
     hasSchemas: false,
     types: { text: 'TEXT', integer: 'TEXT', number: 'TEXT', boolean: 'INTEGER', timestamp: 'TEXT', json: 'TEXT' },
+    refusalOf,
+    allowSwaps: 'let one of its columns be null',
     fits,
     order: { column: '_rowid_' },
   };

@@ -8,8 +8,10 @@ import {
   quotedTable,
   RefusedValue,
   type Connection,
+  type Refusal,
   type Session,
   type SqlValue,
+  type Unique,
 } from '../sql/database.js';
 import { copyText } from './copyText.js';
 import { passwordInFile } from './passwordFile.js';
@@ -21,8 +23,12 @@ const rowsOfChunk = 500;
 /** Statements that are sent at once, and their characters, about. */
 const mostOfExchange = { statements: 500, characters: 1_000_000 };
 const connectTimeout = 15_000;
-/** Whoever waits for a lock for ever says nothing, so a server without a limit gets one. */
-const begin = "BEGIN; SELECT set_config('lock_timeout', '60s', true) WHERE current_setting('lock_timeout') = '0'";
+/**
+ * Rows that swap values, or refer to rows that follow, break a constraint for a moment. Whoever waits for a lock for ever
+ * says nothing, so a server without a limit gets one.
+ */
+const begin =
+  "BEGIN; SET CONSTRAINTS ALL DEFERRED; SELECT set_config('lock_timeout', '60s', true) WHERE current_setting('lock_timeout') = '0'";
 /** A worker that was stopped keeps no lock for longer. Shorter than what others wait for it. */
 const beginAsWorker = `${begin}; SET LOCAL idle_in_transaction_session_timeout = '10s'`;
 /** Ms that a cancelled export waits for a server that does not respond, and that the end of a connection may take. */
@@ -291,7 +297,7 @@ function sessionOf(client: PostgresClient): Session {
         hasRules: found['ruled'] === true,
         isUnlogged: found['unlogged'] === true,
         isReferenced: found['referenced'] === true,
-        uniques: isList(uniques) ? uniques.filter(isList).map((names) => names.map(String)) : [],
+        uniques: isList(uniques) ? uniques.filter(isUnique) : [],
       };
     },
   };
@@ -319,12 +325,16 @@ const traits = `
       OR EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = p.oid AND NOT tgisinternal)
     ) AS ruled,
     EXISTS (SELECT 1 FROM pg_constraint WHERE confrelid = c.oid AND contype = 'f' AND confdeltype IN ('c', 'n', 'd')) AS referenced,
-    (SELECT json_agg(names) FROM pg_index i, LATERAL (
+    (SELECT json_agg(json_build_object('columns', names, 'isPartial', indpred IS NOT NULL, 'isDeferred', NOT indimmediate, 'isOfNulls', to_json(i) ->> 'indnullsnotdistinct' = 'true')) FROM pg_index i, LATERAL (
       SELECT json_agg(attname) AS names, bool_and(attcollation = i.indcollation[nth - 1]) AS same
       FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, nth) JOIN pg_attribute ON attrelid = i.indrelid AND attnum = number
       WHERE nth <= i.indnkeyatts
-    ) AS u WHERE i.indrelid = c.oid AND indisunique AND indisvalid AND indpred IS NULL AND indexprs IS NULL AND same AND (relkind = 'p' OR NOT relhassubclass)) AS uniques
+    ) AS u WHERE i.indrelid = c.oid AND indisunique AND indisvalid AND indexprs IS NULL AND same AND (relkind = 'p' OR NOT relhassubclass)) AS uniques
   FROM pg_class c WHERE c.oid = to_regclass(?)`;
+
+function isUnique(value: unknown): value is Unique {
+  return typeof value === 'object' && value !== null && 'columns' in value && isList(value.columns);
+}
 
 /** 22 is a value that the type does not take, 23514 a constraint of the name of its column. */
 function refusedValue(error: unknown, columns: readonly string[]): RefusedValue | undefined {
@@ -383,6 +393,14 @@ function isFromDriver(error: unknown): boolean {
     (('code' in error && typeof error.code === 'string' && socketCodes.test(error.code)) ||
       /connection|client was closed|not queryable|timeout expired|^SASL/i.test(error.message))
   );
+}
+
+/** Why a constraint or an index of a table refused a statement; `undefined` if none did. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  const state = stateOf(error);
+  if (!state?.startsWith('23') || !(error instanceof Error)) return undefined;
+  const detail = 'detail' in error && typeof error.detail === 'string' ? `: ${error.detail}` : '.';
+  return { message: error.message + detail, isTwin: state === '23505' };
 }
 
 /** The code of an error of the server. @see https://www.postgresql.org/docs/current/errcodes-appendix.html */

@@ -9,7 +9,7 @@ import {
   type TableHolder,
   type TableName,
 } from '../sql/database.js';
-import { openPostgres, type OpenOptions } from './connection.js';
+import { openPostgres, refusalOf, type OpenOptions } from './connection.js';
 
 /** Where a database of PostgreSQL is. */
 export interface PostgresPlace {
@@ -73,6 +73,8 @@ export function postgresDatabase(
       ...{ boolean: 'boolean', timestamp: 'timestamptz', json: 'json' },
     },
     timestamp: timestampOf,
+    refusalOf,
+    allowSwaps: 'make the constraint DEFERRABLE, or let one of its columns be null',
     fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',
     stagesDeclaredTypes: true,
     cut: cutBy,

@@ -32,8 +32,19 @@ export interface TableTraits {
   readonly isUnlogged?: boolean;
   /** Rows of other tables go, or change, with the rows of this one that they refer to. */
   readonly isReferenced: boolean;
-  /** Sets of columns of which no two rows have the same values, unless one is null. */
-  readonly uniques: readonly (readonly string[])[];
+  /** Columns of which no two rows may have the same values. */
+  readonly uniques: readonly Unique[];
+}
+
+/** Columns of which no two rows have the same values, unless one is null. */
+export interface Unique {
+  readonly columns: readonly string[];
+  /** Only of the rows that a condition holds for. */
+  readonly isPartial?: boolean;
+  /** Two nulls are the same, too. */
+  readonly isOfNulls?: boolean;
+  /** Rows may have the same values until the end of the transaction. */
+  readonly isDeferred?: boolean;
 }
 
 /** The name of a table. */
@@ -101,6 +112,14 @@ export class RefusedValue extends Error {
   }
 }
 
+/** A constraint or an index of a table refused a statement. */
+export interface Refusal {
+  /** As the database says it. */
+  readonly message: string;
+  /** Another row has a value that no two rows may have. */
+  readonly isTwin: boolean;
+}
+
 /** What the sinks for tables need of a database, and in what it differs from others. */
 export interface Database {
   /** For messages and checkpoints: `sqlite`. */
@@ -130,6 +149,10 @@ export interface Database {
   readonly withSchema?: (session: Session, table: string) => Promise<string>;
   /** The name of a type in a new table. */
   readonly types: Readonly<Record<ColumnType, string>>;
+  /** Why a constraint or an index of a table refused a statement; `undefined` if none did. */
+  readonly refusalOf: (error: unknown) => Refusal | undefined;
+  /** How a table lets rows swap values of which no two may be the same, for the end of a message. */
+  readonly allowSwaps: string;
   /** Lets triggers fire now that wait for the end of the transaction. */
   readonly fireDeferred?: string;
   /** A column of a staging table has the type that it has in the target, and refuses what that would. */

@@ -10,6 +10,7 @@ import {
   type SinkWriter,
 } from '@sluice/core';
 import {
+  nameInSchema,
   quoted,
   quotedTable,
   RefusedValue,
@@ -19,6 +20,7 @@ import {
   type SqlValue,
   type TableName,
   type TableTraits,
+  type Unique,
 } from './database.js';
 import { Ledger, type TableSink } from './ledger.js';
 import { checkCount, checkDurable, Stage } from './stage.js';
@@ -252,9 +254,9 @@ class MirrorTable<T> {
   }
 
   /** Columns of which no two rows may have the same values: the key, then others that the table has. */
-  async #uniques(session: Session, traits?: TableTraits): Promise<readonly (readonly string[])[]> {
-    const { uniques = [] } = traits ?? (await session.traitsOf(this.#table.full)) ?? {};
-    return [this.shape.key, ...uniques.filter((columns) => this.#mayConflict(columns))];
+  async #uniques(session: Session, traits?: TableTraits): Promise<readonly Unique[]> {
+    const found = traits ?? (await session.traitsOf(this.#table.full));
+    return [{ columns: this.shape.key }, ...(found ? this.#stage.uniquesOf(found) : [])];
   }
 
   /** Rows that stay are changed in place, and rows that the snapshot lacks go. */
@@ -312,19 +314,12 @@ class MirrorTable<T> {
     const rows = traits?.hasRules ? await this.#count(session) : 0;
     const deleted = await this.#remove(session, [...left.values()], gone, traits);
     const others = arrived.filter((values) => !inPlace.includes(values));
-    const inserted = [
-      ...(await this.#withoutRow(session, [...stayed.map(({ values }) => values), ...inPlace], traits)),
-      ...(shape.hasDeletedAt ? await this.#withoutRow(session, others, traits, { areBack: true }) : others),
-    ];
-    if (inserted.length > 0) {
-      const names = shape.columns.map(({ name }) => name);
-      const found = await session.insert(this.#table.full, names, inserted).catch((error: unknown) => {
-        throw error instanceof RefusedValue ? this.#refused(error, inserted[error.row] ?? []) : error;
-      });
-      checkCount(this.#table.given, 'added', { expected: inserted.length, found });
-    }
+    const inPlaces = [...stayed.map(({ values }) => values), ...inPlace];
+    const inserted = await this.#store(session, inPlaces, others, traits).catch((error: unknown) => {
+      throw this.#keptByRemoved(error, uniques.slice(1)) ?? error;
+    });
     if (traits?.hasRules) {
-      const expected = rows - deleted + inserted.length;
+      const expected = rows - deleted + inserted;
       checkCount(this.#table.given, 'kept', { expected, found: await this.#count(session) });
       const here = [...stayed.map(({ values }) => values), ...arrived];
       const kept = await this.#countEach(
@@ -334,6 +329,43 @@ class MirrorTable<T> {
       checkCount(this.#table.given, 'kept', { expected: here.length, found: kept });
     }
     return displaced;
+  }
+
+  /** Changes rows that are there, and adds the others; returns how many those were. */
+  async #store(
+    session: Session,
+    inPlace: readonly Values[],
+    others: readonly Values[],
+    traits: TableTraits | undefined,
+  ): Promise<number> {
+    const { shape } = this;
+    const inserted = [
+      ...(await this.#withoutRow(session, inPlace, traits)),
+      ...(shape.hasDeletedAt ? await this.#withoutRow(session, others, traits, { areBack: true }) : others),
+    ];
+    if (inserted.length === 0) return 0;
+    const names = shape.columns.map(({ name }) => name);
+    const found = await session.insert(this.#table.full, names, inserted).catch((error: unknown) => {
+      throw error instanceof RefusedValue ? this.#refused(error, inserted[error.row] ?? []) : error;
+    });
+    checkCount(this.#table.given, 'added', { expected: inserted.length, found });
+    return inserted.length;
+  }
+
+  /** Rows that were removed keep their values, which are to be seen there; so other rows can't have them. */
+  #keptByRemoved(error: unknown, uniques: readonly Unique[]): SinkError | undefined {
+    const refusal = this.#database.refusalOf(error);
+    const strict = uniques.filter(({ isPartial }) => !isPartial);
+    if (!this.shape.hasDeletedAt || !refusal?.isTwin || strict.length === 0) return undefined;
+    const { given, full } = this.#table;
+    const indexes = strict.map(({ columns }) => {
+      const index = quoted(`${nameInSchema(full, this.#database)}_${columns.join('_')}`);
+      return `CREATE UNIQUE INDEX ${index} ON ${this.#name} (${columns.map(quoted).join(', ')}) WHERE ${quoted(deletedColumn.name)} IS NULL`;
+    });
+    return new SinkError(
+      `${given} can't take the rows of the last poll: ${refusal.message} Rows that were removed keep their values. If one of them has this one, drop that constraint or index, and let only the others be unique: ${indexes.join('; ')}`,
+      { details: { table: given }, cause: error },
+    );
   }
 
   #refused(error: RefusedValue, values: Values): SinkError {
@@ -368,21 +400,16 @@ class MirrorTable<T> {
     return found;
   }
 
-  /** Whether two rows with different keys may have the same values of these columns, of which no two may. */
-  #mayConflict(columns: readonly string[]): boolean {
-    const { shape } = this;
-    const isKnown = columns.every((name) => shape.columns.some((column) => column.name === name));
-    return isKnown && !shape.key.every((name) => columns.includes(name));
-  }
-
   /** Rows whose values others have now, in columns of which no two may have the same. */
   #taken<R extends { readonly values: Values }>(
     rows: readonly R[],
-    uniques: readonly (readonly string[])[],
+    uniques: readonly Unique[],
     by: readonly { readonly values: Values }[],
   ): readonly R[] {
     if (rows.length === 0) return [];
-    return uniques.flatMap((columns) => {
+    // Where removed rows stay, what only some rows must not share is what those that are there must not.
+    const certain = uniques.filter(({ isPartial }) => !isPartial || this.shape.hasDeletedAt);
+    return certain.flatMap(({ columns }) => {
       const texts = new Set(by.map(({ values }) => this.shape.looseText(columns, values)));
       return rows.filter(({ values }) => {
         const text = this.shape.looseText(columns, values);
@@ -392,19 +419,16 @@ class MirrorTable<T> {
   }
 
   /** Rows that stay may swap values of which no two may be the same. A database refuses even a moment of that. */
-  async #vacate(
-    session: Session,
-    stayed: Generation['changed'],
-    uniques: readonly (readonly string[])[],
-  ): Promise<void> {
+  async #vacate(session: Session, stayed: Generation['changed'], uniques: readonly Unique[]): Promise<void> {
     if (stayed.length < 2) return;
-    for (const columns of uniques) {
+    for (const unique of uniques) {
+      const { columns, isDeferred = false } = unique;
       const owners = new Map(stayed.map((change) => [this.shape.looseText(columns, change.before), change]));
       const taken = stayed.flatMap((change) => {
         const owner = owners.get(this.shape.looseText(columns, change.values) ?? '');
         return owner && owner !== change ? [this.shape.keyOf(owner.values)] : [];
       });
-      if (taken.length > 0) await this.#stage.vacate(session, columns, taken, this.#sameKey);
+      if (taken.length > 0 && !isDeferred) await this.#stage.vacate(session, unique, taken, this.#sameKey);
     }
   }
 

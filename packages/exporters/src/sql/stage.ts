@@ -13,6 +13,7 @@ import {
   type SqlValue,
   type TableName,
   type TableTraits,
+  type Unique,
 } from './database.js';
 import { checkTable, type TableShape } from './tableShape.js';
 
@@ -28,7 +29,7 @@ export type TableMode = 'fail' | 'append' | 'merge' | 'replace';
 /** Rows of a partition have numbers of their own, so that their order is the plan's at any concurrency. */
 const rowsOfPartition = 1n << 40n;
 /** Names within a statement, which no table may have. */
-const [staged, later] = ['_sluice_staged', '_sluice_later'];
+const [staged, later, nth] = ['_sluice_staged', '_sluice_later', '_sluice_nth'];
 
 /** The table into which an export writes, and which becomes the target, or goes into it, in one transaction. */
 export class Stage<T> {
@@ -298,9 +299,7 @@ export class Stage<T> {
         .join(', ');
     // Rows that are as they were are not touched: nor are their triggers, and readers' caches.
     const differ = `${this.#sameKey} AND (${valuesOf(this.#target)}) IS DISTINCT FROM (${valuesOf(staged)})`;
-    for (const columns of traits.uniques)
-      if (columns.every((column) => values.some(({ name }) => name === column)))
-        await this.#vacateTaken(session, columns);
+    for (const unique of this.uniquesOf(traits)) await this.#vacateTaken(session, unique);
     const expected = traits.hasRules
       ? await this.#count(session, `${this.#target}, ${this.#stage} AS ${staged} WHERE ${differ}`)
       : undefined;
@@ -310,40 +309,77 @@ export class Stage<T> {
     checkCount(this.#table.given, 'changed', { expected, found });
   }
 
+  /** What two rows with different keys may not share, of the columns that rows have. */
+  uniquesOf({ uniques }: TableTraits): readonly Unique[] {
+    const { key, columns: own } = this.#shape;
+    return uniques.flatMap((unique) => {
+      const columns = unique.columns.filter((column) => own.some(({ name }) => name === column));
+      if (columns.length === 0 || key.every((name) => columns.includes(name))) return [];
+      // Rows that differ in another column may share these.
+      return [{ ...unique, columns, isPartial: unique.isPartial || columns.length < unique.columns.length }];
+    });
+  }
+
   /** Rows that stay may swap values of which no two may be the same. A database refuses even a moment of that. */
-  async #vacateTaken(session: Session, [column = '', ...others]: readonly string[]): Promise<void> {
-    const all = [column, ...others].map(quoted);
+  async #vacateTaken(session: Session, unique: Unique): Promise<void> {
+    const { key } = this.#shape;
+    const values = unique.columns.filter((name) => !key.includes(name));
+    if (values.length === 0 || unique.isDeferred) return;
+    const all = unique.columns.map(quoted);
     const isTaken = `(${all.map((name) => `${this.#target}.${name}`).join(', ')}) IN (SELECT ${all.join(', ')} FROM ${this.#stage})`;
-    const changes = all.map((name) => `${this.#target}.${name} IS DISTINCT FROM ${staged}.${name}`).join(' OR ');
-    const taken = `${this.#sameKey} AND (${changes}) AND ${isTaken}`;
+    const changes = values.map((name) => `${this.#target}.${quoted(name)} IS DISTINCT FROM ${staged}.${quoted(name)}`);
+    const keys = key.map((name) => `${staged}.${quoted(name)}`).join(', ');
+    const taken = `SELECT ${keys}, row_number() OVER () AS ${nth} FROM ${this.#target}, ${this.#stage} AS ${staged} WHERE ${this.#sameKey} AND (${changes.join(' OR ')}) AND ${isTaken}`;
+    const rows = await session.rows(`${taken} LIMIT 3`);
     // A type may have no placeholder, so none is made where no row needs it.
-    if ((await this.#count(session, `${this.#target}, ${this.#stage} AS ${staged} WHERE ${taken}`)) === 0) return;
-    const given = await this.#placeholder(session, column, `${staged}.${this.#order} % ${rowsOfPartition}`);
-    await session.run(
-      `UPDATE ${this.#target} SET ${quoted(column)} = ${given} FROM ${this.#stage} AS ${staged} WHERE ${taken}`,
+    if (rows.length === 0) return;
+    const shown = rows.map((row) => key.map((name) => String(row[name])).join(', '));
+    await this.#vacated(session, unique, shown, (set) =>
+      session.run(
+        `UPDATE ${this.#target} SET ${set(`${staged}.${nth}`)} FROM (${taken}) AS ${staged} WHERE ${this.#sameKey}`,
+      ),
     );
   }
 
-  /** Gives a column of some rows a value that no other row has, until they get their own. */
+  /** Gives rows values that no other row has, until they get their own. */
   async vacate(
     session: Session,
-    [column = '']: readonly string[],
+    unique: Unique,
     keys: readonly (readonly SqlValue[])[],
     sameKey: string,
   ): Promise<void> {
-    for (const [nth, key] of keys.entries())
-      await session.run(
-        `UPDATE ${this.#target} SET ${quoted(column)} = ${await this.#placeholder(session, column, String(nth + 1))} WHERE ${sameKey}`,
-        ...key,
-      );
+    const shown = keys.slice(0, 3).map((key) => key.join(', '));
+    await this.#vacated(session, unique, shown, async (set) => {
+      for (const [at, key] of keys.entries())
+        await session.run(`UPDATE ${this.#target} SET ${set(String(at + 1))} WHERE ${sameKey}`, ...key);
+    });
   }
 
-  /** @param number an expression that is another number for each row, from 1 */
-  async #placeholder(session: Session, column: string, number: string): Promise<string> {
-    const found = (await session.columnsOf(this.#table.full))?.find(({ name }) => name === column);
-    if (found?.isNullable !== false) return 'NULL';
-    const isNumber = /^(numeric|bigint|integer|smallint)/.test(found.declared);
-    return isNumber ? `-(${number})` : `'~' || CAST(${number} AS text)`;
+  /** @throws SinkError, which names the rows, if no column takes a null or a value of which no other row has the same. */
+  async #vacated(
+    session: Session,
+    { columns, isOfNulls = false }: Unique,
+    rows: readonly string[],
+    work: (set: (number: string) => string) => Promise<unknown>,
+  ): Promise<void> {
+    const { given, full } = this.#table;
+    const found = ((await session.columnsOf(full)) ?? []).filter(
+      ({ name, isGenerated }) => columns.includes(name) && !this.#shape.key.includes(name) && !isGenerated,
+    );
+    const empty = isOfNulls ? undefined : found.find(({ isNullable }) => isNullable !== false);
+    const number = found.find(({ declared }) => /^(numeric|bigint|integer|smallint)/i.test(declared));
+    const text = found.find(({ declared }) => /char|clob|text|^$/i.test(declared));
+    const { name } = empty ?? number ?? text ?? {};
+    const valueOf = (nth: string): string => (empty ? 'NULL' : number ? `-(${nth})` : `'~' || CAST(${nth} AS text)`);
+    try {
+      if (name !== undefined) return void (await work((nth) => `${quoted(name)} = ${valueOf(nth)}`));
+    } catch (error) {
+      if (!this.#database.refusalOf(error)) throw error;
+    }
+    throw new SinkError(
+      `Rows of ${given} swap values of ${columns.join(', ')}, of which no two may be the same, and ${given} takes no others in between: ${rows.map((row) => shownText(row)).join('; ')} (${this.#shape.key.join(', ')}). Nothing was changed. To allow it, ${this.#database.allowSwaps}.`,
+      { details: { table: given } },
+    );
   }
 
   /** By key, rows that stay are changed in place, so that what refers to them from other tables is not touched. */
@@ -358,7 +394,11 @@ export class Stage<T> {
   /** @throws SinkError if rows of the target have the same key: they can't be told apart. */
   async #refuseTwins(session: Session, { uniques }: TableTraits): Promise<void> {
     const { key } = this.#shape;
-    if (key.length === 0 || uniques.some((unique) => unique.every((name) => key.includes(name)))) return;
+    if (
+      key.length === 0 ||
+      uniques.some(({ columns, isPartial }) => !isPartial && columns.every((name) => key.includes(name)))
+    )
+      return;
     const isKnown = key.map((name) => `${quoted(name)} IS NOT NULL`).join(' AND ');
     const [twins] = await session.rows(
       `SELECT ${this.#keyNames}, count(*) AS _sluice_rows FROM ${this.#target} WHERE ${isKnown} GROUP BY ${this.#keyNames} HAVING count(*) > 1 LIMIT 1`,

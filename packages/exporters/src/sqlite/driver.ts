@@ -1,7 +1,7 @@
 import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
-import { quoted, type Connection, type Session, type SqlValue } from '../sql/database.js';
+import { quoted, type Connection, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
 interface SqliteModule {
@@ -22,7 +22,7 @@ interface SqliteStatement {
 
 /** Ms that a transaction waits for the one of another program. */
 const longestWait = 15_000;
-const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, notADatabase: 26 };
+const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, constraint: 19, notADatabase: 26 };
 
 /** Opens a database file, and creates it if it is not there. */
 export async function openSqlite(path: string, signal: AbortSignal): Promise<Connection> {
@@ -272,7 +272,7 @@ function sessionOf(db: SqliteDatabase): Session {
         `SELECT 1 FROM sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table' AND f."table" = ?1 COLLATE NOCASE AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')`,
       );
       const indexed = rows(
-        'SELECT l.name AS of, i.name, i.coll FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS i WHERE l."unique" AND NOT l.partial AND i.key ORDER BY l.seq, i.seqno',
+        'SELECT l.name AS of, l.partial, i.name, i.coll FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS i WHERE l."unique" AND i.key ORDER BY l.seq, i.seqno',
       );
       // An index of an expression, or with a collation of its own, takes other texts for equal.
       const named = indexed.filter(({ name }) => name !== null);
@@ -281,8 +281,9 @@ function sessionOf(db: SqliteDatabase): Session {
         named.map(({ name }) => String(name)),
       );
       const isPlain = new Set(named.filter(({ coll }, nth) => coll === (own[nth]?.collation ?? 'BINARY')));
-      const uniques = new Map<unknown, string[]>();
-      for (const { of, name } of indexed) uniques.set(of, [...(uniques.get(of) ?? []), String(name)]);
+      const uniques = new Map<unknown, Unique>();
+      for (const { of, name, partial } of indexed)
+        uniques.set(of, { columns: [...(uniques.get(of)?.columns ?? []), String(name)], isPartial: partial === 1n });
       for (const row of indexed) if (!isPlain.has(row)) uniques.delete(row['of']);
       return Promise.resolve({
         kind: found['type'] === 'table' ? 'table' : 'other',
@@ -303,6 +304,12 @@ type Row = Readonly<Record<string, unknown>>;
 
 function isRow(value: unknown): value is Row {
   return typeof value === 'object' && value !== null;
+}
+
+/** Why a constraint or an index of a table refused a statement; `undefined` if none did. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (codeOf(error) !== sqlite.constraint || !(error instanceof Error)) return undefined;
+  return { message: `${error.message}.`, isTwin: error.message.startsWith('UNIQUE') };
 }
 
 function codeOf(error: unknown): number | undefined {

@@ -146,6 +146,143 @@ describe.each(databaseKinds(servers))('a mirror in $name whose keys go from row 
     },
   );
 
+  const inAll = ['name text NOT NULL', `amount ${text} NOT NULL`];
+  interface Swap {
+    readonly what: string;
+    readonly columns: readonly string[];
+    readonly after?: string;
+  }
+  const swaps: readonly Swap[] = [
+    { what: 'one column', columns: ['name text NOT NULL UNIQUE', `amount ${text} NOT NULL`] },
+    { what: 'two columns together', columns: [...inAll, 'UNIQUE (amount, name)'] },
+    { what: 'a column and the key', columns: [...inAll, 'UNIQUE (id, name)', 'UNIQUE (name, id)'] },
+    {
+      what: 'one with a column that only the table has',
+      columns: [...inAll, 'area text DEFAULT 1 NOT NULL', 'UNIQUE (area, name)'],
+    },
+    {
+      what: 'those of some rows',
+      columns: inAll,
+      after: "CREATE UNIQUE INDEX few ON items (name) WHERE name > ''",
+    },
+  ];
+  const inPostgres: readonly Swap[] = [
+    { what: 'nulls, too', columns: ['name text', `amount ${text}`, 'UNIQUE NULLS NOT DISTINCT (name)'] },
+    {
+      what: 'deferrable, and of one letter',
+      columns: ["name text UNIQUE DEFERRABLE CHECK (name ~ '^.$')", `amount ${text}`],
+    },
+  ];
+
+  test.each(kind === 'SQLite' ? swaps : [...swaps, ...inPostgres])(
+    'D3 D5 rows swap values of which no two may be the same: $what',
+    async ({ columns, after }) => {
+      for (const how of ['mirror', 'merge', 'replace'] as const) {
+        const database = await open();
+        await database.query(`CREATE TABLE items (${[`id ${text} PRIMARY KEY`, ...columns].join(', ')})`);
+        if (after !== undefined) await database.query(after);
+        await database.query(`CREATE TABLE notes (item ${text} REFERENCES items (id) ON DELETE CASCADE)`);
+        for (const names of ['abcd', 'badc', 'bcda']) {
+          // In two partitions, where the rows have the same numbers.
+          const rows = Array.from(names, (name, nth) => item(nth + 1, name));
+          const halves = [rows.slice(0, 2), rows.slice(2)];
+          if (how === 'mirror') await mirrored(new Items(rows), by(database, 'id'));
+          else
+            await exportTo(itemSource(halves), database.sink<Item>({ table: 'items', mode: how, key: ['id'] }), {
+              restart: true,
+            }).run();
+          if (names === 'abcd') await database.query("INSERT INTO notes VALUES ('1'), ('2'), ('3'), ('4')");
+          expect((await inTable(database, 'name')).join('')).toBe('abcd');
+          expect(await inTable(database)).toEqual(rows.map(({ id, name }) => `${id} ${name}`));
+        }
+        expect(await database.query('SELECT item FROM notes')).toHaveLength(4);
+      }
+    },
+  );
+
+  test('D5 rows that swap values of a column that takes no others are named, with the way out', async () => {
+    for (const how of ['mirror', 'merge', 'replace'] as const) {
+      const database = await open();
+      await database.query(
+        `CREATE TABLE items (id ${text} PRIMARY KEY, name text NOT NULL CHECK (name NOT LIKE '~%'), amount ${text}, CONSTRAINT own UNIQUE (name))`,
+      );
+      const put = (names: string): Promise<unknown> => {
+        const rows = Array.from(names, (name, nth) => item(nth + 1, name));
+        return how === 'mirror'
+          ? mirrored(new Items(rows), by(database, 'id'))
+          : exportTo(itemSource([rows]), database.sink<Item>({ table: 'items', mode: how, key: ['id'] }), {
+              restart: true,
+            }).run();
+      };
+      await put('abc');
+      await expect(put('bac')).rejects.toThrow(
+        /^Rows of items swap values of name, .*: "[12]"; "[12]" \(id\)\. Nothing was changed\. To allow it, /,
+      );
+      expect(await inTable(database)).toEqual(['1 a', '2 b', '3 c']);
+      if (kind === 'SQLite') continue;
+      await database.query('ALTER TABLE items DROP CONSTRAINT own, ADD UNIQUE (name) DEFERRABLE');
+      await put('bac');
+      expect(await inTable(database)).toEqual(['1 b', '2 a', '3 c']);
+    }
+  });
+
+  test.runIf(kind === 'PostgreSQL')('D3 rows may swap points in time if their constraint is DEFERRABLE', async () => {
+    const database = await open();
+    await database.query(
+      'CREATE TABLE items (id numeric PRIMARY KEY, at timestamptz NOT NULL, CONSTRAINT own UNIQUE (at))',
+    );
+    const put = (...years: readonly number[]) => {
+      const rows = years.map((year, nth) => ({ id: nth + 1, at: `${year}-01-01T00:00:00Z` }));
+      const schema = { columns: ['id', 'at'], types: { id: 'integer', at: 'timestamp' } } as const;
+      const sink = database.sink<object>({ table: 'items', mode: 'merge', key: ['id'] });
+      return exportTo(itemSource<object>([rows], {}, schema), sink).run();
+    };
+    await put(2001, 2002);
+    await expect(put(2002, 2001)).rejects.toThrow('swap values of at, of which no two may be the same');
+    await database.query('ALTER TABLE items DROP CONSTRAINT own, ADD UNIQUE (at) DEFERRABLE');
+    await put(2002, 2001);
+    expect(await database.query('SELECT id, extract(year FROM at) AS year FROM items ORDER BY id')).toEqual([
+      { id: '1', year: '2002' },
+      { id: '2', year: '2001' },
+    ]);
+  });
+
+  test.each([
+    ['a new row', [item(1, 'a'), item(3, 'b')]],
+    ['a row that stays', [item(1, 'b')]],
+    ['a row that comes back', [item(1, 'a'), item(4, 'b')]],
+  ])('D5 %s that has the value of a row that was removed is an error, with the way out', async (_, rows) => {
+    const database = await open();
+    await database.query(
+      `CREATE TABLE items (id ${text} PRIMARY KEY, name text NOT NULL, _deleted_at ${kind === 'SQLite' ? 'text' : 'timestamptz'}, amount ${text})`,
+    );
+    await database.query('CREATE UNIQUE INDEX own ON items (name)');
+    const put = (listing: readonly Item[]) => mirrored(new Items(listing), by(database, 'id', true));
+    await put([item(1, 'a'), item(2, 'b'), item(4, 'd')]);
+    await put([item(1, 'a')]);
+    const error: unknown = await put(rows).catch((found: unknown) => found);
+    const [, index = ''] =
+      /^items can't take .*? Rows that were removed keep .*: (CREATE .*)$/.exec((error as Error).message) ?? [];
+    expect(index).toMatch(/"_deleted_at" IS NULL$/);
+    expect(await inTable(database)).toEqual(['1 a', '2 b', '4 d']);
+    await database.query('DROP INDEX own');
+    await database.query(index);
+    const live = async (): Promise<string[]> =>
+      (await database.query('SELECT id, name FROM items WHERE _deleted_at IS NULL'))
+        .map(({ id, name }) => `${id} ${name}`)
+        .sort();
+    // Then all that is unique there may wander, too.
+    for (const listing of [
+      rows,
+      [item(5, 'a'), item(1, 'b')],
+      [item(5, 'b'), item(1, 'a')],
+      [item(2, 'a'), item(5, 'b')],
+    ]) {
+      await put(listing);
+      expect(await live()).toEqual(listing.map(({ id, name }) => `${id} ${name}`).sort());
+    }
+  });
+
   test.each(['INSERT', 'UPDATE', 'DELETE'] as const)(
     'D5 a trigger that drops an %s is an error, and the table stays at its last generation',
     async (command) => {
