@@ -184,7 +184,7 @@ export class ExportRun<T> {
       if (!isHanging(error)) return;
       const isCancelled = this.#failure === undefined || this.#failure === this.#cancelled.signal.reason;
       if (isCancelled) this.#failure = error;
-      else if (error !== this.#failure) this.#options.onWarning?.(error.summary);
+      else if (SluiceError.is(this.#failure) && error !== this.#failure) amend(this.#failure, error.summary);
     }
   }
 
