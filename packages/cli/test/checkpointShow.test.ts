@@ -272,7 +272,9 @@ describe('sluice checkpoint show of a watch', () => {
   });
 
   test('that knows nothing yet says so, and that it goes on', async () => {
-    await using sandbox = await startSandbox({ script: () => ({ kind: 'status', status: 404 }) });
+    await using sandbox = await startSandbox({
+      script: ({ n }) => (n > 1 ? { kind: 'status', status: 404 } : undefined),
+    });
     const cwd = temporaryFolder();
     const running = startSluice(watchArgs('--to', 'changes.jsonl'), { env: settingsFor(sandbox), cwd });
     await listenTo(running.process.stderr).until(/A poll failed/);
