@@ -279,13 +279,13 @@ describe("a plugin's sink that fails", () => {
       'rejects with no error',
       '() => ({ name: "db", identity: null, promises: "at-least-once", open: () => Promise.reject("locked") })',
       1,
-      /The sink "db" failed: locked\.$/m,
+      /The sink db failed in open: locked\.$/m,
     ],
     [
       'rejects with nothing',
       '() => ({ name: "db", identity: null, promises: "at-least-once", open: () => Promise.reject() })',
       1,
-      /The sink "db" failed: undefined\.$/m,
+      /The sink db failed in open: undefined\.$/m,
     ],
     [
       'fails in the middle',
@@ -293,7 +293,7 @@ describe("a plugin's sink that fails", () => {
         write: async ({ items }) => { if ((rows += items.length) > 500) throw new TypeError('disk\\u001b[31m on\\nfire'); },
         flush: async () => rows, seal: async () => rows, close: async () => ({ target: 'db' }), abort: async () => { throw 'worse'; } }; } })`,
       1,
-      /The sink "db" failed: disk␛\[31m on fire\. \d+ rows committed; run the same command to resume\.$/m,
+      /The sink db failed in write: disk␛\[31m on fire\. \d+ rows committed; run the same command to resume\.$/m,
     ],
   ])('because it %s ends the export in a sentence', async (_, factory, code, sentence) => {
     await using sandbox = await startSandbox({ holdings: 1000 });
@@ -301,6 +301,33 @@ describe("a plugin's sink that fails", () => {
     const ran = await run(exportArgs(sandbox, 'db:x', '--commit-every', '1'), folder, settingsFor(sandbox));
     expect(ran).toEqual({ code, stdout: '', stderr: expect.stringMatching(sentence) });
     expect(ran.stderr).not.toMatch(/ {4}at /);
+  });
+});
+
+describe("a plugin's store that fails", () => {
+  test.each([
+    ['load', 'locked', 'locked'],
+    ['lock', 'no server', 'no server'],
+    ['save', '', 'Error'],
+  ])('in %s is named once, in an export and in a watch', async (method, thrown, said) => {
+    await using sandbox = await startSandbox({ holdings: 10, streams: 2, nasty: 0 });
+    const failing = `return { ...store(target, folder), ${method}: async () => { throw new Error(${JSON.stringify(thrown)}); } };`;
+    const folder = configFolder({
+      'sluice.config.js': journal
+        .replace('const store = ', 'const whole = ')
+        .replace(
+          'export default',
+          `const store = (target, folder) => { ${failing.replace('store(', 'whole(')} };\nexport default`,
+        ),
+    });
+    const env = settingsFor(sandbox);
+    const sentence = `The store "kept" failed: ${said}.`;
+    const exported = await run(exportArgs(sandbox, 'journal:x', '--state', 'kept:s'), folder, env);
+    expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining(sentence) });
+    expect(exported.stderr.split(said)).toHaveLength(2);
+    if (method !== 'lock') return;
+    const watched = await run(['streams', 'watch', '--polls', '1', '--state', 'kept:w'], folder, env);
+    expect(watched).toMatchObject({ code: 1, stderr: expect.stringContaining(sentence) });
   });
 });
 

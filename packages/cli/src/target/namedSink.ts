@@ -1,9 +1,9 @@
 import {
   type Client,
   type Json,
+  PluginError,
   type Sink,
   type SinkContext,
-  SinkError,
   type SinkWriter,
   SluiceError,
   type StateLog,
@@ -11,7 +11,6 @@ import {
 } from '@sluice/core';
 import type { Environment } from '../environment/environment.js';
 import { Failure } from '../errors/errors.js';
-import { thrownText } from '../errors/thrown.js';
 import { hidePassword, type NamedTarget, stateFolder } from './namedTarget.js';
 import type { Target } from './target.js';
 
@@ -44,21 +43,20 @@ async function namedSink(
   const make = sinks.get(name);
   if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
-  const guard = guardOf(`The sink "${name}"`, signal, (message, options) => new SinkError(message, options));
   const wrap: Wrap = (sinkPosition) => ({ to: shown, sinkPosition: sinkPosition ?? null });
   return {
     name: sink.name,
     identity: { to: shown, of: sink.identity },
     ...(sink.target !== undefined && { target: sink.target }),
     delivery: sink.delivery,
-    ...(sink.check && { check: (context) => guard(() => sink.check?.(unwrapContext(context))) }),
+    ...(sink.check && { check: async (context) => sink.check?.(unwrapContext(context)) }),
     ...(sink.withoutPartition && {
       withoutPartition: (sinkPosition, partition) => wrap(sink.withoutPartition?.(unwrap(sinkPosition), partition)),
     }),
-    ...(sink.finished && { finished: (sinkPosition) => guard(() => sink.finished?.(unwrap(sinkPosition))) }),
+    ...(sink.finished && { finished: async (sinkPosition) => sink.finished?.(unwrap(sinkPosition)) }),
     ...(sink.isRefreshed && { isRefreshed: true }),
-    ...(sink.state && { state: guardedStore(sink.state, guard) }),
-    open: async (context) => guarded(await guard(() => sink.open(unwrapContext(context))), guard, wrap),
+    ...(sink.state && { state: guardedStore(sink.state, `The state of the sink "${name}"`, signal) }),
+    open: async (context) => wrapped(await sink.open(unwrapContext(context)), wrap),
   };
 }
 
@@ -69,7 +67,8 @@ function unwrapContext({ resumeAt, ...context }: SinkContext<object>): SinkConte
   return { ...context, ...(resumeAt && { resumeAt: { ...resumeAt, sinkPosition: unwrap(resumeAt.sinkPosition) } }) };
 }
 
-function guarded(writer: SinkWriter<object>, guard: Guard, wrap: Wrap): SinkWriter<object> {
+/** The writer, whose positions have the target. Its class may have private fields, so each call is made on it. */
+function wrapped(writer: SinkWriter<object>, wrap: Wrap): SinkWriter<object> {
   return {
     ...(writer.start !== undefined && { start: wrap(writer.start) }),
     get isCommittable() {
@@ -78,12 +77,12 @@ function guarded(writer: SinkWriter<object>, guard: Guard, wrap: Wrap): SinkWrit
     get isFull() {
       return writer.isFull ?? false;
     },
-    write: (page) => guard(() => writer.write(page)),
-    flush: async () => wrap(await guard(() => writer.flush())),
-    seal: async (end) => wrap(await guard(() => writer.seal(end))),
-    ...(writer.suspend && { suspend: () => guard(async () => writer.suspend?.() ?? writer.close()) }),
-    close: () => guard(() => writer.close()),
-    abort: (reason, options) => guard(() => writer.abort(reason, options)),
+    write: (page) => writer.write(page),
+    flush: async () => wrap(await writer.flush()),
+    seal: async (end) => wrap(await writer.seal(end)),
+    ...(writer.suspend && { suspend: async () => writer.suspend?.() ?? writer.close() }),
+    close: () => writer.close(),
+    abort: (reason, options) => writer.abort(reason, options),
   };
 }
 
@@ -105,30 +104,6 @@ function isNamed(sinkPosition: Json): sinkPosition is { readonly to: Json; reado
   );
 }
 
-/** Calls a plugin's code. */
-type Guard = <R>(call: () => R | Promise<R>) => Promise<R>;
-
-/**
- * Calls a plugin's code so that its errors say where they come from. Errors of Sluice pass unchanged, and so does every
- * error after the signal has aborted, since the signal is then the reason.
- *
- * @param what the subject of the message, e.g. `The sink "sqlite"`.
- */
-function guardOf(
-  what: string,
-  signal: AbortSignal,
-  errorOf: (message: string, options: { readonly cause: unknown }) => Error,
-): Guard {
-  return async (call) => {
-    try {
-      return await call();
-    } catch (cause) {
-      if (SluiceError.is(cause) || signal.aborted) throw cause;
-      throw errorOf(`${what} failed: ${thrownText(cause)}`, { cause });
-    }
-  };
-}
-
 /** The state store that a plugin creates for a target. @throws what the plugin raises. */
 export async function namedStore(
   { stores }: Pick<Client, 'stores'>,
@@ -138,13 +113,22 @@ export async function namedStore(
   const make = stores.get(name);
   if (!make) throw new Failure(`No plugin provides a store "${name}".`);
   const store = await make(target, { folder });
-  return guardedStore(
-    store,
-    guardOf(`The store "${name}"`, signal, (message, options) => new Failure(message, options)),
-  );
+  return guardedStore(store, `The store "${name}"`, signal);
 }
 
-function guardedStore(store: StateStore, guard: Guard): StateStore {
+/**
+ * A plugin's store whose errors say where they come from: a watch calls it directly. Errors of Sluice pass unchanged,
+ * and so does every error after the signal has aborted, since the signal is then the reason.
+ */
+function guardedStore(store: StateStore, what: string, signal: AbortSignal): StateStore {
+  const guard = async <R>(call: () => R | Promise<R>): Promise<R> => {
+    try {
+      return await call();
+    } catch (cause) {
+      if (SluiceError.is(cause) || signal.aborted) throw cause;
+      throw new PluginError(`${what} failed.`, { cause });
+    }
+  };
   const guarded = (log: StateLog): StateLog => ({
     get bytes() {
       return log.bytes;

@@ -184,7 +184,7 @@ class GivenCalls {
   /** The reason of the signal is not an error of the sink. */
   #named(error: unknown, method: string): unknown {
     if (SluiceError.is(error) || (this.#signal.aborted && error === this.#signal.reason)) return error;
-    const said = reportOf(error).message.trim();
+    const said = reportOf(error).message.trim().replace(/\s+/g, ' ');
     const advice = error instanceof Error ? [{ kind: 'see-cause' } as const] : [];
     return new this.#error(`${this.#whose} failed in ${method}: ${said.replace(/\.$/, '')}.`, { cause: error, advice });
   }
