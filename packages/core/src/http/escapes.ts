@@ -18,21 +18,30 @@ const backslash: Escape = {
   meaning: (escape) => (escape.length > 2 ? fromCode(escape.slice(2), 16) : escape.slice(1)),
 };
 
-const entityNames = new Map([
-  ['quot', '"'],
-  ['amp', '&'],
-  ['apos', "'"],
-  ['lt', '<'],
-  ['gt', '>'],
-  ['plus', '+'],
-  ['sol', '/'],
-  ['equals', '='],
-  ['lowbar', '_'],
-]);
+/** The names that HTML has for ASCII characters. None comes after its beginning. */
+const entityNames = new Map(
+  Object.entries({
+    ...{ quot: '"', amp: '&', apos: "'", lt: '<', gt: '>', plus: '+', sol: '/', equals: '=', lowbar: '_' },
+    ...{
+      period: '.',
+      colon: ':',
+      commat: '@',
+      comma: ',',
+      semi: ';',
+      excl: '!',
+      quest: '?',
+      num: '#',
+      dollar: '$',
+      percnt: '%',
+    },
+    ...{ ast: '*', lpar: '(', rpar: ')', lsqb: '[', lbrack: '[', rsqb: ']', rbrack: ']', bsol: '\\' },
+    ...{ hat: '^', grave: '`', lcub: '{', lbrace: '{', rcub: '}', rbrace: '}', verbar: '|', vert: '|' },
+  }),
+);
 
-/** Zeros may come first, and the semicolon may be missing. */
+/** Any number of zeros may come first, and the semicolon may be missing. */
 const entity: Escape = {
-  pattern: /&(?:#0{0,20}\d{1,5}|#x0{0,20}[0-9a-f]{1,4}|quot|amp|apos|lt|gt|plus|sol|equals|lowbar);?/gi,
+  pattern: new RegExp(`&(?:#0*\\d{1,5}|#x0*[0-9a-f]{1,4}|${[...entityNames.keys()].join('|')});?`, 'gi'),
   meaning: (escape) => {
     const name = escape.slice(1).replace(';', '').toLowerCase();
     if (name.startsWith('#x')) return fromCode(name.slice(2), 16);

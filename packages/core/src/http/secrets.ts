@@ -1,12 +1,12 @@
-import { readingsOf } from './escapes.js';
+import { readingsOf, type Unescaped } from './escapes.js';
 
 const hidden = '[hidden]';
 
 /** How many layers of escapes are decoded, e.g. JSON within a URL within HTML. */
 const maxEscaped = 3;
 
-/** Longest form of one character after that many layers. */
-const longestEscape = 32;
+/** Length of one escaped character, of most texts. */
+const usualEscape = 8;
 
 /** Shorter forms of a secret occur by chance. */
 const shortestEncoded = 6;
@@ -35,7 +35,8 @@ const maxNames = 32;
  */
 export class Secrets {
   readonly #secrets = new Map<string, KnownSecret>();
-  #needles: Needle[] = [];
+  #needles: readonly Needle[] = [];
+  /** Characters of the longest needle. */
   #longest = 0;
   /** Short texts and what is shown of them: the events of each page repeat the names of its route and source. */
   readonly #names = new Map<string, string>();
@@ -52,8 +53,7 @@ export class Secrets {
     this.#names.clear();
     const needles = needlesOf(secret);
     this.#secrets.set(secret, { count: 1, needles });
-    this.#longest = Math.max(this.#longest, secret.length);
-    this.#needles.push(...needles);
+    this.#setNeedles([...this.#needles, ...needles]);
   }
 
   /** Undoes one `add`, e.g. of a token that has expired long ago: each secret makes every redaction slower. */
@@ -64,8 +64,12 @@ export class Secrets {
     if (known.count > 0) return;
     this.#names.clear();
     this.#secrets.delete(secret);
-    this.#longest = Math.max(0, ...Array.from(this.#secrets.keys(), ({ length }) => length));
-    this.#needles = Array.from(this.#secrets.values(), ({ needles }) => needles).flat();
+    this.#setNeedles(Array.from(this.#secrets.values(), ({ needles }) => needles).flat());
+  }
+
+  #setNeedles(needles: readonly Needle[]): void {
+    this.#needles = needles;
+    this.#longest = needles.reduce((longest, { text }) => Math.max(longest, text.length), 0);
   }
 
   /** The first `length` characters of `text` (default: all) without secrets. A cut can't leave a part of one. */
@@ -82,8 +86,7 @@ export class Secrets {
   #redacted(text: string, length: number): string {
     const parts: string[] = [];
     let at = 0;
-    const searched = text.slice(0, length + this.#longest * longestEscape);
-    for (const { from, to } of this.#find(searched)) {
+    for (const { from, to } of this.#find(this.#readingsOf(text, length))) {
       if (from >= length) break;
       if (from >= at) parts.push(text.slice(at, from), hidden);
       at = Math.max(at, to);
@@ -94,13 +97,25 @@ export class Secrets {
 
   /** Whether something of `text` would be redacted. */
   has(text: string): boolean {
-    return this.#find(text).length > 0;
+    return this.#find(readingsOf(text, maxEscaped)).length > 0;
+  }
+
+  /** The readings of as much of a text as shows each secret that begins in its first `length` characters. */
+  #readingsOf(text: string, length: number): readonly Unescaped[] {
+    let end = length + this.#longest * usualEscape;
+    for (;;) {
+      const readings = readingsOf(text.slice(0, end), maxEscaped);
+      // An escape with zeros may be of any length.
+      const isEnough = readings.every(({ text, origins }) => (origins[text.length - this.#longest] ?? -1) >= length);
+      if (isEnough || end >= text.length) return readings;
+      end *= 2;
+    }
   }
 
   /** Where secrets and their parts are, in order, maybe overlapping. */
-  #find(text: string): Place[] {
+  #find(readings: readonly Unescaped[]): Place[] {
     const places: Place[] = [];
-    for (const { text: reading, origins } of readingsOf(text, maxEscaped)) {
+    for (const { text: reading, origins } of readings) {
       const written = inLowerCase(reading);
       const base64 = inBase64(written);
       for (const needle of this.#needles)

@@ -28,9 +28,18 @@ const encoders: Readonly<Record<string, (text: string) => string>> = {
   'for a web page, in hexadecimal': (text) => hexOf(text, '&#x', 2, ';'),
   'for a web page, with zeros': (text) => [...text].map((c) => `&#0000000${String(c.charCodeAt(0))};`).join(''),
   'for a web page, in hexadecimal with zeros': (text) => hexOf(text, '&#X', 16, ';'),
+  'for a web page, with many zeros': (text) =>
+    [...text].map((c) => `&#${'0'.repeat(200)}${String(c.charCodeAt(0))};`).join(''),
+  'for a web page, in hexadecimal with many zeros': (text) => hexOf(text, '&#x', 99),
+  'for a web page with many zeros, within a URL': (text) => encodeURIComponent(hexOf(text, '&#x', 40, ';')),
   'for a web page, without semicolons': (text) => hexOf(text, '&#x', 2),
   'for a web page, by other names': (text) =>
     text.replaceAll('&', '&amp;').replaceAll('+', '&plus;').replaceAll('/', '&sol;').replaceAll('=', '&equals;'),
+  'for a web page, by the names of what keys are made of': (text) =>
+    text.replace(
+      /[&.:_$@]/g,
+      (c) => `&${{ '&': 'amp', '.': 'period', ':': 'colon', _: 'lowbar', $: 'dollar', '@': 'commat' }[c]!};`,
+    ),
   'in hex': (text) => hexOf(text, '', 2),
   'in hex, as bytes of a shell': (text) => hexOf(text, '\\x', 2),
   'in base64': base64Of,
@@ -150,6 +159,26 @@ describe('secrets', () => {
         },
       ),
     );
+  });
+
+  test.each(['0', '%30', '&#48;', '\\u0030'])('T2 are hidden behind any number of zeros, written %s', (zero) => {
+    const secrets = new Secrets();
+    secrets.add(canary);
+    const zeros = zero.repeat(10_000);
+    const written = [...canary].map((c) => `&#${zeros}${String(c.charCodeAt(0))};`).join('');
+    const text = `no ${written} here`;
+    // No diff of so many zeros.
+    expect(secrets.redact(text) === 'no [hidden] here').toBe(true);
+    for (const length of [100, zeros.length * 3, 100_000])
+      expect(secrets.redact(text, length) === 'no [hidden]').toBe(true);
+  });
+
+  test('T2 are looked for in linear time among zeros that are no secret', () => {
+    const secrets = new Secrets();
+    secrets.add(canary);
+    const text = `${'&#'.repeat(200_000)}${'&#0'.repeat(200_000)}&#${'0'.repeat(600_000)}`;
+    expect(secrets.has(text)).toBe(false);
+    expect(secrets.redact(text, 100)).toHaveLength(100);
   });
 
   test('T2 may be many, and one may be part of another', () => {
