@@ -71,7 +71,7 @@ describe('a probe', () => {
     const probes = new Map(at.flatMap((probe) => (probe ? [[probe.start, probe] as const] : [])));
     const seen = new Set<number>();
     const code = probed(source, probes, (number) => `seen.add(${number})`);
-    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- code of this test
+
     new Function('seen', 'argument', `${code}\nrun(argument);`)(seen, argument);
     return mutants
       .filter((_, index) => seen.has(at[index]?.start ?? NaN))

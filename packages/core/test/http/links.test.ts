@@ -102,10 +102,9 @@ function broken(link: unknown): ReturnType<typeof checkPlugin> {
 describe('G1 a link of a plugin is named where it', () => {
   const text = 'a text';
   const thrower = (): never => {
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- plugins may throw anything
     throw text;
   };
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- plugins may reject with anything
+
   const rejecter = (): Promise<never> => Promise.reject(text);
   test.each<[string, unknown, RegExp]>([
     ['throws a text', () => rejecter, /^A link of the plugin "broken" failed at test\.route\./],

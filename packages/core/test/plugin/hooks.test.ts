@@ -123,12 +123,11 @@ describe('hooks', () => {
         throw new Proxy(new Error('of a hook'), { get: unanswered, has: unanswered, getPrototypeOf: unanswered });
       },
     ],
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- plugins may do that
+
     ['reject with nothing', () => Promise.reject()],
     [
       'throw nothing',
       () => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- plugins may do that
         throw undefined;
       },
     ],

@@ -45,7 +45,6 @@ describe('P6 a walk with concurrency that fails', () => {
 
   test.each(['no more tea', undefined, 7])('says which source threw %j, which is not an Error', async (thrown) => {
     const source = sourceOf(2, ({ partition }) =>
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- That is what this is about.
       partition === 0 ? Promise.reject(thrown) : Promise.resolve(onePage(partition)),
     );
     await expect(source.toArray()).rejects.toMatchObject({
@@ -58,7 +57,6 @@ describe('P6 a walk with concurrency that fails', () => {
 
   test('says which source threw a text while it made its rows', async () => {
     const decode = (): never => {
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- That is what this is about.
       throw 'no tea';
     };
     const source = sourceOf(1, () => Promise.resolve({ received: [1], decode, next: 'end' }));
