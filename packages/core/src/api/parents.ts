@@ -195,6 +195,12 @@ export class Parents<Row, Params> implements Discovery<Row> {
   async #record(page: ParentPage<Params>): Promise<void> {
     if (!this.#log) return;
     const { log, runId } = this.#log;
+    const { name, parents, isSecret } = this.#rules;
+    if (isSecret(JSON.stringify(page.parents)))
+      throw new PaginationError(
+        'secret-in-cursor',
+        `${name} can't continue: the API sent a row of ${parents.info.name} whose key or parameters contain the API key, and these are written to the state. Tell the API's operator.`,
+      );
     if (this.#isBegun) await log.append(page);
     else await log.replace([{ runId, ...page }]);
     this.#isBegun = true;

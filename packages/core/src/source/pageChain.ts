@@ -157,6 +157,7 @@ export class PageChain<T> {
     else if (this.#isFilledByKnownRow) this.#checkNotRepeated(received);
     const newRows = rereadsLast ? received.slice(1) : received;
     this.#checkProgress(newRows);
+    this.#checkIncrement(fetched.increment);
     this.#pages += 1;
     this.#rows += newRows.length;
     if (this.#offset !== undefined) this.#offset += newRows.length;
@@ -324,7 +325,7 @@ export class PageChain<T> {
     if (next === 'end') return undefined;
     if (next !== 'by-offset') {
       this.#checkCursor(next.cursor);
-      if (this.#definition.endpoint?.isSecret?.(next.cursor))
+      if (this.#isSecret(next.cursor))
         throw this.#fault(
           'secret-in-cursor',
           "the API sent a cursor that contains the API key, and cursors are written to checkpoints. Tell the API's operator",
@@ -340,6 +341,22 @@ export class PageChain<T> {
     if (received === 0)
       throw this.#fault('no-progress', 'the API says that more rows follow, gives no cursor and sent none');
     return { offset: this.#offset };
+  }
+
+  /** A mark is one of these values, and checkpoints have those of recent rows. */
+  #checkIncrement(increment: PageIncrement | undefined): void {
+    if (!increment) return;
+    const { latest = '', rows } = increment;
+    // One text: no form of a secret has a line break.
+    if (this.#isSecret([latest, ...rows.map(([, value]) => value)].join('\n')))
+      throw this.#fault(
+        'secret-in-cursor',
+        "the API sent a row whose value for the next increment contains the API key, and these are written to checkpoints. Tell the API's operator",
+      );
+  }
+
+  #isSecret(text: string): boolean {
+    return this.#definition.endpoint?.isSecret?.(text) === true;
   }
 
   /**
@@ -368,8 +385,7 @@ export class PageChain<T> {
 
   /** Whether a cursor will not be refused once the page is read. */
   #isGood(cursor: string): boolean {
-    const isSecret = this.#definition.endpoint?.isSecret?.(cursor) === true;
-    return faultOf(cursor) === undefined && !isSecret && !this.#seenCursors.has(cursor);
+    return faultOf(cursor) === undefined && !this.#isSecret(cursor) && !this.#seenCursors.has(cursor);
   }
 
   /** A cursor is sent in a URL and stored in checkpoints. */
