@@ -7,20 +7,17 @@ import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 
 /** What looks at all of its process, or mocks a module. */
 const alone = '**/*.alone.test.ts';
-/**
- * What takes long: processes that are killed again and again, power cuts at each call, millions of rows. `npm test` plays simulated
- * worlds instead, and leaves these to `npm run prove:kills`, and to CI.
- */
-const campaign = '**/*.campaign.test.ts';
-
 /** `npm run test:packages` packs the packages, `npm run test:browser` needs a browser. */
-const notHere = [alone, campaign, 'test/packages/**', 'test/browser/**'];
+const notHere = [alone, 'test/packages/**', 'test/browser/**'];
 
 /** Ms until a test, or a hook, is taken for one that hangs. */
 const limit = 180_000;
 
-/** The same for campaigns, which take a minute or two on an idle machine, and several beside other work. */
-const campaignLimit = 3 * limit;
+/**
+ * `npm test` leaves out the tests with this tag, and the files with the comment `// @module-tag slow`: processes that are killed again and
+ * again, power cuts at each call, servers of databases, millions of rows.
+ */
+const slow = { name: 'slow', description: 'takes seconds, or minutes', timeout: 3 * limit };
 
 /**
  * `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
@@ -34,14 +31,12 @@ export const fromSources = {
 function project({
   include,
   exclude = [],
-  testTimeout = limit,
   ...options
 }: {
   readonly name: string;
   readonly include: readonly string[];
   readonly exclude?: readonly string[];
   readonly isolate: boolean;
-  readonly testTimeout?: number;
 }): TestProjectInlineConfiguration {
   return {
     ...fromSources,
@@ -53,7 +48,7 @@ function project({
         pool: 'forks',
         // What a test makes seldom lives long: a larger nursery, in MB, saves garbage collections.
         execArgv: ['--max-semi-space-size=64'],
-        testTimeout,
+        testTimeout: limit,
         hookTimeout: limit,
         expect: { poll: { timeout: limit - 1_000 } },
       },
@@ -68,6 +63,7 @@ export default defineConfig({
     globalSetup: [fileURLToPath(new URL('scripts/temporaryFolder.setup.ts', import.meta.url))],
     // What has not changed since the last run is not compiled again.
     experimental: { fsModuleCache: true },
+    tags: [slow],
     projects: [
       // Files share their processes, since to start one and load all anew takes longer than most files' tests: each leaves its process as it
       // found it. One project for all, since each project has processes of its own.
@@ -78,7 +74,6 @@ export default defineConfig({
         isolate: false,
       }),
       project({ name: 'alone', include: [`packages/*/test/${alone}`], isolate: true }),
-      project({ name: 'campaigns', include: [campaign], isolate: false, testTimeout: campaignLimit }),
     ],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { demoLines, pictures, shapeOf } from '../scripts/demoPicture.js';

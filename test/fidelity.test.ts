@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';

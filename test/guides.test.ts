@@ -1,3 +1,4 @@
+// @module-tag slow
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startReceiver, startSandbox } from '@sluice/sandbox';

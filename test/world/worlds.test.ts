@@ -16,7 +16,7 @@ test.each([
   [7, 'single'],
   [60, 'single'],
   [7, 'cluster'],
-])('S2 the world of seed %i (%s) is the same twice, event by event', async (seed, kind) => {
+])('S2 the world of seed %i (%s) is the same twice, event by event', { tags: ['slow'] }, async (seed, kind) => {
   const [first, second] = await Promise.all([
     worlds('--only', kind, '--seed', String(seed), '--trace'),
     worlds('--only', kind, '--seed', String(seed), '--trace'),
@@ -25,7 +25,7 @@ test.each([
   expect(first).toEqual({ ...second, code: 0 });
 });
 
-test('S4 worlds that once broke a promise do not any more', async () => {
+test('S4 worlds that once broke a promise do not any more', { tags: ['slow'] }, async () => {
   const { code, output } = await worlds('--corpus');
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Worlds of the corpus: [1-9]/) });
 });
@@ -38,12 +38,12 @@ test('S5 the mutants for worlds quote code that stands once in its file', () => 
   expect(stale.map(({ name }) => name)).toEqual([]);
 });
 
-test('S5 sinks and state stores pass their suites in worlds', async () => {
+test('S5 sinks and state stores pass their suites in worlds', { tags: ['slow'] }, async () => {
   const { code, output } = await worlds('--suites', String(casesOf(9)));
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^[1-9]\d* checks.*: 0 wrong\.$/m) });
 });
 
-test('S5 new worlds break no promise', async () => {
+test('S5 new worlds break no promise', { tags: ['slow'] }, async () => {
   const { code, output } = await worlds('--minutes', '0.33');
   expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('no world broke a promise') });
 });

@@ -102,7 +102,7 @@ const run = (args: readonly string[], folder = helpdeskFolder()): Promise<Ran> =
 const anySecret = /canary/;
 
 describe('A9 sluice sources NAME', () => {
-  test('explains one source and its API, without a request', async () => {
+  test('explains one source and its API, without a request', { tags: ['slow'] }, async () => {
     const { code, stdout, stderr } = await run(['sources', 'helpdesk.tickets']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')).toEqual([

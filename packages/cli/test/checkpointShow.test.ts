@@ -1,3 +1,4 @@
+// @module-tag slow
 import { readdirSync } from 'node:fs';
 import { mkdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -76,7 +76,7 @@ function forgeFolder(): string {
 const rowsOf = (...repos: string[]): string =>
   ['repo,id', ...repos.flatMap((repo) => [1, 2, 3].map((id) => `${repo},${String(id)}`)), ''].join('\r\n');
 
-test('A6 A9 sluice sources NAME shows whose rows it lists', async () => {
+test('A6 A9 sluice sources NAME shows whose rows it lists', { tags: ['slow'] }, async () => {
   const folder = forgeFolder();
   const { code, stdout, stderr } = await run(['sources', 'forge.issues'], folder);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });

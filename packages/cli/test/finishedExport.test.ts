@@ -59,7 +59,7 @@ describe('E1 an export that is run again after it finished', () => {
     });
   });
 
-  test('ends a supervisor that runs it until it exits with 0, whenever it is killed', async () => {
+  test('ends a supervisor that runs it until it exits with 0, whenever it is killed', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 2000 });
     const { path: reference } = await finished(sandbox);
     for (let nth = 0; nth < 6; nth += 1) {

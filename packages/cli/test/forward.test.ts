@@ -21,7 +21,7 @@ import { filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startShell } from './runSluice.js';
 
 describe('sluice nfts export --forward', () => {
-  test('W3 every row arrives, signed, once, and nothing is left behind', async () => {
+  test('W3 every row arrives, signed, once, and nothing is left behind', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 250 });
     await using receiver = await startReceiver({ secrets: [secret] });
     const cwd = folderWithSecret();
@@ -77,7 +77,7 @@ describe('sluice nfts export --forward', () => {
 });
 
 describe('a forward that was interrupted', () => {
-  test('W1 SIGINT: it says what is delivered, and the same command sends the rest', async () => {
+  test('W1 SIGINT: it says what is delivered, and the same command sends the rest', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 1500, latency: 3 });
     await using receiver = await startReceiver({ secrets: [secret] });
     const options = { env: settingsFor(sandbox), cwd: folderWithSecret() };
@@ -109,7 +109,7 @@ describe('a forward that was interrupted', () => {
     expect(leftIn(options.cwd)).toEqual([]);
   });
 
-  test('W1 kill -9: the same command loses nothing, and what comes twice is the same', async () => {
+  test('W1 kill -9: the same command loses nothing, and what comes twice is the same', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 1500, latency: 3 });
     await using receiver = await startReceiver({ secrets: [secret] });
     const options = { env: settingsFor(sandbox), cwd: folderWithSecret() };

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

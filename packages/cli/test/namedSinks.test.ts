@@ -106,58 +106,68 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     expect(JSON.parse(events.at(-1)!)).toMatchObject({ event: 'report', target: 'journal:more.jsonl', rows: 250 });
   });
 
-  test('E1 after an interruption the printed command goes on, and checkpoint show explains what is kept', async () => {
-    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
-    const folder = configFolder({ 'sluice.config.js': journal });
-    const args = exportArgs(sandbox, 'journal:rows.jsonl', '--commit-every', '2', '--restart');
-    const { code, stderr } = await interrupted(sandbox, args, folder, 12);
-    expect(code).toBe(130);
-    const command = args.filter((arg) => arg !== '--restart').join(' ');
-    expect(stderr).toMatch(/\nsluice: Stopped by SIGINT\. [\d,]+ rows committed\. Resume with:\n/);
-    expect(stderr.trimEnd().endsWith(`  sluice ${command}`)).toBe(true);
+  test(
+    'E1 after an interruption the printed command goes on, and checkpoint show explains what is kept',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+      const folder = configFolder({ 'sluice.config.js': journal });
+      const args = exportArgs(sandbox, 'journal:rows.jsonl', '--commit-every', '2', '--restart');
+      const { code, stderr } = await interrupted(sandbox, args, folder, 12);
+      expect(code).toBe(130);
+      const command = args.filter((arg) => arg !== '--restart').join(' ');
+      expect(stderr).toMatch(/\nsluice: Stopped by SIGINT\. [\d,]+ rows committed\. Resume with:\n/);
+      expect(stderr.trimEnd().endsWith(`  sluice ${command}`)).toBe(true);
 
-    const shown = await run(['checkpoint', 'show', 'journal:rows.jsonl'], folder);
-    expect(shown.stdout).toMatch(
-      /^target {4}journal:rows\.jsonl\nsource {4}aptos\.walletNfts\nkept {6}[\d,]+ rows in \d+ pages\n/,
-    );
-    expect(shown.stdout).not.toContain('damaged');
-    const json = (name: string) => run(['checkpoint', 'show', name, '--format', 'json'], folder);
-    expect(await json('journal.rows.jsonl.sluice')).toEqual(await json('journal:rows.jsonl'));
+      const shown = await run(['checkpoint', 'show', 'journal:rows.jsonl'], folder);
+      expect(shown.stdout).toMatch(
+        /^target {4}journal:rows\.jsonl\nsource {4}aptos\.walletNfts\nkept {6}[\d,]+ rows in \d+ pages\n/,
+      );
+      expect(shown.stdout).not.toContain('damaged');
+      const json = (name: string) => run(['checkpoint', 'show', name, '--format', 'json'], folder);
+      expect(await json('journal.rows.jsonl.sluice')).toEqual(await json('journal:rows.jsonl'));
 
-    const resumed = await run(command.split(' '), folder, settingsFor(sandbox));
-    expect(resumed).toMatchObject({
-      code: 0,
-      stderr: expect.stringMatching(/\nResuming after [\d,]+ rows \(\d+ pages\)/),
-    });
-    await run(exportArgs(sandbox, 'whole.jsonl'), folder, settingsFor(sandbox));
-    const whole = rowsIn(folder, 'whole.jsonl');
-    expect(whole).toHaveLength(3000);
-    expect(rowsIn(folder, 'rows.jsonl')).toEqual(whole);
-    expect((await readdir(folder)).filter((name) => name.endsWith('.sluice'))).toEqual(['whole.jsonl.sluice']);
-  });
+      const resumed = await run(command.split(' '), folder, settingsFor(sandbox));
+      expect(resumed).toMatchObject({
+        code: 0,
+        stderr: expect.stringMatching(/\nResuming after [\d,]+ rows \(\d+ pages\)/),
+      });
+      await run(exportArgs(sandbox, 'whole.jsonl'), folder, settingsFor(sandbox));
+      const whole = rowsIn(folder, 'whole.jsonl');
+      expect(whole).toHaveLength(3000);
+      expect(rowsIn(folder, 'rows.jsonl')).toEqual(whole);
+      expect((await readdir(folder)).filter((name) => name.endsWith('.sluice'))).toEqual(['whole.jsonl.sluice']);
+    },
+  );
 
-  test('D1 a sink of a plugin that keeps its own checkpoints has them in its target, and takes no other state', async () => {
-    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
-    const plugin = fileURLToPath(new URL('../../../examples/plugins/sqlite.ts', import.meta.url));
-    const folder = configFolder({ 'sluice.config.json': JSON.stringify({ plugins: [plugin] }) });
-    const args = exportArgs(sandbox, 'sqlite:rows.db', '--commit-every', '2');
-    const refused = await run([...args, '--state', 'elsewhere'], folder, settingsFor(sandbox));
-    expect(refused).toMatchObject({
-      code: 2,
-      stderr: 'sluice: --state is for state in a folder, and this target keeps its own checkpoints.\n',
-    });
-    const { code, stderr } = await interrupted(sandbox, args, folder, 12);
-    expect(code).toBe(130);
-    expect(stderr).not.toContain('Its state is kept');
-    const resumed = await run(args, folder, settingsFor(sandbox));
-    expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Resuming after [\d,]+ rows/) });
-    await run(exportArgs(sandbox, 'whole.jsonl'), folder, settingsFor(sandbox));
-    expect(readTable(join(folder, 'rows.db'), 'SELECT * FROM rows')).toHaveLength(rowsIn(folder, 'whole.jsonl').length);
-    const places = (await readdir(folder)).filter((name) => /\.(sluice|lock)$/.test(name));
-    expect(places).toEqual(['whole.jsonl.sluice']);
-  });
+  test(
+    'D1 a sink of a plugin that keeps its own checkpoints has them in its target, and takes no other state',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+      const plugin = fileURLToPath(new URL('../../../examples/plugins/sqlite.ts', import.meta.url));
+      const folder = configFolder({ 'sluice.config.json': JSON.stringify({ plugins: [plugin] }) });
+      const args = exportArgs(sandbox, 'sqlite:rows.db', '--commit-every', '2');
+      const refused = await run([...args, '--state', 'elsewhere'], folder, settingsFor(sandbox));
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: 'sluice: --state is for state in a folder, and this target keeps its own checkpoints.\n',
+      });
+      const { code, stderr } = await interrupted(sandbox, args, folder, 12);
+      expect(code).toBe(130);
+      expect(stderr).not.toContain('Its state is kept');
+      const resumed = await run(args, folder, settingsFor(sandbox));
+      expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Resuming after [\d,]+ rows/) });
+      await run(exportArgs(sandbox, 'whole.jsonl'), folder, settingsFor(sandbox));
+      expect(readTable(join(folder, 'rows.db'), 'SELECT * FROM rows')).toHaveLength(
+        rowsIn(folder, 'whole.jsonl').length,
+      );
+      const places = (await readdir(folder)).filter((name) => /\.(sluice|lock)$/.test(name));
+      expect(places).toEqual(['whole.jsonl.sluice']);
+    },
+  );
 
-  test('E4 a state is refused to another target, and --restart starts over', async () => {
+  test('E4 a state is refused to another target, and --restart starts over', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
     const folder = configFolder({ 'sluice.config.js': journal });
     const state = ['--state', 'mine', '--commit-every', '2'];

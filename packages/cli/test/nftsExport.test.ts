@@ -100,19 +100,23 @@ describe('sluice nfts export', () => {
     expect((await read('d.csv')).toString()).toMatch(/^\ufeffname,extra\r\n/);
   });
 
-  test('E1 a concurrency above 1 asks for several groups of wallets at once, and the file has their order all the same', async () => {
-    // Responses that take long are awaited together, however slowly the requests are sent.
-    await using sandbox = await startSandbox({ holdings: 600, latency: 200 });
-    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--owners-per-request', '1', ...fast];
-    await sluice([...args, '--to', 'one.csv'], options);
-    expect(sandbox.counts.maxOpen).toBe(1);
-    await sluice([...args, '--to', 'three.csv', '--concurrency', '3'], options);
-    expect(sandbox.counts.maxOpen).toBe(3);
-    const [one, three] = await Promise.all(['one.csv', 'three.csv'].map((name) => readFile(join(options.cwd, name))));
-    expect(one?.length).toBeGreaterThan(1000);
-    expect(three).toEqual(one);
-  });
+  test(
+    'E1 a concurrency above 1 asks for several groups of wallets at once, and the file has their order all the same',
+    { tags: ['slow'] },
+    async () => {
+      // Responses that take long are awaited together, however slowly the requests are sent.
+      await using sandbox = await startSandbox({ holdings: 600, latency: 200 });
+      const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+      const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--owners-per-request', '1', ...fast];
+      await sluice([...args, '--to', 'one.csv'], options);
+      expect(sandbox.counts.maxOpen).toBe(1);
+      await sluice([...args, '--to', 'three.csv', '--concurrency', '3'], options);
+      expect(sandbox.counts.maxOpen).toBe(3);
+      const [one, three] = await Promise.all(['one.csv', 'three.csv'].map((name) => readFile(join(options.cwd, name))));
+      expect(one?.length).toBeGreaterThan(1000);
+      expect(three).toEqual(one);
+    },
+  );
 
   test('bounds, filters and pages go to the API', async () => {
     await using sandbox = await startSandbox({ holdings: 2000, nasty: 0 });

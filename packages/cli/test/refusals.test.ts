@@ -55,7 +55,7 @@ async function refused(
 }
 
 describe('E6 a checkpoint of another plan is refused', () => {
-  test('E6 in a sentence that says which options differ, and how to go on', async () => {
+  test('E6 in a sentence that says which options differ, and how to go on', { tags: ['slow'] }, async () => {
     const cwd = await stopped();
     const [first = ''] = sandbox.owners;
     const others: [string, string[]][] = [
@@ -78,19 +78,23 @@ describe('E6 a checkpoint of another plan is refused', () => {
     expect((await sluice(args, { env: settingsFor(sandbox), cwd })).code).toBe(0);
   });
 
-  test('E6 one of another key too, unless --same-project says that it is of the same project', async () => {
-    const cwd = temporaryFolder();
-    const first = await startSandbox({ holdings: 2000, latency: 3 });
-    expect((await interrupt(first, args, { cwd, after: 12 })).code).toBe(130);
-    await first.close();
-    await using second = await startSandbox({ holdings: 2000, apiKey: 'the-new-key', port: first.port });
-    expect(await refused(args, { cwd }, { api: second })).toMatch(
-      /^sluice: The checkpoint was made with another API key, [^\n]* say so with --same-project, or start over with --restart: nothing was changed\.\n$/,
-    );
-    const { code, stderr } = await sluice([...args, '--same-project'], { env: settingsFor(second), cwd });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Resuming after/) });
-    expect(exportedIn(cwd)).toEqual(await whole());
-  });
+  test(
+    'E6 one of another key too, unless --same-project says that it is of the same project',
+    { tags: ['slow'] },
+    async () => {
+      const cwd = temporaryFolder();
+      const first = await startSandbox({ holdings: 2000, latency: 3 });
+      expect((await interrupt(first, args, { cwd, after: 12 })).code).toBe(130);
+      await first.close();
+      await using second = await startSandbox({ holdings: 2000, apiKey: 'the-new-key', port: first.port });
+      expect(await refused(args, { cwd }, { api: second })).toMatch(
+        /^sluice: The checkpoint was made with another API key, [^\n]* say so with --same-project, or start over with --restart: nothing was changed\.\n$/,
+      );
+      const { code, stderr } = await sluice([...args, '--same-project'], { env: settingsFor(second), cwd });
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Resuming after/) });
+      expect(exportedIn(cwd)).toEqual(await whole());
+    },
+  );
 });
 
 describe('E6 what does not fit together is refused', () => {
@@ -128,7 +132,7 @@ describe('E6 what does not fit together is refused', () => {
     expect(exportedIn(cwd)).toEqual(await whole());
   });
 
-  test("E6 somebody else's .part, or checkpoint", async () => {
+  test("E6 somebody else's .part, or checkpoint", { tags: ['slow'] }, async () => {
     for (const name of ['out.csv.part', checkpoint]) {
       const cwd = await stopped();
       const env = { ...settingsFor(sandbox), ...(await givenAway(join(cwd, name))) };

@@ -44,36 +44,40 @@ function countsBy(rows: Iterable<NftHolding>, of: (row: NftHolding) => string | 
 }
 
 describe('U5 sluice report', () => {
-  test('U5 says the same of a CSV file, a table and a Parquet file, and that is what the API has', async () => {
-    await using sandbox = await startSandbox({ holdings: 1500, owners: 4, nasty: 0 });
-    const folder = temporaryFolder();
-    const environment = { env: settingsFor(sandbox), cwd: folder };
-    for (const to of ['nfts.csv', 'nfts.csv.gz', 'nfts.sqlite#nfts', 'nfts.parquet'])
-      expect(await sluice(exportArgs(sandbox, to), environment)).toMatchObject({ code: 0 });
-    const pages = new Map<string, Record<string, string[][]>>();
-    for (const [at, file] of ['nfts.csv', 'nfts.csv.gz', 'nfts.sqlite#nfts', 'nfts.parquet'].entries()) {
-      const to = `report${String(at)}.html`;
-      expect(await report(folder, file, '--to', to)).toEqual({
-        ...{ code: 0, stdout: '' },
-        stderr: `1,500 holdings of ${file} -> ${to}\n`,
-      });
-      pages.set(file, tablesOf(await readFile(join(folder, to), 'utf8')));
-    }
-    const [first, ...others] = [...pages.values()];
-    for (const other of others) expect(other).toEqual(first);
+  test(
+    'U5 says the same of a CSV file, a table and a Parquet file, and that is what the API has',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 1500, owners: 4, nasty: 0 });
+      const folder = temporaryFolder();
+      const environment = { env: settingsFor(sandbox), cwd: folder };
+      for (const to of ['nfts.csv', 'nfts.csv.gz', 'nfts.sqlite#nfts', 'nfts.parquet'])
+        expect(await sluice(exportArgs(sandbox, to), environment)).toMatchObject({ code: 0 });
+      const pages = new Map<string, Record<string, string[][]>>();
+      for (const [at, file] of ['nfts.csv', 'nfts.csv.gz', 'nfts.sqlite#nfts', 'nfts.parquet'].entries()) {
+        const to = `report${String(at)}.html`;
+        expect(await report(folder, file, '--to', to)).toEqual({
+          ...{ code: 0, stdout: '' },
+          stderr: `1,500 holdings of ${file} -> ${to}\n`,
+        });
+        pages.set(file, tablesOf(await readFile(join(folder, to), 'utf8')));
+      }
+      const [first, ...others] = [...pages.values()];
+      for (const other of others) expect(other).toEqual(first);
 
-    const rows = [...sandbox.holdingsOf(sandbox.owners)];
-    const collections = countsBy(rows, ({ collection_name: name }) => name);
-    const largest = [...collections].toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, 20);
-    expect(first?.['The largest collections']?.map(([name, count]) => [name, count])).toEqual(
-      largest.map(([name, count]) => [name, String(count)]),
-    );
-    const months = countsBy(rows, ({ last_transaction_timestamp: at }) => at?.slice(0, 7));
-    const shown = first?.['Holdings by the time of their last change']?.map(([name]) => name ?? '') ?? [];
-    const perYear = countsBy(rows, ({ last_transaction_timestamp: at }) => at?.slice(0, 4));
-    expect(shown).toEqual([...(months.size > 36 ? perYear : months).keys()].toSorted());
-    expect(first?.['Columns']?.map(([name]) => name)).toEqual(nftHoldingSchema.columns);
-  });
+      const rows = [...sandbox.holdingsOf(sandbox.owners)];
+      const collections = countsBy(rows, ({ collection_name: name }) => name);
+      const largest = [...collections].toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1)).slice(0, 20);
+      expect(first?.['The largest collections']?.map(([name, count]) => [name, count])).toEqual(
+        largest.map(([name, count]) => [name, String(count)]),
+      );
+      const months = countsBy(rows, ({ last_transaction_timestamp: at }) => at?.slice(0, 7));
+      const shown = first?.['Holdings by the time of their last change']?.map(([name]) => name ?? '') ?? [];
+      const perYear = countsBy(rows, ({ last_transaction_timestamp: at }) => at?.slice(0, 4));
+      expect(shown).toEqual([...(months.size > 36 ? perYear : months).keys()].toSorted());
+      expect(first?.['Columns']?.map(([name]) => name)).toEqual(nftHoldingSchema.columns);
+    },
+  );
 
   test('U5 texts of any kind stay text, and the page needs nothing but itself', async () => {
     const folder = temporaryFolder();

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';

@@ -33,7 +33,7 @@ describe('sluice sandbox', () => {
     expect(stdout.split('\n')).toEqual([JSON.stringify({ ...pickedFrom(sandbox), owners: sandbox.owners }), '']);
   });
 
-  test('misbehaves as it is told', async () => {
+  test('misbehaves as it is told', { tags: ['slow'] }, async () => {
     const sandbox = await startedSandbox([
       ...['--seed', '-3', '--latency', '1ms..5ms', '--rate-limit', '100/s', '--cursor-ttl', '5m'],
       ...['--fail', 'serverError=0.2,reset=0.1', '--status-every', '1s', '--holdings', '1500'],

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { startSandbox } from '@sluice/sandbox';

@@ -67,24 +67,28 @@ describe('a target that can not be written', () => {
     expect(await readdir(cwd)).toEqual([]);
   });
 
-  test('E9 the largest allowed file is reached later: the same command goes on where there is more room', async () => {
-    await using sandbox = await startSandbox({ holdings: 3000 });
-    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-    const args = exportArgs(sandbox, 'out.csv');
-    const full = await bash('ulimit -f 500; exec "$@"', args, options);
-    expect(full).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]* 1,200 rows committed; run the same command to resume\.\n$/,
-      ),
-    });
-    const { code, stderr } = await sluice(args, options);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Resuming after 1,200 rows/) });
-    const undisturbed = temporaryFolder();
-    expect((await sluice(args, { ...options, cwd: undisturbed })).code).toBe(0);
-    expect(exportedIn(options.cwd)).toEqual(exportedIn(undisturbed));
-  });
+  test(
+    'E9 the largest allowed file is reached later: the same command goes on where there is more room',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 3000 });
+      const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+      const args = exportArgs(sandbox, 'out.csv');
+      const full = await bash('ulimit -f 500; exec "$@"', args, options);
+      expect(full).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]* 1,200 rows committed; run the same command to resume\.\n$/,
+        ),
+      });
+      const { code, stderr } = await sluice(args, options);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Resuming after 1,200 rows/) });
+      const undisturbed = temporaryFolder();
+      expect((await sluice(args, { ...options, cwd: undisturbed })).code).toBe(0);
+      expect(exportedIn(options.cwd)).toEqual(exportedIn(undisturbed));
+    },
+  );
 
   test.runIf(isLinux && existsSync('/dev/shm'))('E9 a target in memory is warned of, once', async () => {
     await using sandbox = await startSandbox({ holdings: 500 });

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

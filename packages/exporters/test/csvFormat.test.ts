@@ -139,7 +139,7 @@ describe('E11 a CSV', () => {
     );
   });
 
-  test('carries a cell of ten million characters', () => {
+  test('carries a cell of ten million characters', { tags: ['slow'] }, () => {
     const huge = '"a,\r\n'.repeat(2_000_000);
     expect(readCsv(csvOf([{ id: '1', name: huge }], {}, schema))[1]?.[1]).toHaveLength(huge.length);
   });
@@ -177,7 +177,7 @@ describe('E11 a CSV', () => {
       expect(() => csvOf([{ id: value }], {}, schema)).toThrow(SinkError);
   });
 
-  test('is read back as it was written, whatever the values are', () => {
+  test('is read back as it was written, whatever the values are', { tags: ['slow'] }, () => {
     const awkward = fc.string({ unit: fc.constantFrom(...'",\r\n \t=+-@\'a1;\0\u2028\ufeff🦊') });
     const value = fc.oneof(awkward, fc.string({ unit: 'binary' }), fc.jsonValue(), fc.constant(undefined));
     const columns = fc.uniqueArray(fc.oneof(awkward, fc.constant('__proto__')), { minLength: 1, maxLength: 5 });

@@ -57,7 +57,7 @@ describe('E12 JSON Lines', () => {
     }
   });
 
-  test('are read back as they were written, whatever the values are', () => {
+  test('are read back as they were written, whatever the values are', { tags: ['slow'] }, () => {
     const text = fc.oneof(
       fc.string({ unit: fc.constantFrom('"', '\n', '\u2028', '\\', '🦊', 'a') }),
       fc.constant('__proto__'),

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';

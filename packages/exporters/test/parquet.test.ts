@@ -188,7 +188,7 @@ describe('D4 in a Parquet file', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('any rows are read as they were, from any number of row groups', async () => {
+  test('any rows are read as they were, from any number of row groups', { tags: ['slow'] }, async () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 40 });
     const rowOf = fc.record({
       name: fc.option(fc.oneof(text, fc.string({ unit: 'binary-ascii' }))),
@@ -222,7 +222,7 @@ describe('D4 in a Parquet file', () => {
       }),
       { numRuns: casesOf(60) },
     );
-  }, 120_000);
+  });
 
   test('a filter finds its rows by the statistics of the row groups', async () => {
     const rows = Array.from({ length: 200 }, (_, nth) => ({
@@ -246,7 +246,7 @@ describe('D4 in a Parquet file', () => {
 });
 
 describe('D7 a Parquet file', () => {
-  test('has its rows in groups of bounded size', async () => {
+  test('has its rows in groups of bounded size', { tags: ['slow'] }, async () => {
     const sizesOf = (path: string): number[] => {
       const file = readFileSync(path);
       const bytes = file.buffer.slice(file.byteOffset, file.byteOffset + file.length);
@@ -376,35 +376,39 @@ describe('D7 a Parquet file', () => {
     expect((await readWithDuck(path)).rows).toEqual([{ id: '1' }]);
   });
 
-  test('that is cancelled while it is encoded stops after a row group, and is encoded again', async () => {
-    const folder = temporaryFolder();
-    const path = join(folder, 'rows.parquet');
-    const stop = new AbortController();
-    let writes = 0;
-    const stopping: FileSystem = {
-      ...nodeFileSystem,
-      open: async (name, mode) => {
-        const file = await nodeFileSystem.open(name, mode);
-        if (name !== `${path}.part`) return file;
-        const write: typeof file.write = (bytes, position) => {
-          writes += 1;
-          stop.abort(new Error('enough'));
-          return file.write(bytes, position);
-        };
-        return { ...file, write };
-      },
-    };
-    // A group is written at once, so the second one is never encoded.
-    const rows = Array.from({ length: 50 }, (_, id) => ({ id, text: randomBytes(100_000).toString('hex') }));
-    const source = sourceOf([rows.slice(0, 20), rows.slice(20)], schemaOf({ id: 'integer', text: 'text' }));
-    const state = fileState(`${path}.sluice`, { trustFileSystem: true });
-    const run = exportTo(source, parquet({ path, rowGroup: 10, fileSystem: stopping }), { state, commitEvery: 1 });
-    await expect(run.run({ signal: stop.signal })).rejects.toThrow('enough');
-    expect(writes).toBe(1);
-    expect(readdirSync(folder)).toEqual(['rows.parquet.sluice']);
-    await exportTo(source, parquet({ path, rowGroup: 10 }), { state }).run();
-    expect((await readParquet(path)).map(({ text }) => text)).toEqual(rows.map(({ text }) => text));
-  });
+  test(
+    'that is cancelled while it is encoded stops after a row group, and is encoded again',
+    { tags: ['slow'] },
+    async () => {
+      const folder = temporaryFolder();
+      const path = join(folder, 'rows.parquet');
+      const stop = new AbortController();
+      let writes = 0;
+      const stopping: FileSystem = {
+        ...nodeFileSystem,
+        open: async (name, mode) => {
+          const file = await nodeFileSystem.open(name, mode);
+          if (name !== `${path}.part`) return file;
+          const write: typeof file.write = (bytes, position) => {
+            writes += 1;
+            stop.abort(new Error('enough'));
+            return file.write(bytes, position);
+          };
+          return { ...file, write };
+        },
+      };
+      // A group is written at once, so the second one is never encoded.
+      const rows = Array.from({ length: 50 }, (_, id) => ({ id, text: randomBytes(100_000).toString('hex') }));
+      const source = sourceOf([rows.slice(0, 20), rows.slice(20)], schemaOf({ id: 'integer', text: 'text' }));
+      const state = fileState(`${path}.sluice`, { trustFileSystem: true });
+      const run = exportTo(source, parquet({ path, rowGroup: 10, fileSystem: stopping }), { state, commitEvery: 1 });
+      await expect(run.run({ signal: stop.signal })).rejects.toThrow('enough');
+      expect(writes).toBe(1);
+      expect(readdirSync(folder)).toEqual(['rows.parquet.sluice']);
+      await exportTo(source, parquet({ path, rowGroup: 10 }), { state }).run();
+      expect((await readParquet(path)).map(({ text }) => text)).toEqual(rows.map(({ text }) => text));
+    },
+  );
 });
 
 describe('D7 a Parquet export that is killed', () => {
@@ -416,22 +420,26 @@ describe('D7 a Parquet export that is killed', () => {
     ['in the first row group', 'holdings.parquet.part', 1],
   ] as const;
 
-  test.each(someOf(moments))('%s has each row once after the next run', async (_when, stalled, write) => {
-    await using sandbox = await startSandbox({ holdings, owners: 5 });
-    const whole = join(temporaryFolder(), 'holdings.parquet');
-    await using client = sandboxClient(sandbox);
-    const source = client.aptos.walletNfts({ ownerAddresses: sandbox.owners, ownersPerRequest: 1 });
-    await exportTo(source, parquet({ path: whole, rowGroup })).run();
-    const folder = temporaryFolder();
-    const path = join(folder, 'holdings.parquet');
-    await killExportChild(sandbox, path, { concurrency, rowGroup, stallAt: { path: join(folder, stalled), write } });
-    expect(existsSync(path)).toBe(false);
-    const outcome = await runExportChild(sandbox, path, { concurrency, rowGroup });
-    expect(outcome).toMatchObject({ rows: holdings, bytes: readFileSync(path).length });
-    expect(readFileSync(path).equals(readFileSync(whole))).toBe(true);
-    expect(readdirSync(folder).sort()).toEqual(['holdings.parquet', 'holdings.parquet.sluice']);
-    expect(readdirSync(`${path}.sluice`).filter((name) => name.startsWith('rows'))).toEqual([]);
-    const { rows } = await queryDuck(`select count(*)::int n from read_parquet('${path}')`);
-    expect(rows).toEqual([{ n: holdings }]);
-  });
+  test.each(someOf(moments))(
+    '%s has each row once after the next run',
+    { tags: ['slow'] },
+    async (_when, stalled, write) => {
+      await using sandbox = await startSandbox({ holdings, owners: 5 });
+      const whole = join(temporaryFolder(), 'holdings.parquet');
+      await using client = sandboxClient(sandbox);
+      const source = client.aptos.walletNfts({ ownerAddresses: sandbox.owners, ownersPerRequest: 1 });
+      await exportTo(source, parquet({ path: whole, rowGroup })).run();
+      const folder = temporaryFolder();
+      const path = join(folder, 'holdings.parquet');
+      await killExportChild(sandbox, path, { concurrency, rowGroup, stallAt: { path: join(folder, stalled), write } });
+      expect(existsSync(path)).toBe(false);
+      const outcome = await runExportChild(sandbox, path, { concurrency, rowGroup });
+      expect(outcome).toMatchObject({ rows: holdings, bytes: readFileSync(path).length });
+      expect(readFileSync(path).equals(readFileSync(whole))).toBe(true);
+      expect(readdirSync(folder).sort()).toEqual(['holdings.parquet', 'holdings.parquet.sluice']);
+      expect(readdirSync(`${path}.sluice`).filter((name) => name.startsWith('rows'))).toEqual([]);
+      const { rows } = await queryDuck(`select count(*)::int n from read_parquet('${path}')`);
+      expect(rows).toEqual([{ n: holdings }]);
+    },
+  );
 });

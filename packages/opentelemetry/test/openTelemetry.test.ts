@@ -52,60 +52,64 @@ function isStale({ attributes }: ReadableSpan): boolean {
 }
 
 describe('U4 requests', () => {
-  test('U4 each attempt is a child span of its request, and the numbers are those of the server', async () => {
-    const { sandbox, holdings, requests, sum, close } = await observed({
-      ...{ holdings: 2_000, seed: 3, faults: { serverError: 0.2, reset: 0.1, wrongJson: 0.1 } },
-    });
-    await exportTo(holdings, csv({ path: join(temporaryFolder(), 'holdings.csv') })).run();
-    await close();
+  test(
+    'U4 each attempt is a child span of its request, and the numbers are those of the server',
+    { tags: ['slow'] },
+    async () => {
+      const { sandbox, holdings, requests, sum, close } = await observed({
+        ...{ holdings: 2_000, seed: 3, faults: { serverError: 0.2, reset: 0.1, wrongJson: 0.1 } },
+      });
+      await exportTo(holdings, csv({ path: join(temporaryFolder(), 'holdings.csv') })).run();
+      await close();
 
-    const { requests: made, attempts } = requests();
-    const { counts } = sandbox;
-    expect(made).toHaveLength(40);
-    expect(attempts).toHaveLength(counts.requests);
-    expect(attempts.length).toBeGreaterThan(50);
-    for (const [status, count] of Object.entries(counts.byStatus))
-      expect(
-        attempts.filter(({ attributes }) => attributes['http.response.status_code'] === Number(status)),
-      ).toHaveLength(count);
-    for (const request of made) {
-      const { spanId } = request.spanContext();
-      const own = attempts.filter(({ parentSpanContext }) => parentSpanContext?.spanId === spanId);
-      expect(own.map(({ attributes }) => attributes['http.request.resend_count'])).toEqual(
-        own.map((_, at) => (at === 0 ? undefined : at)),
+      const { requests: made, attempts } = requests();
+      const { counts } = sandbox;
+      expect(made).toHaveLength(40);
+      expect(attempts).toHaveLength(counts.requests);
+      expect(attempts.length).toBeGreaterThan(50);
+      for (const [status, count] of Object.entries(counts.byStatus))
+        expect(
+          attempts.filter(({ attributes }) => attributes['http.response.status_code'] === Number(status)),
+        ).toHaveLength(count);
+      for (const request of made) {
+        const { spanId } = request.spanContext();
+        const own = attempts.filter(({ parentSpanContext }) => parentSpanContext?.spanId === spanId);
+        expect(own.map(({ attributes }) => attributes['http.request.resend_count'])).toEqual(
+          own.map((_, at) => (at === 0 ? undefined : at)),
+        );
+        expect(request.name).toBe('aptos.walletNfts');
+        const counted = own.filter((attempt) => !isStale(attempt)).length;
+        expect(request.attributes['sluice.attempts']).toBe(counted);
+        expect(request.events.filter(({ name }) => name === 'retry')).toHaveLength(counted - 1);
+        expect(request.status.code).toBe(SpanStatusCode.UNSET);
+      }
+      const first = attempts.find(
+        ({ attributes: { 'http.response.status_code': status, 'http.request.resend_count': resent } }) =>
+          status === 200 && resent === undefined,
       );
-      expect(request.name).toBe('aptos.walletNfts');
-      const counted = own.filter((attempt) => !isStale(attempt)).length;
-      expect(request.attributes['sluice.attempts']).toBe(counted);
-      expect(request.events.filter(({ name }) => name === 'retry')).toHaveLength(counted - 1);
-      expect(request.status.code).toBe(SpanStatusCode.UNSET);
-    }
-    const first = attempts.find(
-      ({ attributes: { 'http.response.status_code': status, 'http.request.resend_count': resent } }) =>
-        status === 200 && resent === undefined,
-    );
-    const { port } = new URL(sandbox.aptosUrl);
-    expect(first).toMatchObject({ name: 'GET', kind: SpanKind.CLIENT });
-    expect(first?.attributes).toEqual({
-      'http.request.method': 'GET',
-      'http.response.status_code': 200,
-      'server.address': '127.0.0.1',
-      'server.port': Number(port),
-      'url.full': expect.stringMatching(/\/wallets\/nfts\?/),
-    });
+      const { port } = new URL(sandbox.aptosUrl);
+      expect(first).toMatchObject({ name: 'GET', kind: SpanKind.CLIENT });
+      expect(first?.attributes).toEqual({
+        'http.request.method': 'GET',
+        'http.response.status_code': 200,
+        'server.address': '127.0.0.1',
+        'server.port': Number(port),
+        'url.full': expect.stringMatching(/\/wallets\/nfts\?/),
+      });
 
-    expect(await sum('http.client.request.duration')).toBe(counts.requests);
-    expect(await sum('http.client.request.duration', ['http.response.status_code', 200])).toBe(counts.byStatus[200]);
-    expect(await sum('sluice.limiter.wait.duration')).toBe(counts.requests);
-    expect(await sum('sluice.requests', ['sluice.outcome', 'answered'])).toBe(40);
-    const stale = attempts.filter(isStale).length;
-    expect(await sum('sluice.retries')).toBe(counts.requests - 40 - stale);
-    expect(await sum('sluice.source.rows')).toBe(2_000);
-    expect(await sum('sluice.source.pages')).toBe(40);
-    expect(await sum('sluice.export.rows')).toBe(2_000);
-    expect(await sum('sluice.export.commits')).toBeGreaterThan(0);
-    expect(await sum('sluice.errors')).toBe(0);
-  });
+      expect(await sum('http.client.request.duration')).toBe(counts.requests);
+      expect(await sum('http.client.request.duration', ['http.response.status_code', 200])).toBe(counts.byStatus[200]);
+      expect(await sum('sluice.limiter.wait.duration')).toBe(counts.requests);
+      expect(await sum('sluice.requests', ['sluice.outcome', 'answered'])).toBe(40);
+      const stale = attempts.filter(isStale).length;
+      expect(await sum('sluice.retries')).toBe(counts.requests - 40 - stale);
+      expect(await sum('sluice.source.rows')).toBe(2_000);
+      expect(await sum('sluice.source.pages')).toBe(40);
+      expect(await sum('sluice.export.rows')).toBe(2_000);
+      expect(await sum('sluice.export.commits')).toBeGreaterThan(0);
+      expect(await sum('sluice.errors')).toBe(0);
+    },
+  );
 
   test('U4 a failed request is a failed span, and an error of each level', async () => {
     const { holdings, requests, sum } = await observed({

@@ -3,7 +3,7 @@ import { startSandbox } from '../src/index.js';
 import { ask, askPage, rowsOf, texts, walk } from './ask.js';
 
 describe('a walk over the holdings', () => {
-  test('gives every row of the owners once, in the promised order', async () => {
+  test('gives every row of the owners once, in the promised order', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox();
     const pages = await walk(sandbox, 'aptos', { limit: 1_000 });
     expect(rowsOf(pages)).toEqual(texts(sandbox.holdingsOf(sandbox.owners)));

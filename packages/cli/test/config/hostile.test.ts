@@ -1,3 +1,4 @@
+// @module-tag slow
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { settingsFor, startSluice } from '../runSluice.js';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';

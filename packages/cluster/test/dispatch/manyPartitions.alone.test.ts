@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram } from '../../../../test/kit/redisServer.js';

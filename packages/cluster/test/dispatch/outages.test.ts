@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events';
 import { createClient } from '@sluice/core';
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';

@@ -39,33 +39,41 @@ describe.runIf(redisProgram !== undefined)('K4 runs that workers work off', () =
     await expectWhole(setup);
   });
 
-  test('are finished however often Redis loses everything, and although nobody submits them again', async () => {
-    const setup = await startCluster({ latency: 5 });
-    await setup.submit();
-    const worker = setup.work({ concurrency: 1 });
-    await worker.next(isCommit);
-    await setup.redis.flushall();
-    await worker.next(isCommit);
-    await setup.server.kill();
-    await worker.next(({ type }) => type === 'redis');
-    await setup.server.start({ isEmpty: true });
-    await worker.next(({ type }) => type === 'reconnected');
-    await worker.report;
-    expect((await (await setup.run()).status()).done).toBe(8);
-    await expectWhole(setup);
-  });
+  test(
+    'are finished however often Redis loses everything, and although nobody submits them again',
+    { tags: ['slow'] },
+    async () => {
+      const setup = await startCluster({ latency: 5 });
+      await setup.submit();
+      const worker = setup.work({ concurrency: 1 });
+      await worker.next(isCommit);
+      await setup.redis.flushall();
+      await worker.next(isCommit);
+      await setup.server.kill();
+      await worker.next(({ type }) => type === 'redis');
+      await setup.server.start({ isEmpty: true });
+      await worker.next(({ type }) => type === 'reconnected');
+      await worker.report;
+      expect((await (await setup.run()).status()).done).toBe(8);
+      await expectWhole(setup);
+    },
+  );
 
-  test('are resumed by the call that submitted them, after Redis lost them and no worker was there', async () => {
-    const setup = await startCluster();
-    const first = await setup.submit();
-    await setup.redis.flushall();
-    expect(await setup.submit()).toMatchObject({ id: first.id });
-    await setup.work().report;
-    await setup.submit();
-    const worker = setup.work();
-    expect(await worker.report).toEqual({ partitions: 0, rows: 0, refused: 0, failed: 0 });
-    await expectWhole(setup);
-  });
+  test(
+    'are resumed by the call that submitted them, after Redis lost them and no worker was there',
+    { tags: ['slow'] },
+    async () => {
+      const setup = await startCluster();
+      const first = await setup.submit();
+      await setup.redis.flushall();
+      expect(await setup.submit()).toMatchObject({ id: first.id });
+      await setup.work().report;
+      await setup.submit();
+      const worker = setup.work();
+      expect(await worker.report).toEqual({ partitions: 0, rows: 0, refused: 0, failed: 0 });
+      await expectWhole(setup);
+    },
+  );
 
   test('have no name of another one that is worked on', async () => {
     const setup = await startCluster();
@@ -82,7 +90,7 @@ describe.runIf(redisProgram !== undefined)('K4 runs that workers work off', () =
     });
   });
 
-  test('are drained: what was fetched is saved, and another worker continues there', async () => {
+  test('are drained: what was fetched is saved, and another worker continues there', { tags: ['slow'] }, async () => {
     const setup = await startCluster({ latency: 10, owners: 1, holdings: 400, pageSize: 10 });
     await setup.submit();
     const { sandbox } = setup.holdings;
@@ -106,44 +114,48 @@ describe.runIf(redisProgram !== undefined)('K4 runs that workers work off', () =
 });
 
 describe.runIf(redisProgram !== undefined)('K5 failures', () => {
-  test('give a partition up after five in a row, while the others finish; to submit again runs what is missing', async () => {
-    const setup = await startCluster();
-    const fails = withSecondPartition(
-      setup.holdings.open,
-      () =>
-        async function* () {
-          await Promise.reject(new SinkError('Not this one.'));
-          yield* [];
-        },
-    );
-    await setup.submit(fails);
-    const worker = setup.work({ sources: { 'aptos.walletNfts': fails } });
-    expect(await worker.report).toMatchObject({ partitions: 5, failed: 3 });
-    const failures = worker.events.flatMap((event) =>
-      event.type === 'failed' && event.partition === 4 ? [event] : [],
-    );
-    expect(failures.map(({ failures, isGivenUp }) => [failures, isGivenUp])).toEqual([
-      [1, false],
-      [2, false],
-      [3, false],
-      [4, false],
-      [5, true],
-    ]);
-    const status = await setup.cluster.status('holdings', await setup.run());
-    expect(status).toMatchObject({ state: 'finished', done: 5, failed: 3 });
-    expect(status.failures.map(({ partition, reason }) => `${partition}: ${reason}`).sort()).toEqual([
-      '1: Not this one.',
-      '4: Not this one.',
-      '7: Not this one.',
-    ]);
-    const stored = await setup.redis.hgetall(await oneJob(setup));
-    expect(stored).toMatchObject({ failedReason: 'Not this one.' });
-    expect(JSON.stringify(stored)).not.toContain(' at ');
+  test(
+    'give a partition up after five in a row, while the others finish; to submit again runs what is missing',
+    { tags: ['slow'] },
+    async () => {
+      const setup = await startCluster();
+      const fails = withSecondPartition(
+        setup.holdings.open,
+        () =>
+          async function* () {
+            await Promise.reject(new SinkError('Not this one.'));
+            yield* [];
+          },
+      );
+      await setup.submit(fails);
+      const worker = setup.work({ sources: { 'aptos.walletNfts': fails } });
+      expect(await worker.report).toMatchObject({ partitions: 5, failed: 3 });
+      const failures = worker.events.flatMap((event) =>
+        event.type === 'failed' && event.partition === 4 ? [event] : [],
+      );
+      expect(failures.map(({ failures, isGivenUp }) => [failures, isGivenUp])).toEqual([
+        [1, false],
+        [2, false],
+        [3, false],
+        [4, false],
+        [5, true],
+      ]);
+      const status = await setup.cluster.status('holdings', await setup.run());
+      expect(status).toMatchObject({ state: 'finished', done: 5, failed: 3 });
+      expect(status.failures.map(({ partition, reason }) => `${partition}: ${reason}`).sort()).toEqual([
+        '1: Not this one.',
+        '4: Not this one.',
+        '7: Not this one.',
+      ]);
+      const stored = await setup.redis.hgetall(await oneJob(setup));
+      expect(stored).toMatchObject({ failedReason: 'Not this one.' });
+      expect(JSON.stringify(stored)).not.toContain(' at ');
 
-    await setup.submit();
-    expect(await setup.work().report).toMatchObject({ partitions: 3, failed: 0 });
-    await expectWhole(setup);
-  });
+      await setup.submit();
+      expect(await setup.work().report).toMatchObject({ partitions: 3, failed: 0 });
+      await expectWhole(setup);
+    },
+  );
 
   test('never give up a partition that gets on, however often it fails', async () => {
     const setup = await startCluster({ owners: 2, holdings: 600, pageSize: 20 });
@@ -166,31 +178,37 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
     await expectWhole(setup);
   });
 
-  test('give a partition up once its cursor was refused after three restarts, whatever was saved', async () => {
-    const setup = await startCluster({ owners: 2, holdings: 200, pageSize: 20 });
-    let walks = 0;
-    const refused = withSecondPartition(
-      setup.holdings.open,
-      (pages) =>
-        async function* (options): AsyncGenerator<Page<unknown>> {
-          walks += 1;
-          for await (const page of pages(options)) {
-            yield page;
-            throw new PaginationError('cursor-refused', 'The cursor has expired.');
-          }
-        },
-    );
-    await setup.submit(refused);
-    const worker = setup.work({ sources: { 'aptos.walletNfts': refused } });
-    expect(await worker.report).toMatchObject({ partitions: 1, failed: 1 });
-    // `pages` is also called to check where it continues.
-    expect(walks).toBe(4);
-    const { failures } = await setup.cluster.status('holdings', await setup.run());
-    expect(failures).toMatchObject([{ reason: expect.stringMatching(/started over 3 times.*has expired/) as string }]);
-    await setup.submit();
-    expect(await setup.work().report).toMatchObject({ partitions: 1, failed: 0 });
-    await expectWhole(setup);
-  });
+  test(
+    'give a partition up once its cursor was refused after three restarts, whatever was saved',
+    { tags: ['slow'] },
+    async () => {
+      const setup = await startCluster({ owners: 2, holdings: 200, pageSize: 20 });
+      let walks = 0;
+      const refused = withSecondPartition(
+        setup.holdings.open,
+        (pages) =>
+          async function* (options): AsyncGenerator<Page<unknown>> {
+            walks += 1;
+            for await (const page of pages(options)) {
+              yield page;
+              throw new PaginationError('cursor-refused', 'The cursor has expired.');
+            }
+          },
+      );
+      await setup.submit(refused);
+      const worker = setup.work({ sources: { 'aptos.walletNfts': refused } });
+      expect(await worker.report).toMatchObject({ partitions: 1, failed: 1 });
+      // `pages` is also called to check where it continues.
+      expect(walks).toBe(4);
+      const { failures } = await setup.cluster.status('holdings', await setup.run());
+      expect(failures).toMatchObject([
+        { reason: expect.stringMatching(/started over 3 times.*has expired/) as string },
+      ]);
+      await setup.submit();
+      expect(await setup.work().report).toMatchObject({ partitions: 1, failed: 0 });
+      await expectWhole(setup);
+    },
+  );
 
   test('of a machine are no failures of a partition: it claims nothing, says so, and another one does the work', async () => {
     const setup = await startCluster();
@@ -285,7 +303,7 @@ describe.runIf(redisProgram !== undefined)('K10 secrets', () => {
 });
 
 describe.runIf(redisProgram !== undefined)('K10 rights', () => {
-  test('need be no more than the guide says', async () => {
+  test('need be no more than the guide says', { tags: ['slow'] }, async () => {
     const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/severalMachines.md'), 'utf8');
     const [, rights = ''] = /^ACL SETUSER sluice on >PASSWORD (.*)$/m.exec(guide) ?? [];
     const setup = await startCluster({ latency: 2 });

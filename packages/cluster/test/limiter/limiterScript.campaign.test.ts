@@ -1,3 +1,4 @@
+// @module-tag slow
 import { test } from 'vitest';
 import { redisProgram } from '../../../../test/kit/redisServer.js';
 import { compareHistories } from './scriptHistories.js';

@@ -173,7 +173,7 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
     expect(text).not.toContain(sandbox.apiKey);
   });
 
-  test('lets its process end without close', async () => {
+  test('lets its process end without close', { tags: ['slow'] }, async () => {
     const server = await openRedis();
     const program = `
       import { redisLimiter } from '@sluice/cluster';

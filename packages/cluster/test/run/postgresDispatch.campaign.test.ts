@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { Servers } from '../../../exporters/test/sql/databases.js';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';

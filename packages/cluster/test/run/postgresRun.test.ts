@@ -388,32 +388,36 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await other.status()).toMatchObject({ isCancelled: false });
   });
 
-  test('K2 keeps exports of the table off while workers hold it, and is kept off by them', async () => {
-    const { database, plan, submit, open } = await startRun(longPartition, { mode: 'append' });
-    const { url } = database;
-    const exported = (of = plan) =>
-      exportTo(of.source(0), postgres<object>({ url, table: 'items', mode: 'append' })).run();
-    const run = await submit();
-    await claimed(run, 0);
-    await expect(exported()).rejects.toThrow(
-      /^The table items is being written by a run of several workers, e\.g\. sluice \d+ /,
-    );
-    await run.close?.();
-    const slow = new TableRun(longPartition);
-    const refused: unknown[] = [];
-    slow.onFetch = async (_, page) => {
-      if (page !== 1) return;
-      const worker = await open();
-      for (const attempt of [() => worker.claim(0), () => submit({ name: 'second' })])
-        refused.push(await attempt().then(String, String));
-      expect(await worker.status()).toMatchObject({ done: 0 });
-    };
-    await exported(slow);
-    expect(refused).toHaveLength(2);
-    for (const error of refused) expect(error).toMatch(/^LockError: The table items is being written by sluice \d+/);
-    await finish(plan, run);
-    expect(await database.query('SELECT id FROM items')).toHaveLength(8);
-  });
+  test(
+    'K2 keeps exports of the table off while workers hold it, and is kept off by them',
+    { tags: ['slow'] },
+    async () => {
+      const { database, plan, submit, open } = await startRun(longPartition, { mode: 'append' });
+      const { url } = database;
+      const exported = (of = plan) =>
+        exportTo(of.source(0), postgres<object>({ url, table: 'items', mode: 'append' })).run();
+      const run = await submit();
+      await claimed(run, 0);
+      await expect(exported()).rejects.toThrow(
+        /^The table items is being written by a run of several workers, e\.g\. sluice \d+ /,
+      );
+      await run.close?.();
+      const slow = new TableRun(longPartition);
+      const refused: unknown[] = [];
+      slow.onFetch = async (_, page) => {
+        if (page !== 1) return;
+        const worker = await open();
+        for (const attempt of [() => worker.claim(0), () => submit({ name: 'second' })])
+          refused.push(await attempt().then(String, String));
+        expect(await worker.status()).toMatchObject({ done: 0 });
+      };
+      await exported(slow);
+      expect(refused).toHaveLength(2);
+      for (const error of refused) expect(error).toMatch(/^LockError: The table items is being written by sluice \d+/);
+      await finish(plan, run);
+      expect(await database.query('SELECT id FROM items')).toHaveLength(8);
+    },
+  );
 
   test('K2 is finished though a worker stopped while it sent rows', async () => {
     const { database, plan, submit, ids, stages } = await startRun(longPartition);

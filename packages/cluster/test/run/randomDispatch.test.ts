@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { bothFiles, startHoldings } from './holdingsRun.js';
 import { dispatchAtRandom } from './randomDispatch.js';

@@ -61,7 +61,7 @@ function statuses({ seen }: TaggedTable): readonly (readonly number[])[] {
 }
 
 describe('A7 a watch of a listing with entity tags', () => {
-  test('A7 decodes and compares nothing while 5,000 rows are unchanged', async () => {
+  test('A7 decodes and compares nothing while 5,000 rows are unchanged', { tags: ['slow'] }, async () => {
     const table = await serveTable(5000);
     const items = tableListing();
     let compared = 0;

@@ -113,6 +113,7 @@ describe('A6 an export of a listing for each row of another one', () => {
 
   test.each([1, 8])(
     'A6 that fails at any request resumes with a concurrency of %i, and requests no logged parent again',
+    { tags: ['slow'] },
     async (concurrency) => {
       const forge = await forgeOf(counts);
       await exportOn(emptyDisk(), openForge(forge).source, { concurrency });
@@ -153,7 +154,7 @@ describe('A6 an export of a listing for each row of another one', () => {
     expect(exportedOn(disk)).toEqual(linesOf(forge));
   });
 
-  test('A6 that is killed at any call of the disk resumes with the same bytes', async () => {
+  test('A6 that is killed at any call of the disk resumes with the same bytes', { tags: ['slow'] }, async () => {
     const forge = await forgeOf([3, 1, 2, 0]);
     const dry = emptyDisk();
     await exportOn(dry, openForge(forge).source, { concurrency: 2 });
@@ -173,6 +174,7 @@ describe('A6 an export of a listing for each row of another one', () => {
 
   test.each([1, 8])(
     'A6 of 500 parents with 0 to 40 rows each, abandoned at random with a concurrency of %i, has the same bytes',
+    { tags: ['slow'] },
     async (concurrency) => {
       const random = new Random(`each ${String(concurrency)}`);
       const forge = await forgeOf(Array.from({ length: 500 }, () => random.int(0, 40)));

@@ -431,7 +431,7 @@ describe('over https', () => {
     port = portOf((await listening(server)).address());
   });
 
-  test('W8 the certificate is asked for and checked by the name, not by the address', async () => {
+  test('W8 the certificate is asked for and checked by the name, not by the address', { tags: ['slow'] }, async () => {
     const url = `https://api.sluice.test:${String(port)}/`;
     expect(await ask('guarded', url, trusted)).toEqual({ status: 200, looked: ['api.sluice.test'] });
     expect(seen).toEqual([{ host: new URL(url).host, servername: 'api.sluice.test' }]);

@@ -11,6 +11,7 @@ const windows = 3;
 
 test.each(someOf([1, 8], 1))(
   'L1 a strict server of 50 a second refuses none, and gets 98 percent of that: %i at once',
+  { tags: ['slow'] },
   async (concurrency) => {
     // The promise is one of an idle machine. Where others work, a round may be disturbed between the sending and the arrival of a request; a
     // limiter that is wrong is so in every round.

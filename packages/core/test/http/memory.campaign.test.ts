@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from 'vitest';
 import { runChild } from './runChild.js';
 import { answer, ok, startServer } from './scriptedServer.js';

@@ -85,18 +85,22 @@ describe('T9 a server that refuses connections', () => {
     expect(transport.clock.pending).toEqual([]);
   });
 
-  test('is tried for ever where nothing ends it, also beyond the usual total deadline', async () => {
-    const hour = 3_600_000;
-    const server = await awayServer();
-    const transport = openTransport(server.url, {
-      retry: { for: Infinity },
-      meanwhile: ({ delays }) => (sum(delays) >= hour ? server.come() : Promise.resolve()),
-    });
-    await server.go();
-    expect(await transport.get()).toMatchObject({ status: 200 });
-    const retries = transport.events.filter((event) => event.type === 'retry');
-    expect(retries.every(({ left }) => left === Infinity)).toBe(true);
-  });
+  test(
+    'is tried for ever where nothing ends it, also beyond the usual total deadline',
+    { tags: ['slow'] },
+    async () => {
+      const hour = 3_600_000;
+      const server = await awayServer();
+      const transport = openTransport(server.url, {
+        retry: { for: Infinity },
+        meanwhile: ({ delays }) => (sum(delays) >= hour ? server.come() : Promise.resolve()),
+      });
+      await server.go();
+      expect(await transport.get()).toMatchObject({ status: 200 });
+      const retries = transport.events.filter((event) => event.type === 'retry');
+      expect(retries.every(({ left }) => left === Infinity)).toBe(true);
+    },
+  );
 
   test('is not tried again where there is no time for it', async () => {
     const server = await awayServer();

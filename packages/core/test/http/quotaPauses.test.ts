@@ -235,7 +235,7 @@ describe('A4 a wait that is too long', () => {
 });
 
 describe('A4 several quotas', () => {
-  test('those of other resources go on while one is used up', async () => {
+  test('those of other resources go on while one is used up', { tags: ['slow'] }, async () => {
     const servers = {
       '/core': githubWindow({ requests: 900, per: 60_000 }),
       '/search': githubWindow({ requests: 5, per: 60_000 }, 'search'),
@@ -250,7 +250,7 @@ describe('A4 several quotas', () => {
     expect(times(api, '/search').length).toBeGreaterThanOrEqual(45);
   });
 
-  test('an API may make up any number of names', async () => {
+  test('an API may make up any number of names', { tags: ['slow'] }, async () => {
     let nth = 0;
     await using api = open({ answer: () => ({ status: 200, headers: left(9, 60, `r${(nth += 1)}`) }) }, quick());
     api.keepRequesting(4);
@@ -274,7 +274,7 @@ describe('A4 several quotas', () => {
 });
 
 describe('A4 with other limiters', () => {
-  test('a rate limit and the quota apply together', async () => {
+  test('a rate limit and the quota apply together', { tags: ['slow'] }, async () => {
     const clock = patientClock();
     const rate = bottleneckLimiter([{ requests: 5, per: 1_000, concurrency: 2 }], clock);
     let [running, most] = [0, 0];

@@ -78,19 +78,23 @@ describe('L1 a strict server', () => {
     ['TLS takes 150 ms', { isEncrypted: true, handshake: 150 }, 0],
     ['a process is busy for 150 ms', { isEncrypted: false, handshake: 0 }, 150],
     ['a process is busy while TLS takes 100 ms', { isEncrypted: true, handshake: 100 }, 80],
-  ])('never gets more than the limit of a window, although %s before a write', async (_what, how, stall) => {
-    const server = await startStamping(how);
-    const outcome = await runChild(new URL('./children/bursts.js', import.meta.url), {
-      args: [server.url, String(stall)],
-      env: { NODE_EXTRA_CA_CERTS: certificate('authority.pem') },
-    });
-    expect(outcome).toMatchObject({ code: 0, stderr: '' });
-    const { arrivals } = server;
-    expect(arrivals).toHaveLength(3 * burst);
-    const closest = Math.min(...arrivals.slice(limit.requests).map((at, nth) => at - (arrivals[nth] ?? 0)));
-    // An arrival that was noticed late seems closer to the next ones.
-    expect(closest).toBeGreaterThanOrEqual(limit.per - server.longestStall());
-  });
+  ])(
+    'never gets more than the limit of a window, although %s before a write',
+    { tags: ['slow'] },
+    async (_what, how, stall) => {
+      const server = await startStamping(how);
+      const outcome = await runChild(new URL('./children/bursts.js', import.meta.url), {
+        args: [server.url, String(stall)],
+        env: { NODE_EXTRA_CA_CERTS: certificate('authority.pem') },
+      });
+      expect(outcome).toMatchObject({ code: 0, stderr: '' });
+      const { arrivals } = server;
+      expect(arrivals).toHaveLength(3 * burst);
+      const closest = Math.min(...arrivals.slice(limit.requests).map((at, nth) => at - (arrivals[nth] ?? 0)));
+      // An arrival that was noticed late seems closer to the next ones.
+      expect(closest).toBeGreaterThanOrEqual(limit.per - server.longestStall());
+    },
+  );
 });
 
 /** A limiter that notes what is said of its permits. */

@@ -334,6 +334,7 @@ describe('E9 a disk that fails', () => {
 
     test.each([1, 3, 32])(
       'E1 does not spoil a run with a state, repeated when the disk is well (commits after %d pages)',
+      { tags: ['slow'] },
       async (commitEvery) => {
         const calls = await callsOf({ ifExists }, { state: memoryState(), commitEvery });
         for (const [first, when] of (['before', 'after'] as const).entries()) {
@@ -359,6 +360,7 @@ describe('E9 a disk that fails', () => {
 
     test.each(['rows.txt', 'rows.txt.gz'])(
       'E1 and for ever, as in a killed process, does not spoil the next run (%s)',
+      { tags: ['slow'] },
       async (name) => {
         const gzip = name.endsWith('.gz') && { pagesPerMember: 3 };
         const calls = await callsOf({ ifExists, gzip }, { state: memoryState(), commitEvery: 2 });

@@ -127,6 +127,7 @@ test.each<[string, Scenario]>([
   ['a concurrency of 2, compressed', { partitions: [[2], [2, 2]], concurrency: 2, gzip: { pagesPerMember: 2 } }],
 ])(
   'E1 killed at any call of its end, it ends after one rerun with the same bytes, and stays done (%s)',
+  { tags: ['slow'] },
   async (_, scenario) => {
     const dry = simulatedDisk();
     dry.putFolder('/data');

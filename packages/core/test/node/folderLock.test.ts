@@ -166,22 +166,26 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test(`has one owner in each of ${rounds} rounds of four contenders, with a dead one to take over from`, async () => {
-    const folder = join(temporaryFolder(), 'state');
-    const dead = { ...(await nodeProcesses.self()), startedAt: '1' };
-    const children = Array.from({ length: 4 }, () => forkChild('lockContender.ts', folder));
-    for (const child of children) expect(await child.next()).toBe('ready');
-    for (let round = 1; round <= rounds; round += 1) {
-      claimOf(folder, dead, `lock-export-${String(round)}`);
-      for (const child of children) child.tell('go');
-      const outcomes = await Promise.all(children.map((child) => child.next()));
-      expect(outcomes.filter((outcome) => outcome === 'owner')).toHaveLength(1);
-      expect(outcomes.filter((outcome) => outcome.includes('is in use by process'))).toHaveLength(3);
-      for (const child of children) child.tell('release');
-      for (const child of children) expect(await child.next()).toBe('done');
-    }
-    expect(existsSync(folder)).toBe(false);
-  });
+  test(
+    `has one owner in each of ${rounds} rounds of four contenders, with a dead one to take over from`,
+    { tags: ['slow'] },
+    async () => {
+      const folder = join(temporaryFolder(), 'state');
+      const dead = { ...(await nodeProcesses.self()), startedAt: '1' };
+      const children = Array.from({ length: 4 }, () => forkChild('lockContender.ts', folder));
+      for (const child of children) expect(await child.next()).toBe('ready');
+      for (let round = 1; round <= rounds; round += 1) {
+        claimOf(folder, dead, `lock-export-${String(round)}`);
+        for (const child of children) child.tell('go');
+        const outcomes = await Promise.all(children.map((child) => child.next()));
+        expect(outcomes.filter((outcome) => outcome === 'owner')).toHaveLength(1);
+        expect(outcomes.filter((outcome) => outcome.includes('is in use by process'))).toHaveLength(3);
+        for (const child of children) child.tell('release');
+        for (const child of children) expect(await child.next()).toBe('done');
+      }
+      expect(existsSync(folder)).toBe(false);
+    },
+  );
 
   test.runIf(process.platform === 'linux')(
     'of a process that was killed, and that its parent has not asked after, is taken over',

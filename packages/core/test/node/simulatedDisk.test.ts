@@ -163,7 +163,7 @@ function cuts<R>(disk: SimulatedDisk, look: (left: SimulatedDisk) => R, seeds = 
 
 describe('a simulated disk', () => {
   // The codes of other systems differ here and there.
-  test.runIf(process.platform === 'linux')('answers and fails like the real one', async () => {
+  test.runIf(process.platform === 'linux')('answers and fails like the real one', { tags: ['slow'] }, async () => {
     await fc.assert(
       fc.asyncProperty(sequences, async (sequence) => {
         const real = new Session(nodeFileSystem, temporaryFolder());

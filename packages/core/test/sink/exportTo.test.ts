@@ -66,7 +66,7 @@ describe('exportTo', () => {
     expect(sink.rows).toEqual([1, 2]);
   });
 
-  test('P2 a sink that is slow never sees more than 2 pages ahead, over 1,000 pages', async () => {
+  test('P2 a sink that is slow never sees more than 2 pages ahead, over 1,000 pages', { tags: ['slow'] }, async () => {
     const { list, sandbox } = await startHoldings({ holdings: 1000 });
     const sink = recordingSink<Row>();
     let max = 0;
@@ -461,63 +461,67 @@ describe('exportTo with state', () => {
     expect(sandbox.counts.requests).toBe(2);
   });
 
-  test('E4 any sequence of faults gives every row once and in order, and few pages are fetched again', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.record({
-          pages: fc.integer({ min: 1, max: 40 }),
-          commitEvery: fc.integer({ min: 1, max: 10 }),
-          prefetch: fc.integer({ min: 0, max: 3 }),
-          faults: fc.array(
-            fc.record({ after: fc.integer({ min: 0, max: 30 }), at: fc.constantFrom('fetch', 'write', 'close') }),
-            { maxLength: 6 },
-          ),
-        }),
-        async ({ pages, commitEvery, prefetch, faults }) => {
-          const state = memoryState();
-          const sink = recordingSink<{ id: number }>();
-          let fetches = 0;
-          let fuse = { after: Infinity, at: '' };
-          const burn = (at: string): void => {
-            if (fuse.at === at && (fuse.after -= 1) < 0) throw new Error(`broken at ${at}`);
-          };
-          const source = createSource({
-            name: 'counted',
-            identity: pages,
-            schema: { columns: ['id'] },
-            fetch({ at }) {
-              burn('fetch');
-              fetches += 1;
-              const page = at && 'cursor' in at ? Number(at.cursor) : 0;
-              return Promise.resolve({
-                rows: [{ id: 2 * page }, { id: 2 * page + 1 }],
-                next: page + 1 < pages ? { cursor: String(page + 1) } : 'end',
-              });
-            },
-          });
-          sink.beforeWrite = () => {
-            burn('write');
-          };
-          sink.beforeClose = () => {
-            burn('close');
-          };
-          for (const fault of [...faults, { after: Infinity, at: '' }]) {
-            fuse = { ...fault };
-            if (sink.isClosed) break;
-            await exportTo(source, sink, { state, commitEvery, prefetch })
-              .run()
-              .catch(() => undefined);
-          }
-          expect(sink.isClosed).toBe(true);
-          expect(sink.rows).toEqual(Array.from({ length: 2 * pages }, (_, id) => ({ id })));
-          expect(fetches - pages).toBeLessThanOrEqual(faults.length * (commitEvery + prefetch + 1));
-        },
-      ),
-      { numRuns: 300 },
-    );
-  });
+  test(
+    'E4 any sequence of faults gives every row once and in order, and few pages are fetched again',
+    { tags: ['slow'] },
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.record({
+            pages: fc.integer({ min: 1, max: 40 }),
+            commitEvery: fc.integer({ min: 1, max: 10 }),
+            prefetch: fc.integer({ min: 0, max: 3 }),
+            faults: fc.array(
+              fc.record({ after: fc.integer({ min: 0, max: 30 }), at: fc.constantFrom('fetch', 'write', 'close') }),
+              { maxLength: 6 },
+            ),
+          }),
+          async ({ pages, commitEvery, prefetch, faults }) => {
+            const state = memoryState();
+            const sink = recordingSink<{ id: number }>();
+            let fetches = 0;
+            let fuse = { after: Infinity, at: '' };
+            const burn = (at: string): void => {
+              if (fuse.at === at && (fuse.after -= 1) < 0) throw new Error(`broken at ${at}`);
+            };
+            const source = createSource({
+              name: 'counted',
+              identity: pages,
+              schema: { columns: ['id'] },
+              fetch({ at }) {
+                burn('fetch');
+                fetches += 1;
+                const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+                return Promise.resolve({
+                  rows: [{ id: 2 * page }, { id: 2 * page + 1 }],
+                  next: page + 1 < pages ? { cursor: String(page + 1) } : 'end',
+                });
+              },
+            });
+            sink.beforeWrite = () => {
+              burn('write');
+            };
+            sink.beforeClose = () => {
+              burn('close');
+            };
+            for (const fault of [...faults, { after: Infinity, at: '' }]) {
+              fuse = { ...fault };
+              if (sink.isClosed) break;
+              await exportTo(source, sink, { state, commitEvery, prefetch })
+                .run()
+                .catch(() => undefined);
+            }
+            expect(sink.isClosed).toBe(true);
+            expect(sink.rows).toEqual(Array.from({ length: 2 * pages }, (_, id) => ({ id })));
+            expect(fetches - pages).toBeLessThanOrEqual(faults.length * (commitEvery + prefetch + 1));
+          },
+        ),
+        { numRuns: 300 },
+      );
+    },
+  );
 
-  test('any sequence of faults with concurrency loses no row and doubles none', async () => {
+  test('any sequence of faults with concurrency loses no row and doubles none', { tags: ['slow'] }, async () => {
     const { list, sandbox } = await startHoldings(
       { holdings: 900, owners: 6, faults: { serverError: 0.05 } },
       { retry: { baseDelay: 1 } },

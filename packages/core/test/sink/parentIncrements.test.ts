@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { Random } from '../../../../test/kit/random.js';

@@ -97,46 +97,50 @@ describe('a walk', () => {
     expect(sandbox.counts.requests).toBe(2);
   });
 
-  test('P2 a puller never has more than concurrency + prefetch pages, requests under way included', async () => {
-    for (const { concurrency, prefetch } of [
-      { concurrency: 1, prefetch: 0 },
-      { concurrency: 1, prefetch: 1 },
-      { concurrency: 1, prefetch: 4 },
-      { concurrency: 4, prefetch: 0 },
-      { concurrency: 4, prefetch: 1 },
-      { concurrency: 4, prefetch: 6 },
-      // One more for each partition, where nothing is said.
-      { concurrency: 1 },
-      { concurrency: 4 },
-    ]) {
-      const room = concurrency + (prefetch ?? concurrency);
-      let started = 0;
-      let taken = 0;
-      let max = 0;
-      const source = createSource({
-        name: 'counted',
-        identity: null,
-        schema: { columns: ['row'] },
-        partitions: 12,
-        fetch({ partition, at }) {
-          started += 1;
-          max = Math.max(max, started - taken);
-          const from = at && 'offset' in at ? at.offset : 0;
-          // A row is read again at each step by offset.
-          const rows = [from, from + 1, from + 2].map((row) => ({ row: `${partition}.${row}` }));
-          return Promise.resolve({ rows, next: from < 12 ? 'by-offset' : 'end' });
-        },
-      });
-      for await (const page of source.pages({ concurrency, ...(prefetch !== undefined && { prefetch }) })) {
-        expect(page.items.length).toBeGreaterThan(0);
-        await firstValueFrom(timer(0));
-        expect(started - taken, `concurrency ${concurrency}, prefetch ${prefetch}`).toBeLessThanOrEqual(room);
-        taken += 1;
+  test(
+    'P2 a puller never has more than concurrency + prefetch pages, requests under way included',
+    { tags: ['slow'] },
+    async () => {
+      for (const { concurrency, prefetch } of [
+        { concurrency: 1, prefetch: 0 },
+        { concurrency: 1, prefetch: 1 },
+        { concurrency: 1, prefetch: 4 },
+        { concurrency: 4, prefetch: 0 },
+        { concurrency: 4, prefetch: 1 },
+        { concurrency: 4, prefetch: 6 },
+        // One more for each partition, where nothing is said.
+        { concurrency: 1 },
+        { concurrency: 4 },
+      ]) {
+        const room = concurrency + (prefetch ?? concurrency);
+        let started = 0;
+        let taken = 0;
+        let max = 0;
+        const source = createSource({
+          name: 'counted',
+          identity: null,
+          schema: { columns: ['row'] },
+          partitions: 12,
+          fetch({ partition, at }) {
+            started += 1;
+            max = Math.max(max, started - taken);
+            const from = at && 'offset' in at ? at.offset : 0;
+            // A row is read again at each step by offset.
+            const rows = [from, from + 1, from + 2].map((row) => ({ row: `${partition}.${row}` }));
+            return Promise.resolve({ rows, next: from < 12 ? 'by-offset' : 'end' });
+          },
+        });
+        for await (const page of source.pages({ concurrency, ...(prefetch !== undefined && { prefetch }) })) {
+          expect(page.items.length).toBeGreaterThan(0);
+          await firstValueFrom(timer(0));
+          expect(started - taken, `concurrency ${concurrency}, prefetch ${prefetch}`).toBeLessThanOrEqual(room);
+          taken += 1;
+        }
+        expect(max).toBe(room);
+        expect(taken).toBe(started);
       }
-      expect(max).toBe(room);
-      expect(taken).toBe(started);
-    }
-  });
+    },
+  );
 
   test('P4 a server that ignores the cursor and mints a new one is noticed before its rows are given out', async () => {
     const { list } = await startHoldings({
@@ -341,7 +345,7 @@ describe('a walk', () => {
     expect(await list({ offset: 130 }).toArray()).toEqual([...sandbox.holdingsOf(sandbox.owners)].slice(130));
   });
 
-  test('P8 many parts are one source: every row once, at any concurrency', async () => {
+  test('P8 many parts are one source: every row once, at any concurrency', { tags: ['slow'] }, async () => {
     const { list, sandbox } = await startHoldings({ holdings: 3000, owners: 9 });
     const partitions = sandbox.owners.map((owner) => [owner]);
     for (const concurrency of [1, 3, 8]) {
@@ -387,26 +391,30 @@ describe('a walk', () => {
     expect(Math.max(...sizes)).toBeLessThan(400);
   });
 
-  test('P8 a walk with concurrency that is cut anywhere goes on from its position without losing or doubling a row', async () => {
-    const { list, sandbox } = await startHoldings({ holdings: 900, owners: 6 });
-    const partitions = sandbox.owners.map((owner) => [owner]);
-    const all = sorted([...sandbox.holdingsOf(sandbox.owners)]);
-    for (let cut = 1; cut <= 12; cut += 1) {
-      const rows: Row[] = [];
-      let position: Position | undefined;
-      for await (const page of list({ partitions, pageSize: 50 }).pages({ concurrency: 3 })) {
-        rows.push(...page.items);
-        position = throughJson(page.position);
-        if (page.index + 1 === cut) break;
+  test(
+    'P8 a walk with concurrency that is cut anywhere goes on from its position without losing or doubling a row',
+    { tags: ['slow'] },
+    async () => {
+      const { list, sandbox } = await startHoldings({ holdings: 900, owners: 6 });
+      const partitions = sandbox.owners.map((owner) => [owner]);
+      const all = sorted([...sandbox.holdingsOf(sandbox.owners)]);
+      for (let cut = 1; cut <= 12; cut += 1) {
+        const rows: Row[] = [];
+        let position: Position | undefined;
+        for await (const page of list({ partitions, pageSize: 50 }).pages({ concurrency: 3 })) {
+          rows.push(...page.items);
+          position = throughJson(page.position);
+          if (page.index + 1 === cut) break;
+        }
+        for await (const page of list({ partitions, pageSize: 50 }).pages({
+          concurrency: 2,
+          startAt: throughJson(position),
+        }))
+          rows.push(...page.items);
+        expect(sorted(rows)).toEqual(all);
       }
-      for await (const page of list({ partitions, pageSize: 50 }).pages({
-        concurrency: 2,
-        startAt: throughJson(position),
-      }))
-        rows.push(...page.items);
-      expect(sorted(rows)).toEqual(all);
-    }
-  });
+    },
+  );
 
   test('an expired cursor is an error of its own, with what the API said as its cause', async () => {
     const { list } = await startHoldings({ holdings: 500, cursorUses: 0 });

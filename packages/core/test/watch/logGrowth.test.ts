@@ -1,3 +1,4 @@
+// @module-tag slow
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

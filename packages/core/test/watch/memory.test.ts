@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runChild } from '../http/runChild.js';

@@ -131,23 +131,27 @@ describe('C7 an export that starts over begins its watch anew', () => {
   });
 });
 
-test('C6 an export that starts over and is killed at any call has each change once all the same', async () => {
-  const dry = await begun();
-  const first = dry.disk.calls.length;
-  await exportChangesOn(dry.disk, dry.listing, 2, { restart: true });
-  const last = dry.disk.calls.length;
-  expect(last).toBeGreaterThan(first + 20);
-  for (let n = first + 1; n <= last; n += 1) {
-    const { disk, listing } = await begun((call) => (call === n ? { cut: 'after' } : undefined));
-    await exportChangesOn(disk, listing, 2, { restart: true }).catch(() => undefined);
-    const left = disk.restart('killed');
-    listing.set('b', 'paused');
-    await exportChangesOn(left, listing, 2);
-    const changes = changesOn(left);
-    const { rows } = new FoldedChanges<Row>().take(changes);
-    expect(rows, `killed at call ${String(n)}`).toEqual(new Map(listing.rows.map((each) => [each.id, each])));
-  }
-});
+test(
+  'C6 an export that starts over and is killed at any call has each change once all the same',
+  { tags: ['slow'] },
+  async () => {
+    const dry = await begun();
+    const first = dry.disk.calls.length;
+    await exportChangesOn(dry.disk, dry.listing, 2, { restart: true });
+    const last = dry.disk.calls.length;
+    expect(last).toBeGreaterThan(first + 20);
+    for (let n = first + 1; n <= last; n += 1) {
+      const { disk, listing } = await begun((call) => (call === n ? { cut: 'after' } : undefined));
+      await exportChangesOn(disk, listing, 2, { restart: true }).catch(() => undefined);
+      const left = disk.restart('killed');
+      listing.set('b', 'paused');
+      await exportChangesOn(left, listing, 2);
+      const changes = changesOn(left);
+      const { rows } = new FoldedChanges<Row>().take(changes);
+      expect(rows, `killed at call ${String(n)}`).toEqual(new Map(listing.rows.map((each) => [each.id, each])));
+    }
+  },
+);
 
 /** A listing that was exported for two polls, after which one row has changed. */
 async function begun(fault: (call: number) => { readonly cut: 'after' } | undefined = () => undefined) {

@@ -287,7 +287,7 @@ describe('C6 a watch that is killed at any call, or has its power cut, while it 
         await file.close();
       },
     ],
-  ])('tells each change once in both files (%s)', async (kind, rotate) => {
+  ])('tells each change once in both files (%s)', { tags: ['slow'] }, async (kind, rotate) => {
     const isNew = newStates();
     const [dry, watched] = await rotatedDisk(rotate);
     const whole = dry.restart('killed');

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import type { Change, Page } from '../../src/index.js';

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, describe } from 'vitest';
 import { sampleRows, testSink, testStateStore, type RowSamples, type SampleRow } from '@sluice/testing';
 import { allBut } from '../../../testing/test/offering.js';

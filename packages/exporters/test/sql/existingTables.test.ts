@@ -1,3 +1,4 @@
+// @module-tag slow
 import { exportTo, type ExportOptions, type RowSchema } from '@sluice/core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';

@@ -28,7 +28,7 @@ describe.each(databaseKinds(servers))('an incremental export into a table of $na
     return { database, listed, increment, texts };
   }
 
-  test('D3 A5 with merge equals the listing after each increment', async () => {
+  test('D3 A5 with merge equals the listing after each increment', { tags: ['slow'] }, async () => {
     const { listed, increment, texts } = await opened();
     for (let round = 0; round < 5; round += 1) {
       listed.now += 130_000;

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';

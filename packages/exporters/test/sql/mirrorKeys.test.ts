@@ -1,3 +1,4 @@
+// @module-tag slow
 import { exportTo } from '@sluice/core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';

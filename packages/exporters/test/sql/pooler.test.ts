@@ -1,3 +1,4 @@
+// @module-tag slow
 import { exportTo, LockError } from '@sluice/core';
 import pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';

@@ -77,7 +77,7 @@ describe.each(databaseKinds(servers))('D4 the values of $name', ({ open, name: k
   const micros = (text: string | null | undefined): bigint | undefined =>
     kind === 'SQLite' ? timestampMicros(text) : BigInt(String(text).replace(/\.0+$/, ''));
 
-  test('are those of the rows, for another reader', async () => {
+  test('are those of the rows, for another reader', { tags: ['slow'] }, async () => {
     const database = await open();
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 60 }), async (rows) => {

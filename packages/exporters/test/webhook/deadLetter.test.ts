@@ -5,7 +5,7 @@ import { letterOf } from './deadLetterSamples.js';
 
 const whole = encodeDeadLetter(letterOf(1), 'run');
 
-test('W9 a letter is one line that gives the very text of its record again', () => {
+test('W9 a letter is one line that gives the very text of its record again', { tags: ['slow'] }, () => {
   fc.assert(
     fc.property(fc.json({ noUnicodeString: false }), fc.string({ unit: 'binary' }), (json, answer) => {
       // What is sent was written by `JSON.stringify`.

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createServer } from 'node:http';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -28,7 +28,7 @@ interface Envelope {
 const envelopeIn = (body: string): Envelope => JSON.parse(body);
 
 describe('a forward', () => {
-  test('W3 brings each row once, in an envelope, signed, numbered from 1', async () => {
+  test('W3 brings each row once, in an envelope, signed, numbered from 1', { tags: ['slow'] }, async () => {
     const receiver = await openReceiver();
     const report = await exportTo(thingSource({ count: 250 }), webhookTo(receiver)).run();
     expect(report).toMatchObject({ rows: 250, pages: 3, target: receiver.url });
@@ -70,7 +70,7 @@ describe('a forward', () => {
     await expect(run).rejects.toThrow();
   });
 
-  test('has no more requests under way', async () => {
+  test('has no more requests under way', { tags: ['slow'] }, async () => {
     const receiver = await openReceiver({ latency: 5 });
     await exportTo(thingSource({ count: 300 }), webhookTo(receiver, { deliveries: 16 })).run();
     expect(receiver.highest).toBeLessThanOrEqual(16);
@@ -89,7 +89,7 @@ describe('a forward', () => {
     expect(receiver.requests[0]?.headers).toMatchObject({ 'x-tenant': 'seven', 'content-type': 'application/json' });
   });
 
-  test('is a few pages ahead of what was taken, and no more', async () => {
+  test('is a few pages ahead of what was taken, and no more', { tags: ['slow'] }, async () => {
     const fetched: number[] = [];
     const ahead: number[] = [];
     const receiver = await openReceiver({
@@ -102,7 +102,7 @@ describe('a forward', () => {
     expect(receiver.counts.accepted).toBe(1_000);
   });
 
-  test('does not send again what the listing shows again', async () => {
+  test('does not send again what the listing shows again', { tags: ['slow'] }, async () => {
     const receiver = await openReceiver();
     // Rows that move to the next page while it is walked.
     const pageOf = (page: number, things: readonly Thing[]): readonly Thing[] =>
@@ -188,6 +188,7 @@ describe('W5 a fault of the endpoint', () => {
     ['a connection that breaks', { script: () => 'reset' as const }, { code: 'network' }],
   ])(
     '%s ends the export, which goes on once it is mended: nothing is lost, nothing dead',
+    { tags: ['slow'] },
     async (_what, options, expected) => {
       const [folder, deadLetter] = [temporaryFolder(), join(temporaryFolder(), 'dead.jsonl')];
       const broken = await startReceiver({ secrets: [secret], ...options });
@@ -222,7 +223,7 @@ describe('W5 a fault of the endpoint', () => {
     expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test('in the middle is gone on from there: what was taken does not come again', async () => {
+  test('in the middle is gone on from there: what was taken does not come again', { tags: ['slow'] }, async () => {
     const state = fileState(join(temporaryFolder(), 'state'));
     let isDown = false;
     const receiver = await openReceiver({
@@ -370,7 +371,7 @@ describe('W5 dead letters', () => {
   });
 });
 
-test('W7 order per key is kept through failures, and keys go in parallel', async () => {
+test('W7 order per key is kept through failures, and keys go in parallel', { tags: ['slow'] }, async () => {
   const receiver = await openReceiver({
     latency: 2,
     failures: { share: 0.3, kinds: ['error', 'reset', 'reset-after-body', 'accept-then-error'] },

@@ -82,7 +82,7 @@ async function finish(disk: SimulatedDisk, scenario: Scenario): Promise<void> {
   expect(again.finishedAt).toBeDefined();
 }
 
-describe.each(scenarios)('E3 a three-page export of %s', (kind, scenario) => {
+describe.each(scenarios)('E3 a three-page export of %s', { tags: ['slow'] }, (kind, scenario) => {
   const first = scenarios.findIndex(([other]) => other === kind);
 
   test('gives the same bytes when it is cut at any call, whatever of the unsynced is lost, torn or out of order', async () => {
