@@ -23,7 +23,7 @@ import {
   type Unique,
 } from './database.js';
 import { Ledger, type TableSink } from './ledger.js';
-import { checkCount, checkDurable, Stage } from './stage.js';
+import { checkCount, checkDurable, checkStay, Stage } from './stage.js';
 import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
@@ -376,7 +376,7 @@ class MirrorTable<T> {
     );
   }
 
-  /** Removes rows, or marks them. A rule of the table may prevent that. */
+  /** Removes rows, or marks them. A rule of the table may prevent that. Returns how many it had of those to remove. */
   async #remove(
     session: Session,
     keys: readonly Values[],
@@ -384,7 +384,11 @@ class MirrorTable<T> {
     traits: TableTraits | undefined,
   ): Promise<number> {
     const { shape } = this;
-    const found = sumOf(await session.runEach(this.#delete, keys));
+    const isCounted = keys.length > 0 && (traits?.hasRules === true || traits?.isReferenced === true);
+    const found = isCounted ? await this.#countEach(session, keys) : 0;
+    const stay = isCounted && traits.isReferenced ? (await this.#count(session)) - found : 0;
+    await session.runEach(this.#delete, keys);
+    if (stay > 0) checkStay(this.#table.given, { expected: stay, found: await this.#count(session) });
     if (shape.hasDeletedAt)
       await session.runEach(
         this.#markDeleted,
@@ -630,10 +634,6 @@ function textOf(values: Values): string {
 
 function asRow(values: Values): { readonly values: Values } {
   return { values };
-}
-
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function outOfStep(target: string, table: number, watch: number): CheckpointError {

@@ -275,6 +275,8 @@ export class Stage<T> {
   /** Makes the key of the target unique, and fast to find. */
   async createKey(session: Session): Promise<void> {
     const index = quoted(`_sluice_key_${this.#hash}`);
+    // A table with triggers that wait gets no index.
+    await this.#fireDeferred(session);
     await session.run(`CREATE UNIQUE INDEX IF NOT EXISTS ${index} ON ${this.#target} (${this.#keyNames})`);
   }
 
@@ -383,11 +385,13 @@ export class Stage<T> {
   }
 
   /** By key, rows that stay are changed in place, so that what refers to them from other tables is not touched. */
-  async #remove(session: Session, { hasRules }: TableTraits, isByKey: boolean): Promise<number> {
+  async #remove(session: Session, { hasRules, isReferenced }: TableTraits, isByKey: boolean): Promise<number> {
     const gone = isByKey ? this.#missing : this.#target;
     const expected = hasRules ? await this.#count(session, gone) : undefined;
+    const stay = isByKey && isReferenced ? await this.#count(session, this.#staying) : 0;
     const found = await session.run(`DELETE FROM ${gone}`);
     checkCount(this.#table.given, 'removed', { expected, found });
+    if (stay > 0) checkStay(this.#table.given, { expected: stay, found: await this.#count(session, this.#staying) });
     return found;
   }
 
@@ -429,8 +433,7 @@ export class Stage<T> {
     mode: TableMode,
     { expected, isByKey }: { readonly expected: number; readonly isByKey: boolean },
   ): Promise<void> {
-    const { fireDeferred } = this.#database;
-    if (fireDeferred !== undefined) await session.run(fireDeferred);
+    await this.#fireDeferred(session);
     const found = await this.#count(session, this.#target);
     // Triggers, and others meanwhile, may add rows to those that are there.
     if (mode === 'replace' || found < expected) checkCount(this.#table.given, 'kept', { expected, found });
@@ -440,9 +443,19 @@ export class Stage<T> {
     checkCount(this.#table.given, 'kept', { expected: all, found: all - lost });
   }
 
+  async #fireDeferred(session: Session): Promise<void> {
+    const { fireDeferred } = this.#database;
+    if (fireDeferred !== undefined) await session.run(fireDeferred);
+  }
+
   /** The rows of the target whose key no new row has. */
   get #missing(): string {
     return `${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`;
+  }
+
+  /** The rows of the target whose key a new row has. */
+  get #staying(): string {
+    return `${this.#target} WHERE EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`;
   }
 
   /** A join, since for it a database without an index of the key makes one. */
@@ -500,6 +513,18 @@ export function checkCount(
   throw new SinkError(`The table ${table} ${what}. Nothing was changed. Change that, or name another table.`, {
     details: { table, expected, found },
   });
+}
+
+/** @throws SinkError if rows went with others that were removed */
+export function checkStay(
+  table: string,
+  { expected, found }: { readonly expected: number; readonly found: number },
+): void {
+  if (found >= expected) return;
+  throw new SinkError(
+    `${expected - found} rows of ${table} that stay would go with rows that they refer to and that are removed, since a foreign key says ON DELETE CASCADE. Nothing was changed. Make it ON DELETE NO ACTION DEFERRABLE INITIALLY DEFERRED, or name another table.`,
+    { details: { table, expected, found } },
+  );
 }
 
 /** @throws CheckpointError if rows that were committed are gone */

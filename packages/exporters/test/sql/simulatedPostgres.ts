@@ -176,6 +176,7 @@ export class ServerSession {
       this.#transaction = 'open';
       return none;
     }
+    if (text.startsWith('SET CONSTRAINTS')) return none;
     switch (text) {
       case 'COMMIT':
         if (this.#written.length > 0) this.#server.commit(this.#written);

@@ -335,6 +335,54 @@ describe.each(databaseKinds(servers))('a table of $name', ({ open, name: kind })
     expect(await database.query('SELECT item FROM notes')).toEqual([{ item: '2' }]);
   });
 
+  test.each(['replace', 'mirror'] as const)(
+    'D3 D5 %s takes no row that stays with one that it refers to',
+    async (how) => {
+      const created = (onDelete: string): string =>
+        `CREATE TABLE items (id ${text} PRIMARY KEY, name text, amount ${text} REFERENCES items (id) ON DELETE ${onDelete}, note text)`;
+      const tree = (...rows: readonly (readonly [id: number, of: number | null])[]): Item[] =>
+        rows.map(([id, of]) => ({ id, name: 'x', amount: of === null ? (null as unknown as string) : String(of) }));
+      const grown = tree([1, null], [2, 1], [3, 2], [4, null], [5, 4]);
+      const of = async ({ query }: TestDatabase) =>
+        (await query('SELECT id, amount, note FROM items ORDER BY id')).map((row) => Object.values(row).join(' '));
+      const put = (database: TestDatabase, rows: readonly Item[]) =>
+        how === 'mirror'
+          ? mirrored(new Items(rows), database.mirror<Item>({ table: 'items', ...byKey }))
+          : into(database, rows, { mode: 'replace', ...byKey, restart: true });
+      const before = ['1  a', '2 1 a', '3 2 a', '4  a', '5 4 a'];
+      const family = await open();
+      await family.query(created('CASCADE'));
+      await put(family, grown);
+      await put(family, tree([4, null], [5, 4]));
+      expect(await of(family)).toEqual(['4  ', '5 4 ']);
+      // The child of the row that goes stays as it is; goes to another parent; has another one that is new.
+      for (const listing of [
+        tree([2, 1], [3, 2], [4, null], [5, 4]),
+        tree([2, 4], [3, 2], [4, null], [5, 4]),
+        tree([6, null], [2, 6], [3, 2], [4, null], [5, 4]),
+      ]) {
+        const database = await open();
+        await database.query(created('CASCADE'));
+        await put(database, grown);
+        await database.query("UPDATE items SET note = 'a'");
+        await expect(put(database, listing)).rejects.toThrow(
+          /^2 rows of items that stay would go with rows that they refer to .*NO ACTION DEFERRABLE INITIALLY DEFERRED/,
+        );
+        expect(await of(database)).toEqual(before);
+        const other = await open();
+        await other.query(created('NO ACTION DEFERRABLE INITIALLY DEFERRED'));
+        await put(other, grown);
+        await other.query("UPDATE items SET note = 'a'");
+        if (listing[0]?.amount === '1') await expect(put(other, listing)).rejects.toThrow(/foreign key/i);
+        else await put(other, listing);
+        const kept = listing.filter(({ id }) => id < 6).map(({ id, amount }) => `${id} ${amount ?? ''} a`);
+        expect(await of(other)).toEqual(
+          listing[0]?.amount === '1' ? before : [...kept, ...(listing.length > 4 ? ['6  '] : [])],
+        );
+      }
+    },
+  );
+
   test('D2 a staging table that somebody emptied is noticed, by the run that fills it and by the next one', async () => {
     const database = await open();
     const stage =
