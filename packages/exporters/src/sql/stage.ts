@@ -31,6 +31,9 @@ const rowsOfPartition = 1n << 40n;
 /** Names within a statement, which no table may have. */
 const [staged, later, nth] = ['_sluice_staged', '_sluice_later', '_sluice_nth'];
 
+/** The parts of a column's definition. */
+type Definition = 'name' | 'type' | 'equality' | 'check';
+
 /** The table into which an export writes, and which becomes the target, or goes into it, in one transaction. */
 export class Stage<T> {
   readonly #database: Database;
@@ -65,12 +68,38 @@ export class Stage<T> {
     return this.#stageName;
   }
 
-  /** Begins anew, and drops what an earlier run left. */
-  async create(session: Session): Promise<void> {
-    const { order, types, stagesDeclaredTypes = false, cut } = this.#database;
+  /** Begins anew, and drops what an earlier run left. Returns the hash of its columns. */
+  async create(session: Session): Promise<string> {
+    const { order } = this.#database;
+    const found = await this.#definitions(session);
+    const columns = found.map(({ name, type, equality, check }) => name + ' ' + type + equality + check);
+    if (order.definition !== undefined) columns.push(`${order.column} ${order.definition}`);
+    await this.drop(session);
+    await session.run(`CREATE TABLE ${this.#stage} (${columns.join(', ')})`);
+    return hashOf(JSON.stringify(found));
+  }
+
+  /** The hash of the columns with which it would be created now. */
+  async columns(session: Session): Promise<string> {
+    return hashOf(JSON.stringify(await this.#definitions(session)));
+  }
+
+  /** Gives it the columns with which it would be created now. It keeps its rows. */
+  async alter(session: Session): Promise<void> {
+    const actions = (await this.#definitions(session)).flatMap(({ name, type, equality, check }) => [
+      `DROP CONSTRAINT IF EXISTS ${name}`,
+      `ALTER COLUMN ${name} TYPE ${type}${equality} USING CAST(CAST(${name} AS text) AS ${type})`,
+      ...(check === '' ? [] : [`ADD${check}`]),
+    ]);
+    await session.run(`ALTER TABLE ${this.#stage} ${actions.join(', ')}`);
+  }
+
+  /** Its columns, as SQL has them. */
+  async #definitions(session: Session): Promise<readonly Readonly<Record<Definition, string>>[]> {
+    const { types, stagesDeclaredTypes = false, cut } = this.#database;
     const fold = this.#database.foldName ?? ((name: string) => name);
     const existing = new Map((await session.columnsOf(this.#table.full))?.map((column) => [fold(column.name), column]));
-    const columns = this.#shape.columns.map(({ name, type }) => {
+    return this.#shape.columns.map(({ name, type }) => {
       const { declared, collation } = existing.get(fold(name)) ?? {};
       const isCut = declared === undefined ? undefined : cut?.(name, declared);
       // Values that the target would refuse are refused at once, and those that it takes for equal are so here.
@@ -78,11 +107,8 @@ export class Stage<T> {
       const ownType = isCut === undefined ? given : `text`;
       const equality = collation === undefined ? '' : ` COLLATE ${collation}`;
       const check = isCut === undefined ? '' : ` CONSTRAINT ${quoted(name)} CHECK (NOT (${isCut}))`;
-      return quoted(name) + ' ' + ownType + equality + check;
+      return { name: quoted(name), type: ownType, equality, check };
     });
-    if (order.definition !== undefined) columns.push(`${order.column} ${order.definition}`);
-    await this.drop(session);
-    await session.run(`CREATE TABLE ${this.#stage} (${columns.join(', ')})`);
   }
 
   /** Whether the table has columns that change values which the staging table refuses. */

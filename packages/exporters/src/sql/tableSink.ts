@@ -43,6 +43,8 @@ interface TablePosition extends Partial<WalkEnd> {
   readonly nth: number;
   /** Rows that the staging table has. Absent in a checkpoint of an older version. */
   readonly staged?: number;
+  /** The hash of its columns. Absent in a checkpoint of an older version. */
+  readonly columns?: string;
   /** Partitions whose rows have to be removed from the staging table first. */
   readonly dropped?: readonly number[];
 }
@@ -112,27 +114,30 @@ export function tableSink<T extends object>(database: Database, target: string, 
         const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0, staged: 0 };
         if (isWithoutOthers)
           context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
-        await ledger.commit(async (session) => {
+        const hash = await ledger.commit(async (session) => {
           await parts.stage.checkTarget(session, begun.mode);
-          await parts.stage.create(session);
           if (isWithoutOthers) await ledger.removeMarks(session);
+          return parts.stage.create(session);
         });
-        return new TableWriter<T>(parts, begun);
+        return new TableWriter<T>(parts, { ...begun, columns: hash });
       }
       const position = decodePosition(resumeAt.sinkPosition, table);
       if (isWithoutOthers) throw lostIncrements(table);
       if (resumeAt.isSealed && (await isPublished(ledger, position)))
         return new TableWriter<T>(parts, position, { isPublished: true });
       const { stage } = parts;
-      const staged = await ledger.read(async (session) => {
+      const now = await ledger.read(async (session) => {
         if (!(await stage.exists(session))) throw lostRows(table);
         const found = await stage.rows(session);
         if (position.staged !== undefined) checkStaged(table, { expected: position.staged, found });
         let kept = found;
         for (const partition of position.dropped ?? []) kept -= await stage.rows(session, partition);
-        return kept;
+        return { staged: kept, columns: await stage.columns(session) };
       });
-      return new TableWriter<T>(parts, { ...position, staged });
+      // Whoever altered the table for a value that it refused wants the rows that are staged, too.
+      if (database.stagesDeclaredTypes && position.columns !== undefined && position.columns !== now.columns)
+        await ledger.commit((session) => stage.alter(session));
+      return new TableWriter<T>(parts, { ...position, ...now });
     },
   };
 }
@@ -160,6 +165,7 @@ class TableWriter<T> implements SinkWriter<T> {
   readonly #isPublished: boolean;
   #nth: number;
   #staged: number;
+  readonly #columns: string | undefined;
   #end: WalkEnd;
   /** The next record has a position of this writer, and not one that drops yet another partition. */
   #isFlushed = false;
@@ -167,7 +173,7 @@ class TableWriter<T> implements SinkWriter<T> {
 
   constructor(
     parts: WriterParts<T>,
-    { stage, mode, nth, staged = 0, dropped = [], isIncomplete = false, shortOfTotal }: TablePosition,
+    { stage, mode, nth, staged = 0, columns, dropped = [], isIncomplete = false, shortOfTotal }: TablePosition,
     { isPublished = false } = {},
   ) {
     this.#parts = parts;
@@ -176,6 +182,7 @@ class TableWriter<T> implements SinkWriter<T> {
     this.#mode = mode;
     this.#nth = nth;
     this.#staged = staged;
+    this.#columns = columns;
     this.#end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
     this.#isPublished = isPublished;
     this.start = this.#position;
@@ -239,7 +246,11 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   get #position(): Readonly<Record<string, Json>> {
-    return { stage: this.#id, mode: this.#mode, nth: this.#nth, staged: this.#staged };
+    const columns = this.#columns;
+    return {
+      ...{ stage: this.#id, mode: this.#mode, nth: this.#nth, staged: this.#staged },
+      ...(columns !== undefined && { columns }),
+    };
   }
 }
 
@@ -266,12 +277,13 @@ function isShort(value: Json | undefined): value is { readonly total: number; re
 /** @throws CheckpointError if the position is another sink's. */
 function decodePosition(position: Json, table: string): TablePosition {
   if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
-    const { stage, nth, staged, dropped, mode, isIncomplete, shortOfTotal } = position;
+    const { stage, nth, staged, columns, dropped, mode, isIncomplete, shortOfTotal } = position;
     const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
     if (typeof stage === 'string' && typeof nth === 'number' && isMode(mode) && isDropped)
       return {
         ...{ stage, mode, nth },
         ...(typeof staged === 'number' && { staged }),
+        ...(typeof columns === 'string' && { columns }),
         ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),
         ...(isIncomplete === true && { isIncomplete }),
         ...(isShort(shortOfTotal) && { shortOfTotal }),

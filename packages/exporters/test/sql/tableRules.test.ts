@@ -493,6 +493,41 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
     expect(await contentOf(database)).toEqual([]);
   });
 
+  test.each([
+    ['amount', 'smallint', 'numeric', '99999'],
+    ['amount', 'numeric(4,0)', 'bigint', '99999'],
+    ['amount', 'integer', 'text', '9007199254740993'],
+    ['name', 'varchar(4)', 'varchar(5)', 'abcde'],
+    ['name', 'varchar(4)', 'text COLLATE "C"', 'abcde'],
+  ])(
+    'D4 whose column was altered as an error said takes the rest: %s from %s to %s',
+    async (column, from, to, value) => {
+      for (const mode of ['append', 'merge'] as const) {
+        const database = await servers.open();
+        await database.query(createItems.replace(new RegExp(`${column} \\w+`), `${column} ${from}`));
+        const rows = itemsOf([1, 2, 3, 4, 5, 6, 7], 'a').map((row) => ({ ...row, name: 'a', amount: String(row.id) }));
+        const given = rows.map((row) => (row.id === 5 ? { ...row, [column]: value } : row));
+        const fetched: number[] = [];
+        const run = () =>
+          exportTo(
+            itemSource([given], { pageSize: 2, onPage: (_, page) => void fetched.push(page) }),
+            database.sink<Item>({ table: 'items', mode, ...(mode === 'merge' && byKey) }),
+            { commitEvery: 1, prefetch: 0 },
+          ).run();
+        const refused = `Row 5: ${column} is "${value}"`;
+        await expect(run()).rejects.toThrow(refused);
+        await expect(run()).rejects.toThrow(refused);
+        fetched.length = 0;
+        await database.query(`ALTER TABLE items ALTER ${column} TYPE ${to}`);
+        await run();
+        expect(fetched[0]).toBeGreaterThan(0);
+        expect(await database.query(`SELECT id, ${column} FROM items ORDER BY id`)).toEqual(
+          given.map((row) => ({ id: String(row.id), [column]: row[column as 'name'] })),
+        );
+      }
+    },
+  );
+
   test('D3 whose key takes other texts for equal than when the export began is refused', async () => {
     const database = await servers.open();
     await database.query(createItems);
