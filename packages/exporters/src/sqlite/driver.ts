@@ -37,10 +37,11 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
   let files: OpenFiles;
   try {
     files = openFilesAt(path);
-    await whenFree(() => (journal = journalOf(db)), path, signal);
+    await whenFree(() => (journal = files.journalOf(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
+    const mode = files.haveOtherNames ? journal : 'WAL';
     await whenFree(
-      () => db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'),
+      () => db.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = ${mode}; PRAGMA synchronous = FULL`),
       path,
       signal,
     );
@@ -60,11 +61,7 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
         files.check();
         return result;
       } catch (error) {
-        try {
-          db.exec('ROLLBACK');
-        } catch {
-          // SQLite itself has rolled back, e.g. because the disk is full.
-        }
+        rollBack(db);
         throw explained(error, path);
       }
     },
@@ -87,25 +84,37 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
 interface OpenFiles {
   /** Within a transaction or after it. @throws SinkError if the names are those of other files now, or of none. */
   check(): void;
+  /** The database has hard links. */
+  readonly haveOtherNames: boolean;
+  /** How the database keeps its journal. @throws SinkError if rows may be in a WAL beside another of its names. */
+  journalOf(db: SqliteDatabase): string;
 }
 
 /**
  * Remembers which file was opened just now.
  *
- * @throws SinkError if it has several names: SQLite keeps the latest rows in a file beside it, which it finds by the
- * name, so programs that use different names destroy each other's rows.
+ * A WAL has the latest rows, and is found by the name: programs that use different names of a file destroy each other's
+ * rows. Without a WAL their transactions wait for each other, since SQLite locks the file itself.
+ *
  * @see https://www.sqlite.org/howtocorrupt.html, section 2.5
  */
 function openFilesAt(path: string): OpenFiles {
   const opened = statSync(path, { bigint: true });
-  if (opened.nlink > 1n)
-    throw new SinkError(
-      `${path} has ${opened.nlink} names (hard links), and SQLite keeps its latest rows in a file beside one of them, where programs that use another name lose them. Make the others symbolic links, or write a copy.`,
-      { details: { path } },
-    );
+  const haveOtherNames = opened.nlink > 1n;
+  const wal = statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false });
+  const hasWal = wal !== undefined && wal.size > 0;
   const known = new Map([[path, identityIn(opened)]]);
   const names = [path, ...['-wal', '-shm'].map((end) => realpathSync(path) + end)];
   return {
+    haveOtherNames,
+    journalOf(db) {
+      const journal = journalOf(db);
+      if (journal !== 'wal' || !haveOtherNames || hasWal) return journal;
+      throw new SinkError(
+        `${path} has ${opened.nlink} names (hard links) and is in WAL mode, so its latest rows may be in a file beside another name, where this one would lose them. Use the name that other programs use, or let one of them run PRAGMA journal_mode = DELETE and close it.`,
+        { details: { path } },
+      );
+    },
     check() {
       for (const name of names) {
         const found = statSync(name, { bigint: true, throwIfNoEntry: false });
@@ -156,10 +165,27 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Con
   };
 }
 
-/** How the database keeps its journal. */
+/** How the database keeps its journal. A statement that returned it would keep the files open after `close`. */
 function journalOf(db: SqliteDatabase): string {
-  const [found] = db.prepare('PRAGMA journal_mode').all().filter(isRow);
-  return found?.['journal_mode'] === 'wal' ? 'wal' : 'delete';
+  try {
+    db.exec('BEGIN; PRAGMA journal_mode = DELETE');
+    return 'delete';
+  } catch (error) {
+    // A WAL is not left within a transaction; and that of another name can't be read within its process.
+    const isWal = error instanceof Error && error.message.includes('wal mode');
+    if (isWal || codeOf(error) === sqlite.io) return 'wal';
+    throw error;
+  } finally {
+    rollBack(db);
+  }
+}
+
+function rollBack(db: SqliteDatabase): void {
+  try {
+    db.exec('ROLLBACK');
+  } catch {
+    // SQLite itself has rolled back, e.g. because the disk is full.
+  }
 }
 
 /** Node's own from version 22.13 on, unless the package is installed. @throws ConfigError if there is neither. */

@@ -4,17 +4,17 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
-  rmSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { exportTo } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { sqlite } from '../../src/sqlite.js';
+import { sqlite, type TableOptions } from '../../src/sqlite.js';
 import { sqliteAt } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
 
@@ -140,23 +140,92 @@ test.each<[what: string, at: (link: string) => string, other: string]>([
   expect(readdirSync(join(folder, 'second'))).toEqual(['a.sqlite']);
 });
 
-test('D2 D8 a file with several names is refused, since rows that are written by one are lost for the others', async () => {
+const writeTo = (
+  path: string,
+  table: string,
+  onPage?: (partition: number, page: number) => unknown,
+  options: Partial<TableOptions> = {},
+) =>
+  exportTo(
+    itemSource([itemsOf([1, 2, 3, 4, 5, 6])], { onPage: async (...page) => void (await onPage?.(...page)) }),
+    sqlite<Item>({ path, table, ...options }),
+    { commitEvery: 1 },
+  ).run();
+
+test('D2 a file is written whose name a backup links every night, and readers see old rows meanwhile', async () => {
+  const folder = temporaryFolder();
+  const path = join(folder, 'a.sqlite');
+  for (const night of [1, 2, 3]) {
+    const { rows } = await writeTo(
+      path,
+      'items',
+      () =>
+        night > 1 &&
+        sqliteAt(path)
+          .query('SELECT count(*) FROM items')
+          .then((found) => expect(found).toEqual([{ 'count(*)': '6' }])),
+      { mode: 'replace' },
+    );
+    expect(rows).toBe(6);
+    linkSync(path, join(folder, `night ${night}.sqlite`));
+    expect(readdirSync(folder).filter((name) => /-(wal|shm|journal)$/.test(name))).toEqual([]);
+  }
+});
+
+test('D2 D8 two runs that use two names of a file write both of their tables', async () => {
   const folder = temporaryFolder();
   const [path, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
-  const write = (to: string, table: string, onPage?: (partition: number, page: number) => Promise<void>) =>
-    exportTo(itemSource([itemsOf([1, 2, 3, 4, 5, 6])], onPage && { onPage }), sqlite<Item>({ path: to, table })).run();
-  const refused = { code: 'sink', message: expect.stringMatching(/b\.sqlite has 2 names \(hard links\)/) };
-  await write(path, 'first', async (_, page) => {
+  await writeTo(path, 'old');
+  linkSync(path, other);
+  let second: Promise<unknown> | undefined;
+  await writeTo(path, 'first', () => void (second ??= writeTo(other, 'second')));
+  await second;
+  for (const name of [path, other])
+    expect(
+      await sqliteAt(name).query(
+        'SELECT (SELECT count(*) FROM first) AS a, (SELECT count(*) FROM second) AS b, integrity_check FROM pragma_integrity_check',
+      ),
+    ).toEqual([{ a: '6', b: '6', integrity_check: 'ok' }]);
+  // Of two runs into one table the second one takes over, as if the first one had been paused.
+  await expect(writeTo(path, 'items', (_, page) => page === 0 && writeTo(other, 'items'))).rejects.toThrow(
+    'Another run has taken over the table items',
+  );
+  expect(await sqliteAt(path).query('SELECT count(*) AS rows FROM items')).toEqual([{ rows: '6' }]);
+});
+
+test('D2 D8 a name of a file whose latest rows may be beside another name is refused', async () => {
+  const folder = temporaryFolder();
+  const [path, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
+  const refused = {
+    code: 'sink',
+    message: expect.stringMatching(/b\.sqlite has 2 names \(hard links\) and is in WAL mode/),
+  };
+  await writeTo(path, 'first', async (_, page) => {
     if (page !== 1) return;
     linkSync(path, other);
-    await expect(write(other, 'second')).rejects.toMatchObject(refused);
+    await expect(writeTo(other, 'second')).rejects.toMatchObject(refused);
   });
-  await expect(write(other, 'second')).rejects.toMatchObject(refused);
-  rmSync(path);
-  expect((await write(other, 'second')).rows).toBe(6);
+  await writeTo(other, 'second');
+  // Another program, and a run that is killed, leave it in WAL mode.
+  const child = (sql: string): unknown =>
+    execFileSync(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { DatabaseSync } from ${JSON.stringify(import.meta.resolve('@photostructure/sqlite'))}; const db = new DatabaseSync(${JSON.stringify(path)}); db.exec(${JSON.stringify(sql)}); process.kill(process.pid, 'SIGKILL')`,
+      ],
+      { stdio: 'ignore' },
+    );
+  expect(() => child("PRAGMA journal_mode = WAL; CREATE TABLE third (id); INSERT INTO third VALUES ('x')")).toThrow();
+  for (let attempt = 1; attempt <= 2; attempt += 1)
+    await expect(writeTo(other, 'fourth')).rejects.toMatchObject(refused);
+  await writeTo(path, 'fourth');
   expect(
-    await sqliteAt(other).query('SELECT (SELECT count(*) FROM first) AS a, (SELECT count(*) FROM second) AS b'),
-  ).toEqual([{ a: '6', b: '6' }]);
+    await sqliteAt(path).query(
+      'SELECT (SELECT id FROM third) AS third, (SELECT count(*) FROM fourth) AS fourth, integrity_check FROM pragma_integrity_check',
+    ),
+  ).toEqual([{ third: 'x', fourth: '6', integrity_check: 'ok' }]);
 });
 
 test.each([':memory:', 'file:a.sqlite?mode=memory', 'FILE::memory:'])(
