@@ -92,6 +92,14 @@ interface JoinedRun {
   leaving?: Promise<void>;
 }
 
+interface UnableRun {
+  /** When it tries again, by a clock that nobody sets. */
+  until: number;
+  readonly reason: string;
+  /** The run, if it worked on it before. */
+  readonly left: Pick<JoinedRun, 'registered' | 'run'> | undefined;
+}
+
 /** Works on all runs of a Redis, until it is told to end. */
 export class WorkLoop {
   readonly #connections: WorkConnections;
@@ -100,8 +108,8 @@ export class WorkLoop {
   readonly #id = randomUUID();
   readonly #startedAt = Date.now();
   readonly #joined = new Map<string, JoinedRun>();
-  /** Runs that this machine can't work on, and when it tries again, by a clock that nobody sets. */
-  readonly #unable = new Map<string, { until: number; readonly reason: string }>();
+  /** Runs that this machine can't work on. */
+  readonly #unable = new Map<string, UnableRun>();
   /** What was told of Redis. */
   readonly #told = new Set<string>();
   #isAway = false;
@@ -135,12 +143,13 @@ export class WorkLoop {
     try {
       const registered = await this.#registry.list();
       const active = registered.filter(({ state }) => state === 'active');
-      for (const name of this.#unable.keys()) if (!active.some((run) => run.name === name)) this.#unable.delete(name);
+      for (const name of this.#unable.keys())
+        if (!active.some((run) => run.name === name)) await this.#keepLeft(name, registered);
       for (const joined of this.#joined.values())
         await this.#forRun(joined.registered, () => this.#keep(joined, registered));
       for (const run of active) await this.#forRun(run, () => this.#join(run));
       for (const joined of this.#joined.values()) await this.#forRun(joined.registered, () => this.#feed(joined));
-      isOver = active.length === 0 && this.#joined.size === 0;
+      isOver = active.length === 0 && this.#joined.size === 0 && this.#unable.size === 0;
       await this.#tellPresence();
       if (this.#isAway) this.#tellBack();
     } catch (error) {
@@ -165,13 +174,30 @@ export class WorkLoop {
   async #keep(joined: JoinedRun, registered: readonly RegisteredRun[]): Promise<void> {
     const { name, id } = joined.registered;
     const found = registered.find((run) => run.name === name);
-    if (!found) {
-      const { isCancelled } = await joined.run.status();
-      if (!isCancelled) await this.#registry.add(joined.registered);
-    } else if (found.id !== id || found.state !== 'active') {
+    if (!found) await this.#registerAgain(joined);
+    else if (found.id !== id || found.state !== 'active') {
       await this.#leave(joined);
       if (found.id === id && found.state !== 'active') this.#tellEnded(found);
     }
+  }
+
+  /** Forgets a run that it has left and that ended. One that Redis lost may be known to no other worker. */
+  async #keepLeft(name: string, registered: readonly RegisteredRun[]): Promise<void> {
+    const left = this.#unable.get(name)?.left;
+    const isLost = left && !registered.some((run) => run.name === name);
+    if (!isLost) this.#unable.delete(name);
+    else if (!this.#joined.has(name))
+      await this.#forRun(left.registered, async () => {
+        if (!(await this.#registerAgain(left))) this.#unable.delete(name);
+        await left.run.close?.();
+      });
+  }
+
+  /** Returns whether workers may go on with it. */
+  async #registerAgain({ registered, run }: Pick<JoinedRun, 'registered' | 'run'>): Promise<boolean> {
+    const { isCancelled } = await run.status();
+    if (!isCancelled) await this.#registry.add(registered);
+    return !isCancelled;
   }
 
   async #join(registered: RegisteredRun): Promise<void> {
@@ -268,9 +294,10 @@ export class WorkLoop {
 
   #tellUnable(run: string, error: unknown): void {
     const reason = reasonOf(error);
-    const isKnown = this.#unable.get(run)?.reason === reason;
-    this.#unable.set(run, { until: performance.now() + unableFor, reason });
-    if (!isKnown) this.#tell({ type: 'unable', run, error });
+    const known = this.#unable.get(run);
+    const left = this.#joined.get(run) ?? known?.left;
+    this.#unable.set(run, { until: performance.now() + unableFor, reason, left });
+    if (known?.reason !== reason) this.#tell({ type: 'unable', run, error });
   }
 
   #tellEnded({ name, state, failed, isIncomplete, rowsNotRemoved }: RegisteredRun): void {
