@@ -1,4 +1,5 @@
 import { ConfigError } from './errors.js';
+import { inWords, kindOf } from './values.js';
 
 /** Checks numeric options. @throws ConfigError that names the first invalid one. */
 export function checkNumbers(owner: string, numbers: object, isRight: (value: number) => boolean, range: string): void {
@@ -39,8 +40,52 @@ export function refuseUnknown<Options extends object>(
   if (fault !== undefined) throw new ConfigError(`${owner} ${fault}`);
 }
 
+type Kind = 'text' | 'a number' | 'a boolean' | 'a function' | 'an object' | 'a list';
+type Kinds = Kind | `${Kind} or ${Kind}` | 'anything';
+
+/** What an option must be, in the words of `kindOf`. With `?` it may be left out. */
+export type OptionKind = Kinds | `${Kinds}?`;
+
+/**
+ * Refuses options that a function does not have, and those of another kind than they must be: JavaScript callers may
+ * pass anything.
+ *
+ * @param place of an option, for errors. Default: the owner.
+ *
+ * @throws ConfigError that names the option, and what it must be or the nearest known one.
+ */
+export function checkOptions<Options extends object>(
+  owner: string,
+  options: Options | null | undefined,
+  kinds: Readonly<Record<NameOf<NoInfer<Options>>, OptionKind>>,
+  place = owner,
+): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw new ConfigError(`${owner} takes an object with options: given is ${inWords(options)}.`);
+  const unknown = unknownOption(options, kinds);
+  if (unknown !== undefined) throw new ConfigError(`${owner} ${unknown}`);
+  const wrong = wrongKind(options, kinds);
+  if (wrong) throw new ConfigError(`${place} is invalid at ${wrong.option}: ${wrong.what}.`, { option: wrong.option });
+}
+
+/** The first property that is not of its kind, and what is wrong with it; `undefined` if all are right. */
+export function wrongKind(
+  options: object,
+  kinds: Readonly<Record<string, OptionKind>>,
+): { readonly option: string; readonly what: string } | undefined {
+  for (const [option, kind] of Object.entries(kinds)) {
+    const value: unknown = Reflect.get(options, option);
+    if (value === undefined && kind.endsWith('?')) continue;
+    const wanted = kind.replace('?', '');
+    if (wanted === 'anything' ? value !== undefined : wanted.split(' or ').includes(kindOf(value))) continue;
+    const must = wanted === 'anything' ? '' : `, and must be ${wanted}`;
+    return { option, what: `it is ${kindOf(value)}${must}` };
+  }
+  return undefined;
+}
+
 /** Says which property is unknown, e.g. `has no option "frist". Did you mean first?`; `undefined` if all are known. */
-export function unknownOption(options: unknown, known: Readonly<Record<string, true>>): string | undefined {
+export function unknownOption(options: unknown, known: Readonly<Record<string, unknown>>): string | undefined {
   if (typeof options !== 'object' || options === null) return undefined;
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return undefined;

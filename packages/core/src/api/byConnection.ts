@@ -1,4 +1,6 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
+import { ConfigError } from '../errors.js';
+import { kindOf } from '../values.js';
 import { documentPath } from './documentPath.js';
 import { cursorOf, type Paging } from './paging.js';
 import { placing } from './requestPlace.js';
@@ -37,7 +39,9 @@ export interface ConnectionOptions {
  * @throws ConfigError if a path is invalid. Later: DecodeError if a response does not say how to continue.
  */
 export function byConnection(connection: string, options: ConnectionOptions = {}): Paging {
-  refuseUnknown('byConnection()', options, { into: true });
+  checkOptions('byConnection()', options, { into: 'text?' });
+  if (typeof connection !== 'string')
+    throw new ConfigError(`The connection of byConnection() is ${kindOf(connection)}, and must be a path, as text.`);
   const { into = 'variables.after' } = options;
   const { params, fields, put } = placing({ into });
   const pageInfo = connection === '' ? 'pageInfo' : `${connection}.pageInfo`;

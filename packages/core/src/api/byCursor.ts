@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
@@ -32,7 +32,12 @@ export type CursorOptions = RequestPlace & {
  * @throws ConfigError if a path is invalid. Later: DecodeError if the value is not a cursor.
  */
 export function byCursor(options: CursorOptions): Paging {
-  refuseUnknown('byCursor()', options, { param: true, into: true, at: true, more: true });
+  checkOptions('byCursor()', options, {
+    param: 'text?',
+    into: 'text?',
+    at: 'text or a function',
+    more: 'text or a function?',
+  });
   const { at, more, ...place } = options;
   const { identity, params, fields, put } = placing(place);
   const cursor = finder(at);

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { cursorOf, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
@@ -22,7 +22,7 @@ export type HeaderOptions = RequestPlace & {
  * @throws ConfigError if the place in the request is invalid.
  */
 export function byHeader(options: HeaderOptions): Paging {
-  refuseUnknown('byHeader()', options, { param: true, into: true, header: true });
+  checkOptions('byHeader()', options, { param: 'text?', into: 'text?', header: 'text' });
   const { header, ...place } = options;
   const { identity, params, fields, put } = placing(place);
   const name = header.toLowerCase();

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { isExactNumber, parseExactly } from '../http/exactNumbers.js';
 import { ExactNumber, jsonText } from '../json.js';
@@ -34,8 +34,10 @@ export interface KeysetOptions {
  * @throws ConfigError if there is no value, or a path is invalid. Later: DecodeError if the last row lacks a value.
  */
 export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions = {}): Paging {
-  refuseUnknown('byKeyset()', options, { more: true });
-  for (const value of values) refuseUnknown('a value of byKeyset()', value, { param: true, into: true, field: true });
+  checkOptions('byKeyset()', options, { more: 'text or a function?' });
+  if (!isList(values)) throw new ConfigError(`The values of byKeyset() are ${kindOf(values)}, and must be a list.`);
+  for (const value of values)
+    checkOptions('A value of byKeyset()', value, { param: 'text?', into: 'text?', field: 'text' });
   const { more } = options;
   if (values.length === 0) throw new ConfigError('byKeyset needs at least one value of the last row.');
   const keys = values.map(({ field, ...place }) => ({ ...placing(place), field, path: documentPath(field) }));

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query } from '../http/query.js';
@@ -35,7 +35,7 @@ export interface LinkOptions {
  * base URL.
  */
 export function byLink(options: LinkOptions = {}): Paging {
-  refuseUnknown('byLink()', options, { at: true });
+  checkOptions('byLink()', options, { at: 'text or a function?' });
   const { at } = options;
   const selector = at === undefined ? undefined : finder(at);
   return {

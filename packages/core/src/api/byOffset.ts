@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import type { PageCursor } from '../position.js';
 import { leftOut, offsetOf, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
@@ -19,7 +19,7 @@ export type OffsetOptions = RequestPlace;
  * @example byOffset({ param: 'offset' })
  */
 export function byOffset(place: OffsetOptions): Paging {
-  refuseUnknown('byOffset()', place, { param: true, into: true });
+  checkOptions('byOffset()', place, { param: 'text?', into: 'text?' });
   const { identity, params, fields, put } = placing(place);
   return {
     identity: { by: 'offset', ...identity },

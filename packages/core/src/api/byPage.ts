@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { isCount } from '../values.js';
-import { checkCount, refuseUnknown } from '../checks.js';
+import { checkCount, checkOptions } from '../checks.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder } from './documentPath.js';
@@ -26,7 +26,12 @@ export type PageNumberOptions = RequestPlace & {
  * a count.
  */
 export function byPage(options: PageNumberOptions): Paging {
-  refuseUnknown('byPage()', options, { param: true, into: true, first: true, pages: true });
+  checkOptions('byPage()', options, {
+    param: 'text?',
+    into: 'text?',
+    first: 'a number?',
+    pages: 'text or a function?',
+  });
   const { first = 1, pages, ...place } = options;
   const { identity, params, fields, put } = placing(place);
   checkCount('first', first, { min: 0 });

@@ -1,4 +1,4 @@
-import { checkCount, refuseUnknown } from '../checks.js';
+import { checkCount, checkOptions } from '../checks.js';
 import { ConfigError, PaginationError } from '../errors.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { PageIncrement } from '../source/increment.js';
@@ -49,13 +49,9 @@ export type SinceOptions = RequestPlace & {
  * @throws ConfigError if an option is invalid. Later: DecodeError, or PaginationError if rows would be missed.
  */
 export function bySince(options: SinceOptions): Paging {
-  refuseUnknown('bySince()', options, {
-    param: true,
-    into: true,
-    field: true,
-    type: true,
-    overlap: true,
-    stable: true,
+  checkOptions('bySince()', options, {
+    ...{ param: 'text?', into: 'text?', field: 'text', type: 'text' },
+    ...{ overlap: 'a number?', stable: 'an object?' },
   });
   const { field, type, stable } = options;
   const rule = Object.hasOwn(sinceRules, type) ? sinceRules[type] : undefined;

@@ -1,6 +1,6 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { kindOf } from '../values.js';
+import { isRecord, kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/fit.js';
 import { endpointOptionNames, type EndpointOptions, type Plugin, type PluginContext } from '../plugins/plugin.js';
@@ -67,17 +67,24 @@ export function defineApi<const Name extends string, const Sources extends Reado
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>(
   definition: ApiDefinition<Name, Sources>,
 ): (options?: Partial<ApiOptions>) => ApiPlugin<Name, ApiOf<Sources>> {
-  refuseUnknown('defineApi()', definition, { ...apiOptionNames, name: true, sources: true });
+  checkOptions('defineApi()', definition, {
+    ...{ name: 'text', sources: 'an object', baseUrl: 'text?', arrays: 'text?', headers: 'an object?' },
+    ...{ auth: 'an object?', rateLimit: 'anything?', limiter: 'an object?', quota: 'an object?' },
+  });
   const { name, sources, ...defaults } = definition;
   checkName('an API', name);
   if (Object.keys(sources).length === 0) throw new ConfigError(`The API "${name}" has no sources.`);
-  for (const source of Object.keys(sources)) checkName('a source', source);
+  for (const [source, opened] of Object.entries<unknown>(sources)) {
+    checkName('a source', source);
+    if (!isRecord(opened) || typeof opened['open'] !== 'function')
+      throw new ConfigError(`${name}.${source} is ${kindOf(opened)}, and must be a source: define it with listing().`);
+  }
   if ('get' in sources)
     throw new ConfigError(`A source of the API "${name}" can't be named "get", which is a function.`);
   checkParents(name, sources);
   return (given) => {
     refuseUnknown(`${name}()`, given, apiOptionNames);
-    const { baseUrl, ...options } = checkOptions(name, { ...defaults, ...definedOf(given) });
+    const { baseUrl, ...options } = withBaseUrl(name, { ...defaults, ...definedOf(given) });
     return {
       name,
       setup({ endpoint: openEndpoint, clock, random }) {
@@ -114,7 +121,7 @@ function definedOf(options: Partial<ApiOptions> | null | undefined): Partial<Api
 }
 
 /** The most likely mistake is an unset environment variable, which no compiler detects. */
-function checkOptions(name: string, options: Partial<ApiOptions>): ApiOptions {
+function withBaseUrl(name: string, options: Partial<ApiOptions>): ApiOptions {
   const { baseUrl } = options;
   if (typeof baseUrl === 'string' && baseUrl !== '') return { ...options, baseUrl };
   throw new ConfigError(

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import type { ErrorFinder, ResponseError } from '../http/responseError.js';
 import { isList, isRecord, kindOf } from '../values.js';
 
@@ -32,7 +32,7 @@ export interface GraphqlErrorOptions {
  * @see https://spec.graphql.org/October2021/#sec-Errors
  */
 export function graphqlErrors(options: GraphqlErrorOptions = {}): ErrorFinder {
-  refuseUnknown('graphqlErrors()', options, { allowPartial: true });
+  checkOptions('graphqlErrors()', options, { allowPartial: 'a boolean?' });
   const { allowPartial = false } = options;
   return ({ body }) => {
     if (!isRecord(body)) return undefined;

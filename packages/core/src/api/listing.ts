@@ -1,4 +1,4 @@
-import { checkCount, refuseUnknown } from '../checks.js';
+import { checkCount, checkOptions, type OptionKind, wrongKind } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { FetchedPage } from '../source/definition.js';
@@ -9,7 +9,7 @@ import type { FreeParams } from './decodeOptions.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import { requestSpecNames, type RequestSpec } from './listingPlan.js';
+import { type RequestSpec, requestSpecKinds } from './listingPlan.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
 import { placing } from './requestPlace.js';
@@ -56,13 +56,7 @@ export function listing<
   Params extends object = object,
   In extends object & FreeParams = Params,
 >(definition: ListingDefinition<Row, In, Params>): Listing<Row, In> {
-  refuseUnknown('listing()', definition, {
-    ...requestSpecNames,
-    ...{ params: true, each: true, description: true },
-    ...{ rows: true, total: true, format: true, errors: true },
-    ...{ schema: true, decode: true, version: true },
-    ...{ columns: true, types: true, key: true, statusOf: true, event: true, filter: true, responses: true },
-  });
+  checkOptions('listing()', definition, definitionKinds, 'The definition of a listing');
   checkListing(definition);
   const read = pageReader(definition);
   const known = knownParams(definition);
@@ -96,6 +90,15 @@ export function listing<
       }),
   });
 }
+
+const definitionKinds = {
+  ...requestSpecKinds,
+  ...{ params: 'an object or a function?', each: 'an object?', description: 'text?' },
+  ...{ rows: 'text or a function', total: 'text or a function?', format: 'text?', errors: 'a function?' },
+  ...{ schema: 'an object or a function?', decode: 'a function?', version: 'text?' },
+  ...{ columns: 'a list', types: 'an object?', key: 'a function?', statusOf: 'a function?', event: 'a function?' },
+  ...{ filter: 'a function?', responses: 'an object?' },
+} as const satisfies Readonly<Record<keyof ListingDefinition<never, never, never>, OptionKind>>;
 
 function describe<Row extends object, In extends object, Params>(
   { description, each, columns, key, pageSize, paging, filter }: ListingDefinition<Row, In, Params>,
@@ -138,6 +141,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly params?: StandardSchema | undefined;
   readonly each?: Each<never, never> | undefined;
   readonly filter?: ((row: never) => boolean) | undefined;
+  readonly format?: string | undefined;
   readonly version?: string | undefined;
   readonly columns: readonly string[];
   readonly types?: Readonly<Record<string, unknown>> | undefined;
@@ -146,20 +150,26 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
-  const { types = {}, filter } = definition;
+  const { types = {}, filter, format = 'json' } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
-    refuseUnknown('pageSize of listing()', pageSize, { param: true, into: true, default: true, max: true });
+    checkOptions('pageSize of listing()', pageSize, {
+      ...{ param: 'text?', into: 'text?', default: 'a number', max: 'a number?' },
+    });
     checkCount('pageSize.default', pageSize.default, pageSize.max === undefined ? {} : { max: pageSize.max });
     if (pageSize.max !== undefined) checkCount('pageSize.max', pageSize.max);
   }
+  const wrong = wrongKind(paging, { params: 'a list', fields: 'a list?', request: 'a function', next: 'a function' });
+  if (wrong) throw fault(`paging.${wrong.option}`, wrong.what);
   const names = [
     ...(pageSize?.param === undefined ? [] : [pageSize.param]),
     ...paging.params,
     ...(typeof query === 'object' ? Object.keys(query) : []),
   ];
   const fields = [...(pageSize ? placing(pageSize).fields : []), ...(paging.fields ?? [])];
+  if (!['GET', 'POST'].includes(method)) throw fault('method', 'it must be GET or POST');
+  if (!['json', 'jsonLines'].includes(format)) throw fault('format', 'it must be json or jsonLines');
   if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");
   if (method === 'GET' && fields.length > 0)
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
@@ -171,6 +181,7 @@ function checkListing(definition: Checked): void {
   if (names.includes('')) throw fault('query', 'a parameter has no name');
   if (twice !== undefined) throw fault('query', `the parameter ${JSON.stringify(twice)} is set twice`);
   const column = firstRepeated(columns);
+  if (columns.some((name) => typeof name !== 'string')) throw fault('columns', 'each must be text');
   if (columns.length === 0) throw fault('columns', 'there are none: a table would be empty');
   if (column !== undefined) throw fault('columns', `${JSON.stringify(column)} is there twice`);
   const untyped = Object.keys(types).find((name) => !columns.includes(name));

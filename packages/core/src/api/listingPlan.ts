@@ -1,4 +1,4 @@
-import { checkCount } from '../checks.js';
+import { checkCount, type OptionKind } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query, QueryValue } from '../http/query.js';
@@ -60,11 +60,12 @@ export interface RequestSpec<Params> {
   readonly paging: Paging;
 }
 
-/** The names of these options. */
-export const requestSpecNames = {
-  ...{ path: true, query: true, method: true, body: true, headers: true, isRepeatable: true },
-  ...{ partitions: true, offset: true, rowsIdentity: true, pageSize: true, paging: true },
-} as const satisfies Readonly<Record<keyof RequestSpec<never>, true>>;
+/** What these options must be. */
+export const requestSpecKinds = {
+  ...{ path: 'text or a function', query: 'an object or a function?', method: 'text?', body: 'anything?' },
+  ...{ headers: 'an object or a function?', isRepeatable: 'a boolean?', partitions: 'a function?' },
+  ...{ offset: 'a function?', rowsIdentity: 'a function?', pageSize: 'an object?', paging: 'an object' },
+} as const satisfies Readonly<Record<keyof RequestSpec<never>, OptionKind>>;
 
 export interface ListingPlan {
   readonly partitions: number;

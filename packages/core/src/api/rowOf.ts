@@ -1,5 +1,5 @@
-import { refuseUnknown } from '../checks.js';
-import type { ConfigError } from '../errors.js';
+import { checkOptions } from '../checks.js';
+import { ConfigError } from '../errors.js';
 import type { Json } from '../json.js';
 import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
 import type { RequestSpec } from './listingPlan.js';
@@ -79,15 +79,16 @@ export function rowOf<
   In extends object = never,
   Given extends object = object,
 >(options: RowOfOptions<Parent, Params, In, Given>): Each<[In] extends [never] ? Given : In, Params> {
-  refuseUnknown('rowOf()', options, {
-    source: true,
-    params: true,
-    given: true,
-    parentParams: true,
-    fields: true,
-    onPartitionError: true,
+  checkOptions('rowOf()', options, {
+    ...{ source: 'text', params: 'a function', given: 'an object or a function?', parentParams: 'a function?' },
+    ...{ fields: 'a function?', onPartitionError: 'text?' },
   });
   const { source, given: schema, parentParams, fields, onPartitionError = 'fail' } = options;
+  const ways: readonly string[] = ['fail', 'skip'];
+  if (!ways.includes(onPartitionError))
+    throw new ConfigError('rowOf() is invalid at onPartitionError: it must be fail or skip.', {
+      option: 'onPartitionError',
+    });
   // As a method, since the compiler does not know the other source's rows.
   const made: { of(parent: object, given: Given): object } = { of: options.params };
   const known = schema && describeParams(schema);

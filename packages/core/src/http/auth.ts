@@ -1,5 +1,6 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
+import { inWords, shownText } from '../values.js';
 import type { ApiKey } from './apiKey.js';
 import type { SavedToken } from './oauth2.js';
 
@@ -75,7 +76,7 @@ export function bearer(secret: Secret): Auth {
  * it is a secret.
  */
 export function basic(pair: BasicPair): Auth {
-  refuseUnknown('basic()', pair, { user: true, password: true });
+  checkOptions('basic()', pair, { user: 'anything', password: 'anything?' });
   if (typeof pair.user === 'string' && /[:\p{Cc}]/u.test(pair.user))
     throw new ConfigError('The user name of basic must not have a colon or a control character.', { option: 'user' });
   return Object.freeze({ kind: 'basic', ...pair });
@@ -93,8 +94,11 @@ export function basic(pair: BasicPair): Auth {
 export function header(name: string, secret: Secret, options: { readonly prefix?: string } = {}): Auth {
   refuseUnknown('header()', options, { prefix: true });
   const { prefix = '' } = options;
-  if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
-    throw new ConfigError(`${JSON.stringify(name.slice(0, 100))} can't be the name of a header.`, { option: 'name' });
+  if (typeof name !== 'string' || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
+    throw new ConfigError(
+      `${typeof name === 'string' ? shownText(name) : inWords(name)} can't be the name of a header.`,
+      { option: 'name' },
+    );
   return Object.freeze({ kind: 'header', name, prefix, secret });
 }
 
@@ -106,7 +110,8 @@ export function header(name: string, secret: Secret, options: { readonly prefix?
  * @example queryKey('api_key', { env: 'WEATHER_KEY' })
  */
 export function queryKey(param: string, secret: Secret): Auth {
-  if (param === '') throw new ConfigError('queryKey needs the name of a query parameter.', { option: 'param' });
+  if (typeof param !== 'string' || param === '')
+    throw new ConfigError('queryKey needs the name of a query parameter.', { option: 'param' });
   return Object.freeze({ kind: 'query', param, secret });
 }
 
@@ -143,9 +148,9 @@ export interface OAuth2Options {
  * @throws ConfigError if the client's id is empty.
  */
 export function oauth2(options: OAuth2Options): Auth {
-  refuseUnknown('oauth2()', options, {
-    ...{ tokenUrl: true, clientId: true, clientSecret: true, clientIn: true },
-    ...{ scope: true, params: true, refreshToken: true, save: true },
+  checkOptions('oauth2()', options, {
+    ...{ tokenUrl: 'text', clientId: 'text', clientSecret: 'anything?', clientIn: 'text?' },
+    ...{ scope: 'text?', params: 'an object?', refreshToken: 'anything?', save: 'a function?' },
   });
   if (options.clientId === '') throw new ConfigError('oauth2 needs a clientId.', { option: 'clientId' });
   return Object.freeze({ ...options, kind: 'oauth2' });

@@ -3,7 +3,7 @@ import { systemClock } from '../clock.js';
 import type { SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import { Flow } from '../source/flow.js';
-import type { PageSource } from '../source/pageSource.js';
+import { checkSource, type PageSource } from '../source/pageSource.js';
 import { cancellable } from '../source/cancellable.js';
 import { tickOptionNames, Ticks, type TickOptions } from './ticks.js';
 import { storedPages, withStoredPages } from './conditionalWalk.js';
@@ -44,6 +44,7 @@ export interface Snapshot<T> {
  * soon as the client is closed.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
+  checkSource('poll()', source);
   refuseUnknown('poll()', options, { ...tickOptionNames, onFailure: true });
   const { clock = systemClock, random = Math.random, concurrency, onFailure, conditional = false } = options;
   const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: source.info.closed });

@@ -1,7 +1,8 @@
 import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
+import { inWords, isRecord } from '../values.js';
 import { Flow } from '../source/flow.js';
-import type { PageSource } from '../source/pageSource.js';
+import { checkSource, type PageSource } from '../source/pageSource.js';
 import { cancellable, type PullIterator } from '../source/cancellable.js';
 import { exportOptionNames, type ExportOptions } from './exportOptions.js';
 import type { ExportProgress, ExportReport, ExportStep } from './exportOptions.js';
@@ -22,6 +23,9 @@ import type { Sink } from './sink.js';
  * use, and whatever the source raises.
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
+  checkSource('exportTo()', source);
+  if (!isRecord(sink) || typeof sink['open'] !== 'function')
+    throw new ConfigError(`exportTo() takes a sink: given is ${inWords(sink)}.`, { option: 'sink' });
   refuseUnknown('exportTo()', options, exportOptionNames);
   if (typeof options.incremental === 'object')
     refuseUnknown('incremental of exportTo()', options.incremental, { from: true, full: true });

@@ -1,3 +1,5 @@
+import { ConfigError } from '../errors.js';
+import { inWords, isRecord } from '../values.js';
 import type { Page } from './page.js';
 import type { PagesOptions, SourceInfo } from './source.js';
 
@@ -6,4 +8,14 @@ export interface PageSource<T> {
   readonly info: SourceInfo<T>;
   /** Starts a new walk. Nothing is requested before the first page is. */
   pages(options?: PagesOptions): AsyncIterable<Page<T>>;
+}
+
+/** JavaScript callers may pass anything, e.g. the function that creates a source. @throws ConfigError. */
+export function checkSource(owner: string, source: unknown): void {
+  if (isRecord(source) && isRecord(source['info']) && typeof source['pages'] === 'function') return;
+  const isCreator = typeof source === 'function';
+  throw new ConfigError(
+    `${owner} takes a source: given is ${inWords(source)}.${isCreator ? ' Call it, e.g. client.coins.markets().' : ''}`,
+    { option: 'source' },
+  );
 }

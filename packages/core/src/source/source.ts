@@ -1,5 +1,5 @@
 import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
-import { checkCount, refuseUnknown } from '../checks.js';
+import { checkCount, checkOptions, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { startOfPartition, startOfPlan, type Position } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';
@@ -243,10 +243,11 @@ export class Source<T> extends Flow<T> {
 
 /** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a limit is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
-  refuseUnknown('createSource()', definition, {
-    ...{ name: true, identity: true, rowsIdentity: true, schema: true, partitions: true, offset: true },
-    ...{ maxPages: true, maxRows: true, isRepeatable: true, increment: true, filter: true, expiredStatuses: true },
-    ...{ fetch: true, endpoint: true },
+  checkOptions('createSource()', definition, {
+    ...{ name: 'text', identity: 'anything', rowsIdentity: 'anything?', schema: 'an object' },
+    ...{ partitions: 'a number?', offset: 'a number?', maxPages: 'a number?', maxRows: 'a number?' },
+    ...{ isRepeatable: 'a boolean?', increment: 'an object?', filter: 'a function?', expiredStatuses: 'a list?' },
+    ...{ fetch: 'a function', endpoint: 'an object?' },
   });
   const info = infoOf(definition);
   return new Source(info, (options) => walk(definition, options, info.observe));

@@ -9,7 +9,7 @@ import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { PageHealth } from '../source/page.js';
-import type { PageSource } from '../source/pageSource.js';
+import { checkSource, type PageSource } from '../source/pageSource.js';
 import { Source, type SourceInfo } from '../source/source.js';
 import { tell } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
@@ -72,6 +72,7 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
  * `retry.for`.
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
+  checkSource('watch()', source);
   refuseUnknown('watch()', options, {
     ...tickOptionNames,
     ...comparisonOptionNames,
