@@ -297,6 +297,7 @@ function sessionOf(client: PostgresClient): Session {
         hasRules: found['ruled'] === true,
         isUnlogged: found['unlogged'] === true,
         isReferenced: found['referenced'] === true,
+        ...(found['table'] === true && { isAdded: 'xmin = pg_current_xact_id()::xid' }),
         uniques: isList(uniques) ? uniques.filter(isUnique) : [],
       };
     },

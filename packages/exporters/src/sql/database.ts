@@ -32,6 +32,8 @@ export interface TableTraits {
   readonly isUnlogged?: boolean;
   /** Rows of other tables go, or change, with the rows of this one that they refer to. */
   readonly isReferenced: boolean;
+  /** The condition, as SQL has it, for rows that this transaction adds from now on. Absent if nothing tells them. */
+  readonly isAdded?: string;
   /** Columns of which no two rows may have the same values. */
   readonly uniques: readonly Unique[];
 }

@@ -311,11 +311,20 @@ function sessionOf(db: SqliteDatabase): Session {
       for (const { of, name, partial } of indexed)
         uniques.set(of, { columns: [...(uniques.get(of)?.columns ?? []), String(name)], isPartial: partial === 1n });
       for (const row of indexed) if (!isPlain.has(row)) uniques.delete(row['of']);
+      const isTable = found['type'] === 'table';
+      // Only a definition has its conflict clauses, by which new rows take the place of others.
+      const hasConflicts = /\bCONFLICT\b/i.test(String(found['sql']));
+      const isNumbered = isTable && triggers.length > 0 && !/\bWITHOUT\s+ROWID\b/i.test(String(found['sql']));
+      const [last] = isNumbered
+        ? prepared(`SELECT max(_rowid_) AS nth FROM ${quoted(table)}`)
+            .all()
+            .filter(isRow)
+        : [];
       return Promise.resolve({
-        kind: found['type'] === 'table' ? 'table' : 'other',
-        // Only a definition has its conflict clauses.
-        hasRules: triggers.length > 0 || /\bCONFLICT\b/i.test(String(found['sql'])),
+        kind: isTable ? 'table' : 'other',
+        hasRules: triggers.length > 0 || hasConflicts,
         isReferenced: references.length > 0,
+        ...(isNumbered && !hasConflicts && { isAdded: `_rowid_ > ${String(last?.['nth'] ?? 0)}` }),
         uniques: [...uniques.values()],
       });
     },

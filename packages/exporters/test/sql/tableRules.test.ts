@@ -1,5 +1,6 @@
 // @module-tag slow
 import { exportTo, type ExportOptions, type ExportReport } from '@sluice/core';
+import pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { postgres, type TableOptions } from '../../src/postgres.js';
@@ -270,6 +271,33 @@ describe.each(databaseKinds(servers))('a table of $name', ({ open, name: kind })
     expect(await contentOf(database)).toEqual(['1 old 1', '2 old 2', '3 old 3']);
   });
 
+  test.each(['append', 'merge'] as const)(
+    'D3 %s takes all rows where a trigger removes only older ones',
+    async (mode) => {
+      for (const kept of [9, 7, 6, 5]) {
+        const database = await open();
+        await database.query(
+          `CREATE TABLE items (nth ${kind === 'SQLite' ? 'INTEGER PRIMARY KEY' : 'serial'}, id ${text}, name text, amount ${text})`,
+        );
+        await database.query(three.replace('items', 'items (id, name, amount)'));
+        const prune = `DELETE FROM items WHERE nth <= (SELECT max(nth) FROM items) - ${kept}`;
+        if (kind === 'SQLite') await database.query(`CREATE TRIGGER t AFTER INSERT ON items BEGIN ${prune}; END`);
+        else for (const sql of trigger('AFTER INSERT ON items', `${prune}; RETURN NULL;`)) await database.query(sql);
+        const rows = itemsOf([11, 12, 13, 14, 15, 16], 'new');
+        const run = into(database, rows, { mode, ...(mode === 'merge' && byKey) });
+        if (kept < 6) {
+          await expect(run).rejects.toThrow(`The table items has kept ${mode === 'merge' ? '5 of 6' : '5 of 9'} rows`);
+          expect(await contentOf(database)).toHaveLength(3);
+          continue;
+        }
+        await run;
+        const content = await contentOf(database);
+        expect(content).toHaveLength(kept);
+        expect(content.filter((row) => row.includes('new'))).toHaveLength(6);
+      }
+    },
+  );
+
   test('D3 has triggers that add and change other things, and takes all rows', async () => {
     const database = await open();
     await database.query(`CREATE TABLE items (id ${text}, name text, amount ${text})`);
@@ -468,6 +496,28 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
     const url = database.url.replace('tester', role);
     const sink = postgres<Item>({ url, table: 'items', mode, ...(mode === 'merge' && byKey) });
     await expect(exportTo(itemSource([six]), sink).run()).rejects.toThrow(`The table items ${refused}`);
+  });
+
+  test.each(['append', 'merge'] as const)('D3 %s takes all rows while others remove old ones', async (mode) => {
+    const database = await servers.open();
+    await database.query(createItems);
+    await database.query(three);
+    for (const sql of trigger('AFTER INSERT ON items', 'PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL;'))
+      await database.query(sql);
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query('SELECT pg_advisory_lock(7)');
+      const run = into(database, itemsOf([11, 12, 13], 'new'), { mode, ...(mode === 'merge' && byKey) });
+      const waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted";
+      while ((await other.query(waiting)).rows.length === 0);
+      await other.query("DELETE FROM items WHERE id = '2'");
+      await other.query('SELECT pg_advisory_unlock(7)');
+      await run;
+    } finally {
+      await other.end();
+    }
+    expect(await contentOf(database)).toEqual(['1 old 1', '3 old 3', '11 new 11', '12 new 12', '13 new 13']);
   });
 
   test.each([
