@@ -271,7 +271,9 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     );
     expect(submitted).toMatchObject({ code: 0, stdout: 'all\n' });
     expect((await sluice(['cluster', 'work', '--until-done', ...unlimited], at)).code).toBe(0);
-    expect(await sluice(['cluster', 'merge', 'all', '--to', 'streams.jsonl'], at)).toMatchObject({ code: 0 });
+    expect(await sluice(['cluster', 'merge', 'all', '--to', 'streams.jsonl', '--require-total'], at)).toMatchObject({
+      code: 0,
+    });
     const wrong = await sluice(['cluster', 'submit', 'export', 'streams.list', '--to', 'b', '--param', 'x=1'], at);
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('streams.list takes no parameters') });
   });

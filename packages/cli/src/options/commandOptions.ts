@@ -154,7 +154,7 @@ const commandOptions = {
     group('Progress, on stderr:', 'progress of a worker', 'quiet'),
   ],
   'cluster status': [group('Options:', 'format of a list', 'wait'), groups.redis, groups.dashboard],
-  'cluster merge': [groups.target, groups.resume, groups.redis, groups.progress],
+  'cluster merge': [groups.target, group('Which rows:', 'requireTotal'), groups.resume, groups.redis, groups.progress],
   'cluster cancel': [groups.redis],
   'cluster clean': [groups.redis],
   'cluster limit': [group('Options:', 'set', 'format of a list'), groups.redis],

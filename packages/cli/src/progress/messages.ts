@@ -135,7 +135,7 @@ export function summaryLine(summary: Summary): string {
 }
 
 /** How many rows the API lists and counts. */
-function shortText({ total, listed }: { readonly total: number; readonly listed: number }): string {
+export function shortText({ total, listed }: { readonly total: number; readonly listed: number }): string {
   return `${formatNumber(listed)} rows of ${formatNumber(total)} listed`;
 }
 

@@ -107,7 +107,7 @@ export function checkedRunName(name: string): string {
 function decodeRun(name: string, text: string): RegisteredRun | undefined {
   const value = parsed(text);
   if (!isRecord(value) || value['name'] !== name || !namePattern.test(name)) return undefined;
-  const { id, source, partitions, target, state, since, failed, isIncomplete, rowsNotRemoved } = value;
+  const { id, source, partitions, target, state, since, failed, isIncomplete, rowsNotRemoved, shortOfTotal } = value;
   if (typeof id !== 'string' || typeof source !== 'string' || typeof target !== 'string') return undefined;
   if (!isCount(partitions) || !isCount(since) || !isCount(failed)) return undefined;
   if (state !== 'active' && state !== 'finished' && state !== 'cancelled') return undefined;
@@ -122,6 +122,7 @@ function decodeRun(name: string, text: string): RegisteredRun | undefined {
     failed,
     ...(isIncomplete === true && { isIncomplete }),
     ...(isCount(rowsNotRemoved) && { rowsNotRemoved }),
+    ...(isShort(shortOfTotal) && { shortOfTotal }),
   };
 }
 
@@ -132,4 +133,8 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function isShort(value: unknown): value is { readonly total: number; readonly listed: number } {
+  return isRecord(value) && isCount(value['total']) && isCount(value['listed']);
 }

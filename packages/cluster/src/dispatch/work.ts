@@ -300,17 +300,11 @@ export class WorkLoop {
     if (known?.reason !== reason) this.#tell({ type: 'unable', run, error });
   }
 
-  #tellEnded({ name, state, failed, isIncomplete, rowsNotRemoved }: RegisteredRun): void {
+  #tellEnded(registered: RegisteredRun): void {
+    const { name, state, failed } = registered;
     if (state === 'active') return;
     this.#report = { ...this.#report, failed: this.#report.failed + failed };
-    this.#tell({
-      type: 'ended',
-      run: name,
-      state,
-      failed,
-      ...(isIncomplete && { isIncomplete }),
-      ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),
-    });
+    this.#tell({ type: 'ended', run: name, state, failed, ...gapsIn(registered) });
   }
 
   /**
@@ -364,8 +358,15 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 async function gapsOf(run: Run): Promise<RunGaps> {
-  const { isIncomplete, rowsNotRemoved } = await run.status();
-  return { ...(isIncomplete && { isIncomplete }), ...(rowsNotRemoved !== undefined && { rowsNotRemoved }) };
+  return gapsIn(await run.status());
+}
+
+function gapsIn({ isIncomplete, rowsNotRemoved, shortOfTotal }: RunGaps): RunGaps {
+  return {
+    ...(isIncomplete && { isIncomplete }),
+    ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),
+    ...(shortOfTotal && { shortOfTotal }),
+  };
 }
 
 function noTarget(address: string): never {

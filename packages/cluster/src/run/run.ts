@@ -113,6 +113,8 @@ export interface RunGaps {
   readonly isIncomplete?: true;
   /** Rows of the table that `replace` would have removed, and that stay because of that; absent if there are none. */
   readonly rowsNotRemoved?: number;
+  /** Of partitions that have fewer rows than the API counts: the sum of its totals, and of the rows. Absent if none. */
+  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
 }
 
 /** How far a run is. */

@@ -60,7 +60,7 @@ async function* walkRun(
   startAt: Position,
   only: number | undefined,
 ): AsyncGenerator<Page<StoredRow>, undefined> {
-  let { rows, pages } = startAt;
+  let { rows, pages, totals } = startAt;
   for (let partition = startAt.before; partition < (only === undefined ? run.partitions : only + 1); partition += 1) {
     const at = startAt.begun[partition];
     if (at === 'done') continue;
@@ -74,12 +74,14 @@ async function* walkRun(
       rows += items.length;
       rowsBefore += items.length;
       const endsPartition = page === last;
+      if (endsPartition) totals = withTotals(totals, record.position?.totals);
       const begun = { next: { cursor: `${record.claim}/${page}` }, pages: page, rows: rowsBefore };
       const position: Position = {
         ...(endsPartition
           ? { before: partition + 1, begun: {} }
           : { before: partition, begun: { [partition]: begun } }),
         ...{ rows, pages },
+        ...(totals && { totals }),
         ...(only !== undefined && { partition: only }),
       };
       const isIncomplete = endsPartition && record.isIncomplete;
@@ -89,6 +91,15 @@ async function* walkRun(
       };
     }
   }
+}
+
+type Totals = Position['totals'];
+
+/** What the partitions have together, compared with the totals that the API stated while they were fetched. */
+function withTotals(all: Totals, more: Totals): Totals {
+  if (!all || !more) return all ?? more;
+  const sumOf = (count: keyof typeof all): number => all[count] + more[count];
+  return { partitions: sumOf('partitions'), short: sumOf('short'), total: sumOf('total'), listed: sumOf('listed') };
 }
 
 /** Where a walk is in a partition. */

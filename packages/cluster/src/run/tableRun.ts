@@ -144,10 +144,14 @@ class TableRun implements Run {
 
   async status(): Promise<RunStatus> {
     const { done, rows, state, isIncomplete, rowsNotRemoved } = await this.#stored();
+    // The records of all partitions are read for it. An incomplete run says already that rows are missing.
+    const isCompared = state === 'finished' && !isIncomplete;
+    const shortOfTotal = isCompared ? await this.#table.shortOfTotal(this.header.id) : undefined;
     return {
       ...{ partitions: this.partitions, done, rows, isCancelled: state === 'cancelled' },
       ...(isIncomplete && { isIncomplete }),
       ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
+      ...(shortOfTotal && { shortOfTotal }),
     };
   }
 

@@ -1,6 +1,7 @@
 import { testSource } from '@sluice/testing';
-import type { Page, Position } from '@sluice/core';
+import { exportTo, type Page, type Position } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
+import { recordingSink } from '../../../core/test/sink/recordingSink.js';
 import { sourceOfRun, type StoredRow } from '../../src/index.js';
 import { folder, mergedRows, sharedDisk, smallTable, TableRun, type Table } from './tableRun.js';
 
@@ -47,6 +48,33 @@ describe('the source of a finished run', () => {
     const { info } = await sourceOfRun(folder, { fileSystem: disk });
     expect(info).toMatchObject({ name: 'test.rows', partitions: 1, schema: { columns: ['id'] } });
   });
+
+  test.each([0, 1, 2, 5])(
+    'P10 is compared with the totals of its partitions, also if it is resumed after %i pages',
+    async (pages) => {
+      const disk = sharedDisk();
+      const run = new TableRun(smallTable);
+      // The pieces have three rows and none, and four.
+      run.answer = (partition) => ({ total: partition === 0 ? 5 : 0 });
+      await run.finish(disk);
+      const source = await sourceOfRun(folder, { fileSystem: disk });
+      let startAt: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
+      let read = 0;
+      for await (const { position } of source.pages()) if ((read += 1) <= pages) startAt = position;
+      const walked: Page<StoredRow>[] = [];
+      for await (const page of source.pages({ startAt })) walked.push(page);
+      expect(walked.at(-1)?.position.totals).toEqual({ partitions: 3, short: 2, total: 10, listed: 7 });
+      const warnings: string[] = [];
+      const onWarning = (message: string): void => void warnings.push(message);
+      const sink = recordingSink<StoredRow>();
+      const report = await exportTo(source, sink, { onWarning }).run();
+      expect(report).toMatchObject({ rows: 7, shortOfTotal: { total: 10, listed: 7 } });
+      expect(warnings).toEqual([expect.stringContaining('listed 7 rows in 2 partitions and says that there are 10')]);
+      await expect(exportTo(source, sink, { requireTotal: true }).run()).rejects.toMatchObject({
+        code: 'rows-missing',
+      });
+    },
+  );
 
   test('K7 refuses missing partitions', async () => {
     const disk = sharedDisk();

@@ -292,6 +292,28 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await next.status()).toEqual({ partitions: 2, done: 2, rows: 3, isCancelled: false });
   });
 
+  test.each<[string, number | undefined, object | undefined]>([
+    ['short of them', 5, { total: 5, listed: 4 }],
+    ['as long as they say', 4, undefined],
+    ['without any', undefined, undefined],
+  ])('P10 a finished run whose partitions are %s says so, with both numbers', async (_, total, shortOfTotal) => {
+    const { plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
+    plan.answer = () => (total === undefined ? {} : { total });
+    const run = await submit();
+    const claim = await claimed(run, 0);
+    await writePage(run, claim, 0);
+    expect(await claim.save()).toBe('accepted');
+    expect(await run.status()).not.toHaveProperty('shortOfTotal');
+    await finish(plan, run);
+    expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
+    expect((await run.status()).shortOfTotal).toEqual(shortOfTotal);
+    plan.answer = () => ({ isIncomplete: true, total: 5 });
+    const next = await submit();
+    await finish(plan, next);
+    expect(await next.status()).toMatchObject({ isIncomplete: true });
+    expect(await next.status()).not.toHaveProperty('shortOfTotal');
+  });
+
   test('D3 an incomplete page counts for nothing once its partition has started over', async () => {
     const { database, plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
     await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");

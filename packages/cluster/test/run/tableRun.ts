@@ -24,7 +24,7 @@ export class TableRun {
   /** Called before each page is answered. */
   onFetch: (partition: number, page: number) => void | Promise<void> = () => undefined;
   /** What a page says besides its rows. */
-  answer: (partition: number, page: number) => { readonly isIncomplete?: true } = () => ({});
+  answer: (partition: number, page: number) => { readonly isIncomplete?: true; readonly total?: number } = () => ({});
   /** Changes the definition of the source. */
   definition: Partial<SourceDefinition<object>> = {};
   fetched = 0;

@@ -148,6 +148,19 @@ export class PostgresRunTable implements RunTable {
     });
   }
 
+  shortOfTotal(run: string): Promise<{ readonly total: number; readonly listed: number } | undefined> {
+    return this.#read(async (session, { partitions }) => {
+      const [found] = await session.rows(
+        `SELECT sum((totals->>'total')::bigint) AS total, sum((totals->>'listed')::bigint) AS listed
+         FROM (SELECT position::json->'totals' AS totals FROM ${partitions} WHERE run = ? AND state = 'done') AS done
+         WHERE (totals->>'short')::bigint > 0`,
+        run,
+      );
+      if (!found || found['total'] === null) return undefined;
+      return { total: numberOf(found['total']), listed: numberOf(found['listed']) };
+    });
+  }
+
   async claim<T>(request: ClaimRequest<T>): Promise<RunClaim<T> | 'done' | 'cancelled'> {
     const shape = this.#shapeOf(request);
     const { run, options } = request;

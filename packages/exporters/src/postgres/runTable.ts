@@ -100,6 +100,8 @@ export interface RunTable {
   complete(run: string, plan: string, partitions: number): Promise<string | undefined>;
   /** The partitions that are done, from one and before another. */
   done(run: string, from: number, before: number): Promise<readonly number[]>;
+  /** Of the partitions that have fewer rows than the API said: the sum of its totals, and of the rows. */
+  shortOfTotal(run: string): Promise<{ readonly total: number; readonly listed: number } | undefined>;
   /** Lets a claim write a partition, instead of any other one. @throws ConfigError if the run is gone */
   claim<T>(request: ClaimRequest<T>): Promise<RunClaim<T> | 'done' | 'cancelled'>;
   /** Lets nothing be committed any more: it waits for commits that are under way. */

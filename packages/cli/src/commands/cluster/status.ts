@@ -4,6 +4,7 @@ import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
 import { exitCodes, Failure, UsageError } from '../../errors/errors.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
+import { shortText } from '../../progress/messages.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/table.js';
 import { visibleText } from '../../terminal/text.js';
@@ -78,13 +79,15 @@ function stateText({ state, isCancelled, redisError }: ClusterStatus): string {
     : state;
 }
 
-function doneText({ done, partitions, rows, isIncomplete, rowsNotRemoved = 0 }: ClusterStatus): string {
+function doneText(status: ClusterStatus): string {
+  const { done, partitions, rows, isIncomplete, rowsNotRemoved = 0, shortOfTotal } = status;
   const share = partitions === 0 ? '' : ` (${((100 * done) / partitions).toFixed(1)} %)`;
   return [
     `${formatNumber(done)} of ${formatCount(partitions, 'partition')}${share}`,
     formatCount(rows, 'row'),
     ...(isIncomplete ? ['incomplete'] : []),
     ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
+    ...(shortOfTotal ? [shortText(shortOfTotal)] : []),
   ].join(', ');
 }
 
