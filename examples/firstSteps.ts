@@ -1,7 +1,5 @@
 // The README's first lines: one source, read in three ways.
 // After `npm start`: cd examples && npx tsx firstSteps.ts
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { amountOf, aptos } from '@sluice/aptos';
 import { createClient, exportTo } from '@sluice/core';
@@ -9,11 +7,12 @@ import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { startSandbox } from '@sluice/sandbox';
 import { take } from 'rxjs';
+import { temporaryFolder } from './temporaryFolder.js';
 
 // Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 1_000 });
 const { apiKey, aptosUrl: baseUrl, owners: ownerAddresses } = sandbox;
-const path = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'holdings.csv');
+const path = join(temporaryFolder(), 'holdings.csv');
 let total = 0n;
 
 const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl }));

@@ -1,8 +1,6 @@
 // Forwards each change of the project's streams to your service, signed. See docs/guides/forwardChanges.md.
 // After `npm start`: cd examples && npx tsx forwardChanges.ts
-import { mkdtemp } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createClient, exportTo, type Change } from '@sluice/core';
@@ -11,6 +9,7 @@ import { webhook } from '@sluice/exporters/webhook';
 import { startSandbox } from '@sluice/sandbox';
 import { streams, type EvmStream } from '@sluice/streams';
 import { Webhook } from 'standardwebhooks';
+import { temporaryFolder } from './temporaryFolder.js';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const verifier = new Webhook(secret);
@@ -59,7 +58,7 @@ const { apiKey, streamsUrl } = sandbox;
 await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
 const address = service.address();
 const url = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? '') : ''}/changes`;
-const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
+const folder = temporaryFolder();
 const every = 300; // ms: 30 seconds are plenty for a real project
 
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));

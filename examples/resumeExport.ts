@@ -1,18 +1,18 @@
 // The exporter, interrupted: an export that resumes after its last commit.
 // After `npm start`: cd examples && npx tsx resumeExport.ts
-import { mkdtemp, readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo, type ExportProgress } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { startSandbox } from '@sluice/sandbox';
+import { temporaryFolder } from './temporaryFolder.js';
 
 // Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 20_000 });
 const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
-const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
+const folder = temporaryFolder();
 const path = join(folder, 'holdings.csv');
 
 await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));

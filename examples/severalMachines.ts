@@ -1,18 +1,17 @@
 // One export, several workers: BullMQ gives out the work, a shared folder keeps it right.
 // After `npm start`, with a Redis: cd examples && SLUICE_REDIS_URL=redis://127.0.0.1:6379 npx tsx severalMachines.ts
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';
 import { openCluster, redisLimiter, segments, sourceOfRun } from '@sluice/cluster';
 import { createClient, exportTo } from '@sluice/core';
 import { csv } from '@sluice/exporters/csv';
 import { startSandbox } from '@sluice/sandbox';
+import { temporaryFolder } from './temporaryFolder.js';
 
 // Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 3_000, owners: 40 });
 const url = process.env['SLUICE_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
-const folder = await mkdtemp(join(tmpdir(), 'sluice-run-'));
+const folder = temporaryFolder();
 const name = `example-${process.pid}`;
 
 const limits = { requests: 200, per: 1000 };

@@ -1,19 +1,18 @@
 // The watcher with notifications: a message when a stream fails. See docs/guides/streamFails.md.
 // After `npm start`: cd examples && npx tsx streamFails.ts
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createClient } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { startSandbox } from '@sluice/sandbox';
 import { statusChanges, streams } from '@sluice/streams';
+import { temporaryFolder } from './temporaryFolder.js';
 
 // Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 50 });
 const { apiKey, streamsUrl } = sandbox;
 const every = 300; // ms: 30 seconds are plenty for a real project
-const folder = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'streams');
+const folder = join(temporaryFolder(), 'streams');
 let sent = 0;
 
 /** Simulates a mail, a chat or a pager. */

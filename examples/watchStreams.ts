@@ -1,19 +1,18 @@
 // The watcher: the changes of the status of a project's streams.
 // After `npm start`: cd examples && npx tsx watchStreams.ts
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { startSandbox } from '@sluice/sandbox';
 import { statusChanges, streams } from '@sluice/streams';
 import { take } from 'rxjs';
+import { temporaryFolder } from './temporaryFolder.js';
 
 // Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 100 });
 const { apiKey, streamsUrl } = sandbox;
 const every = 400; // ms: 30 seconds are plenty for a real project
-const state = fileState(join(await mkdtemp(join(tmpdir(), 'sluice-')), 'streams'));
+const state = fileState(join(temporaryFolder(), 'streams'));
 
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
 

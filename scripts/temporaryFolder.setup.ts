@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** What loaders keep from one process to the next. */
-const caches = /^(tsx-|node-compile-cache)/;
+export const loaderCache = /^(tsx-|node-compile-cache)/;
 
 /** Gives all tests one temporary directory, and says what they leave in it. In CI that fails the run. */
 export default function setup(): () => void {
@@ -12,7 +12,7 @@ export default function setup(): () => void {
   chmodSync(folder, 0o1777);
   process.env['TMPDIR'] = folder;
   return () => {
-    const left = readdirSync(folder).filter((name) => !caches.test(name));
+    const left = readdirSync(folder).filter((name) => !loaderCache.test(name));
     rmSync(folder, { recursive: true, force: true });
     if (left.length === 0) return;
     console.error(`Tests left ${left.length} in the temporary directory: ${left.slice(0, 20).join(', ')}`);

@@ -1,5 +1,5 @@
 // @module-tag slow
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,6 +7,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { bundled } from '../scripts/bundled.js';
 import { pictures } from '../scripts/demoPicture.js';
+import { loaderCache } from '../scripts/temporaryFolder.setup.js';
 import { someOf } from '../scripts/testEffort.js';
 import { onTestEnd } from '../scripts/testScope.js';
 import { run } from './run.js';
@@ -19,7 +20,7 @@ const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 /** A plugin alone does nothing: its test runs it. Those take longest. */
 const programs = [
-  ...examples.filter((name) => dirname(name) === 'examples'),
+  ...examples.filter((name) => dirname(name) === 'examples' && name !== 'examples/temporaryFolder.ts'),
   ...someOf(examples.filter((name) => name.endsWith('.test.ts'))),
 ];
 
@@ -99,18 +100,20 @@ describe.concurrent('the examples', () => {
     ['examples/sharedLimit.ts', '3000 and 3000 rows'],
   ]);
   test.each(programs.filter((name) => !needRedis.has(name)))('%s runs', async (name) => {
-    const { code, output } = await run(startOf(name), join(root, 'examples'), { TMPDIR: temporaryFolder() });
+    const folder = temporaryFolder();
+    const { code, output } = await run(startOf(name), join(root, 'examples'), { TMPDIR: folder });
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) });
+    expect(readdirSync(folder).filter((left) => !loaderCache.test(left))).toEqual([]);
   });
 
   test.runIf(redisProgram !== undefined).each([...needRedis])('%s runs with a Redis', async (name, printed) => {
     const redis = await startRedis();
     onTestEnd(() => redis.close());
-    const { code, output } = await run(startOf(name), join(root, 'examples'), {
-      SLUICE_REDIS_URL: redis.url,
-      TMPDIR: temporaryFolder(),
-    });
+    const folder = temporaryFolder();
+    const variables = { SLUICE_REDIS_URL: redis.url, TMPDIR: folder };
+    const { code, output } = await run(startOf(name), join(root, 'examples'), variables);
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining(printed) });
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
 

@@ -1,8 +1,7 @@
 // Five APIs of different kinds pass the suite for sources, against servers that respond as theirs do.
 // After `npm start`: cd examples && npx tsx plugins/realApis.test.ts
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createClient, exportTo, type Client, type Source } from '@sluice/core';
@@ -16,6 +15,7 @@ import { linearAnswers } from '../servers/linear.js';
 import { startListing, type Answering, type ListingServer } from '../servers/listingServer.js';
 import { mailchimpAnswers } from '../servers/mailchimp.js';
 import { stravaAnswers, type StravaAccount } from '../servers/strava.js';
+import { temporaryFolder } from '../temporaryFolder.js';
 import { github } from './github.js';
 import { githubRepos } from './githubRepos.js';
 import { gitlab } from './gitlab.js';
@@ -33,8 +33,7 @@ const secrets = {
 const opened = () =>
   createClient({ apiKey: 'key-of-other-apis', rateLimit: false, retry: { retries: 0 }, variables: secrets });
 
-const folder = mkdtempSync(join(tmpdir(), 'sluice-'));
-process.once('exit', () => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder();
 
 /** A new account, whose first refresh token is in a file. */
 function stravaAccount() {
