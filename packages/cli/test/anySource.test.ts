@@ -150,16 +150,8 @@ describe('sluice export API.SOURCE', () => {
   });
 
   test.each<[string, string[], string]>([
-    [
-      'an API that is not there',
-      ['coin.markets'],
-      'There is no API "coin" with sources. Available: aptos, coins, streams. The plugins of sluice.config.ts provide no other.',
-    ],
-    [
-      'a source that is not there',
-      ['coins.market'],
-      'coins has no source "market". Available: coins.markets, coins.plain, coins.free.',
-    ],
+    ['an API that is not there', ['coin.markets'], 'There is no API "coin" with sources. Did you mean coins?'],
+    ['a source that is not there', ['coins.market'], 'coins has no source "market". Did you mean coins.markets?'],
     [
       'no source',
       ['coins'],
@@ -183,7 +175,7 @@ describe('sluice export API.SOURCE', () => {
     [
       'a parameter that is not there',
       ['coins.markets', '--param', 'currency=usd', '--param', 'page=2'],
-      'coins.markets has no parameter "page". Known: currency, ids.',
+      'coins.markets has no parameter "page". Available: currency, ids.',
     ],
     [
       'chance over the first rows',
@@ -246,7 +238,7 @@ describe('sluice watch API.SOURCE', () => {
       },
     });
     expect((await run([...args, '--key', 'idd'])).stderr).toBe(
-      'sluice: --key: there is no column "idd". Available: id, price, currency.\n',
+      'sluice: --key: there is no column "idd". Did you mean id?\n',
     );
     const byOne = await run([...args, '--key', 'id']);
     expect(changesIn(byOne.stdout).map(({ key }) => key)).toEqual(['1', '2', '3', '4', '5']);

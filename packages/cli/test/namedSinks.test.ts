@@ -249,7 +249,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
       code: 0,
     });
     expect((await run(exportArgs(sandbox, 'jornal:x'), folder, settingsFor(sandbox))).stderr).toBe(
-      'sluice: There is no sink "jornal" for --to jornal:x. Available: journal. If it is a file, write ./ in front of it.\n',
+      'sluice: There is no sink "jornal" for --to jornal:x. Did you mean journal? If it is a file, write ./ in front of it.\n',
     );
     expect(await run(exportArgs(sandbox, 'journal:'), folder, settingsFor(sandbox))).toMatchObject({
       ...{ code: 2, stderr: expect.stringMatching(/^sluice: --to journal: has no target\. /) },

@@ -61,7 +61,7 @@ test.each([
     ['streams', 'list', '--page-size', '1.5'],
     '--page-size is 1.5: it must be a whole number from 1 to 100.',
   ],
-  ['an unknown column', [...exportNfts, '--columns', 'name,nmae'], 'There is no column "nmae". Available: amount,'],
+  ['an unknown column', [...exportNfts, '--columns', 'name,nmae'], 'There is no column "nmae". Did you mean name?'],
   ['an address in the open', [...exportNfts, '--aptos-url', 'http://example.com'], 'is not encrypted'],
   ['a sandbox with too many nasty rows', ['sandbox', '--nasty', '2'], '--nasty is 2: give a number from 0 to 1.'],
 ])('%s is refused with exit code 2 and a sentence that helps', async (_, args, sentence) => {
@@ -91,7 +91,7 @@ test.each([
   [
     'an unknown column in a table',
     ['streams', 'list', '--format', 'table', '--columns', 'sttus'],
-    'There is no column "sttus". Available: id,',
+    'There is no column "sttus". Did you mean status?',
   ],
   ['a column that is named twice', [...exportNfts, '--columns', 'name,name'], 'named twice'],
   ['an empty list of columns', [...exportNfts, '--columns', ''], 'Give names with commas between them'],

@@ -92,11 +92,20 @@ export function unknownOption(options: unknown, known: Readonly<Record<string, u
   return `has no option ${JSON.stringify(unknown.slice(0, 100))}. ${hintFor(unknown, Object.keys(known))}`;
 }
 
-/** Names the nearest of the known names, or all of them. */
-export function hintFor(unknown: string, names: readonly string[]): string {
+/**
+ * Names the nearest of the known names, or all of them, for the end of an error.
+ *
+ * @param before stands before each name that is shown, and is no part of what is compared
+ *
+ * @example hintFor('nmae', ['id', 'name']) // 'Did you mean name?'
+ * @example hintFor('size', ['id', 'name']) // 'Available: id, name.'
+ */
+export function hintFor(unknown: string, names: readonly string[], before = ''): string {
   if (names.length === 0) return 'It has none.';
   const nearest = nearestName(unknown, names);
-  return nearest === undefined ? `Known: ${names.join(', ')}.` : `Did you mean ${nearest}?`;
+  return nearest === undefined
+    ? `Available: ${names.map((name) => before + name).join(', ')}.`
+    : `Did you mean ${before}${nearest}?`;
 }
 
 /** The name that somebody probably meant; `undefined` if none is similar. Case, `-` and `_` do not count. */

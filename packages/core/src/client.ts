@@ -21,7 +21,7 @@ import { LimiterReports } from './http/limiterReports.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
-import { checkNumbers, refuseUnknown } from './checks.js';
+import { checkNumbers, hintFor, refuseUnknown } from './checks.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
 import { hookNames, unknownName, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
 import { EventHub } from './plugins/eventHub.js';
@@ -231,7 +231,7 @@ export function createClient(options: ClientOptions): Client {
       const unknown = unknownName(types);
       if (types.length === 0 || unknown !== undefined)
         throw new ConfigError(
-          `eventsOf needs types of events${unknown === undefined ? '' : `, and "${unknown}" is none`}. Available: ${hookNames.join(', ')}.`,
+          `eventsOf needs types of events${unknown === undefined ? '' : `, and "${unknown}" is none`}. ${hintFor(unknown ?? '', hookNames)}`,
         );
       return hub.eventsOf(types);
     },

@@ -157,7 +157,7 @@ export {
 } from './errors.js';
 
 // Options
-export { checkCount, nearestName, refuseUnknown } from './checks.js';
+export { checkCount, hintFor, nearestName, refuseUnknown } from './checks.js';
 export { shownText } from './values.js';
 
 // Time

@@ -1,4 +1,4 @@
-import { ConfigError, type RowSchema } from '@sluice/core';
+import { ConfigError, hintFor, type RowSchema } from '@sluice/core';
 
 /**
  * Checks the columns that a user named.
@@ -9,9 +9,7 @@ export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T>
   if (columns.length === 0) throw new ConfigError('The list of columns is empty: name one at least, or leave it out.');
   const unknown = columns.find((column) => schema && !schema.columns.includes(column));
   if (unknown !== undefined)
-    throw new ConfigError(
-      `There is no column ${JSON.stringify(unknown)}. Available: ${schema?.columns.join(', ') ?? ''}.`,
-    );
+    throw new ConfigError(`There is no column ${JSON.stringify(unknown)}. ${hintFor(unknown, schema?.columns ?? [])}`);
   const repeated = columns.find((column, index) => columns.indexOf(column) !== index);
   if (repeated !== undefined) throw new ConfigError(`The column ${JSON.stringify(repeated)} is named twice.`);
 }

@@ -161,7 +161,7 @@ describe('E11 a CSV', () => {
   test.each<[string, CsvFormatOptions, RowSchema<object> | undefined, RegExp]>([
     ['there are none', {}, undefined, /needs columns.*Name them/],
     ['the list of them is empty', { columns: [] }, schema, /is empty/],
-    ['one is unknown', { columns: ['id', 'nmae'] }, schema, /no column "nmae"\. Available: id, name/],
+    ['one is unknown', { columns: ['id', 'nmae'] }, schema, /no column "nmae"\. Did you mean name\?/],
     ['one is named twice', { columns: ['id', 'id'] }, schema, /"id" is named twice/],
     ['one is called extra already', { columns: ['extra'], extra: true }, undefined, /called extra already/],
   ])('refuses columns where %s', (_what, options, known, message) => {

@@ -1,4 +1,4 @@
-import { nearestName } from '@sluice/core';
+import { hintFor } from '@sluice/core';
 import { UsageError } from '../errors/errors.js';
 import { refuseSecretName } from './refuseSecrets.js';
 
@@ -19,9 +19,7 @@ export function decodeConfig(value: unknown, name: string): ConfigContent {
   for (const setting of Object.keys(value)) {
     if (settings.some((known) => known === setting)) continue;
     refuseSecretName(setting, name);
-    const nearest = nearestName(setting, settings);
-    const hint = nearest === undefined ? `The settings are: ${settings.join(', ')}.` : `Did you mean ${nearest}?`;
-    throw new UsageError(`${name} has an unknown setting ${JSON.stringify(setting)}. ${hint}`);
+    throw new UsageError(`${name} has an unknown setting ${JSON.stringify(setting)}. ${hintFor(setting, settings)}`);
   }
   const { plugins = [], defaults = {} } = value;
   if (!Array.isArray(plugins))

@@ -1,4 +1,4 @@
-import { type ApiSource, type Client, type SourceDescription, sourcesOf } from '@sluice/core';
+import { type ApiSource, type Client, type SourceDescription, hintFor, nearestName, sourcesOf } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 import { type ApiName, apis, isApiName } from '../input/baseUrl.js';
@@ -35,18 +35,19 @@ export function findSource(client: Client, name: string, config: Pick<Config, 'f
 
 /** @param names all sources. */
 export function unknownSource(name: string, names: readonly string[]): UsageError {
-  const [api = ''] = name.split('.');
-  const ofApi = names.filter((each) => each.startsWith(`${api}.`));
-  return new UsageError(
-    `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. Available: ${ofApi.join(', ')}.`,
-  );
+  const [api = '', source = ''] = name.split('.');
+  const ofApi = names.flatMap((each) => (each.startsWith(`${api}.`) ? [each.slice(api.length + 1)] : []));
+  return new UsageError(`${api} has no source ${JSON.stringify(source)}. ${hintFor(source, ofApi, `${api}.`)}`);
 }
 
 /** @param names all sources. */
 export function unknownApi(api: string, names: readonly string[], { file }: Pick<Config, 'file'>): UsageError {
   const others = [...new Set([...names.map((each) => each.split('.')[0] ?? ''), ...Object.keys(apis)])].toSorted();
+  const hint = hintFor(api, others);
+  if (nearestName(api, others) !== undefined)
+    return new UsageError(`There is no API ${JSON.stringify(api)} with sources. ${hint}`);
   return new UsageError(
-    `There is no API ${JSON.stringify(api)} with sources. Available: ${others.join(', ')}. ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
+    `There is no API ${JSON.stringify(api)} with sources. ${hint} ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
   );
 }
 
@@ -97,7 +98,7 @@ function pagingText({ paging, pageSize }: SourceDescription): string {
 export function rowKeyOf(fields: readonly string[], columns: readonly string[]): (row: unknown) => string {
   const unknown = fields.find((field) => !columns.includes(field));
   if (unknown !== undefined)
-    throw new UsageError(`--key: there is no column ${JSON.stringify(unknown)}. Available: ${columns.join(', ')}.`);
+    throw new UsageError(`--key: there is no column ${JSON.stringify(unknown)}. ${hintFor(unknown, columns)}`);
   return (row) => {
     const values = new Map(typeof row === 'object' && row !== null ? Object.entries(row) : []);
     const texts = fields.map((field) => fieldText(values.get(field)));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { nearestName } from '@sluice/core';
+import { hintFor, nearestName } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 
@@ -86,8 +86,7 @@ export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: P
   const none = file
     ? `The plugins of ${file.name} provide none.`
     : 'Plugins provide them, and no configuration is in use.';
-  const known =
-    (kind === 'sinks' && wayOf(name, names)) || (names.length > 0 ? `Available: ${names.join(', ')}.` : none);
+  const known = (kind === 'sinks' && wayOf(name, names)) || (names.length > 0 ? hintFor(name, names) : none);
   throw new UsageError(
     `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,
   );

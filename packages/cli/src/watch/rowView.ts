@@ -1,4 +1,5 @@
 import type { NftHolding } from '@sluice/aptos';
+import { hintFor } from '@sluice/core';
 import { type EvmStream, evmStreamSchema } from '@sluice/streams';
 import { UsageError } from '../errors/errors.js';
 import type { Colors } from '../terminal/colors.js';
@@ -146,7 +147,7 @@ export function fieldColumns(fields: readonly string[]): readonly Column<EvmStre
   const known = evmStreamSchema.columns;
   const unknown = fields.find((field) => !known.includes(field));
   if (unknown !== undefined)
-    throw new UsageError(`There is no column ${JSON.stringify(unknown)}. Available: ${known.join(', ')}.`);
+    throw new UsageError(`There is no column ${JSON.stringify(unknown)}. ${hintFor(unknown, known)}`);
   return fields.map((field) => ({
     title: field,
     min: field === 'id' ? wholeId : 8,

@@ -70,7 +70,7 @@ describe('a name that nobody brought along', () => {
     [
       'dbx:rows',
       'sinks',
-      'There is no sink "dbx" for --to dbx:rows. Available: db, x-y. If it is a file, write ./ in front of it.',
+      'There is no sink "dbx" for --to dbx:rows. Did you mean db? If it is a file, write ./ in front of it.',
     ],
     [
       'db:rows',

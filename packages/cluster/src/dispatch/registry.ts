@@ -1,4 +1,4 @@
-import { ConfigError } from '@sluice/core';
+import { ConfigError, hintFor, nearestName } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { isCount, isRecord } from '../run/rowLine.js';
 import type { RunGaps } from '../run/run.js';
@@ -49,7 +49,8 @@ export class RunRegistry {
     const { run } = await this.read(name);
     if (run) return run;
     const names = (await this.list()).map((each) => each.name);
-    const known = names.length > 0 ? `It knows ${names.slice(0, 10).join(', ')}.` : 'It knows none at all.';
+    const shown = nearestName(name, names) === undefined ? names.slice(0, 10) : names;
+    const known = shown.length > 0 ? hintFor(name, shown) : 'It knows none at all.';
     throw new ConfigError(
       `Redis does not know the run ${JSON.stringify(name)}. ${known} Submit it again, which registers it. On the command line its folder or table does, too.`,
     );

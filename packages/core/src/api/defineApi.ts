@@ -1,4 +1,4 @@
-import { checkOptions, refuseUnknown } from '../checks.js';
+import { checkOptions, hintFor, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { isRecord, kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
@@ -134,10 +134,11 @@ function withBaseUrl(name: string, options: Partial<ApiOptions>): ApiOptions {
 function checkParents(name: string, sources: Readonly<Record<string, Openable>>): void {
   for (const [source, { each }] of Object.entries(sources)) {
     if (each === undefined) continue;
-    const refused = (what: string): ConfigError =>
-      new ConfigError(`${name}.${source} can't have a listing for each row of ${JSON.stringify(each)}: ${what}.`);
+    const refusal = `${name}.${source} can't have a listing for each row of ${JSON.stringify(each)}`;
+    const refused = (what: string): ConfigError => new ConfigError(`${refusal}: ${what}.`);
     const parents = Object.hasOwn(sources, each) ? sources[each] : undefined;
-    if (!parents) throw refused(`the API has no such source. It has ${Object.keys(sources).join(', ')}`);
+    if (!parents)
+      throw new ConfigError(`${refusal}: the API has no such source. ${hintFor(each, Object.keys(sources))}`);
     if (parents.each !== undefined)
       throw refused(
         each === source

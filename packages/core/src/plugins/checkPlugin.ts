@@ -1,4 +1,4 @@
-import { unknownOption } from '../checks.js';
+import { hintFor, unknownOption } from '../checks.js';
 import { PluginError } from '../errors.js';
 import { isRecord, kindOf } from '../values.js';
 import { hookNames, isHookName } from './clientEvent.js';
@@ -69,7 +69,7 @@ function faultIn(part: string, value: unknown, faultOfName: (name: string) => st
 }
 
 function hookFault(name: string): string | undefined {
-  return isHookName(name) ? undefined : `is not an event. Available: ${hookNames.join(', ')}`;
+  return isHookName(name) ? undefined : `is not an event (${hintFor(name, hookNames)})`;
 }
 
 /** A single letter before a colon is a drive. */

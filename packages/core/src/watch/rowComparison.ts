@@ -1,3 +1,4 @@
+import { hintFor } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { isRecord } from '../values.js';
 import type { RowKey } from '../source/definition.js';
@@ -92,7 +93,6 @@ function byEquals(
 function checkFields(names: readonly string[], columns: readonly string[]): void {
   const unknown = names.find((name) => columns.length > 0 && !columns.includes(name.split('.')[0] ?? name));
   if (unknown === undefined) return;
-  throw new ConfigError(`project names the field "${unknown}", which no row has. Available: ${columns.join(', ')}.`, {
-    option: 'project',
-  });
+  const hint = hintFor(unknown.split('.')[0] ?? unknown, columns);
+  throw new ConfigError(`project names the field "${unknown}", which no row has. ${hint}`, { option: 'project' });
 }

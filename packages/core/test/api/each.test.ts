@@ -479,7 +479,7 @@ describe('A6 refuses', () => {
   const api = (sources: Parameters<typeof defineApi>[0]['sources']) => () => defineApi({ name: 'forge', sources });
 
   test.each([
-    ['parents that are no source', { issues: issuesOf() }, 'the API has no such source. It has issues'],
+    ['parents that are no source', { issues: issuesOf() }, 'the API has no such source. Available: issues.'],
     ['itself', { repos: issuesOf() }, 'that is itself'],
     [
       'three levels',

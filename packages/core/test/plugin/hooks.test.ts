@@ -364,7 +364,7 @@ describe('events of some types', () => {
     const { client } = await startHoldings({ holdings: 1 });
     expect(() => client.eventsOf()).toThrow(/^eventsOf needs types of events\. Available: request, /);
     expect(() => Reflect.apply(client.eventsOf, client, ['retry', 'retyr'])).toThrow(
-      /^eventsOf needs types of events, and "retyr" is none\. Available: request, /,
+      /^eventsOf needs types of events, and "retyr" is none\. Did you mean retry\?/,
     );
   });
 
