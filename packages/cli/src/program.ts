@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
 import type { Environment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
-import { addOptions, type CommandName } from './options/commandOptions.js';
+import { addOptions, type CommandName, hasFlagOf } from './options/commandOptions.js';
 import { exampleText } from './options/examples.js';
 import { refuseSecretArguments } from './input/secrets.js';
 
@@ -18,8 +18,9 @@ const widestHelp = 110;
  *
  * @throws what the command raises.
  */
-export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
+export async function runProgram(args: readonly string[], given: Environment): Promise<number> {
   refuseSecretArguments(args);
+  const environment = { ...given, hasFlag: hasFlagOf(args) };
   let exitCode: number = exitCodes.done;
   // Written at once, since `| head -n 1` closes the pipe after what it reads first.
   let help = '';

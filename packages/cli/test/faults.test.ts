@@ -24,6 +24,7 @@ import { holdsSecret, redact, redactValues } from '../src/errors/redact.js';
 import { reportError } from '../src/reportError.js';
 import { testEnvironment } from './testEnvironment.js';
 
+const anyFlag = (): boolean => true;
 const closedPipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });
 const closedSink = new SinkError("The output can't be written (EPIPE).", { details: { platformCode: 'EPIPE' } });
 
@@ -72,7 +73,7 @@ describe('what is said', () => {
       'Something unexpected happened: x is not a function. Run it again with SLUICE_DEBUG=1 to see where.',
     ],
   ])('%#', (error, sentence) => {
-    expect(errorSentence(error)).toBe(sentence);
+    expect(errorSentence(error, anyFlag)).toBe(sentence);
   });
 
   test.each<[Advice[], string]>([
@@ -96,7 +97,7 @@ describe('what is said', () => {
     [[{ kind: 'wait' }, { kind: 'raise', option: 'maxBodyBytes' }], 'Try again later.'],
     [[{ kind: 'raise', option: 'maxBodyBytes' }], ''],
   ])('what to do, in flags: %j', (advice, meant) => {
-    expect(sentenceOf(new SinkError('No.', { advice }))).toBe(`No. ${meant}`.trim());
+    expect(sentenceOf(new SinkError('No.', { advice }), anyFlag)).toBe(`No. ${meant}`.trim());
   });
 
   test.each([
@@ -125,7 +126,7 @@ describe('what is said', () => {
   test('what a refusal left alone is told behind the way out', () => {
     const refused = new CheckpointError('It is damaged.', {}, [{ kind: 'restart' }]);
     expect(refused.message).toBe('It is damaged. Start over with restart: nothing was changed.');
-    expect(sentenceOf(refused)).toBe('It is damaged. Start over with --restart: nothing was changed.');
+    expect(sentenceOf(refused, anyFlag)).toBe('It is damaged. Start over with --restart: nothing was changed.');
   });
 
   test.each([
@@ -134,7 +135,7 @@ describe('what is said', () => {
     ['allowAddresses', '"x" in allowAddresses is not a CIDR.', '"x" in --allow-address is not a CIDR.'],
     ['ownerAddresses', 'ownerAddresses is empty: give one.', '--owner is empty: give one.'],
   ])('the option %s is called as it is given', (option, said, meant) => {
-    expect(sentenceOf(new ConfigError(said, { option }))).toBe(meant);
+    expect(sentenceOf(new ConfigError(said, { option }), anyFlag)).toBe(meant);
   });
 
   test.each([
@@ -164,7 +165,7 @@ describe('what is said', () => {
       changed,
       source,
     });
-    expect(sentenceOf(fault)).toBe(`The checkpoint was written with different settings (${flags}).`);
+    expect(sentenceOf(fault, anyFlag)).toBe(`The checkpoint was written with different settings (${flags}).`);
   });
 
   test('stays on one line and does nothing to the terminal', () => {

@@ -32,6 +32,7 @@ export function testEnvironment({
     signal: controller.signal,
     folder,
     command: 'sluice',
+    hasFlag: () => true,
     nodeVersion: process.versions.node,
     secrets: new Set(key === undefined ? [] : [key]),
     warnings: new Set(),

@@ -27,7 +27,7 @@ export async function dlqReplay(
   { args }: Invocation,
 ): Promise<number> {
   const { file, to, deliveries, breakLock, trustFilesystem, progress = 'plain', quiet } = options;
-  const { signal, folder, stderr, secrets, command } = environment;
+  const { signal, folder, stderr, secrets, command, hasFlag } = environment;
   if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
   const endpoint = await webhookOptions(to, options, environment);
   const target = URL.canParse(to) ? new URL(to).origin : '';
@@ -48,7 +48,7 @@ export async function dlqReplay(
       },
       onRefused: ({ id }, error) => {
         refused += 1;
-        if (refused <= maxReported) warn(`Record ${id} was refused again. ${sentenceOf(error)}`);
+        if (refused <= maxReported) warn(`Record ${id} was refused again. ${sentenceOf(error, hasFlag)}`);
       },
       ...(deliveries !== undefined && { deliveries }),
       ...(breakLock !== undefined && { breakLock }),

@@ -81,7 +81,7 @@ async function* findings(
       yield missingBaseUrl(api, isWanted || isNothingInUse ? 'fail' : 'warn');
       continue;
     }
-    yield await apiFinding(api, address, options, async () => {
+    yield await apiFinding(api, address, { ...options, hasFlag: environment.hasFlag }, async () => {
       // One client per API, since a wrong base URL closes the client. Without a key, this only checks the base URL.
       await using client = createClient(quickOptions(options, key, environment));
       const source = smallestRequest[api](client, address);
@@ -114,7 +114,7 @@ async function* sourceFindings(
     for (const plugin of plugins) client.use(plugin);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    yield { level: 'fail', subject: 'plugins', text: errorSentence(error) };
+    yield { level: 'fail', subject: 'plugins', text: errorSentence(error, environment.hasFlag) };
     return;
   }
   for (const [name, source] of sourcesOf(client)) {
@@ -123,7 +123,7 @@ async function* sourceFindings(
     const isWithout = api && hasOwnAuth(api) && unsetVariables(api, environment.variables).length > 0;
     if (!sources.includes(name) || isWithout) continue;
     const credentials = api && hasOwnAuth(api) ? 'own' : key === undefined ? 'none' : 'key';
-    yield await sourceFinding(source, credentials, (made) => probe(client, made, environment.signal));
+    yield await sourceFinding(source, credentials, environment, (made) => probe(client, made, environment.signal));
     // E.g. that its API gets the key of another one, which the client notices with the first request.
     yield* warnings.splice(0);
   }

@@ -46,7 +46,7 @@ export async function runConfigured<Options extends object>(
     const invocation = { args, config, ...(configError && { configError }) };
     return await supervisePlugins(config, environment, (supervised) => run(options, supervised, invocation));
   } catch (error) {
-    throw withLocation(error, used, config);
+    throw withLocation(error, used, { ...config, hasFlag: environment.hasFlag });
   }
 }
 
@@ -59,11 +59,15 @@ function configurable(command: Command): Command[] {
 }
 
 /** Adds where an invalid option comes from if it is a default: the user has not typed it. */
-function withLocation(error: unknown, used: ReadonlySet<string>, { file }: Config): unknown {
+function withLocation(
+  error: unknown,
+  used: ReadonlySet<string>,
+  { file, hasFlag }: Pick<Config, 'file'> & Pick<Environment, 'hasFlag'>,
+): unknown {
   if (!file || !SluiceError.is(error, 'config')) return error;
   const { option } = error.details;
   if (typeof option !== 'string' || !used.has(option)) return error;
-  return new UsageError(`${sentenceOf(error)} It stands in defaults.${option} of ${file.name}.`);
+  return new UsageError(`${sentenceOf(error, hasFlag)} It stands in defaults.${option} of ${file.name}.`);
 }
 
 /** Runs `work` in an environment whose signal also aborts when a plugin fails outside of its hooks. */

@@ -19,6 +19,8 @@ export interface Environment {
   readonly folder: string;
   /** How to call this command from a shell here. */
   readonly command: string;
+  /** Whether the command that runs has a flag, e.g. `--restart`: people are not advised to use others. */
+  readonly hasFlag: (flag: string) => boolean;
   /** Without the `v`. */
   readonly nodeVersion: string;
   /** Texts to redact from all output. Code that reads another key adds it. */
@@ -49,6 +51,7 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     signal,
     folder: process.cwd(),
     command: commandOf(process.argv[1] ?? 'sluice', process.cwd()),
+    hasFlag: () => true,
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
     warnings: new Set(),

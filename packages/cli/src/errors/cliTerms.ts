@@ -3,11 +3,11 @@ import type { SluiceError } from '@sluice/core';
 /**
  * An error of the library in the terms of the command line: what happened, with options as flags, and what to do.
  *
- * @param hasFlag whether the command has a flag: advice to use others is left out. Default: it has all.
+ * @param hasFlag whether the command has a flag: advice to use others is left out.
  */
 export function sentenceOf(
   { code, summary, advice, details }: SluiceError,
-  hasFlag: (flag: string) => boolean = () => true,
+  hasFlag: (flag: string) => boolean,
 ): string {
   const remedy = advice
     .flatMap(({ kind, option }) => remedies[option === undefined ? kind : `${kind} ${option}`] ?? [])

@@ -9,7 +9,7 @@ import { thrownText } from './thrown.js';
  *
  * @param hasFlag see `sentenceOf`.
  */
-export function errorSentence(error: unknown, hasFlag?: (flag: string) => boolean): string {
+export function errorSentence(error: unknown, hasFlag: (flag: string) => boolean): string {
   if (error instanceof UnfinishedExport)
     return `${errorSentence(error.cause, hasFlag)} ${error.interruptionReport.consequence}`;
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
@@ -18,7 +18,7 @@ export function errorSentence(error: unknown, hasFlag?: (flag: string) => boolea
   return `Something unexpected happened: ${thrownText(error)} Run it again with SLUICE_DEBUG=1 to see where.`;
 }
 
-function librarySentence(error: SluiceError, hasFlag?: (flag: string) => boolean): string {
+function librarySentence(error: SluiceError, hasFlag: (flag: string) => boolean): string {
   // The error that the plugin threw is more specific than any advice.
   if (error.code === 'plugin' && error.cause !== undefined)
     return `${error.summary.replace(/\.$/, '')}: ${thrownText(error.cause)}`;

@@ -253,7 +253,7 @@ interface EarlyEnd {
 export function endEarly(
   { error, interruptionReport: consequences }: EarlyEnd,
   reporter: Pick<Reporter, 'ended'>,
-  { secrets }: Pick<Environment, 'secrets'>,
+  { secrets, hasFlag }: Pick<Environment, 'secrets' | 'hasFlag'>,
   page?: Dashboard,
 ): never {
   const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';
@@ -261,7 +261,7 @@ export function endEarly(
   const interruptionReport = isClosedOutput(error) ? undefined : consequences;
   const fullError = interruptionReport ? new UnfinishedExport(error, interruptionReport) : error;
   const { command, keptRows } = interruptionReport ?? {};
-  const message = errorSentence(fullError) + (command === undefined ? '' : ` ${command}`);
+  const message = errorSentence(fullError, hasFlag) + (command === undefined ? '' : ` ${command}`);
   const redacted = redactorFor(error)(message, secrets);
   page?.end({ outcome: kind, message: redacted });
   const isReported = reporter.ended({

@@ -114,7 +114,9 @@ export function baseUrlError(error: unknown, options: BaseUrls): unknown {
   if (!isApiName(api)) return error;
   const { name, option, variable } = apis[api];
   const from = baseUrlOption(api, options) === undefined ? variable : option;
-  return new UsageError(sentenceOf(error).replace(`The base URL of ${api}`, `The base URL of the ${name} (${from})`));
+  // Its advice names no flag.
+  const sentence = sentenceOf(error, () => false);
+  return new UsageError(sentence.replace(`The base URL of ${api}`, `The base URL of the ${name} (${from})`));
 }
 
 /** Adds the built-in APIs that plugins require. @throws UsageError if the base URL of one is not set. */
@@ -179,7 +181,7 @@ export async function withClient<C extends Client, R>(
   } catch (error) {
     // An error of closing must not hide this one.
     await client.close().catch((closeError: unknown) => {
-      stderr.print(`sluice: ${visibleText(errorSentence(closeError))}\n`);
+      stderr.print(`sluice: ${visibleText(errorSentence(closeError, () => false))}\n`);
     });
     throw error;
   }

@@ -73,7 +73,7 @@ async function watchChanges<T extends object>(
   options: WatchCommandOptions,
   environment: Environment,
 ): Promise<number> {
-  const { stderr, signal, secrets, command } = environment;
+  const { stderr, signal, secrets, hasFlag, command } = environment;
   const { forwarding } = target;
   const { every = defaultEvery, maxFailures, polls: lastOf } = options;
   const stateWarnings = new ReplaySubject<string>(maxBuffered);
@@ -112,7 +112,7 @@ async function watchChanges<T extends object>(
     ...(forwarding && countsOf(forwarding)),
   });
   const reporter = openWatchReporter(options.quiet ? 'silent' : (options.progress ?? 'plain'), {
-    ...{ output: stderr, clock: systemClock, secrets, read },
+    ...{ output: stderr, clock: systemClock, secrets, hasFlag, read },
     watched: { noun: view.noun, every, ...(lastOf !== undefined && { polls: lastOf }) },
     header: {
       ...{ source: source.info.name, target: target.name, format: target.format },

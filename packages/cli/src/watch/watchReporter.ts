@@ -31,6 +31,7 @@ interface WatchReporterContext {
   readonly output: Output;
   readonly clock: Clock;
   readonly secrets: ReadonlySet<string>;
+  readonly hasFlag: (flag: string) => boolean;
   readonly watched: Watched;
   readonly header: RunHeader;
   readonly read: () => WatchCounts;
@@ -56,7 +57,15 @@ function nothing(): void {
 }
 
 /** Lines for people and logs. */
-function plainReporter({ output, clock, secrets, watched, header, read }: WatchReporterContext): WatchReporter {
+function plainReporter({
+  output,
+  clock,
+  secrets,
+  hasFlag,
+  watched,
+  header,
+  read,
+}: WatchReporterContext): WatchReporter {
   const opening = openingLine(header);
   if (opening !== undefined) output.print(`${opening}\n`);
   let before: PageHealth | undefined;
@@ -65,7 +74,7 @@ function plainReporter({ output, clock, secrets, watched, header, read }: WatchR
       // If the last poll fails, the caller reports its error.
       if (health.outcome === 'failed' && read().polls === watched.polls) return;
       const time = output.colors.dim(formatTime(new Date(clock.now())));
-      for (const line of healthLines(health, before, watched))
+      for (const line of healthLines(health, before, watched, hasFlag))
         output.print(`${time}  ${visibleText(redact(line, secrets))}\n`);
       before = health;
     },
@@ -91,14 +100,18 @@ type WatchEvent =
   | ({ readonly event: Ending['kind'] } & Omit<Ending, 'kind'> & WatchCounts);
 
 /** One event per line, for programs. */
-function jsonReporter({ output, secrets, header, read }: WatchReporterContext): WatchReporter {
+function jsonReporter({ output, secrets, hasFlag, header, read }: WatchReporterContext): WatchReporter {
   const emit = (event: WatchEvent): void => {
     output.print(`${JSON.stringify(event)}\n`);
   };
   emit({ event: 'start', ...header });
   return {
     health: ({ error, ...health }) => {
-      emit({ event: 'poll', ...health, ...(error !== undefined && { message: redact(errorText(error), secrets) }) });
+      emit({
+        event: 'poll',
+        ...health,
+        ...(error !== undefined && { message: redact(errorText(error, hasFlag), secrets) }),
+      });
     },
     waiting: (wait) => {
       emit({ event: 'waiting', ...waitEvent(wait) });
@@ -128,11 +141,16 @@ interface Watched {
 }
 
 /** Sentences about a poll; none for most polls. @param before the previous poll of this run. */
-export function healthLines(health: PageHealth, before: PageHealth | undefined, { noun, every }: Watched): string[] {
+export function healthLines(
+  health: PageHealth,
+  before: PageHealth | undefined,
+  { noun, every }: Watched,
+  hasFlag: (flag: string) => boolean,
+): string[] {
   const { outcome, rows, held = 0, repeated = 0 } = health;
   const count = formatCount(rows, ...noun);
   const lines: string[] = [];
-  if (outcome === 'failed') return [failedLine(health)];
+  if (outcome === 'failed') return [failedLine(health, hasFlag)];
   if (health.isRecovered) lines.push(`Polls succeed again: ${count}.`);
   if (health.isSynced) lines.push(`Watching ${count}, polling every ${formatDuration(every)}.`);
   else if (!before || (before.outcome === 'failed' && before.generation === 0))
@@ -150,12 +168,12 @@ export function healthLines(health: PageHealth, before: PageHealth | undefined, 
   return lines;
 }
 
-function failedLine({ failures = 1, error }: PageHealth): string {
+function failedLine({ failures = 1, error }: PageHealth, hasFlag: (flag: string) => boolean): string {
   const row = failures > 1 ? ` (${formatCount(failures, 'in a row', 'in a row')})` : '';
-  return `A poll failed${row}, and the watch continues: ${errorText(error)}`;
+  return `A poll failed${row}, and the watch continues: ${errorText(error, hasFlag)}`;
 }
 
-function errorText(error: unknown): string {
-  if (SluiceError.is(error)) return sentenceOf(error);
+function errorText(error: unknown, hasFlag: (flag: string) => boolean): string {
+  if (SluiceError.is(error)) return sentenceOf(error, hasFlag);
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,6 +2,7 @@ import { type PageHealth, RequestTimeoutError } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { healthLines } from '../../src/watch/watchReporter.js';
 
+const anyFlag = (): boolean => true;
 const watched = { noun: ['stream', 'streams'], every: 30_000 } as const;
 const polled: PageHealth = { outcome: 'polled', rows: 42, generation: 7 };
 const failed: PageHealth = { outcome: 'failed', rows: 42, generation: 7, failures: 1, error: new Error('No answer.') };
@@ -43,12 +44,12 @@ test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
   ],
   ['one that was before', { ...polled, repeated: 1 }, { ...polled, repeated: 1 }, []],
 ])('%s is told with %o', (_, health, before, lines) => {
-  expect(healthLines(health, before, watched)).toEqual(lines);
+  expect(healthLines(health, before, watched, anyFlag)).toEqual(lines);
 });
 
 test('a fault is told in the words of the command line', () => {
   const error = new RequestTimeoutError('No answer.', { advice: [{ kind: 'raise', option: 'timeouts.response' }] });
-  expect(healthLines({ ...failed, error }, polled, watched)).toEqual([
+  expect(healthLines({ ...failed, error }, polled, watched, anyFlag)).toEqual([
     'A poll failed, and the watch continues: No answer. Raise --timeout.',
   ]);
 });

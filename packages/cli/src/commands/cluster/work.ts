@@ -85,12 +85,12 @@ class WorkReporter {
 
   tell(event: WorkEvent): void {
     if (!this.#isPlain) {
-      this.#line(JSON.stringify(asJson(event)));
+      this.#line(JSON.stringify(asJson(event, this.#environment.hasFlag)));
       return;
     }
     if (event.type === 'partition') this.#count(event);
     else if (this.#options.quiet !== true || event.type === 'failed' || event.type === 'unable')
-      this.#line(lineOf(event));
+      this.#line(lineOf(event, this.#environment.hasFlag));
     // Even with --quiet.
     if (event.type === 'ended') for (const sentence of newsOf(event, event.run)) this.#line(sentence);
   }
@@ -132,17 +132,17 @@ class WorkReporter {
   }
 }
 
-function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>): string {
+function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>, hasFlag: (flag: string) => boolean): string {
   switch (event.type) {
     case 'joined':
       return `${event.run}: working on it. ${formatCount(event.partitions, 'partition')}, to ${event.target}`;
     case 'unable':
-      return `${event.run}: this worker can't work on it, and tries again in 30 s. ${errorSentence(event.error)}`;
+      return `${event.run}: this worker can't work on it, and tries again in 30 s. ${errorSentence(event.error, hasFlag)}`;
     case 'failed': {
       const next = event.isGivenUp
         ? 'It is given up: mend the cause, and submit the run again.'
         : 'It is tried again later.';
-      return `${event.run}: partition ${event.partition} failed. ${errorSentence(event.error)} ${next}`;
+      return `${event.run}: partition ${event.partition} failed. ${errorSentence(event.error, hasFlag)} ${next}`;
     }
     case 'ended':
       if (event.state === 'cancelled') return `${event.run}: cancelled.`;
@@ -150,13 +150,13 @@ function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>): stri
         ? `${event.run}: all partitions are done.`
         : `${event.run}: ended, and ${formatCount(event.failed, 'partition')} failed.`;
     case 'redis':
-      return `${errorSentence(event.error)} What is being fetched goes on.`;
+      return `${errorSentence(event.error, hasFlag)} What is being fetched goes on.`;
     case 'reconnected':
       return 'Redis is back.';
   }
 }
 
 /** An event for programs: errors become sentences. */
-function asJson(event: WorkEvent): object {
-  return 'error' in event ? { ...event, error: errorSentence(event.error) } : event;
+function asJson(event: WorkEvent, hasFlag: (flag: string) => boolean): object {
+  return 'error' in event ? { ...event, error: errorSentence(event.error, hasFlag) } : event;
 }

@@ -1,4 +1,5 @@
 import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
+import type { Environment } from '../../environment/environment.js';
 import { sentenceOf } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
@@ -8,6 +9,8 @@ import { baseUrlError } from '../../source/openClient.js';
 import { withParams } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
 import type { Finding } from './finding.js';
+
+type Advised = Pick<Environment, 'hasFlag'>;
 
 const commandsOf = { streams: 'sluice streams …', aptos: 'sluice nfts …' } as const;
 
@@ -26,7 +29,7 @@ export function missingBaseUrl(api: ApiName, level: 'warn' | 'fail'): Finding {
 export async function apiFinding(
   api: ApiName,
   address: string,
-  options: BaseUrls,
+  options: BaseUrls & Advised,
   probe: () => Promise<number | undefined>,
 ): Promise<Finding> {
   try {
@@ -38,7 +41,7 @@ export async function apiFinding(
     const usageError = baseUrlError(error, options);
     if (usageError instanceof UsageError) return { level: 'fail', subject: api, text: usageError.message };
     if (!SluiceError.is(error)) throw error;
-    const message = sentenceOf(error);
+    const message = sentenceOf(error, options.hasFlag);
     const { status } = error.details;
     if (status === 401 || status === 403)
       return { level: 'fail', subject: api, text: `the key was refused: ${message}` };
@@ -61,6 +64,7 @@ type SentCredentials = 'key' | 'own' | 'none';
 export async function sourceFinding(
   source: ApiSource,
   credentials: SentCredentials,
+  { hasFlag }: Advised,
   probe: (source: RowSource) => Promise<number>,
 ): Promise<Finding> {
   const description = source.describe();
@@ -70,22 +74,26 @@ export async function sourceFinding(
     const how = `sluice export ${subject} ${needed.join(' ')} --max-rows 1 --to -`;
     return { level: 'ok', subject, text: `was not checked, since it needs ${needed.join(' ')}. To check it: ${how}` };
   }
-  const rows = oneRowOf(source, description);
+  const rows = oneRowOf(source, description, hasFlag);
   if (typeof rows === 'string') return { level: 'ok', subject, text: `was not checked. ${rows}` };
   try {
     return { level: 'ok', subject, text: `answered in ${formatDuration(await probe(rows))}` };
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    return { subject, ...errorFinding(error, { credentials, isUnknown: params === undefined }) };
+    return { subject, ...errorFinding(error, { credentials, isUnknown: params === undefined, hasFlag }) };
   }
 }
 
 /** The source limited to one row, or why that fails without parameters. */
-function oneRowOf(source: ApiSource, { name, pageSize }: SourceDescription): RowSource | string {
+function oneRowOf(
+  source: ApiSource,
+  { name, pageSize }: SourceDescription,
+  hasFlag: Advised['hasFlag'],
+): RowSource | string {
   try {
     return withParams(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
   } catch (error) {
-    const said = SluiceError.is(error) ? sentenceOf(error) : thrownText(error);
+    const said = SluiceError.is(error) ? sentenceOf(error, hasFlag) : thrownText(error);
     return said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;
   }
 }
@@ -98,9 +106,9 @@ const refusals: Readonly<Record<SentCredentials, (message: string) => string>> =
 
 function errorFinding(
   error: SluiceError,
-  { credentials, isUnknown }: { readonly credentials: SentCredentials; readonly isUnknown: boolean },
+  { credentials, isUnknown, hasFlag }: Advised & { readonly credentials: SentCredentials; readonly isUnknown: boolean },
 ): Omit<Finding, 'subject'> {
-  const message = sentenceOf(error);
+  const message = sentenceOf(error, hasFlag);
   const { status } = error.details;
   if (status === 401 || status === 403) return { level: 'fail', text: refusals[credentials](message) };
   // The API responds, so a rate limit is only a warning.

@@ -90,7 +90,7 @@ export interface PluginApis {
 /** Checks the configuration and its plugins. Returns what these provide; `undefined` if unknown. */
 export async function* configFindings(
   { config, configError }: Pick<Invocation, 'config' | 'configError'>,
-  environment: Pick<Environment, 'stderr' | 'variables'>,
+  environment: Pick<Environment, 'stderr' | 'variables' | 'hasFlag'>,
 ): AsyncGenerator<Finding, PluginApis | undefined, undefined> {
   if (configError) {
     yield { level: 'fail', subject: 'config', text: configError.message };
@@ -119,7 +119,7 @@ export async function* configFindings(
     };
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    yield { level: 'fail', subject: 'plugins', text: errorSentence(error) };
+    yield { level: 'fail', subject: 'plugins', text: errorSentence(error, environment.hasFlag) };
     return undefined;
   }
   for (const { name, sinks = {}, stores = {} } of plugins) {
