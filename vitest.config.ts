@@ -60,7 +60,9 @@ export default defineConfig({
   test: {
     // Most tests wait for a disk, a socket or another process: a worker per core would leave the machine idle.
     maxWorkers: availableParallelism() + 2,
-    globalSetup: [fileURLToPath(new URL('scripts/temporaryFolder.setup.ts', import.meta.url))],
+    globalSetup: ['temporaryFolder', 'postgres'].map((name) =>
+      fileURLToPath(new URL(`scripts/${name}.setup.ts`, import.meta.url)),
+    ),
     // What has not changed since the last run is not compiled again.
     experimental: { fsModuleCache: true },
     tags: [slow],

@@ -12,7 +12,7 @@ import { someOf } from '../scripts/testEffort.js';
 import { onTestEnd } from '../scripts/testScope.js';
 import { run as runScript } from './run.js';
 import { codeIn, runShown } from './shownCode.js';
-import { postgresPrograms, startPostgres } from './kit/postgresServer.js';
+import { openDatabase, postgresPrograms } from './kit/postgresServer.js';
 import { redisProgram, startRedis } from './kit/redisServer.js';
 import { temporaryFolder } from './kit/temporaryFolder.js';
 
@@ -261,8 +261,7 @@ describe.concurrent('the guide everyNight.md', () => {
   test.runIf(postgresPrograms !== undefined)(
     'D2 has a workflow of GitHub that keeps nothing but its table',
     async () => {
-      const server = await startPostgres();
-      onTestEnd(() => server.close());
+      const server = await openDatabase();
       const line = ofWorkflow.replace('postgres://me@db.example.com/wallets', server.url);
       const changed = () => server.query("SELECT count(*) FROM streams WHERE tag LIKE 'night%'");
       const { cwd, run } = await machine();

@@ -1,7 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { freePort } from './freePort.js';
 
@@ -20,13 +23,20 @@ export const postgresPrograms: string | undefined = [
   ...(process.env['PATH'] ?? '').split(delimiter),
 ].find((folder) => folder !== '' && existsSync(join(folder, 'initdb')));
 
-/** A server of PostgreSQL in a temporary folder. */
-export interface PostgresServer {
+/** A database of PostgreSQL. */
+export interface PostgresDatabase {
+  /** Of its server. */
   readonly port: number;
-  /** `postgres://tester@127.0.0.1:PORT/postgres`. Nobody needs a password. */
+  /** `postgres://tester@127.0.0.1:PORT/NAME`. Nobody needs a password. */
   readonly url: string;
   /** Runs SQL with psql. @returns its output, without headers. */
   query(sql: string): Promise<string>;
+}
+
+/** A server of PostgreSQL in a temporary folder, and its database `postgres`. */
+export interface PostgresServer extends PostgresDatabase {
+  /** Makes an empty database, with these options of CREATE DATABASE. */
+  open(options?: string): Promise<PostgresDatabase>;
   /** Ends it as a crash does, without a checkpoint, and starts it again. */
   crash(): Promise<void>;
   close(): Promise<void>;
@@ -47,7 +57,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     options,
   );
   const port = await freePort();
-  const settings = [`-p ${port}`, `-k ${folder}`, '-h 127.0.0.1', '-c fsync=off', '-c max_connections=40'].join(' ');
+  const settings = [`-p ${port}`, `-k ${folder}`, '-h 127.0.0.1', '-c fsync=off', '-c max_connections=100'].join(' ');
   const control = (...args: readonly string[]): Promise<void> =>
     new Promise((resolve, reject) => {
       // Its output is not read, since the server inherits it.
@@ -59,22 +69,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   await start();
   const url = `postgres://tester@127.0.0.1:${port}/postgres`;
   return {
-    port,
-    url,
-    async query(sql) {
-      const { stdout } = await execute(join(programs, 'psql'), [
-        '-X',
-        '-q',
-        '-A',
-        '-t',
-        '-v',
-        'ON_ERROR_STOP=1',
-        url,
-        '-c',
-        sql,
-      ]);
-      return stdout.trimEnd();
-    },
+    ...databaseAt(url),
+    open: (options) => createDatabase(url, options),
     async crash() {
       await control('stop', '-m', 'immediate');
       await start();
@@ -82,6 +78,31 @@ export async function startPostgres(): Promise<PostgresServer> {
     async close() {
       await control('stop', '-m', 'immediate');
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An empty database of the server that all tests share (`scripts/postgres.setup.ts`), with these options of CREATE DATABASE. */
+export async function openDatabase(options = ''): Promise<PostgresDatabase> {
+  const shared = await text(connect(Number(process.env['SLUICE_TEST_POSTGRES']), '127.0.0.1'));
+  if (shared === '') throw new Error('The PostgreSQL of the tests did not start.');
+  return createDatabase(shared, options);
+}
+
+async function createDatabase(url: string, options = ''): Promise<PostgresDatabase> {
+  const name = `db_${randomUUID().replaceAll('-', '')}`;
+  await databaseAt(url).query(`CREATE DATABASE ${name} ${options}`);
+  return databaseAt(url.replace(/postgres$/, name));
+}
+
+function databaseAt(url: string): PostgresDatabase {
+  const options = ['-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1'];
+  return {
+    url,
+    port: Number(new URL(url).port),
+    async query(sql) {
+      const { stdout } = await execute(join(postgresPrograms ?? '', 'psql'), [...options, url, '-c', sql]);
+      return stdout.trimEnd();
     },
   };
 }

@@ -8,8 +8,7 @@ import type { CheckpointReport } from '../src/commands/checkpoint/report.js';
 import { reportLines } from '../src/commands/checkpoint/lines.js';
 import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
-import { onTestEnd } from '../../../scripts/testScope.js';
-import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { readTable } from './readTable.js';
 import { listenTo, watchArgs } from './watching.js';
@@ -195,8 +194,7 @@ describe('sluice checkpoint show of a table', () => {
   test.runIf(postgresPrograms !== undefined)(
     'explains what PostgreSQL has, beside the run that writes it',
     async () => {
-      const server = await startPostgres();
-      onTestEnd(() => server.close());
+      const server = await openDatabase();
       await using sandbox = await startSandbox({ streams: 3 });
       const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
       const table = `${server.url}?table=streams`;

@@ -11,7 +11,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { freePort } from '../../../test/kit/freePort.js';
-import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { redisProgram, startRedis } from '../../../test/kit/redisServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { configFolder } from './config/configFolder.js';
@@ -202,8 +202,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
 
   test.runIf(postgresPrograms !== undefined)('fills a table of PostgreSQL (K2)', async () => {
     const { cwd, env, wallets } = await startShared();
-    const database = await startPostgres();
-    onTestEnd(() => database.close());
+    const database = await openDatabase();
     const at = { cwd, env };
     const to = `${database.url}?table=nfts`;
     const submit = ['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', to, '--mode', 'replace'];
@@ -228,8 +227,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     'D3 says that a run into a table lacks rows, and how many stay, also with --quiet',
     async () => {
       const { env } = await startShared();
-      const database = await startPostgres();
-      onTestEnd(() => database.close());
+      const database = await openDatabase();
       await database.query("CREATE TABLE users AS SELECT unnest(ARRAY['a', 'old']) AS id");
       const api = createServer((_, response) => {
         response.setHeader('content-type', 'application/json');

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { onTestEnd } from '../../../scripts/testScope.js';
-import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { readTable } from './readTable.js';
 import { settingsFor, sluice } from './runSluice.js';
@@ -69,8 +68,7 @@ describe('D5 a watch --to a table', () => {
 });
 
 test.runIf(postgresPrograms !== undefined)('D5 a watch mirrors the rows in PostgreSQL', async () => {
-  const server = await startPostgres();
-  onTestEnd(() => server.close());
+  const server = await openDatabase();
   await using sandbox = await startSandbox({ streams: 6 });
   const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
   const args = watchArgs('--polls', '1', '--to', `${server.url}?table=streams`);

@@ -1,22 +1,19 @@
 // @module-tag slow
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
+import { postgresPrograms, startPostgres } from '../../../../test/kit/postgresServer.js';
 import { Random } from '../../../../test/kit/random.js';
 import { postgresDatabase } from '../../../exporters/src/postgres/database.js';
 import { startProxy, type Cut } from '../../../exporters/test/sql/cuttingProxy.js';
-import { Servers } from '../../../exporters/test/sql/databases.js';
+import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
 import { postgresRun } from '../../src/postgres.js';
 import { smallTable, TableRun } from './tableRun.js';
 
-const servers = new Servers();
-afterAll(() => servers.close());
-
 /** A plan whose rows go to a table of a new database, behind a proxy. */
 async function startBehindProxy(cutAt: (nth: number) => Cut) {
-  const database = await servers.open();
-  const proxy = await startProxy((await servers.server).port, cutAt);
+  const database = await openEmptyPostgres();
+  const proxy = await startProxy(database.port, cutAt);
   onTestEnd(() => proxy.close());
   const url = new URL(database.url);
   url.port = String(proxy.port);
@@ -70,8 +67,9 @@ describe.runIf(postgresPrograms !== undefined)('K2 a run into a table', () => {
   });
 
   test('K2 whose server crashes goes on when it is there again', async () => {
-    const server = await servers.server;
-    const { url, query } = await servers.open();
+    const server = await startPostgres();
+    onTestEnd(() => server.close());
+    const { url, query } = await openEmptyPostgres('', server);
     const table = new TableRun();
     let crashes = 0;
     table.onFetch = async (_, page) => {
@@ -87,7 +85,7 @@ describe.runIf(postgresPrograms !== undefined)('K2 a run into a table', () => {
   });
 
   test('K2 whose worker is stopped within a transaction has its locks given back', async () => {
-    const { url } = await servers.open();
+    const { url } = await openEmptyPostgres();
     const { database } = postgresDatabase({ url }, { isWorker: true });
     const connection = await database.connect(new AbortController().signal);
     const [found] = await connection.transaction((session) => session.rows('SHOW idle_in_transaction_session_timeout'));

@@ -1,6 +1,6 @@
 import { postgres } from '@sluice/exporters/postgres';
 import { exportTo } from '@sluice/core';
-import { Servers } from '../../../exporters/test/sql/databases.js';
+import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
 import { postgresRun } from '../../src/postgres.js';
 import type { Run } from '../../src/run/run.js';
 import type { Holdings } from './holdingsRun.js';
@@ -11,7 +11,7 @@ export interface TablePlace {
   readonly table: string;
 }
 
-export type TableDatabase = Awaited<ReturnType<Servers['open']>>;
+export type TableDatabase = Awaited<ReturnType<typeof openEmptyPostgres>>;
 
 /** The run of all wallets, submitted to a table. */
 export function submittedTo({ plan }: Holdings, place: TablePlace): Promise<Run> {

@@ -2,23 +2,20 @@ import { exportTo, PaginationError, type Json } from '@sluice/core';
 import { postgres, type TableMode } from '@sluice/exporters/postgres';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
-import { Servers } from '../../../exporters/test/sql/databases.js';
+import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
 import { runPartition } from '../../src/index.js';
 import { postgresRun, type PostgresRunOptions } from '../../src/postgres.js';
 import type { Claim, Run, RunPlan } from '../../src/run/run.js';
 import { TableRun, type Table } from './tableRun.js';
 
-const servers = new Servers();
-afterAll(() => servers.close());
-
 type Options = Omit<PostgresRunOptions, 'url' | 'table'>;
 
 /** A plan in memory whose rows go to a table of a new database. */
 async function startRun(table?: Table, options: Options = {}) {
-  const database = await servers.open();
+  const database = await openEmptyPostgres();
   const plan = new TableRun(table);
   const target = () => postgresRun({ url: database.url, table: 'items', ...options });
   const submit = async (changes: Partial<RunPlan> = {}): Promise<Run> => {

@@ -46,7 +46,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   };
 }
 
-/** Servers repeat the whole query in links to other pages. Links of this client must not see a credential there. */
+/** openPostgres repeat the whole query in links to other pages. Links of this client must not see a credential there. */
 function withoutCredential(response: TransportResponse, param: string): TransportResponse {
   const { link } = response.headers;
   if (link === undefined) return response;

@@ -1,12 +1,9 @@
 // @module-tag slow
-import { afterAll, describe } from 'vitest';
+import { describe } from 'vitest';
 import { sampleRows, testSink, testStateStore, type RowSamples, type SampleRow } from '@sluice/testing';
 import { allBut } from '../../../testing/test/offering.js';
 import { someOf } from '../../../../scripts/testEffort.js';
-import { databaseKinds, Servers } from './databases.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
+import { databaseKinds } from './databases.js';
 
 const asText: RowSamples<SampleRow> = {
   ...sampleRows,
@@ -16,7 +13,7 @@ const asText: RowSamples<SampleRow> = {
   }),
 };
 
-describe.each(someOf(databaseKinds(servers)))('G5 D1 a table of $name', ({ open }) => {
+describe.each(someOf(databaseKinds))('G5 D1 a table of $name', ({ open }) => {
   testSink({
     ...allBut(
       'a sink whose checkpoints are kept elsewhere',
@@ -35,7 +32,7 @@ describe.each(someOf(databaseKinds(servers)))('G5 D1 a table of $name', ({ open 
   });
 });
 
-describe.each(someOf(databaseKinds(servers)))('G5 D1 the checkpoints in $name', ({ open }) => {
+describe.each(someOf(databaseKinds))('G5 D1 the checkpoints in $name', ({ open }) => {
   testStateStore({
     ...allBut(),
     factory: async () => {

@@ -2,7 +2,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import type { Sink } from '@sluice/core';
 import pg from 'pg';
-import { postgresPrograms, startPostgres, type PostgresServer } from '../../../../test/kit/postgresServer.js';
+import {
+  openDatabase,
+  postgresPrograms,
+  type PostgresDatabase,
+  type PostgresServer,
+} from '../../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { postgres, postgresMirror } from '../../src/postgres.js';
 import { sqlite, sqliteMirror, type Mirror, type MirrorOptions, type TableOptions } from '../../src/sqlite.js';
@@ -76,45 +81,31 @@ async function queryPostgres(url: string, sql: string): Promise<TextRow[]> {
   }
 }
 
-/** The server of this file's tests, and a database in it for each test. */
-export class Servers {
-  #server: Promise<PostgresServer> | undefined;
-  #databases = 0;
-
-  get server(): Promise<PostgresServer> {
-    this.#server ??= startPostgres();
-    return this.#server;
-  }
-
-  /** @param options of CREATE DATABASE */
-  async open(options = ''): Promise<TestDatabase & { readonly url: string }> {
-    const server = await this.server;
-    const name = `db${(this.#databases += 1)}`;
-    await server.query(`CREATE DATABASE ${name} ${options}`);
-    const url = server.url.replace(/postgres$/, name);
-    const query = (sql: string): Promise<TextRow[]> => queryPostgres(url, sql);
-    return {
-      url,
-      query,
-      place: url,
-      order: 'nth',
-      // A table of PostgreSQL has no order of its own.
-      async createRows() {
-        const columns = ['id', 'name', 'amount', 'note'].map((name) => `${name} text`);
-        await query(`CREATE TABLE rows (${columns.join()}, nth bigint GENERATED ALWAYS AS IDENTITY)`);
-      },
-      sink: <T extends object>(options: TableOptions) => postgres<T>({ url, ...options }),
-      mirror: <T extends object>(options: MirrorOptions) => postgresMirror<T>({ url, ...options }),
-    };
-  }
-
-  async close(): Promise<void> {
-    await (await this.#server)?.close();
-  }
+/** An empty database of PostgreSQL: of the server that all tests share, or of that one. @param options of CREATE DATABASE */
+export async function openEmptyPostgres(
+  options = '',
+  { open = openDatabase }: Partial<Pick<PostgresServer, 'open'>> = {},
+): Promise<TestDatabase & Pick<PostgresDatabase, 'url' | 'port'>> {
+  const { url, port } = await open(options);
+  const query = (sql: string): Promise<TextRow[]> => queryPostgres(url, sql);
+  return {
+    url,
+    port,
+    query,
+    place: url,
+    order: 'nth',
+    // A table of PostgreSQL has no order of its own.
+    async createRows() {
+      const columns = ['id', 'name', 'amount', 'note'].map((name) => `${name} text`);
+      await query(`CREATE TABLE rows (${columns.join()}, nth bigint GENERATED ALWAYS AS IDENTITY)`);
+    },
+    sink: <T extends object>(options: TableOptions) => postgres<T>({ url, ...options }),
+    mirror: <T extends object>(options: MirrorOptions) => postgresMirror<T>({ url, ...options }),
+  };
 }
 
 /** SQLite, and PostgreSQL where it is installed. */
-export function databaseKinds(servers: Servers): readonly DatabaseKind[] {
-  if (postgresPrograms === undefined) return [sqliteKind];
-  return [sqliteKind, { name: 'PostgreSQL', open: () => servers.open() }];
-}
+export const databaseKinds: readonly DatabaseKind[] = [
+  sqliteKind,
+  ...(postgresPrograms === undefined ? [] : [{ name: 'PostgreSQL', open: () => openEmptyPostgres() } as const]),
+];

@@ -1,15 +1,12 @@
 // @module-tag slow
 import { exportTo, type ExportOptions, type RowSchema } from '@sluice/core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { postgres } from '../../src/postgres.js';
 import type { TableOptions } from '../../src/sqlite.js';
-import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+import { databaseKinds, openEmptyPostgres, type TestDatabase } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
 import { Items, mirrored } from './watched.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 /** An export of one page into a table that may be there already. */
 function into<Row extends object = Item>(
@@ -22,7 +19,7 @@ function into<Row extends object = Item>(
   return exportTo(source, database.sink<Row>({ table, ...options }), { restart }).run();
 }
 
-describe.each(databaseKinds(servers))('a table of $name that is there', ({ open, name: kind }) => {
+describe.each(databaseKinds)('a table of $name that is there', ({ open, name: kind }) => {
   const text = kind === 'SQLite' ? 'TEXT' : 'numeric';
   const createItems = `CREATE TABLE items (id ${text}, name text, amount ${text})`;
   const namesIn = async (database: TestDatabase): Promise<unknown[]> =>
@@ -209,14 +206,14 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL with types
     [{ name: 'x        ' }, /^Row 701: name is "x        ", which items can't store: /],
     [{ more: { a: '\0' } }, /^Row 701: more is "{.*", which items can't store: .*Unicode escape/],
   ])('D4 names row and column of the value that it refuses: %j', async (changes, sentence) => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query(create);
     await expect(into(database, rowsOf(changes), {}, schema)).rejects.toThrow(sentence);
     expect(await database.query('SELECT 1 FROM items')).toEqual([]);
   });
 
   test('D3 compares keys and values as these types', async () => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query(create);
     for (const amount of ['2', '3'])
       await into(database, rowsOf({ amount }), { mode: 'merge', key: ['id'], restart: true }, schema);
@@ -227,7 +224,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL with types
   });
 
   test('D1 needs rights in its own schema only', async () => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query('CREATE ROLE only_own LOGIN');
     await database.query('CREATE SCHEMA own AUTHORIZATION only_own');
     const url = database.url.replace('tester', 'only_own');
@@ -243,7 +240,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL with types
 
 describe.runIf(postgresPrograms !== undefined)('a database of PostgreSQL that is not in UTF8', () => {
   const openIn = (encoding: string) =>
-    servers.open(`ENCODING '${encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`);
+    openEmptyPostgres(`ENCODING '${encoding}' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'`);
 
   test.each([
     ['LATIN1', 'Łódź', 'Ł'],

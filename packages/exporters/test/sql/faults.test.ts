@@ -3,28 +3,25 @@ import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exportTo } from '@sluice/core';
 import pg from 'pg';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
+import { postgresPrograms, startPostgres } from '../../../../test/kit/postgresServer.js';
 import { casesOf, someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { postgres } from '../../src/postgres.js';
 import { openPostgres } from '../../src/postgres/connection.js';
 import { type Cut, startProxy } from './cuttingProxy.js';
-import { Servers, type TextRow } from './databases.js';
+import { openEmptyPostgres, type TextRow } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, nth) => from + nth);
 
 describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', () => {
   /** An empty database behind a proxy. */
   async function openBehindProxy(cutAt: (nth: number) => Cut) {
-    const database = await servers.open();
-    const proxy = await startProxy((await servers.server).port, cutAt);
+    const database = await openEmptyPostgres();
+    const proxy = await startProxy(database.port, cutAt);
     onTestEnd(() => proxy.close());
     const url = new URL(database.url);
     url.port = String(proxy.port);
@@ -66,7 +63,7 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
     expect(proxy.commits).toBe(2);
     const always = await openBehindProxy(() => 'before the commit');
     await expect(always.sink().state.load('checkpoint')).rejects.toMatchObject({
-      ...{ code: 'sink', message: expect.stringMatching(/^127\.0\.0\.1:\d+\/db\d+: the server can't be reached/) },
+      ...{ code: 'sink', message: expect.stringMatching(/^127\.0\.0\.1:\d+\/db_\w+: the server can't be reached/) },
     });
     expect(always.proxy.commits).toBeGreaterThan(2);
   });
@@ -91,8 +88,9 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
   });
 
   test('whose server crashes goes on by itself when it is there again', async () => {
-    const server = await servers.server;
-    const database = await servers.open();
+    const server = await startPostgres();
+    onTestEnd(() => server.close());
+    const database = await openEmptyPostgres('', server);
     let crashes = 0;
     const source = itemSource([itemsOf(range(0, 30))], {
       async onPage(_, page) {
@@ -108,7 +106,8 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
   });
 
   test('says what to do without a password, and where the server is when nobody listens there', async () => {
-    const server = await servers.server;
+    const server = await startPostgres();
+    onTestEnd(() => server.close());
     const [file = ''] = (await server.query('SHOW hba_file')).split('\n');
     await writeFile(file, `host all guarded 127.0.0.1/32 scram-sha-256\n${await readFile(file, 'utf8')}`);
     await server.query(
@@ -148,7 +147,8 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
   });
 
   test('is an error that names neither password nor key when there is no server, database or right', async () => {
-    const server = await servers.server;
+    const server = await startPostgres();
+    onTestEnd(() => server.close());
     const failed = (url: string) =>
       exportTo(itemSource([itemsOf([1])]), postgres<Item>({ url, table: 'items' }))
         .run()
@@ -180,7 +180,7 @@ describe.runIf(postgresPrograms !== undefined)('D2 an export that is cancelled',
     ).map(({ pid }) => Number(pid));
 
   test('while the server does not respond ends soon, and is resumed', async () => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     const cancel = new AbortController();
     const stopped: number[] = [];
     const ids = range(0, 30);
@@ -205,7 +205,7 @@ describe.runIf(postgresPrograms !== undefined)('D2 an export that is cancelled',
   });
 
   test('while it waits for a lock of somebody else ends soon, and is resumed', async () => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query('CREATE TABLE items (id numeric, name text, amount numeric)');
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
@@ -234,7 +234,7 @@ describe.runIf(postgresPrograms !== undefined)('a lock that somebody holds', () 
   };
 
   test('is waited for as long as the server says, and for a minute if it says nothing', async () => {
-    const { url, query } = await servers.open();
+    const { url, query } = await openEmptyPostgres();
     expect(await limitOf(url)).toBe('1min');
     await query("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET lock_timeout = 7000', current_database()); END $$");
     expect(await limitOf(url)).toBe('7s');
@@ -242,7 +242,7 @@ describe.runIf(postgresPrograms !== undefined)('a lock that somebody holds', () 
 
   test('D8 names the holder in the same database, and nobody in another one of the server', async () => {
     const { signal } = new AbortController();
-    const databases = [await servers.open(), await servers.open()];
+    const databases = [await openEmptyPostgres(), await openEmptyPostgres()];
     for (const database of databases) {
       const release = await database.sink<Item>({ table: 'items' }).state?.lock(signal);
       onTestEnd(async () => release?.());
@@ -259,7 +259,7 @@ describe.runIf(postgresPrograms !== undefined)('a lock that somebody holds', () 
 
   test('D8 names the holder to another user, who may not see where it is', async () => {
     const { signal } = new AbortController();
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     const release = await database.sink<Item>({ table: 'items' }).state?.lock(signal);
     onTestEnd(async () => release?.());
     await database.query('CREATE ROLE other_user LOGIN');
@@ -269,7 +269,7 @@ describe.runIf(postgresPrograms !== undefined)('a lock that somebody holds', () 
   });
 
   test('is told, and what was committed is kept', async () => {
-    const { url, query } = await servers.open();
+    const { url, query } = await openEmptyPostgres();
     await query('CREATE TABLE items (id numeric, name text, amount numeric)');
     await query("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET lock_timeout = 50', current_database()); END $$");
     const other = new pg.Client({ connectionString: url });
@@ -292,7 +292,7 @@ describe.runIf(postgresPrograms !== undefined)('D3 readers of PostgreSQL', () =>
   test.each(['READ COMMITTED', 'REPEATABLE READ'])(
     'see the old rows or the new ones, and nothing else: %s',
     async (level) => {
-      const database = await servers.open();
+      const database = await openEmptyPostgres();
       const export_ = (ids: number[], restart: boolean) =>
         exportTo(
           itemSource([itemsOf(ids)], { pageSize: 50 }),

@@ -1,16 +1,13 @@
 import { exportTo, type ExportOptions, type RunOptions } from '@sluice/core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import { ChangingForge, type TableEntry } from '../../../core/test/api/changingForge.js';
 import { ChangingTable, entriesOf, type Entry } from '../../../core/test/api/changingTable.js';
 import type { TableMode } from '../../src/sqlite.js';
-import { databaseKinds, Servers } from './databases.js';
+import { databaseKinds } from './databases.js';
 import { itemSource } from './items.js';
 
-const servers = new Servers();
-afterAll(() => servers.close());
-
-describe.each(databaseKinds(servers))('an incremental export into a table of $name', ({ open }) => {
+describe.each(databaseKinds)('an incremental export into a table of $name', ({ open }) => {
   async function opened() {
     const random = new Random(3);
     const listed = new ChangingTable(() => random.next());

@@ -1,20 +1,17 @@
 // @module-tag slow
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
+import { postgresPrograms, startPostgres } from '../../../../test/kit/postgresServer.js';
 import { Random } from '../../../../test/kit/random.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { postgresMirror, type Mirror } from '../../src/postgres.js';
 import { startProxy } from './cuttingProxy.js';
-import { Servers, sqliteAt, type TestDatabase } from './databases.js';
+import { openEmptyPostgres, sqliteAt, type TestDatabase } from './databases.js';
 import type { Item } from './items.js';
 import { mirrored } from './watched.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 // Half of them with removed rows marked, half without.
 const rounds = casesOf(60);
@@ -146,8 +143,9 @@ describe.each([false, true])(
     });
 
     test.runIf(postgresPrograms !== undefined)(`in PostgreSQL (deletedAt: ${deletedAt})`, async () => {
-      const database = await servers.open();
-      const server = await servers.server;
+      const server = await startPostgres();
+      onTestEnd(() => server.close());
+      const database = await openEmptyPostgres('', server);
       let [cuts, crashes, disturbances] = [0, 0, 0];
       const endings = await campaign(
         'mirror in PostgreSQL',

@@ -1,14 +1,11 @@
 import { ConfigError, exportTo, watch, type Change, type Sink } from '@sluice/core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { forkChild } from '../../../core/test/node/forkChild.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
 import type { MirrorOptions } from '../../src/sqlite.js';
-import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+import { databaseKinds, type TestDatabase } from './databases.js';
 import { changingSource, itemsOf, itemSource, type Item } from './items.js';
 import { inTable, Items, mirrored, type WatchOf } from './watched.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, nth) => from + nth);
 
@@ -20,7 +17,7 @@ function shownGeneration(nth: number, sizes: readonly number[]): string {
 
 const item = (id: number, name: string): Item => ({ id, name, amount: '9007199254740993' });
 
-describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }) => {
+describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
   const mirror = (database: TestDatabase, options: Partial<MirrorOptions> = {}) =>
     database.mirror<Item>({ table: 'items', key: ['id'], ...options });
   /** One poll, and the table after it. */

@@ -1,14 +1,11 @@
 // @module-tag slow
 import { exportTo } from '@sluice/core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { Random } from '../../../../test/kit/random.js';
-import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+import { databaseKinds, type TestDatabase } from './databases.js';
 import { itemSource, type Item } from './items.js';
 import { Items, inTable, mirrored } from './watched.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 const item = (id: number, name: string): Item => ({ id, name, amount: '1' });
 
@@ -30,7 +27,7 @@ function wander(rows: readonly Item[], random: Random): Item[] {
   return [...names].map(([id, name]) => item(id, name));
 }
 
-describe.each(databaseKinds(servers))('a mirror in $name whose keys go from row to row', ({ open, name: kind }) => {
+describe.each(databaseKinds)('a mirror in $name whose keys go from row to row', ({ open, name: kind }) => {
   const text = kind === 'SQLite' ? 'TEXT' : 'numeric';
   const by = (database: TestDatabase, key: string | undefined, deletedAt = false) =>
     database.mirror<Item>({ table: 'items', ...(key !== undefined && { key: [key] }), deletedAt });

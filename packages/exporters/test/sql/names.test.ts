@@ -2,18 +2,15 @@ import { createHash } from 'node:crypto';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, exportTo } from '@sluice/core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { forkChild } from '../../../core/test/node/forkChild.js';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { postgres, postgresMirror } from '../../src/postgres.js';
 import type { TableOptions } from '../../src/sqlite.js';
-import { Servers, sqliteAt, type TestDatabase } from './databases.js';
+import { openEmptyPostgres, sqliteAt, type TestDatabase } from './databases.js';
 import { itemsOf, itemSource, type Item, type ItemsOptions } from './items.js';
 import { Items, mirrored } from './watched.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 const rows = itemsOf([1, 2, 3, 4, 5, 6, 7]);
 
@@ -46,7 +43,7 @@ const inSqlite: Named = {
 
 /** A database whose unqualified names lead to the schema `own` first. */
 async function openWithPath(createSql?: string): Promise<TestDatabase> {
-  const database = await servers.open();
+  const database = await openEmptyPostgres();
   await database.query('CREATE SCHEMA own');
   if (createSql !== undefined) await database.query(createSql);
   await database.query(
@@ -56,7 +53,7 @@ async function openWithPath(createSql?: string): Promise<TestDatabase> {
 }
 
 const inPostgres: Readonly<Record<string, Named>> = {
-  'without a path': { open: () => servers.open(), names: ['items', 'public.items'], sql: 'public.items' },
+  'without a path': { open: () => openEmptyPostgres(), names: ['items', 'public.items'], sql: 'public.items' },
   'with a path': { open: () => openWithPath(), names: ['own.items', 'items'], sql: 'own.items' },
   'in a later schema of the path': {
     open: () => openWithPath('CREATE TABLE public.items (id numeric, name text, amount numeric)'),
@@ -179,7 +176,7 @@ describe.runIf(postgresPrograms !== undefined)('D4 names of a table of PostgreSQ
   });
 
   test('lead to a schema whose own name has a dot', async () => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query('CREATE SCHEMA "first.last"');
     await database.query(
       `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = "first.last"', current_database()); END $$`,

@@ -11,12 +11,9 @@ import {
   type Sink,
   type Source,
 } from '@sluice/core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TableMode, TableOptions } from '../../src/sqlite.js';
-import { databaseKinds, Servers, type TestDatabase } from './databases.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
+import { databaseKinds, type TestDatabase } from './databases.js';
 
 const hour = 3_600_000;
 const modes: readonly TableMode[] = ['fail', 'append', 'merge', 'replace'];
@@ -130,7 +127,7 @@ const refusing =
     if (cursorOf < before) throw error();
   };
 
-describe.each(databaseKinds(servers))('every night into a table of $name,', ({ open, name: kind }) => {
+describe.each(databaseKinds)('every night into a table of $name,', ({ open, name: kind }) => {
   /** One table for each mode. */
   const each = async (check: (nights: Nights, mode: TableMode) => Promise<void>, of = modes): Promise<void> => {
     const database = await open();

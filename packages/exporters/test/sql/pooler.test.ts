@@ -1,24 +1,21 @@
 // @module-tag slow
 import { exportTo, LockError } from '@sluice/core';
 import pg from 'pg';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { pgbouncerProgram, startPgbouncer } from '../../../../test/kit/pgbouncer.js';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { postgres, type TableMode } from '../../src/postgres.js';
 import { postgresDatabase } from '../../src/postgres/database.js';
-import { Servers } from './databases.js';
+import { openEmptyPostgres } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 const isInstalled = postgresPrograms !== undefined && pgbouncerProgram !== undefined;
 
 describe.runIf(isInstalled)('D2 behind a pooler of transactions', () => {
   async function opened(sessions = 2) {
-    const database = await servers.open();
-    const pooler = await startPgbouncer(await servers.server, sessions);
+    const database = await openEmptyPostgres();
+    const pooler = await startPgbouncer(database, sessions);
     onTestEnd(() => pooler.close());
     const url = new URL(database.url);
     url.port = String(pooler.port);
@@ -36,7 +33,9 @@ describe.runIf(isInstalled)('D2 behind a pooler of transactions', () => {
     for (const mode of ['append', 'merge', 'replace'] as const)
       await exportTo(itemSource([itemsOf(all)]), sink('items', mode), { commitEvery: 1, restart: true }).run();
     expect(await idsIn('items')).toEqual(all);
-    expect(await database.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory'")).toEqual([]);
+    const here = '(SELECT oid FROM pg_database WHERE datname = current_database())';
+    const locks = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND database = ${here}`;
+    expect(await database.query(locks)).toEqual([]);
     const settings = "SELECT name FROM pg_settings WHERE source = 'session' AND name <> 'application_name'";
     const client = new pg.Client({ connectionString: url.href });
     await client.connect();
@@ -75,16 +74,12 @@ describe.runIf(isInstalled)('D2 behind a pooler of transactions', () => {
   test.each([false, true])(
     'a session that kept a lock is never ended, also if the lock is to be broken: %s',
     async (breakLock) => {
-      const { url, sink } = await opened(1);
+      const { url, sink, database } = await opened(1);
       const psql = new pg.Client({ connectionString: url.href, application_name: 'psql' });
       await psql.connect();
       onTestEnd(() => psql.end());
       await psql.query("SELECT pg_advisory_lock(hashtextextended('sluice public.items', 0))");
-      const other = await opened(1);
-      expect(other).toBeDefined();
-      const direct = new URL(url);
-      direct.port = String((await servers.server).port);
-      const table = { table: 'items', url: direct.href, breakLock };
+      const table = { table: 'items', url: database.url, breakLock };
       await expect(exportTo(itemSource([itemsOf(all)]), postgres<Item>(table)).run()).rejects.toMatchObject({
         code: 'lock',
         message: expect.stringMatching(

@@ -7,13 +7,10 @@ import {
   SluiceError,
   type ExportOptions,
 } from '@sluice/core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TableOptions } from '../../src/sqlite.js';
-import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+import { databaseKinds, type TestDatabase } from './databases.js';
 import { itemsOf, itemSource, type Item, type ItemsOptions } from './items.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, nth) => from + nth);
 
@@ -21,7 +18,7 @@ interface ExportOf extends Omit<TableOptions, 'table'>, ItemsOptions, Omit<Expor
   readonly signal?: AbortSignal;
 }
 
-describe.each(databaseKinds(servers))('a table of $name', ({ open, name: kind }) => {
+describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
   const exported = (
     database: TestDatabase,
     partitions: readonly (readonly Item[])[],

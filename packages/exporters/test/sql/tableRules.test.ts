@@ -1,15 +1,12 @@
 // @module-tag slow
 import { exportTo, type ExportOptions, type ExportReport } from '@sluice/core';
 import pg from 'pg';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { postgres, type TableOptions } from '../../src/postgres.js';
-import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+import { databaseKinds, openEmptyPostgres, type TestDatabase } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
 import { Items, mirrored } from './watched.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 /** What a table does by itself, and how an export into it ends. */
 interface Case {
@@ -236,7 +233,7 @@ async function contentOf({ query }: TestDatabase): Promise<string[]> {
   return rows.map(({ id, name }) => `${id} ${name}`);
 }
 
-describe.each(databaseKinds(servers))('a table of $name', ({ open, name: kind }) => {
+describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
   const text = kind === 'SQLite' ? 'TEXT' : 'numeric';
 
   test.each(kind === 'SQLite' ? inSqlite : inPostgres)(
@@ -482,7 +479,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
     ['DELETE', 'USING (id <> 2)', 'replace', 'has removed 2 of 3 rows'],
     ['SELECT', 'USING (id < 5)', 'append', 'has kept 7 of 9 rows'],
   ] as const)('D3 whose policies hide rows from %s is refused', async (command, policy, mode, refused) => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query(createItems);
     await database.query(three);
     await database.query('ALTER TABLE items ENABLE ROW LEVEL SECURITY');
@@ -499,7 +496,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
   });
 
   test.each(['append', 'merge'] as const)('D3 %s takes all rows while others remove old ones', async (mode) => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query(createItems);
     await database.query(three);
     for (const sql of trigger('AFTER INSERT ON items', 'PERFORM pg_advisory_xact_lock_shared(7); RETURN NULL;'))
@@ -528,7 +525,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
       'DROP TABLE items; CREATE TABLE items (id numeric, name varchar(4), amount numeric) PARTITION BY LIST (id)',
     ],
   ])('D4 that is %s during the export cuts no text', async (_, sql) => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query(createItems);
     const rows = [...itemsOf([1, 2, 3], ''), { id: 4, name: 'abcd  ', amount: '1' }];
     const source = itemSource([rows], {
@@ -553,7 +550,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
     'D4 whose column was altered as an error said takes the rest: %s from %s to %s',
     async (column, from, to, value) => {
       for (const mode of ['append', 'merge'] as const) {
-        const database = await servers.open();
+        const database = await openEmptyPostgres();
         await database.query(createItems.replace(new RegExp(`${column} \\w+`), `${column} ${from}`));
         const rows = itemsOf([1, 2, 3, 4, 5, 6, 7], 'a').map((row) => ({ ...row, name: 'a', amount: String(row.id) }));
         const given = rows.map((row) => (row.id === 5 ? { ...row, [column]: value } : row));
@@ -579,7 +576,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
   );
 
   test('D3 whose key takes other texts for equal than when the export began is refused', async () => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     await database.query(createItems);
     await database.query("CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)");
     const alter = 'ALTER TABLE items ALTER name TYPE text COLLATE nocase';
@@ -598,7 +595,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
       `${createItems.replace('TABLE items', 'UNLOGGED TABLE t')}; CREATE VIEW items AS SELECT * FROM t`,
     ],
   ])('D2 whose rows a crash would remove is refused: %s is UNLOGGED', async (what, sql) => {
-    const database = await servers.open();
+    const database = await openEmptyPostgres();
     for (const each of sql.split('; ')) await database.query(each);
     const refused = 'The table items is UNLOGGED, or a part of it is';
     for (const mode of ['fail', 'append'] as const)

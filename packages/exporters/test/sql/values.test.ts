@@ -1,14 +1,11 @@
 import { exportTo, type ColumnType, type RowSchema } from '@sluice/core';
 import fc from 'fast-check';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { timestampMicros } from '../../src/columnValue.js';
-import { databaseKinds, Servers, type TestDatabase } from './databases.js';
+import { databaseKinds, type TestDatabase } from './databases.js';
 import { itemSource } from './items.js';
 import { readByProgram } from './readByProgram.js';
-
-const servers = new Servers();
-afterAll(() => servers.close());
 
 type Row = Readonly<Record<ColumnType, unknown>>;
 const types: ColumnType[] = ['text', 'integer', 'number', 'boolean', 'timestamp', 'json'];
@@ -71,7 +68,7 @@ function canonical(value: unknown): string {
   return kept === '' ? '0' : `${sign ?? ''}${kept}e${Number(exponent) - part.length + all.length - kept.length}`;
 }
 
-describe.each(databaseKinds(servers))('D4 the values of $name', ({ open, name: kind }) => {
+describe.each(databaseKinds)('D4 the values of $name', ({ open, name: kind }) => {
   const at = kind === 'SQLite' ? 'timestamp' : 'extract(epoch FROM timestamp) * 1000000';
   const columns = { text: 'text', integer: 'integer', number: 'number', boolean: 'boolean', at, json: 'json' };
   const micros = (text: string | null | undefined): bigint | undefined =>
