@@ -343,12 +343,14 @@ class MirrorTable<T> {
       ...(await this.#withoutRow(session, inPlace, traits)),
       ...(shape.hasDeletedAt ? await this.#withoutRow(session, others, traits, { areBack: true }) : others),
     ];
-    if (inserted.length === 0) return 0;
-    const names = shape.columns.map(({ name }) => name);
-    const found = await session.insert(this.#table.full, names, inserted).catch((error: unknown) => {
-      throw error instanceof RefusedValue ? this.#refused(error, inserted[error.row] ?? []) : error;
-    });
-    checkCount(this.#table.given, 'added', { expected: inserted.length, found });
+    if (inserted.length > 0) {
+      const names = shape.columns.map(({ name }) => name);
+      const found = await session.insert(this.#table.full, names, inserted).catch((error: unknown) => {
+        throw error instanceof RefusedValue ? this.#refused(error, inserted[error.row] ?? []) : error;
+      });
+      checkCount(this.#table.given, 'added', { expected: inserted.length, found });
+    }
+    await this.#stage.fireDeferred(session);
     return inserted.length;
   }
 
