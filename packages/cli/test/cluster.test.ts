@@ -258,6 +258,23 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       const json = await sluice(['cluster', 'status', '--format', 'json'], at);
       expect(JSON.parse(json.stdout)).toMatchObject([{ name: 'users', isIncomplete: true, rowsNotRemoved: 1 }]);
       expect(await database.query('SELECT count(*) FROM users')).toBe('2');
+
+      // Without key columns no attempt can succeed.
+      await database.query("CREATE TABLE others AS SELECT 'old'::text AS id");
+      const keyless = ['cluster', 'submit', 'export', 'graph.users', '--to', `${database.url}?table=others`];
+      const replace = ['--mode', 'replace'];
+      expect((await sluice([...keyless, ...replace, '--name', 'keyless'], at)).code).toBe(0);
+      const failed = await sluice(['cluster', 'work', '--until-done', ...unlimited], at);
+      expect(failed.code).toBe(1);
+      expect(failed.stderr.match(/no row of others may be removed/g)).toHaveLength(1);
+      expect(failed.stderr).toContain(
+        'so nothing was changed. Cancel this run, and submit another one by another name. Name the columns that identify a row with --key-columns. It is given up',
+      );
+      expect((await sluice(['cluster', 'cancel', 'keyless'], at)).code).toBe(0);
+      const keyed = [...keyless, ...replace, '--name', 'keyed', '--key-columns', 'id'];
+      expect(await sluice(keyed, at)).toMatchObject({ code: 0 });
+      expect((await sluice(['cluster', 'work', '--until-done', ...unlimited], at)).code).toBe(0);
+      expect(await database.query('SELECT count(*) FROM others')).toBe('2');
     },
   );
 

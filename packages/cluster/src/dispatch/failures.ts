@@ -44,10 +44,15 @@ export function failuresAfter(
   before: number,
   { error, hasSaved }: { readonly error: unknown; readonly hasSaved: boolean },
 ): number {
-  if (SluiceError.is(error, 'cursor-refused')) return maxFailures;
+  if (SluiceError.is(error, 'cursor-refused') || isFinal(error)) return maxFailures;
   // Whoever was given up and is tried again, e.g. by hand, starts over.
   if (hasSaved || before >= maxFailures) return hasSaved ? 0 : 1;
   return before + 1;
+}
+
+/** Whether each attempt finds the same: what was written can't become the target's rows. */
+function isFinal(error: unknown): boolean {
+  return SluiceError.is(error, 'sink') && error.details['isLost'] === true;
 }
 
 /** Ms until the next attempt: 2 s, 8 s, 32 s, 128 s. */

@@ -349,7 +349,9 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
     plan.answer = () => ({ isIncomplete: true });
     const run = await submit();
-    await expect(finish(plan, run)).rejects.toThrow('The walk was incomplete, so no row of items may be removed');
+    await expect(finish(plan, run)).rejects.toThrow(
+      /^The walk was incomplete, so no row of items may be removed: .* Cancel this run, and submit another one by another name\. Name the columns that identify a row, as key\.$/,
+    );
     expect(await ids()).toEqual(['old']);
     expect(await run.status()).toMatchObject({ partitions: 1, done: 0 });
   });

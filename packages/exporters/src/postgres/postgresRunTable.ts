@@ -1,4 +1,4 @@
-import { ConfigError } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError } from '@sluice/core';
 import {
   besideTable,
   identityOf,
@@ -175,7 +175,7 @@ export class PostgresRunTable implements RunTable {
         ...{ connection: this.#connection, tables, stage, shape },
         publish: async (within, rows, isIncomplete) => {
           await this.#endStale(within, stage.name);
-          const kept = await stage.publish(within, options.mode ?? 'fail', rows, { isIncomplete });
+          const kept = await stage.publish(within, options.mode ?? 'fail', rows, { isIncomplete }).catch(asFinal);
           if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
             await this.#ledger.putPublished(within, { stage: run, mode: options.mode ?? 'fail' });
           return kept;
@@ -301,6 +301,14 @@ const laterColumns: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   _sluice_partitions: { incomplete: 'boolean NOT NULL DEFAULT false' },
 };
+
+/** A run keeps its options and its incomplete pages. @throws what it is given, with what to do if no attempt can succeed */
+function asFinal(error: unknown): never {
+  if (!SluiceError.is(error, 'sink') || error.details['isLost'] !== true) throw error;
+  const { summary, details, advice } = error;
+  const what = `${summary} Cancel this run, and submit another one by another name.`;
+  throw new SinkError(what, { details, advice, cause: error });
+}
 
 async function create(session: Session, { runs, plans, partitions }: RunTables): Promise<void> {
   await session.run(
