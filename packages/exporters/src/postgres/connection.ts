@@ -262,8 +262,11 @@ function sessionOf(client: PostgresClient): Session {
   return {
     rows: async (sql, ...parameters) => (await query(sql, parameters)).rows,
     run: async (sql, ...parameters) => (await query(sql, parameters)).rowCount ?? 0,
-    async runEach(sql, lists) {
-      return (await client.queryEach(numbered(sql), lists.map(texts))).map((count) => count ?? 0);
+    async runEach(sql, lists, columns = []) {
+      const counts = await client.queryEach(numbered(sql), lists.map(texts)).catch((error: unknown) => {
+        throw unknownCharacter(error, columns, lists) ?? error;
+      });
+      return counts.map((count) => count ?? 0);
     },
     async insert(table, columns, rows) {
       const names = columns.map(quoted).join(', ');

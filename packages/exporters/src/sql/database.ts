@@ -63,8 +63,17 @@ export interface Session {
   rows(sql: string, ...parameters: readonly SqlValue[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** Runs a statement; returns how many rows it changed. */
   run(sql: string, ...parameters: readonly SqlValue[]): Promise<number>;
-  /** Runs a statement once for each list of parameters, in this order; returns how many rows each one changed. */
-  runEach(sql: string, parameters: readonly (readonly SqlValue[])[]): Promise<readonly number[]>;
+  /**
+   * Runs a statement once for each list of parameters, in this order; returns how many rows each one changed.
+   *
+   * @param columns what the parameters are values of
+   * @throws RefusedValue if they are given, and the encoding of the database lacks a character
+   */
+  runEach(
+    sql: string,
+    parameters: readonly (readonly SqlValue[])[],
+    columns?: readonly string[],
+  ): Promise<readonly number[]>;
   /**
    * Adds rows to a table, in the fastest way that the driver has; returns how many were added.
    *

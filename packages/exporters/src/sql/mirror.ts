@@ -476,16 +476,21 @@ class MirrorTable<T> {
   ): Promise<readonly Values[]> {
     const others = this.shape.columns.filter(({ name }) => !this.shape.key.includes(name));
     // Of rows that are nothing but a key, nothing changes.
-    const set = (others.length > 0 ? others : this.shape.columns.slice(0, 1)).map(({ name }) => quoted(name));
+    const changed = (others.length > 0 ? others : this.shape.columns.slice(0, 1)).map(({ name }) => name);
+    const keys = this.shape.columns.filter(({ name }) => this.shape.key.includes(name)).map(({ name }) => name);
     // Of two live rows with one key, the second one is an error.
     const only = areBack ? ` AND ${quoted(deletedColumn.name)} IS NOT NULL` : '';
-    const counts = await session.runEach(
-      `UPDATE ${this.#name} SET ${set.map((name) => `${name} = ?`).join(', ')} WHERE ${this.#sameKey}${only}`,
+    const updating = session.runEach(
+      `UPDATE ${this.#name} SET ${changed.map((name) => `${quoted(name)} = ?`).join(', ')} WHERE ${this.#sameKey}${only}`,
       rows.map((values) => [
         ...(others.length > 0 ? this.shape.othersOf(values) : values.slice(0, 1)),
         ...this.shape.keyOf(values),
       ]),
+      [...changed, ...keys],
     );
+    const counts = await updating.catch((error: unknown) => {
+      throw error instanceof RefusedValue ? this.#refused(error, rows[error.row] ?? []) : error;
+    });
     const absent = rows.filter((_, nth) => counts[nth] === 0);
     if (!traits?.hasRules || areBack) return absent;
     const ignored = await this.#countEach(
