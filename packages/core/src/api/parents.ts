@@ -50,6 +50,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
   /** The parents whose listings may have more pages, by partition. */
   readonly #open = new Map<number, OpenParent<Params>>();
   readonly #isTotalRequired: boolean;
+  readonly #onShort: DiscoveryStart['onShort'];
   #next: Position | undefined;
   #isLoaded = false;
   /** The log has a record of this export. */
@@ -59,7 +60,11 @@ export class Parents<Row, Params> implements Discovery<Row> {
   /** The current step, for which `close` waits: a record must not be torn. */
   #current: Promise<unknown> = Promise.resolve();
 
-  constructor(rules: ParentRules<Row, Params>, { startAt, partitionLog, requireTotal = false }: DiscoveryStart) {
+  constructor(
+    rules: ParentRules<Row, Params>,
+    { startAt, partitionLog, requireTotal = false, onShort }: DiscoveryStart,
+  ) {
+    this.#onShort = onShort;
     this.#isTotalRequired = requireTotal;
     this.#rules = rules;
     this.#start = startAt;
@@ -173,6 +178,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
     const error = shortListing(parents.info.name, totals, `, and so may their rows of ${name}`);
     if (this.#isTotalRequired) throw error;
     warn(error.summary);
+    this.#onShort?.(totals);
   }
 
   /** The parents of a page whose keys are new, each checked for what its requests need. */

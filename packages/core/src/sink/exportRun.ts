@@ -62,6 +62,8 @@ export class ExportRun<T> {
   #last: Page<T> | undefined;
   /** A page of this run was incomplete. */
   #isIncomplete = false;
+  /** Of the listing whose rows are the partitions, if it has fewer than the API says. */
+  #shortParents: StatedTotals | undefined;
   /** This run or an earlier one gave the sink something of this plan. */
   #isBegun = false;
   /** The run that this one resumes may be given up for a new one. */
@@ -243,8 +245,11 @@ export class ExportRun<T> {
     const short = this.#shortOfTotal;
     if (!requireTotal) {
       if (short) onWarning?.(shortListing(name, short).summary);
-      if (!short || requireTotal === false) return { isIncomplete: this.#lacksRows || this.#isCut };
-      return { isIncomplete: true, shortOfTotal: { total: short.total, listed: short.listed } };
+      // Of parents that are not listed, there are no rows either.
+      const { total, listed } = short ?? this.#shortParents ?? {};
+      if (total === undefined || listed === undefined || requireTotal === false)
+        return { isIncomplete: this.#lacksRows || this.#isCut };
+      return { isIncomplete: true, ...(!this.#lacksRows && { shortOfTotal: { total, listed } }) };
     }
     if (short) throw shortListing(name, short, '', [{ kind: 'restart' }]);
     const isUnknown = this.#position?.totals === undefined && this.#tally.counts.pages > 0;
@@ -361,6 +366,7 @@ export class ExportRun<T> {
     this.#isIncomplete = false;
     this.#isBegun = false;
     this.#last = undefined;
+    this.#shortParents = undefined;
     this.#pace.settle();
     await this.#beginNew(checkpoint);
     return true;
@@ -417,6 +423,9 @@ export class ExportRun<T> {
       ...(this.#increments && { since: this.#increments.since }),
       ...(log && this.#checkpoint && { partitionLog: { log, runId: this.#checkpoint.runId } }),
       ...(this.#options.requireTotal && { requireTotal: true }),
+      // A sink that is not refreshed removes no rows of an earlier run.
+      ...(this.#discoversPartitions &&
+        this.#sink.isRefreshed && { onShort: (totals: StatedTotals) => (this.#shortParents = totals) }),
       drain: this.#ending.signal,
     });
     this.#next = undefined;

@@ -1,4 +1,4 @@
-import type { Position } from '../position.js';
+import type { Position, StatedTotals } from '../position.js';
 import type { StateLog } from '../stateLog.js';
 import type { SourceDefinition } from './definition.js';
 
@@ -15,6 +15,8 @@ export interface DiscoveryStart {
   readonly partitionLog?: PartitionLog;
   /** Whether it is an error if the listing with the partitions has fewer rows than its own total. */
   readonly requireTotal?: boolean;
+  /** Called with its totals instead. */
+  readonly onShort?: (totals: StatedTotals) => void;
 }
 
 /** The row whose listing a partition is. */

@@ -1,7 +1,7 @@
 import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
 import { checkCount, checkOptions, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { startOfPartition, startOfPlan, type Position } from '../position.js';
+import { startOfPartition, startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';
 import { Flow } from './flow.js';
 import { withItems, type Page } from './page.js';
@@ -41,6 +41,8 @@ export interface PagesOptions {
    * warning. What the partitions themselves lack is in `position.totals`.
    */
   readonly requireTotal?: boolean;
+  /** Called instead of an error, before the walk ends. */
+  readonly onShort?: (totals: StatedTotals) => void;
   /**
    * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
    * complete. `info.isDrainable` says whether the source does so.
@@ -123,10 +125,10 @@ export class Source<T> extends Flow<T> {
   pages(options: PagesOptions = {}): Flow<Page<T>> {
     refuseUnknown('pages()', options, {
       ...{ startAt: true, partition: true, concurrency: true, prefetch: true, newHistory: true },
-      ...{ since: true, cache: true, partitionLog: true, requireTotal: true, drain: true },
+      ...{ since: true, cache: true, partitionLog: true, requireTotal: true, onShort: true, drain: true },
     });
     const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog, drain } = options;
-    const { requireTotal = false } = options;
+    const { requireTotal = false, onShort } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
@@ -152,6 +154,7 @@ export class Source<T> extends Flow<T> {
           ...(partitionLog && { partitionLog }),
           ...(drain && { drain }),
           ...(requireTotal && { requireTotal }),
+          ...(onShort && { onShort }),
         }),
         (page) => [page],
       ),

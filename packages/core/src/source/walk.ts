@@ -25,6 +25,7 @@ export interface WalkOptions {
   readonly cache?: PageCache;
   readonly partitionLog?: PartitionLog;
   readonly requireTotal?: boolean;
+  readonly onShort?: (totals: StatedTotals) => void;
   /** Ends the walk after the pages that it has fetched. */
   readonly drain?: AbortSignal;
 }
