@@ -399,10 +399,10 @@ function isFromDriver(error: unknown): boolean {
   );
 }
 
-/** Why a constraint or an index of a table refused a statement; `undefined` if none did. */
+/** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
 export function refusalOf(error: unknown): Refusal | undefined {
   const state = stateOf(error);
-  if (!state?.startsWith('23') || !(error instanceof Error)) return undefined;
+  if (!/^2[23]/.test(state ?? '') || !(error instanceof Error)) return undefined;
   const detail = 'detail' in error && typeof error.detail === 'string' ? `: ${error.detail}` : '.';
   return { message: error.message + detail, isTwin: state === '23505' };
 }

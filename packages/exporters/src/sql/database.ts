@@ -123,7 +123,7 @@ export class RefusedValue extends Error {
   }
 }
 
-/** A constraint or an index of a table refused a statement. */
+/** A table refused a value of a statement. */
 export interface Refusal {
   /** As the database says it. */
   readonly message: string;
@@ -160,7 +160,7 @@ export interface Database {
   readonly withSchema?: (session: Session, table: string) => Promise<string>;
   /** The name of a type in a new table. */
   readonly types: Readonly<Record<ColumnType, string>>;
-  /** Why a constraint or an index of a table refused a statement; `undefined` if none did. */
+  /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
   readonly refusalOf: (error: unknown) => Refusal | undefined;
   /** How a table lets rows swap values of which no two may be the same, for the end of a message. */
   readonly allowSwaps: string;

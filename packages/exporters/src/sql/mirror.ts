@@ -25,6 +25,7 @@ import {
 import { Ledger, type TableSink } from './ledger.js';
 import { checkCount, checkDurable, checkStay, Stage } from './stage.js';
 import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
+import { vacateRows } from './vacateRows.js';
 
 /** Where and how the rows of a watch become a table. */
 export interface MirrorOptions {
@@ -427,7 +428,7 @@ class MirrorTable<T> {
     });
   }
 
-  /** Rows that stay may swap values of which no two may be the same. A database refuses even a moment of that. */
+  /** Rows that stay may swap values of which no two may be the same. */
   async #vacate(session: Session, stayed: Generation['changed'], uniques: readonly Unique[]): Promise<void> {
     if (stayed.length < 2) return;
     for (const unique of uniques) {
@@ -437,7 +438,12 @@ class MirrorTable<T> {
         const owner = owners.get(this.shape.looseText(columns, change.values) ?? '');
         return owner && owner !== change ? [this.shape.keyOf(owner.values)] : [];
       });
-      if (taken.length > 0 && !isDeferred) await this.#stage.vacate(session, unique, taken, this.#sameKey);
+      if (taken.length === 0 || isDeferred) continue;
+      const swapping = { table: this.#table, key: this.shape.key, unique, rows: taken };
+      await vacateRows(session, this.#database, swapping, async (assignmentOf) => {
+        for (const [nth, key] of taken.entries())
+          await session.run(`UPDATE ${this.#name} SET ${assignmentOf(String(nth + 1))} WHERE ${this.#sameKey}`, ...key);
+      });
     }
   }
 

@@ -16,6 +16,7 @@ import {
   type Unique,
 } from './database.js';
 import { checkTable, type TableShape } from './tableShape.js';
+import { vacateRows } from './vacateRows.js';
 
 /**
  * What becomes of rows that the table has.
@@ -349,7 +350,7 @@ export class Stage<T> {
     });
   }
 
-  /** Rows that stay may swap values of which no two may be the same. A database refuses even a moment of that. */
+  /** Rows that stay may swap values of which no two may be the same. */
   async #vacateTaken(session: Session, unique: Unique): Promise<void> {
     const { key } = this.#shape;
     const values = unique.columns.filter((name) => !key.includes(name));
@@ -359,55 +360,14 @@ export class Stage<T> {
     const changes = values.map((name) => `${this.#target}.${quoted(name)} IS DISTINCT FROM ${staged}.${quoted(name)}`);
     const keys = key.map((name) => `${staged}.${quoted(name)}`).join(', ');
     const taken = `SELECT ${keys}, row_number() OVER () AS ${nth} FROM ${this.#target}, ${this.#stage} AS ${staged} WHERE ${this.#sameKey} AND (${changes.join(' OR ')}) AND ${isTaken}`;
-    const rows = await session.rows(`${taken} LIMIT 3`);
-    // A type may have no placeholder, so none is made where no row needs it.
-    if (rows.length === 0) return;
-    const shown = rows.map((row) => key.map((name) => String(row[name])).join(', '));
-    await this.#vacated(session, unique, shown, (set) =>
+    const found = await session.rows(`${taken} LIMIT 3`);
+    // A column may take no value in between, so none is made where no row needs it.
+    if (found.length === 0) return;
+    const rows = found.map((row) => key.map((name) => String(row[name])));
+    await vacateRows(session, this.#database, { table: this.#table, key, unique, rows }, (assignmentOf) =>
       session.run(
-        `UPDATE ${this.#target} SET ${set(`${staged}.${nth}`)} FROM (${taken}) AS ${staged} WHERE ${this.#sameKey}`,
+        `UPDATE ${this.#target} SET ${assignmentOf(`${staged}.${nth}`)} FROM (${taken}) AS ${staged} WHERE ${this.#sameKey}`,
       ),
-    );
-  }
-
-  /** Gives rows values that no other row has, until they get their own. */
-  async vacate(
-    session: Session,
-    unique: Unique,
-    keys: readonly (readonly SqlValue[])[],
-    sameKey: string,
-  ): Promise<void> {
-    const shown = keys.slice(0, 3).map((key) => key.join(', '));
-    await this.#vacated(session, unique, shown, async (set) => {
-      for (const [at, key] of keys.entries())
-        await session.run(`UPDATE ${this.#target} SET ${set(String(at + 1))} WHERE ${sameKey}`, ...key);
-    });
-  }
-
-  /** @throws SinkError, which names the rows, if no column takes a null or a value of which no other row has the same. */
-  async #vacated(
-    session: Session,
-    { columns, isOfNulls = false }: Unique,
-    rows: readonly string[],
-    work: (set: (number: string) => string) => Promise<unknown>,
-  ): Promise<void> {
-    const { given, full } = this.#table;
-    const found = ((await session.columnsOf(full)) ?? []).filter(
-      ({ name, isGenerated }) => columns.includes(name) && !this.#shape.key.includes(name) && !isGenerated,
-    );
-    const empty = isOfNulls ? undefined : found.find(({ isNullable }) => isNullable !== false);
-    const number = found.find(({ declared }) => /^(numeric|bigint|integer|smallint)/i.test(declared));
-    const text = found.find(({ declared }) => /char|clob|text|^$/i.test(declared));
-    const { name } = empty ?? number ?? text ?? {};
-    const valueOf = (nth: string): string => (empty ? 'NULL' : number ? `-(${nth})` : `'~' || CAST(${nth} AS text)`);
-    try {
-      if (name !== undefined) return void (await work((nth) => `${quoted(name)} = ${valueOf(nth)}`));
-    } catch (error) {
-      if (!this.#database.refusalOf(error)) throw error;
-    }
-    throw new SinkError(
-      `Rows of ${given} swap values of ${columns.join(', ')}, of which no two may be the same, and ${given} takes no others in between: ${rows.map((row) => shownText(row)).join('; ')} (${this.#shape.key.join(', ')}). Nothing was changed. To allow it, ${this.#database.allowSwaps}.`,
-      { details: { table: given } },
     );
   }
 

@@ -201,8 +201,9 @@ describe.each(databaseKinds)('a mirror in $name whose keys go from row to row', 
   test('D5 rows that swap values of a column that takes no others are named, with the way out', async () => {
     for (const how of ['mirror', 'merge', 'replace'] as const) {
       const database = await open();
+      const type = how === 'merge' && kind === 'PostgreSQL' ? 'varchar(1)' : "text CHECK (name NOT LIKE '~%')";
       await database.query(
-        `CREATE TABLE items (id ${text} PRIMARY KEY, name text NOT NULL CHECK (name NOT LIKE '~%'), amount ${text}, CONSTRAINT own UNIQUE (name))`,
+        `CREATE TABLE items (id ${text} PRIMARY KEY, name ${type} NOT NULL, amount ${text}, CONSTRAINT own UNIQUE (name))`,
       );
       const put = (names: string): Promise<unknown> => {
         const rows = Array.from(names, (name, nth) => item(nth + 1, name));
