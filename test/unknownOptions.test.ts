@@ -36,6 +36,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     ...[
       'isTransient',
       'checkCount',
+      'hintFor',
       'nearestName',
       'shownText',
       'isFollowed',
@@ -213,8 +214,8 @@ test('A10 a misspelt option is refused with the nearest known one', () => {
     [() => createClient({ apikey: 'key-1' } as never), 'Did you mean apiKey?'],
     [() => createClient({ apiKey: false, timeouts: { conect: 1 } } as never), 'Did you mean connect?'],
     [() => exportTo(source, sink, { comitEvery: 3 } as never), 'Did you mean commitEvery?'],
-    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Known: param, into.'],
-    [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Known: '],
+    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Available: param, into.'],
+    [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Available: '],
   ];
   expect(cases.map(([call]) => refusal(call))).toEqual(cases.map(([, hint]) => expect.stringContaining(hint)));
 });
