@@ -268,7 +268,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       expect(failed.code).toBe(1);
       expect(failed.stderr.match(/no row of others may be removed/g)).toHaveLength(1);
       expect(failed.stderr).toContain(
-        'so nothing was changed. Cancel this run, and submit another one by another name. Name the columns that identify a row with --key-columns. It is given up',
+        'so nothing was changed. Cancel this run, and submit another one by another name, with key columns. It is given up',
       );
       expect((await sluice(['cluster', 'cancel', 'keyless'], at)).code).toBe(0);
       const keyed = [...keyless, ...replace, '--name', 'keyed', '--key-columns', 'id'];

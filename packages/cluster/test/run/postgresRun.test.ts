@@ -350,7 +350,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     plan.answer = () => ({ isIncomplete: true });
     const run = await submit();
     await expect(finish(plan, run)).rejects.toThrow(
-      /^The walk was incomplete, so no row of items may be removed: .* Cancel this run, and submit another one by another name\. Name the columns that identify a row, as key\.$/,
+      /^The walk was incomplete, so no row of items may be removed: .* Cancel this run, and submit another one by another name, with key columns\.$/,
     );
     expect(await ids()).toEqual(['old']);
     expect(await run.status()).toMatchObject({ partitions: 1, done: 0 });

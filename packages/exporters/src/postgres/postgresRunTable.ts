@@ -305,9 +305,9 @@ const laterColumns: Readonly<Record<string, Readonly<Record<string, string>>>> =
 /** A run keeps its options and its incomplete pages. @throws what it is given, with what to do if no attempt can succeed */
 function asFinal(error: unknown): never {
   if (!SluiceError.is(error, 'sink') || error.details['isLost'] !== true) throw error;
-  const { summary, details, advice } = error;
-  const what = `${summary} Cancel this run, and submit another one by another name.`;
-  throw new SinkError(what, { details, advice, cause: error });
+  const { summary, details } = error;
+  const what = `${summary} Cancel this run, and submit another one by another name, with key columns.`;
+  throw new SinkError(what, { details, cause: error });
 }
 
 async function create(session: Session, { runs, plans, partitions }: RunTables): Promise<void> {
