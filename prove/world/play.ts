@@ -300,7 +300,8 @@ class World implements PlayableWorld {
 
   #exchangesOf(life: Life): Exchanges {
     const exchanges =
-      this.#exchanges.get(life) ?? new Exchanges((what) => this.violations.push(what), this.#isWalkedAgain);
+      this.#exchanges.get(life) ??
+      new Exchanges((what) => this.violations.push(what), this.#isWalkedAgain || this.#isRefreshed);
     this.#exchanges.set(life, exchanges);
     return exchanges;
   }
