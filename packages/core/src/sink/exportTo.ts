@@ -24,7 +24,7 @@ import type { Sink } from './sink.js';
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
   checkSource('exportTo()', source);
-  if (!isRecord(sink) || typeof sink['open'] !== 'function')
+  if (!isRecord(sink) || typeof sink.open !== 'function')
     throw new ConfigError(`exportTo() takes a sink: given is ${inWords(sink)}.`, { option: 'sink' });
   refuseUnknown('exportTo()', options, exportOptionNames);
   if (typeof options.incremental === 'object')
