@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
 import { startPostgres, type PostgresServer } from '../test/kit/postgresServer.js';
 
@@ -17,7 +17,8 @@ export default async function setup(): Promise<() => Promise<void>> {
     );
   });
   await once(asked.listen(0, '127.0.0.1'), 'listening');
-  process.env['SLUICE_TEST_POSTGRES'] = String((asked.address() as AddressInfo).port);
+  const address = asked.address();
+  if (typeof address === 'object') process.env['SLUICE_TEST_POSTGRES'] = String(address?.port);
   return async () => {
     asked.close();
     await (await server)?.close();

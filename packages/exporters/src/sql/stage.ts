@@ -346,7 +346,7 @@ export class Stage<T> {
       const columns = unique.columns.filter((column) => own.some(({ name }) => name === column));
       if (columns.length === 0 || key.every((name) => columns.includes(name))) return [];
       // Rows that differ in another column may share these.
-      return [{ ...unique, columns, isPartial: unique.isPartial || columns.length < unique.columns.length }];
+      return [{ ...unique, columns, isPartial: unique.isPartial === true || columns.length < unique.columns.length }];
     });
   }
 

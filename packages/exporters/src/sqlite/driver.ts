@@ -316,7 +316,7 @@ function sessionOf(db: SqliteDatabase): Session {
       const hasConflicts = /\bCONFLICT\b/i.test(String(found['sql']));
       const isNumbered = isTable && triggers.length > 0 && !/\bWITHOUT\s+ROWID\b/i.test(String(found['sql']));
       const [last] = isNumbered
-        ? prepared(`SELECT max(_rowid_) AS nth FROM ${quoted(table)}`)
+        ? prepared(`SELECT CAST(max(_rowid_) AS TEXT) AS nth FROM ${quoted(table)}`)
             .all()
             .filter(isRow)
         : [];
@@ -324,7 +324,8 @@ function sessionOf(db: SqliteDatabase): Session {
         kind: isTable ? 'table' : 'other',
         hasRules: triggers.length > 0 || hasConflicts,
         isReferenced: references.length > 0,
-        ...(isNumbered && !hasConflicts && { isAdded: `_rowid_ > ${String(last?.['nth'] ?? 0)}` }),
+        ...(isNumbered &&
+          !hasConflicts && { isAdded: `_rowid_ > ${typeof last?.['nth'] === 'string' ? last['nth'] : 0}` }),
         uniques: [...uniques.values()],
       });
     },
