@@ -122,7 +122,7 @@ describe('A9 sluice sources NAME', () => {
     expect(seen).toEqual([]);
   });
 
-  test('names the variables of credentials, and says which are not set', async () => {
+  test('names the variables of credentials, and says which are not set', { tags: ['slow'] }, async () => {
     const authOf = async (api: string): Promise<string | undefined> =>
       /^ {2}auth {5}(.*)$/m.exec((await run(['sources', api])).stdout)?.[1];
     expect(await authOf('shared')).toBe('the key from SLUICE_API_KEY, in the header X-API-Key');

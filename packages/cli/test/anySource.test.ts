@@ -63,7 +63,7 @@ const run = (args: readonly string[], folder = coinsFolder()): Promise<Ran> =>
   runIn(args, folder, { SLUICE_API_KEY: 'canary-11aa' });
 
 describe('sluice export API.SOURCE', () => {
-  test('writes the rows of any API', async () => {
+  test('writes the rows of any API', { tags: ['slow'] }, async () => {
     const folder = coinsFolder();
     const args = ['export', 'coins.markets', '--param', 'currency=usd', '--param', 'ids=7'];
     expect(await run([...args, '--to', 'coins.csv'], folder)).toMatchObject({

@@ -58,7 +58,7 @@ describe('sluice streams watch --forward', () => {
     expect(folded(changesAt(receiver))).toEqual(listed(sandbox));
   });
 
-  test('W1 kill -9: each change arrives, with the id and the body that it had', async () => {
+  test('W1 kill -9: each change arrives, with the id and the body that it had', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 40, statusEvery: 2 });
     await using receiver = await startReceiver({ secrets: [secret], latency: 1 });
     const folder = folderWithSecret();

@@ -74,7 +74,7 @@ async function completed(...words: string[]): Promise<string[]> {
 const library = '/usr/share/bash-completion/bash_completion';
 
 describe('U6 completion', () => {
-  test('knows commands, options, choices, and where a file is wanted', async () => {
+  test('knows commands, options, choices, and where a file is wanted', { tags: ['slow'] }, async () => {
     expect(await completed('nf')).toEqual(['nfts', ':4']);
     expect(await completed('cluster', 'submit', '')).toEqual(['nfts', 'export', 'help', ':4']);
     expect(await completed('nfts', 'export', '--own')).toEqual([

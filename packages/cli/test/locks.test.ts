@@ -7,7 +7,7 @@ import { exportArgs, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
-test('E8 a second process on the same target is refused, and told whom to wait for', async () => {
+test('E8 a second process on the same target is refused, and told whom to wait for', { tags: ['slow'] }, async () => {
   await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
   const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
   const args = exportArgs(sandbox, 'out.csv');

@@ -196,7 +196,7 @@ describe('the key', () => {
   const canary = 'canary+key/9b1f?&=';
   const forms = [canary, encodeURIComponent(canary), Buffer.from(canary).toString('base64').slice(0, 20)];
 
-  test('stands in no byte of the output, even if the API repeats it', async () => {
+  test('stands in no byte of the output, even if the API repeats it', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 1500, apiKey: canary, faults: { echoKey: 0.3 } });
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', '--progress', 'json', ...fast];
     const survived = await sluice(args, { env: { ...settingsFor(sandbox), SLUICE_DEBUG: '1' } });
@@ -235,30 +235,34 @@ describe('the key', () => {
 });
 
 describe('progress', () => {
-  test('--progress json: every line of stderr is an event, the first is the start, the last is the report', async () => {
-    await using sandbox = await startSandbox({ holdings: 3000, latency: 50, faults: { serverError: 0.1 } });
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', '--progress', 'json', ...fast];
-    const { code, stderr } = await sluice(args, { env: settingsFor(sandbox) });
-    expect(code).toBe(0);
-    const events = eventsOf(stderr);
-    expect(events[0]).toEqual({ event: 'start', source: 'aptos.walletNfts', target: 'stdout', format: 'csv' });
-    expect(events.at(-1)).toEqual({
-      event: 'report',
-      target: 'stdout',
-      bytes: expect.any(Number),
-      rows: 3000,
-      pages: 30,
-      rowsPerSecond: expect.any(Number),
-      requests: sandbox.counts.requests,
-      retries: sandbox.counts.requests - 30,
-      waitedMs: expect.any(Number),
-      elapsedMs: expect.any(Number),
-      lastRetry: expect.stringMatching(/^HTTP 5\d\d$/),
-    });
-    const progress = events.slice(1, -1);
-    expect(progress.length).toBeGreaterThan(0);
-    for (const event of progress) expect(event).toMatchObject({ event: 'progress', rows: expect.any(Number) });
-  });
+  test(
+    '--progress json: every line of stderr is an event, the first is the start, the last is the report',
+    { tags: ['slow'] },
+    async () => {
+      await using sandbox = await startSandbox({ holdings: 3000, latency: 50, faults: { serverError: 0.1 } });
+      const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', '--progress', 'json', ...fast];
+      const { code, stderr } = await sluice(args, { env: settingsFor(sandbox) });
+      expect(code).toBe(0);
+      const events = eventsOf(stderr);
+      expect(events[0]).toEqual({ event: 'start', source: 'aptos.walletNfts', target: 'stdout', format: 'csv' });
+      expect(events.at(-1)).toEqual({
+        event: 'report',
+        target: 'stdout',
+        bytes: expect.any(Number),
+        rows: 3000,
+        pages: 30,
+        rowsPerSecond: expect.any(Number),
+        requests: sandbox.counts.requests,
+        retries: sandbox.counts.requests - 30,
+        waitedMs: expect.any(Number),
+        elapsedMs: expect.any(Number),
+        lastRetry: expect.stringMatching(/^HTTP 5\d\d$/),
+      });
+      const progress = events.slice(1, -1);
+      expect(progress.length).toBeGreaterThan(0);
+      for (const event of progress) expect(event).toMatchObject({ event: 'progress', rows: expect.any(Number) });
+    },
+  );
 
   test('--progress json: a fault is the last event', async () => {
     await using sandbox = await startSandbox({

@@ -122,15 +122,19 @@ describe('E6 what does not fit together is refused', () => {
       /out\.csv\.part exists already/,
       (cwd) => rm(join(cwd, 'out.csv.sluice'), { recursive: true }),
     ],
-  ])('E6 %s: a sentence, not a byte is touched, and --restart starts over', async (_, sentence, damage) => {
-    const cwd = await stopped();
-    await damage(cwd);
-    const said = await refused(args, { cwd });
-    expect(said).toMatch(sentence);
-    expect(said).toMatch(/start over with --restart/i);
-    expect((await sluice([...args, '--restart'], { env: settingsFor(sandbox), cwd })).code).toBe(0);
-    expect(exportedIn(cwd)).toEqual(await whole());
-  });
+  ])(
+    'E6 %s: a sentence, not a byte is touched, and --restart starts over',
+    { tags: ['slow'] },
+    async (_, sentence, damage) => {
+      const cwd = await stopped();
+      await damage(cwd);
+      const said = await refused(args, { cwd });
+      expect(said).toMatch(sentence);
+      expect(said).toMatch(/start over with --restart/i);
+      expect((await sluice([...args, '--restart'], { env: settingsFor(sandbox), cwd })).code).toBe(0);
+      expect(exportedIn(cwd)).toEqual(await whole());
+    },
+  );
 
   test("E6 somebody else's .part, or checkpoint", { tags: ['slow'] }, async () => {
     for (const name of ['out.csv.part', checkpoint]) {

@@ -27,7 +27,7 @@ describe('a target that can not be written', () => {
     ['that is a folder', 'folder', /folder is a folder\. Give the name of a file\./],
     ['below a file', 'file/out.csv', /out\.csv|file/],
     ...unwritable,
-  ])('%s is one sentence and exit code 1', async (_, to, sentence) => {
+  ])('%s is one sentence and exit code 1', { tags: ['slow'] }, async (_, to, sentence) => {
     await using sandbox = await startSandbox({ holdings: 10 });
     const cwd = temporaryFolder();
     await mkdir(join(cwd, 'folder'));
@@ -144,7 +144,7 @@ describe('a reader that goes away', () => {
     expect(sandbox.counts.requests).toBeLessThan(200);
   });
 
-  test('ends a table as quietly; the help fits into the pipe', async () => {
+  test('ends a table as quietly; the help fits into the pipe', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 3000 });
     const line = 'set -o pipefail; "$@" | head -n 1';
     const env = settingsFor(sandbox);

@@ -64,7 +64,7 @@ describe('what an export on a terminal says while it waits', () => {
     expect(await run.ended).toBe(130);
   });
 
-  test('a webhook that fails, and the reason', async () => {
+  test('a webhook that fails, and the reason', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 5000 });
     await using receiver = await startReceiver({
       ...{ secrets: [secret], seed: 1 },

@@ -128,7 +128,7 @@ describe('U4 requests', () => {
     expect(await sum('sluice.errors', ['sluice.level', 'walk'])).toBe(1);
   });
 
-  test('U4 a broken connection ends its span', async () => {
+  test('U4 a broken connection ends its span', { tags: ['slow'] }, async () => {
     const { sandbox, holdings, requests, sum } = await observed({ holdings: 50, script: () => ({ kind: 'reset' }) });
     await expect(holdings.toArray()).rejects.toMatchObject({ code: 'network' });
     const { requests: made, attempts } = requests();

@@ -202,7 +202,7 @@ describe('failures by seed', () => {
     for (let sent = 1; sent <= 20; sent++) expect((await answerTo(receiver, 'a')).status).toBe(503);
   });
 
-  test('fail about their share, with each kind about equally often', async () => {
+  test('fail about their share, with each kind about equally often', { tags: ['slow'] }, async () => {
     const kinds: ReceiverFailure[] = ['error', 'unavailable', { status: 429, retryAfter: 1 }, 'accept-then-error'];
     await using receiver = await startReceiver({ failures: { share: 0.4, max: Infinity, kinds } });
     const sent = Array.from({ length: 1_000 }, (_, index) => send(receiver, { id: `msg_${index}` }));
@@ -250,7 +250,7 @@ describe('failures by seed', () => {
 
   const many = casesOf(3_000);
 
-  test(`lose nothing of ${many} records that are sent again until they are accepted`, async () => {
+  test(`lose nothing of ${many} records that are sent again until they are accepted`, { tags: ['slow'] }, async () => {
     await using receiver = await startReceiver({
       secrets: [SECRET],
       failures: { share: 0.3, kinds: ['reset', 'error', 'reset-after-body'] },

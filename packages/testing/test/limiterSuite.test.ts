@@ -7,13 +7,17 @@ import { RecordedSuite } from './recordedSuite.js';
 
 const factory = ({ limits, clock }: LimiterSetting) => ({ limiter: bottleneckLimiter(limits, clock) });
 
-test('G5 the suite passes a limiter that does all that a limiter has to do, and skips nothing', async () => {
-  const suite = new RecordedSuite((options) => {
-    testLimiter({ ...options, factory });
-  });
-  expect(await suite.verdicts()).toEqual({});
-  expect(suite.skipped).toEqual([]);
-});
+test(
+  'G5 the suite passes a limiter that does all that a limiter has to do, and skips nothing',
+  { tags: ['slow'] },
+  async () => {
+    const suite = new RecordedSuite((options) => {
+      testLimiter({ ...options, factory });
+    });
+    expect(await suite.verdicts()).toEqual({});
+    expect(suite.skipped).toEqual([]);
+  },
+);
 
 test(
   "G5 the suite passes one that is given the machine's clock, and skips only what needs a stalled process",

@@ -36,7 +36,7 @@ describe.runIf(redisProgram !== undefined)('K4 the name of a run', () => {
     });
   });
 
-  test('of a run elsewhere protects that one from what is meant for this one', async () => {
+  test('of a run elsewhere protects that one from what is meant for this one', { tags: ['slow'] }, async () => {
     const setup = await startCluster();
     const { plan, folder } = setup.holdings;
     const old = await segments(join(folder, 'old')).submit(plan);
@@ -65,7 +65,7 @@ describe.runIf(redisProgram !== undefined)('K4 the name of a run', () => {
 });
 
 describe.runIf(redisProgram !== undefined)('K5 cleaning', () => {
-  test('keeps the rows of a run that goes on, as far as Redis remembers them', async () => {
+  test('keeps the rows of a run that goes on, as far as Redis remembers them', { tags: ['slow'] }, async () => {
     const setup = await startCluster({ latency: 10, owners: 1, holdings: 400, pageSize: 10 });
     await setup.submit();
     const { sandbox, runFolder } = setup.holdings;

@@ -26,7 +26,7 @@ async function expectWhole({ holdings }: Awaited<ReturnType<typeof startCluster>
 }
 
 describe.runIf(redisProgram !== undefined)('K4 runs that workers work off', () => {
-  test('are finished by two workers, and leave nothing in Redis but their name', async () => {
+  test('are finished by two workers, and leave nothing in Redis but their name', { tags: ['slow'] }, async () => {
     const setup = await startCluster();
     const { cluster, redis } = setup;
     expect(await setup.submit()).toMatchObject({ name: 'holdings', state: 'active', partitions: 8 });
@@ -157,7 +157,7 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
     },
   );
 
-  test('never give up a partition that gets on, however often it fails', async () => {
+  test('never give up a partition that gets on, however often it fails', { tags: ['slow'] }, async () => {
     const setup = await startCluster({ owners: 2, holdings: 600, pageSize: 20 });
     let walks = 0;
     const stumbles = withSecondPartition(
@@ -210,31 +210,35 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
     },
   );
 
-  test('of a machine are no failures of a partition: it claims nothing, says so, and another one does the work', async () => {
-    const setup = await startCluster();
-    await setup.submit();
-    const other = createClient({ apiKey: 'key-of-another-project', rateLimit: false }).use(
-      aptos({ baseUrl: setup.holdings.sandbox.aptosUrl }),
-    );
-    onTestEnd(() => other.close());
-    const lacking = setup.work({ sources: {} });
-    const foreign = setup.work({
-      sources: { 'aptos.walletNfts': (params: WalletNftsOptions) => other.aptos.walletNfts(params) },
-    });
-    const elsewhere = setup.work({ openTarget: () => segments(join(setup.holdings.folder, 'nowhere')) });
-    const unable = [lacking, foreign, elsewhere];
-    await Promise.all(unable.map((worker) => worker.next(({ type }) => type === 'unable')));
-    expect(setup.holdings.sandbox.requests).toEqual([]);
-    await setup.work().report;
-    const reports = await Promise.all(unable.map((worker) => worker.report));
-    for (const report of reports) expect(report).toMatchObject({ partitions: 0, rows: 0, failed: 0 });
-    expect(unable.map(({ events }) => events.map(told))).toEqual([
-      ['unable: holdings needs the source aptos.walletNfts, which this machine does not have. It has: none.'],
-      [expect.stringContaining('unable: holdings was submitted with another API key')],
-      [expect.stringContaining('either nothing was submitted to it, or it is not mounted on this machine')],
-    ]);
-    await expectWhole(setup);
-  });
+  test(
+    'of a machine are no failures of a partition: it claims nothing, says so, and another one does the work',
+    { tags: ['slow'] },
+    async () => {
+      const setup = await startCluster();
+      await setup.submit();
+      const other = createClient({ apiKey: 'key-of-another-project', rateLimit: false }).use(
+        aptos({ baseUrl: setup.holdings.sandbox.aptosUrl }),
+      );
+      onTestEnd(() => other.close());
+      const lacking = setup.work({ sources: {} });
+      const foreign = setup.work({
+        sources: { 'aptos.walletNfts': (params: WalletNftsOptions) => other.aptos.walletNfts(params) },
+      });
+      const elsewhere = setup.work({ openTarget: () => segments(join(setup.holdings.folder, 'nowhere')) });
+      const unable = [lacking, foreign, elsewhere];
+      await Promise.all(unable.map((worker) => worker.next(({ type }) => type === 'unable')));
+      expect(setup.holdings.sandbox.requests).toEqual([]);
+      await setup.work().report;
+      const reports = await Promise.all(unable.map((worker) => worker.report));
+      for (const report of reports) expect(report).toMatchObject({ partitions: 0, rows: 0, failed: 0 });
+      expect(unable.map(({ events }) => events.map(told))).toEqual([
+        ['unable: holdings needs the source aptos.walletNfts, which this machine does not have. It has: none.'],
+        [expect.stringContaining('unable: holdings was submitted with another API key')],
+        [expect.stringContaining('either nothing was submitted to it, or it is not mounted on this machine')],
+      ]);
+      await expectWhole(setup);
+    },
+  );
 
   test('are over once a run is cancelled: nothing more counts, and nobody can submit it again', async () => {
     let isHeld = false;
@@ -285,7 +289,7 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
 });
 
 describe.runIf(redisProgram !== undefined)('K10 secrets', () => {
-  test('are in no key, value or file of Redis', async () => {
+  test('are in no key, value or file of Redis', { tags: ['slow'] }, async () => {
     const setup = await startCluster({ latency: 2 });
     await setup.submit();
     const worker = setup.work({ concurrency: 1 });

@@ -44,7 +44,7 @@ function closest(times: readonly number[]): number {
 }
 
 describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
-  test('lets several processes start no more than the limit, and serves all', async () => {
+  test('lets several processes start no more than the limit, and serves all', { tags: ['slow'] }, async () => {
     const server = await openRedis();
     const limiters = [open(server), open(server), open(server)];
     const times = await Promise.all(limiters.map((limiter) => begun(limiter, 10)));
@@ -58,43 +58,51 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
     expect(states[0]?.rate).toMatchObject({ limit: limits.requests, per: limits.per });
   });
 
-  test('starts no more after FLUSHALL, and after Redis was killed and started again, with its data and without', async () => {
-    const server = await openRedis();
-    const limiter = open(server);
-    const redis = new Redis(server.url, { maxRetriesPerRequest: null });
-    redis.on('error', () => undefined);
-    onTestEnd(() => redis.disconnect());
-    const times = await begun(limiter, 5);
-    await redis.flushall();
-    times.push(...(await begun(limiter, 7)));
-    for (const isEmpty of [false, true]) {
-      await server.kill();
-      const next = begun(limiter, 7);
-      await server.start({ isEmpty });
-      times.push(...(await next));
-    }
-    expect(times).toHaveLength(26);
-    expect(closest(times)).toBeGreaterThanOrEqual(limits.per);
-  });
+  test(
+    'starts no more after FLUSHALL, and after Redis was killed and started again, with its data and without',
+    { tags: ['slow'] },
+    async () => {
+      const server = await openRedis();
+      const limiter = open(server);
+      const redis = new Redis(server.url, { maxRetriesPerRequest: null });
+      redis.on('error', () => undefined);
+      onTestEnd(() => redis.disconnect());
+      const times = await begun(limiter, 5);
+      await redis.flushall();
+      times.push(...(await begun(limiter, 7)));
+      for (const isEmpty of [false, true]) {
+        await server.kill();
+        const next = begun(limiter, 7);
+        await server.start({ isEmpty });
+        times.push(...(await next));
+      }
+      expect(times).toHaveLength(26);
+      expect(closest(times)).toBeGreaterThanOrEqual(limits.per);
+    },
+  );
 
-  test('K9 fails when Redis is gone for longer than waitForRedis, without its password', async () => {
-    const server = await openRedis(['--requirepass', 'secret-of-redis']);
-    const url = server.url.replace('redis://', 'redis://:secret-of-redis@');
-    const limiter = open(server, { url, waitForRedis: 300 });
-    await begun(limiter, 1);
-    await server.kill();
-    const error: unknown = await begun(limiter, 1).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(LimiterUnavailableError);
-    expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('for 0.3 s') as string });
-    const wrong = open(server, { url: url.replace('of-redis@', 'that-is-wrong@'), waitForRedis: 300 });
-    await server.start();
-    const refused: unknown = await begun(wrong, 1).catch((reason: unknown) => reason);
-    expect(refused).toBeInstanceOf(LimiterUnavailableError);
-    const { inspect } = await import('node:util');
-    const said = [error, refused].map((each) => inspect(each, { depth: 20, showHidden: true })).join();
-    expect(said).toContain('WRONGPASS');
-    expect(said).not.toMatch(/secret-of-redis|secret-that-is-wrong/);
-  });
+  test(
+    'K9 fails when Redis is gone for longer than waitForRedis, without its password',
+    { tags: ['slow'] },
+    async () => {
+      const server = await openRedis(['--requirepass', 'secret-of-redis']);
+      const url = server.url.replace('redis://', 'redis://:secret-of-redis@');
+      const limiter = open(server, { url, waitForRedis: 300 });
+      await begun(limiter, 1);
+      await server.kill();
+      const error: unknown = await begun(limiter, 1).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(LimiterUnavailableError);
+      expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('for 0.3 s') as string });
+      const wrong = open(server, { url: url.replace('of-redis@', 'that-is-wrong@'), waitForRedis: 300 });
+      await server.start();
+      const refused: unknown = await begun(wrong, 1).catch((reason: unknown) => reason);
+      expect(refused).toBeInstanceOf(LimiterUnavailableError);
+      const { inspect } = await import('node:util');
+      const said = [error, refused].map((each) => inspect(each, { depth: 20, showHidden: true })).join();
+      expect(said).toContain('WRONGPASS');
+      expect(said).not.toMatch(/secret-of-redis|secret-that-is-wrong/);
+    },
+  );
 
   test('K9 refuses a Redis that evicts keys', async () => {
     const server = await openRedis(['--maxmemory-policy', 'allkeys-lru']);

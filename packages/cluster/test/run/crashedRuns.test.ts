@@ -21,26 +21,30 @@ async function callsOfARun(): Promise<number> {
 const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1);
 
 describe('a run whose machine stops', () => {
-  test('K1 K4 loses no row and doubles none, at whatever call the power is cut, and whatever is lost', async () => {
-    for (const n of someOf(numbersTo(await callsOfARun()))) {
-      const table = new TableRun();
-      const hints = new MemoryHints();
-      const disk = sharedDisk((call) => (call.n === n ? { cut: n % 2 === 0 ? 'before' : 'after' } : undefined));
-      await table.finish(disk, hints).catch(() => undefined);
-      expect(disk.isStopped).toBe(true);
-      for (const mode of someOf(modesAt(n), n)) {
-        const left = disk.restart(mode);
-        // The hints outlive the machine, or not.
-        const known = new MemoryHints();
-        for (const [partition, hint] of n % 3 === 0 ? [] : hints.saved) known.saved.set(partition, hint);
-        await table.finish(left, known);
-        expect(await mergedRows(left), `cut at call ${n}, ${JSON.stringify(mode)}`).toEqual(table.rows);
-        expect(await mergedRows(left.restart('dropped'))).toEqual(table.rows);
+  test(
+    'K1 K4 loses no row and doubles none, at whatever call the power is cut, and whatever is lost',
+    { tags: ['slow'] },
+    async () => {
+      for (const n of someOf(numbersTo(await callsOfARun()))) {
+        const table = new TableRun();
+        const hints = new MemoryHints();
+        const disk = sharedDisk((call) => (call.n === n ? { cut: n % 2 === 0 ? 'before' : 'after' } : undefined));
+        await table.finish(disk, hints).catch(() => undefined);
+        expect(disk.isStopped).toBe(true);
+        for (const mode of someOf(modesAt(n), n)) {
+          const left = disk.restart(mode);
+          // The hints outlive the machine, or not.
+          const known = new MemoryHints();
+          for (const [partition, hint] of n % 3 === 0 ? [] : hints.saved) known.saved.set(partition, hint);
+          await table.finish(left, known);
+          expect(await mergedRows(left), `cut at call ${n}, ${JSON.stringify(mode)}`).toEqual(table.rows);
+          expect(await mergedRows(left.restart('dropped'))).toEqual(table.rows);
+        }
       }
-    }
-  });
+    },
+  );
 
-  test('K1 K4 loses no row and doubles none, whichever call to the disk fails', async () => {
+  test('K1 K4 loses no row and doubles none, whichever call to the disk fails', { tags: ['slow'] }, async () => {
     const faults: SimulatedFault[] = [{ code: 'EIO' }, { code: 'EIO', when: 'after' }];
     const cases = numbersTo(await callsOfARun()).flatMap((n) => faults.map((fault) => ({ n, fault })));
     for (const { n, fault } of someOf(cases, 1)) {

@@ -5,7 +5,7 @@ import { expectNoKey } from './canary.js';
 import { openTransport } from './openTransport.js';
 import { answer, never, ok, portOf, startServer } from './scriptedServer.js';
 
-test('T3 connecting has a deadline of its own, TLS included', async () => {
+test('T3 connecting has a deadline of its own, TLS included', { tags: ['slow'] }, async () => {
   // It takes connections and is silent ever after, so no TLS handshake gets anywhere.
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -163,7 +163,7 @@ describe('W8 refused without a single connection', () => {
     expect(connects).not.toHaveBeenCalled();
   });
 
-  test('but what is not refused would connect', async () => {
+  test('but what is not refused would connect', { tags: ['slow'] }, async () => {
     const { get } = openGuarded({ 'hooks.example.com': [[good]] }, [], 50);
     await failureOf(get('https://hooks.example.com/'));
     await failureOf(get(`https://${good}/`));
@@ -337,7 +337,7 @@ describe('a lookup that takes long', () => {
     expect(await status).toBe(200);
   });
 
-  test('leaves the connection no deadline if there was none', async () => {
+  test('leaves the connection no deadline if there was none', { tags: ['slow'] }, async () => {
     const server = await listening(createServer());
     const { get } = openWith(addressGuard({ allow: [local], resolve: async () => [loopback] }), Infinity);
     const outcome = failureOf(get(`https://hooks.sluice.test:${String(portOf(server.address()))}/`));

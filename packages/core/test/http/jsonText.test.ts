@@ -25,7 +25,7 @@ const pieces = fc.array(fc.oneof(fc.constantFrom(...characters), fc.constantFrom
 });
 
 describe('a document says in its JSON text', () => {
-  test('what it says, whatever that is', () => {
+  test('what it says, whatever that is', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(fc.json({ noUnicodeString: false }), (json) => {
         for (const document of [json, long(json)])
@@ -35,7 +35,7 @@ describe('a document says in its JSON text', () => {
     );
   });
 
-  test('nothing that it does not say: what is no JSON stays none', () => {
+  test('nothing that it does not say: what is no JSON stays none', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(pieces, (some) => {
         for (const document of [some.join(''), `"${some.join('')}"`, `{"${some.join('')}":1}`])

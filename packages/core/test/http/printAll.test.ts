@@ -23,33 +23,37 @@ const faults: readonly Answer[] = [
   answer(503, canary),
 ];
 
-test('T2 nothing that a process prints or writes holds the key, whatever it prints, and whatever it dies of', async () => {
-  const server = await startServer((response) => {
-    const fault = faults[Number(response.req.url?.slice(1))];
-    if (fault) fault(response);
-  });
-  const cwd = mkdtempSync(join(tmpdir(), 'sluice-key-'));
-  onTestFinished(() => {
-    rmSync(cwd, { recursive: true });
-  });
-  const outcome = await runChild(new URL('./children/printAll.js', import.meta.url), {
-    args: [server.url, String(faults.length)],
-    env: { SLUICE_API_KEY: canary, NODE_DEBUG: 'undici,fetch' },
-    cwd,
-  });
-  expect(outcome).toMatchObject({ code: 1, signal: null });
-  // It did print what it was about, the error that it died of at the end.
-  for (const code of ['decode', 'http', 'network', 'rate-limited', 'timeout', 'unexpected-redirect']) {
-    expect(outcome.stdout).toContain(`code: '${code}'`);
-  }
-  expect(outcome.stderr).toMatch(
-    /HttpError: test\.route: the server responded with 503 \("\[hidden\]"\)[^]*Node\.js v/,
-  );
-  expect(server.requests.every((request) => request.headers['x-api-key'] === canary)).toBe(true);
-  const files = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'utf8'));
-  expect(files).toHaveLength(1);
-  for (const text of [outcome.stdout, outcome.stderr, ...files]) {
-    expect(text.length).toBeGreaterThan(5_000);
-    expectNoKey(text);
-  }
-});
+test(
+  'T2 nothing that a process prints or writes holds the key, whatever it prints, and whatever it dies of',
+  { tags: ['slow'] },
+  async () => {
+    const server = await startServer((response) => {
+      const fault = faults[Number(response.req.url?.slice(1))];
+      if (fault) fault(response);
+    });
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-key-'));
+    onTestFinished(() => {
+      rmSync(cwd, { recursive: true });
+    });
+    const outcome = await runChild(new URL('./children/printAll.js', import.meta.url), {
+      args: [server.url, String(faults.length)],
+      env: { SLUICE_API_KEY: canary, NODE_DEBUG: 'undici,fetch' },
+      cwd,
+    });
+    expect(outcome).toMatchObject({ code: 1, signal: null });
+    // It did print what it was about, the error that it died of at the end.
+    for (const code of ['decode', 'http', 'network', 'rate-limited', 'timeout', 'unexpected-redirect']) {
+      expect(outcome.stdout).toContain(`code: '${code}'`);
+    }
+    expect(outcome.stderr).toMatch(
+      /HttpError: test\.route: the server responded with 503 \("\[hidden\]"\)[^]*Node\.js v/,
+    );
+    expect(server.requests.every((request) => request.headers['x-api-key'] === canary)).toBe(true);
+    const files = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'utf8'));
+    expect(files).toHaveLength(1);
+    for (const text of [outcome.stdout, outcome.stderr, ...files]) {
+      expect(text.length).toBeGreaterThan(5_000);
+      expectNoKey(text);
+    }
+  },
+);

@@ -146,7 +146,7 @@ test('E3 an export that fails before its first commit, and clears away what it b
   }
 });
 
-test('E7 taking back a part is cut at any call, and neither loses nor doubles a row', async () => {
+test('E7 taking back a part is cut at any call, and neither loses nor doubles a row', { tags: ['slow'] }, async () => {
   const scenario: Scenario = { partitions: [[2], [2, 2, 2], [2]], concurrency: 2, onExpired: 'restart-partition' };
   const expiring = (): OnFetch => {
     let left = 1;

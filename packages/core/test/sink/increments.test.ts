@@ -71,6 +71,7 @@ describe('A5 an incremental export', () => {
 
   test.each(someOf([1, 2, 3, 4]))(
     'keeps what the table has, through changes, late rows and kills (seed %i)',
+    { tags: ['slow'] },
     async (seed) => {
       const table = await openTable(seed);
       const random = new Random(`kills ${String(seed)}`);

@@ -91,7 +91,7 @@ describe.each([
     expect(await database.query(`SELECT id FROM ${sql}`)).toEqual([{ id: '2' }]);
   });
 
-  test('D8 refuses a second writer', async () => {
+  test('D8 refuses a second writer', { tags: ['slow'] }, async () => {
     const database = await open();
     const outcomes: unknown[] = [];
     await into(database, first, {

@@ -268,25 +268,29 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     expect(await database.query('SELECT * FROM "order ""by"""')).toEqual([row]);
   });
 
-  test('D8 a second writer of a table is refused, and told whose it is; one of another table is not', async () => {
-    const database = await open();
-    const outcomes: unknown[] = [];
-    await exported(database, [itemsOf(range(0, 6))], {
-      async onPage(_, page) {
-        if (page !== 1) return;
-        const other = exportTo(itemSource([itemsOf([1])]), database.sink<Item>({ table: 'others' })).run();
-        outcomes.push((await other).rows);
-        if (kind === 'PostgreSQL')
-          outcomes.push(await exported(database, [itemsOf([1])]).catch((error: unknown) => error));
-      },
-    });
-    expect(outcomes[0]).toBe(1);
-    if (kind === 'SQLite') return;
-    const [, refused] = outcomes;
-    expect(SluiceError.is(refused, 'lock') && refused.message).toMatch(
-      /The table items is being written by sluice \d+/,
-    );
-  });
+  test(
+    'D8 a second writer of a table is refused, and told whose it is; one of another table is not',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      const outcomes: unknown[] = [];
+      await exported(database, [itemsOf(range(0, 6))], {
+        async onPage(_, page) {
+          if (page !== 1) return;
+          const other = exportTo(itemSource([itemsOf([1])]), database.sink<Item>({ table: 'others' })).run();
+          outcomes.push((await other).rows);
+          if (kind === 'PostgreSQL')
+            outcomes.push(await exported(database, [itemsOf([1])]).catch((error: unknown) => error));
+        },
+      });
+      expect(outcomes[0]).toBe(1);
+      if (kind === 'SQLite') return;
+      const [, refused] = outcomes;
+      expect(SluiceError.is(refused, 'lock') && refused.message).toMatch(
+        /The table items is being written by sluice \d+/,
+      );
+    },
+  );
 
   test('D2 a run that another one took over ends, and its rows are not written', async () => {
     const database = await open();

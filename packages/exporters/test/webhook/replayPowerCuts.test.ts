@@ -119,7 +119,7 @@ test.each([
   },
 );
 
-test('W9 a replay is killed at any call, and the next one is cut at any call', async () => {
+test('W9 a replay is killed at any call, and the next one is cut at any call', { tags: ['slow'] }, async () => {
   const dry = filed();
   await new Endpoint().replay(dry, 2);
   const isNew = newStates();

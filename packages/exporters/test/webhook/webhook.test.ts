@@ -242,7 +242,7 @@ describe('W5 a fault of the endpoint', () => {
     expect(receiver.counts.doubled).toBeLessThanOrEqual(4);
   });
 
-  test('W4 429 with Retry-After holds back the endpoint for that long', async () => {
+  test('W4 429 with Retry-After holds back the endpoint for that long', { tags: ['slow'] }, async () => {
     const receiver = await openReceiver({ script: [{ status: 429, retryAfter: 2 }] });
     await exportTo(thingSource({ count: 40 }), webhookTo(receiver, { deliveries: 2 })).run();
     expect(receiver.counts).toMatchObject({ accepted: 40, failed: 1 });
