@@ -1,14 +1,14 @@
 // npm run api: writes each entry's public types into packages/*/api, where a change of them shows in review.
-// npm run api:check: fails if they are not what was written. The dist folders must be there.
+// npm run api:check: fails if they are not what was written.
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 
+import './build.mjs';
 import { packages } from './packages.mjs';
 import { root } from './run.mjs';
 
 const isCheck = process.argv.includes('--check');
-if (!isCheck) await import('./build.mjs');
 
 const scratch = join(root, 'node_modules/.cache/api');
 mkdirSync(scratch, { recursive: true });

@@ -1,10 +1,9 @@
 // npm run check: what reads the code without running it.
-import { install } from './install.mjs';
+import './build.mjs';
 import { quietly } from './run.mjs';
 
 const checks = ['lint', 'typecheck', 'format', 'direction', 'unused', 'api:check'];
 
-await install();
 const start = performance.now();
 await quietly('turbo', [
   'run',

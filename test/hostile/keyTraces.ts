@@ -9,6 +9,13 @@ export function keyTraces(secret: string, text: string): string[] {
   return needlesOf(secret).filter((needle) => text.includes(needle));
 }
 
+/** The same, but only fragments of half of the secret: errors may show less where a server sent no more (T2). */
+export function keyHalves(secret: string, text: string): string[] {
+  const encoded = encodeURIComponent(secret);
+  const spellings = [secret, encoded, encodeURIComponent(encoded), entities(secret), ...base64Of(secret)];
+  return spellings.flatMap((spelling) => pieces(spelling, spelling.length / 2)).filter((half) => text.includes(half));
+}
+
 /** Whether a text contains the complete secret, in one of the encodings of our hostile servers. */
 export function holdsKey(secret: string, text: string): boolean {
   return wholes(secret).some((whole) => text.includes(whole));
@@ -52,11 +59,15 @@ function needlesOf(secret: string): readonly string[] {
     ...pieces(encoded, 12),
     ...pieces(encodeURIComponent(encoded), 16),
     ...pieces(entities(secret), 24),
-    // Its offset in a group of three bytes decides its base64; the characters at its ends depend on their neighbours.
-    ...[0, 1, 2].flatMap((before) => pieces(btoa(`${'x'.repeat(before)}${secret}`).slice(4, -4), 12)),
+    ...base64Of(secret).flatMap((spelling) => pieces(spelling, 12)),
   ];
   needles.set(secret, made);
   return made;
+}
+
+/** Its offset in a group of three bytes decides its base64; the characters at its ends depend on their neighbours. */
+function base64Of(secret: string): string[] {
+  return [0, 1, 2].map((before) => btoa(`${'x'.repeat(before)}${secret}`).slice(4, -4));
 }
 
 /** Every fourth fragment: a text that shows four characters more than a fragment contains one of these. */

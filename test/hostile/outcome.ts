@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { SluiceError, type Source } from '../../packages/core/src/index.js';
 import { exactJson } from './exactJson.js';
-import { keyTraces } from './keyTraces.js';
+import { keyHalves } from './keyTraces.js';
 
 /** The outcome of a walk, as plain values. */
 export interface Outcome {
@@ -57,6 +57,6 @@ export function seen(error: unknown, secret: string): Pick<Outcome, 'error' | 't
       ...(SluiceError.is(error) ? { code: error.code } : { stack }),
       ...(typeof path === 'string' && { path }),
     },
-    traces: [...new Set(texts.flatMap((text) => keyTraces(secret, text)))],
+    traces: [...new Set(texts.flatMap((text) => keyHalves(secret, text)))],
   };
 }

@@ -31,7 +31,7 @@ describe.each(databaseKinds)('$name', ({ open }) => {
 
   test('D6 100,000 rows pass through a heap that has no room for them', async () => {
     const database = await open();
-    expect(await peakOf(database.place, 100_000, 24)).toBeGreaterThan(2 ** 20);
+    expect(await peakOf(database.place, 100_000, 32)).toBeGreaterThan(2 ** 20);
     expect(await database.query('SELECT count(*) AS rows FROM many')).toEqual([{ rows: '100000' }]);
   });
 });
