@@ -1,8 +1,8 @@
-import { checkCount, checkOptions } from '../checks.js';
+import { checkCount, checkOptions, hintFor } from '../checks.js';
 import { ConfigError, PaginationError } from '../errors.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { PageIncrement } from '../source/increment.js';
-import { isList } from '../values.js';
+import { isList, shownText } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { documentPath } from './documentPath.js';
 import { cursorOf, type IncrementalPaging, leftOut, type Paging } from './paging.js';
@@ -56,7 +56,7 @@ export function bySince(options: SinceOptions): Paging {
   const { field, type, stable } = options;
   const rule = Object.hasOwn(sinceRules, type) ? sinceRules[type] : undefined;
   if (!rule)
-    throw new ConfigError(`The type of bySince is not one that it knows: it must be instant, integer or text.`);
+    throw new ConfigError(`The type of bySince is ${shownText(type)}. ${hintFor(type, Object.keys(sinceRules))}`);
   const overlap = options.overlap ?? (type === 'instant' ? 60_000 : 0);
   checkCount('overlap', overlap, { min: 0 });
   if (type === 'text' && overlap > 0)

@@ -1,8 +1,9 @@
 import { checkCount, checkOptions, type OptionKind, wrongKind } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
+import { checkTypes } from '../source/columnTypes.js';
 import type { FetchedPage } from '../source/definition.js';
-import { isRecord } from '../values.js';
+import { isRecord, shownText } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
 import { eachSource } from './eachSource.js';
 import type { FreeParams } from './decodeOptions.js';
@@ -145,12 +146,13 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly version?: string | undefined;
   readonly columns: readonly string[];
   readonly types?: Readonly<Record<string, unknown>> | undefined;
+  readonly responses?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
-  const { types = {}, filter, format = 'json' } = definition;
+  const { responses = {}, filter, format = 'json' } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
@@ -184,8 +186,12 @@ function checkListing(definition: Checked): void {
   if (columns.some((name) => typeof name !== 'string')) throw fault('columns', 'each must be text');
   if (columns.length === 0) throw fault('columns', 'there are none: a table would be empty');
   if (column !== undefined) throw fault('columns', `${JSON.stringify(column)} is there twice`);
-  const untyped = Object.keys(types).find((name) => !columns.includes(name));
-  if (untyped !== undefined) throw fault('types', `${JSON.stringify(untyped)} is not a column`);
+  checkTypes('The definition of a listing', definition);
+  for (const [status, meaning] of Object.entries(responses)) {
+    if (!/^[45]\d\d$/.test(status))
+      throw fault('responses', `${shownText(status)} is not an error status (400 to 599)`);
+    if (meaning !== 'expired-cursor') throw fault('responses', `${status} can only mean 'expired-cursor'`);
+  }
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
   const code = schema ? 'the schema' : decode ? 'decode' : filter ? 'the filter' : undefined;
   if (code !== undefined && !version)

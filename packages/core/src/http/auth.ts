@@ -1,4 +1,4 @@
-import { checkOptions, refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { inWords, shownText } from '../values.js';
 import type { ApiKey } from './apiKey.js';
@@ -92,7 +92,7 @@ export function basic(pair: BasicPair): Auth {
  * @throws ConfigError if the name cannot be that of a header (RFC 9110, 5.6.2).
  */
 export function header(name: string, secret: Secret, options: { readonly prefix?: string } = {}): Auth {
-  refuseUnknown('header()', options, { prefix: true });
+  checkOptions('header()', options, { prefix: 'text?' });
   const { prefix = '' } = options;
   if (typeof name !== 'string' || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
     throw new ConfigError(

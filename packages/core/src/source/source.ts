@@ -4,6 +4,7 @@ import { ConfigError } from '../errors.js';
 import { startOfPartition, startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';
 import { Flow } from './flow.js';
+import { checkTypes } from './columnTypes.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
@@ -172,6 +173,7 @@ export class Source<T> extends Flow<T> {
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     refuseUnknown('pipePages()', options, { schema: true, version: true });
+    if (options.schema) checkTypes('The schema of pipePages()', options.schema);
     const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
     const { keyFingerprint, observe, redact, isObserved, closed, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
@@ -244,7 +246,7 @@ export class Source<T> extends Flow<T> {
   }
 }
 
-/** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a limit is invalid. */
+/** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a part of it is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   checkOptions('createSource()', definition, {
     ...{ name: 'text', identity: 'anything', rowsIdentity: 'anything?', schema: 'an object' },
@@ -256,10 +258,11 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   return new Source(info, (options) => walk(definition, options, info.observe));
 }
 
-/** @throws ConfigError if a limit is invalid. */
+/** @throws ConfigError if a limit or a column's type is invalid. */
 export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
   const { name, identity, rowsIdentity, schema, partitions = 1, endpoint, increment } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
+  checkTypes(`The schema of ${name}`, schema);
   for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
   return {

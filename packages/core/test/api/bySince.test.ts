@@ -132,7 +132,9 @@ describe('A5 paging by a value', () => {
     const size = { param: 'n', default: 10, max: 10 };
     expect(() => define({})).toThrow(/pageSize: bySince needs it/);
     expect(() => define({}, { param: 'n', default: 10 })).toThrow(/with the max of the API/);
-    expect(() => define({ type: 'date' as 'text' }, size)).toThrow('it must be instant, integer or text');
+    expect(() => define({ type: 'date' as 'text' }, size)).toThrow(
+      'The type of bySince is "date". Available: instant, integer, text.',
+    );
     expect(() => define({ overlap: -1 }, size)).toThrow(ConfigError);
     expect(() => define({ type: 'text', overlap: 1 }, size)).toThrow('takes no overlap for texts');
     expect(() => define({ param: 'n' }, size)).toThrow('"n" is set twice');

@@ -115,6 +115,41 @@ describe('options that a function needs', () => {
     );
   });
 
+  test.each<[string, (given: unknown) => unknown, unknown, string]>([
+    [
+      'of a listing',
+      (given) => loose(listing)({ ...items, types: { id: given } }),
+      'txt',
+      'The definition of a listing is invalid at types: "id" is "txt", which is not a type. Did you mean text?',
+    ],
+    [
+      'of a column that is none',
+      (given) => loose(listing)({ ...items, columns: ['id', 'price'], types: given }),
+      { pirce: 'number' },
+      'invalid at types: "pirce" is not a column. Did you mean price?',
+    ],
+    [
+      'of a source',
+      (given) => loose(createSource)({ ...rows, schema: { columns: ['id'], types: { id: given } } }),
+      'date',
+      'The schema of rows is invalid at types: "id" is "date", which is not a type. Available: text, integer, number, boolean, timestamp, json.',
+    ],
+    [
+      'of pages',
+      (given) => createSource(rows).pipePages((pages) => pages, { schema: { columns: ['id'], types: given as never } }),
+      { id: null },
+      'The schema of pipePages() is invalid at types: "id" is null, which is not a type.',
+    ],
+    [
+      'of bySince',
+      (given) => loose(bySince)({ param: 'since', field: 'at', type: given }),
+      'instnat',
+      'The type of bySince is "instnat". Did you mean instant?',
+    ],
+  ])('an unknown type %s is refused with the nearest name', (_what, call, wrong, message) => {
+    expect(String(refusal(() => call(wrong)))).toContain(message);
+  });
+
   test.each<[string, (given: unknown) => unknown]>([
     ['byConnection', loose(byConnection)],
     ['byKeyset', loose(byKeyset)],
@@ -135,6 +170,17 @@ describe('options that a function needs', () => {
     ['a column', (given) => loose(listing)({ ...items, columns: [given] }), 7],
     ['a total', (given) => loose(listing)({ ...items, total: given }), 7],
     ['types', (given) => loose(listing)({ ...items, types: given }), null],
+    ['the type of a column', (given) => loose(listing)({ ...items, types: { id: given } }), 'txt'],
+    ['a type that is null', (given) => loose(listing)({ ...items, types: { id: given } }), null],
+    [
+      'a type of a source',
+      (given) => loose(createSource)({ ...rows, schema: { columns: ['id'], types: given } }),
+      { id: 'int' },
+    ],
+    ['the meaning of a status', (given) => loose(listing)({ ...items, responses: { 404: given } }), 'expired'],
+    ['a status', (given) => loose(listing)({ ...items, responses: given }), { 4: 'expired-cursor' }],
+    ['options of header', (given) => loose((options: never) => header('X-Key', 'secret', options))(given), null],
+    ['a prefix', (given) => loose((prefix: never) => header('X-Key', 'secret', { prefix }))(given), 7],
     ['a query', (given) => loose(listing)({ ...items, query: given }), null],
     ['params', (given) => loose(listing)({ ...items, query: () => ({}), params: given }), 'x'],
     [

@@ -1,0 +1,30 @@
+import { hintFor } from '../checks.js';
+import { ConfigError } from '../errors.js';
+import { inWords, shownText } from '../values.js';
+import type { ColumnType } from './definition.js';
+
+const known: Readonly<Record<ColumnType, true>> = {
+  ...{ text: true, integer: true, number: true, boolean: true, timestamp: true, json: true },
+};
+
+interface Typed {
+  readonly columns: readonly string[];
+  readonly types?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * Checks the types of columns: an unknown one would only fail in a sink that has types, and a misspelt column be text.
+ *
+ * @throws ConfigError that says what it must be.
+ */
+export function checkTypes(owner: string, { columns, types = {} }: Typed): void {
+  const refuse = (what: string, hint: string): never => {
+    throw new ConfigError(`${owner} is invalid at types: ${what}. ${hint}`, { option: 'types' });
+  };
+  for (const [name, type] of Object.entries(types)) {
+    if (!columns.includes(name)) refuse(`${shownText(name)} is not a column`, hintFor(name, columns));
+    if (type === undefined || (typeof type === 'string' && Object.hasOwn(known, type))) continue;
+    const given = typeof type === 'string' ? shownText(type) : inWords(type);
+    refuse(`${shownText(name)} is ${given}, which is not a type`, hintFor(String(type), Object.keys(known)));
+  }
+}
