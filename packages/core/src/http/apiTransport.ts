@@ -46,7 +46,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   };
 }
 
-/** openPostgres repeat the whole query in links to other pages. Links of this client must not see a credential there. */
+/** Servers repeat the whole query in links to other pages. Links of this client must not see a credential there. */
 function withoutCredential(response: TransportResponse, param: string): TransportResponse {
   const { link } = response.headers;
   if (link === undefined) return response;

@@ -33,7 +33,13 @@ const usualStop = 2_000;
 const usualResume = 86_400_000;
 
 /** What resuming may raise, and a new run would not. A run that another one took over raises `lock`. */
-const ofResuming: readonly SluiceErrorCode[] = ['cursor-refused', 'rows-moved', 'no-progress', 'checkpoint'];
+const ofResuming: readonly SluiceErrorCode[] = [
+  'cursor-refused',
+  'rows-moved',
+  'no-progress',
+  'rows-missing',
+  'checkpoint',
+];
 
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
@@ -212,7 +218,7 @@ export class ExportRun<T> {
       if (this.#checkpoint?.sinkPosition !== undefined) return this.#progress();
     }
     const writer = this.#opened;
-    if (this.#checkpoint?.isSealed) return this.#finish(writer);
+    if (this.#checkpoint?.isSealed) return this.#complete(writer);
     if (this.#isEnding()) return done;
     const next = await this.#nextPage();
     // A cancelled walk ends like a complete one, but only a complete one may be sealed.
@@ -224,18 +230,30 @@ export class ExportRun<T> {
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
-      const end = this.#walkEnd();
-      this.#isSealing = true;
-      await this.#commit(await writer.seal(end), {
-        isSealed: true,
-        ...(this.#last && { position: this.#last.position }),
-      });
-      if (this.#checkpoint) this.#emitCommit(true);
-      return this.#finish(writer);
+      return this.#complete(writer);
     }
     await this.#write(next.value);
     if (this.#pace.isDue || writer.isFull) await this.#commitIfPossible();
     return this.#progress();
+  }
+
+  /** Seals what the walk has fetched, and closes the target. What can't be completed now need not be tried each night. */
+  async #complete(writer: SinkWriter<T>): Promise<Step> {
+    try {
+      if (!this.#checkpoint?.isSealed) await this.#seal(writer);
+      return await this.#finish(writer);
+    } catch (error) {
+      if (!this.#isEnding() && (await this.#beginAgain(error))) return this.#progress();
+      throw error;
+    }
+  }
+
+  async #seal(writer: SinkWriter<T>): Promise<void> {
+    const end = this.#walkEnd();
+    this.#isSealing = true;
+    const position = this.#last && { position: this.#last.position };
+    await this.#commit(await writer.seal(end), { isSealed: true, ...position });
+    if (this.#checkpoint) this.#emitCommit(true);
   }
 
   /** Compares with the total, before the target gets its name. @throws PaginationError if `requireTotal` is not met. */
@@ -348,7 +366,7 @@ export class ExportRun<T> {
   async #beginAgain(error: unknown): Promise<boolean> {
     const state = this.#state;
     if (!state || !this.#mayBeginAgain) return false;
-    if (!SluiceError.is(error) || !(ofResuming.includes(error.code) || this.#isRefusedAtStart(error))) return false;
+    if (!SluiceError.is(error) || !(ofResuming.includes(error.code) || this.#isOfStart(error))) return false;
     this.#mayBeginAgain = false;
     const stopped = this.#stopPages();
     if (this.#hasOwnState) await stopped;
@@ -365,6 +383,8 @@ export class ExportRun<T> {
     await this.#take(checkpoint, state);
     this.#isIncomplete = false;
     this.#isBegun = false;
+    this.#isSinkBusy = false;
+    this.#isSealing = false;
     this.#last = undefined;
     this.#shortParents = undefined;
     this.#pace.settle();
@@ -372,9 +392,12 @@ export class ExportRun<T> {
     return true;
   }
 
-  /** The API refused the first request, which has a cursor of the run before. */
-  #isRefusedAtStart({ code, details }: SluiceError): boolean {
-    return code === 'http' && details['page'] !== undefined && this.#last === undefined;
+  /**
+   * The API refused the first request, which has a cursor of the run before, or the sink to publish the rows of that run:
+   * the next run would fail alike.
+   */
+  #isOfStart({ code, details }: SluiceError): boolean {
+    return this.#last === undefined && (code === 'sink' || (code === 'http' && details['page'] !== undefined));
   }
 
   async #beginNew(checkpoint: Checkpoint): Promise<void> {

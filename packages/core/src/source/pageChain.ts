@@ -30,7 +30,7 @@ export interface ChainPage<T> {
 }
 
 const maxEmptyPages = 100;
-/** openPostgres refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
+/** Servers refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
 const longestCursor = 16_384;
 
 /** Fingerprints of pages that a position stores. */
