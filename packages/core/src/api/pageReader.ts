@@ -6,7 +6,7 @@ import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/responseError.js';
 import type { NextCursor, PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
-import { type DocumentReader, documentReader } from '../source/documentReader.js';
+import { documentReader } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
 import type { Answer, PageAnswer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
@@ -19,8 +19,8 @@ import { countRead } from './countRead.js';
 export interface FoundRows {
   readonly rows: readonly unknown[];
   /**
-   * The path of their list, e.g. `data.items`, or `data.items?` if it may be missing. If that is not a list, e.g. `null`
-   * or an object, the length of `rows` counts. A page is the last one if its list is empty.
+   * The path of their list, e.g. `data.items`, or `data.items?` if it may be missing where there are no rows. If that is
+   * not a list, e.g. `null` or an object, the length of `rows` counts. A page is the last one if its list is empty.
    */
   readonly at: string;
 }
@@ -95,8 +95,12 @@ export function pageReader<Row>(
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
       const start = since.from !== undefined && { since: since.from };
       const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret, ...start };
-      const countItems: PageAnswer['countItems'] = (wanted) =>
-        list.isPath ? received.length : itemsOf(list, answer, found, wanted);
+      const guess: { isGuess?: true } = {};
+      const countItems: PageAnswer['countItems'] = (wanted) => {
+        const items = list.isPath ? received.length : itemsOf(list, answer, found, wanted);
+        if (!found.at && received.length === 0 && items > 0) guess.isGuess = true;
+        return items;
+      };
       const items = { rows: received, countItems };
       const next = spec.paging.next({ status, headers, body, read, at, ...items, total: count, ...place });
       if (error) onPartial?.(error.message);
@@ -106,6 +110,7 @@ export function pageReader<Row>(
         received: rows,
         next,
         total: count,
+        ...guess,
         decode: () => decode(withFields(rows, fields), found.at?.text ?? list.text, read),
       };
       const whole = error ? { ...page, isIncomplete: true as const } : page;
@@ -175,16 +180,25 @@ function same(query: string): string {
 /** Rows, and the path of their list if a function names it. */
 interface RowsAt {
   readonly rows: readonly unknown[];
-  readonly at?: DocumentPath;
+  readonly at?: DocumentPath | undefined;
+  /** What is there. */
+  readonly place?: unknown;
 }
 
 /** Only a path may allow a missing list; only a function may name another place. */
 function rowsFound(list: Finder, answer: Answer): RowsAt {
   const value = list.find(answer);
   if (list.isPath && value === undefined) return { rows: [] };
-  const found = !list.isPath && isFound(value) ? { rows: value.rows, at: documentPath(value.at) } : { rows: value };
-  if (isList(found.rows)) return { ...found, rows: found.rows };
-  throw answer.read.fault(found.at?.text ?? list.text, `it is ${kindOf(found.rows)}, and not a list`);
+  const { rows, at } =
+    !list.isPath && isFound(value) ? { rows: value.rows, at: documentPath(value.at) } : { rows: value };
+  if (!isList(rows)) throw answer.read.fault(at?.text ?? list.text, `it is ${kindOf(rows)}, and not a list`);
+  const place = at?.find(answer.body, answer.read);
+  if (at && place === undefined && rows.length > 0)
+    throw answer.read.fault(
+      at.text,
+      'there is no such field, but the rows function found rows and names it as their place',
+    );
+  return { rows, at, place };
 }
 
 /**
@@ -194,26 +208,16 @@ function rowsFound(list: Finder, answer: Answer): RowsAt {
 function itemsOf(
   list: Finder,
   { body, read, ...response }: Answer,
-  { rows, at: named }: RowsAt,
+  { rows, at: named, place }: RowsAt,
   { exactly = false }: { readonly exactly?: boolean } = {},
 ): number {
-  const found = named && valueAt(named, body, read);
-  if (found) return isList(found.value) ? Math.max(found.value.length, rows.length) : rows.length;
+  if (named) return isList(place) ? Math.max(place.length, rows.length) : rows.length;
   const { longest, areSeveral } = countRead(body, (observed) => {
     const at = (text: string): unknown => documentPath(text).find(observed, read);
     return rowsFound(list, { ...response, body: observed, read, at }).rows;
   });
   if (exactly && areSeveral && longest > rows.length) throw read.fault('', leftOut);
   return Math.max(longest, rows.length);
-}
-
-/** What is at a path; `undefined` if the document does not have it. */
-function valueAt(path: DocumentPath, body: unknown, read: DocumentReader): { readonly value: unknown } | undefined {
-  try {
-    return { value: path.find(body, read) };
-  } catch {
-    return undefined;
-  }
 }
 
 function isFound(value: unknown): value is { readonly rows: unknown; readonly at: string } {

@@ -79,6 +79,11 @@ export interface FetchedPage<T> {
   readonly total?: number | undefined;
   /** The API said that rows are missing from this page, so a watch concludes no removals from the walk. */
   readonly isIncomplete?: true;
+  /**
+   * It has no rows, and that more follow was concluded from lists which may not be those of the rows, so few such pages
+   * in a row are an error.
+   */
+  readonly isGuess?: true;
   /** What its rows say about an increment, if the definition has `increment`. */
   readonly increment?: PageIncrement;
 }

@@ -30,6 +30,8 @@ export interface ChainPage<T> {
 }
 
 const maxEmptyPages = 100;
+/** Pages of which a function made no rows, and which may be behind the end of the listing. */
+const maxGuessedPages = 10;
 /** Servers refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
 const longestCursor = 16_384;
 
@@ -156,7 +158,7 @@ export class PageChain<T> {
     if (rereadsLast) this.#checkKnownRow(received);
     else if (this.#isFilledByKnownRow) this.#checkNotRepeated(received);
     const newRows = rereadsLast ? received.slice(1) : received;
-    this.#checkProgress(newRows);
+    this.#checkProgress(newRows, fetched.isGuess === true);
     this.#checkIncrement(fetched.increment);
     this.#pages += 1;
     this.#rows += newRows.length;
@@ -283,7 +285,7 @@ export class PageChain<T> {
   }
 
   /** A repeated page is an error, whatever the cursor says. */
-  #checkProgress(received: readonly unknown[]): void {
+  #checkProgress(received: readonly unknown[], isGuess: boolean): void {
     const { maxPages } = this.#definition;
     if (maxPages !== undefined && this.#pages >= maxPages)
       throw this.#fault(
@@ -292,10 +294,12 @@ export class PageChain<T> {
       );
     if (received.length === 0) {
       this.#empty += 1;
-      if (this.#empty > maxEmptyPages)
+      if (this.#empty > (isGuess ? maxGuessedPages : maxEmptyPages))
         throw this.#fault(
           'no-progress',
-          `the API sent ${this.#empty} pages without rows in a row, each saying that more follow`,
+          isGuess
+            ? `the definition's rows function made no rows of ${this.#empty} pages in a row, but these have lists, so it is unknown where the listing ends. If the function leaves rows out, let it return all of them and give the listing a filter; if the lists are others, let it return { rows, at }, with the path of the list that has the rows`
+            : `the API sent ${this.#empty} pages without rows in a row, each saying that more follow`,
         );
       return;
     }

@@ -207,6 +207,62 @@ describe('P5 a rows function that leaves rows out ends no listing', () => {
     expect(await source().toArray()).toHaveLength(10);
   });
 
+  describe('but one that reads a lookup table', () => {
+    interface Looked {
+      readonly users: readonly { readonly id: number; readonly name: string }[];
+      readonly items?: readonly Row[] | null;
+    }
+    const open = async (rows: (answer: { body: unknown }) => readonly Row[] | FoundRows, last: object) => {
+      const { baseUrl, asked } = await serve((url) => {
+        const page = Number(url.searchParams.get('page') ?? 1);
+        const users = [{ id: 1, name: 'a' }];
+        return { body: { users, ...(page > 2 ? last : { items: all.slice((page - 1) * size, page * size) }) } };
+      });
+      return { asked, source: openListing(listing<Row>({ ...listed, paging: kinds['byPage']!, rows }), { baseUrl })() };
+    };
+    const looked = ({ body }: { body: unknown }): readonly Row[] => {
+      const { users, items } = body as Looked;
+      const names = new Map(users.map(({ id, name }) => [id, name]));
+      return (items ?? []).map((row) => ({ ...row, name: names.get(row.id) }));
+    };
+
+    test.each([{ items: null }, {}])(
+      'is refused after few pages without rows, with both ways out: %j',
+      async (last) => {
+        const { source, asked } = await open(looked, last);
+        await expect(source.toArray()).rejects.toMatchObject({
+          code: 'no-progress',
+          message: expect.stringMatching(/11 pages .* give the listing a filter; .* return \{ rows, at \}/) as string,
+        });
+        expect(asked.length).toBeLessThan(15);
+      },
+    );
+
+    test.each(['itmes', 'itmes?', 'data.items'])('is refused at once if it names the place %s', async (at) => {
+      const { source, asked } = await open((answer) => ({ rows: looked(answer), at }), { items: null });
+      await expect(source.toArray()).rejects.toMatchObject({
+        code: 'decode',
+        message: expect.stringMatching(/at (itmes|data): there is no such field/) as string,
+      });
+      expect(asked).toHaveLength(1);
+    });
+
+    test('is refused if the place must exist and the last page lacks it', async () => {
+      const { source, asked } = await open((answer) => ({ rows: looked(answer), at: 'items' }), {});
+      await expect(source.toArray()).rejects.toMatchObject({
+        code: 'decode',
+        message: expect.stringContaining('at items: there is no such field') as string,
+      });
+      expect(asked).toHaveLength(3);
+    });
+
+    test('ends where the place is missing and may be', async () => {
+      const { source, asked } = await open((answer) => ({ rows: looked(answer), at: 'items?' }), {});
+      expect(await source.toArray()).toHaveLength(2 * size);
+      expect(asked).toHaveLength(3);
+    });
+  });
+
   test('a list that the function does not read, such as facets, keeps no listing going', async () => {
     const { baseUrl, asked } = await served();
     const rows = ({ body }: { body: unknown }): readonly Row[] => (body as Body).items;

@@ -52,7 +52,9 @@ describe('the rows of an answer', () => {
     const found = listing({ ...common, columns, rows: ({ at }) => [at('first'), at('second')] });
     expect(found.read({ body: { first: { id: 1 }, second: { id: 2 } } }).rows).toEqual([{ id: 1 }, { id: 2 }]);
     const placed = listing({ ...common, columns, rows: () => ({ rows: [7], at: 'deep.list' }) });
-    expect(faultOf(() => placed.read({ body: {} }))).toMatchObject({ details: { path: 'deep.list[0]' } });
+    expect(faultOf(() => placed.read({ body: { deep: { list: [7] } } }))).toMatchObject({
+      details: { path: 'deep.list[0]' },
+    });
   });
 
   test('may be anything but a list of rows under the names that a function uses', () => {
