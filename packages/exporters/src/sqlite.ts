@@ -119,6 +119,7 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
     hasSchemas: false,
     types: { text: 'TEXT', integer: 'TEXT', number: 'TEXT', boolean: 'INTEGER', timestamp: 'TEXT', json: 'TEXT' },
     refusalOf,
+    exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
     fits,
     order: { column: '_rowid_' },

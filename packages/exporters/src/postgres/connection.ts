@@ -304,14 +304,19 @@ function sessionOf(client: PostgresClient): Session {
         uniques: isList(uniques) ? uniques.filter(isUnique) : [],
       };
     },
+    async changesOf(table) {
+      const [found] = (await query(changes, [quotedTable(table)])).rows;
+      return {
+        added: Number(found?.['added']),
+        changed: Number(found?.['changed']),
+        removed: Number(found?.['removed']),
+      };
+    },
   };
 }
 
-/**
- * Of a view, what it is made of counts, too; of a partitioned table, its partitions. An index whose collation is not that
- * of its column takes other texts for equal.
- */
-const traits = `
+/** Of a view, what it is made of counts, too; of a partitioned table, its partitions. */
+const parts = `
   WITH RECURSIVE part(oid) AS (
     SELECT to_regclass(?)::oid
     UNION
@@ -319,7 +324,10 @@ const traits = `
       SELECT refobjid FROM pg_rewrite w JOIN pg_depend ON classid = 'pg_rewrite'::regclass AND objid = w.oid AND refclassid = 'pg_class'::regclass WHERE ev_class = part.oid
       UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = part.oid
     ) AS next(oid)
-  )
+  )`;
+
+/** An index whose collation is not that of its column takes other texts for equal. */
+const traits = `${parts}
   SELECT relkind IN ('r', 'p') AS table,
     relkind = 'f' OR (relkind = 'v' AND pg_relation_is_updatable(c.oid, true) & 28 = 28) AS writable,
     EXISTS (SELECT 1 FROM part JOIN pg_class USING (oid) WHERE relpersistence = 'u') AS unlogged,
@@ -335,6 +343,9 @@ const traits = `
       WHERE nth <= i.indnkeyatts
     ) AS u WHERE i.indrelid = c.oid AND indisunique AND indisvalid AND indexprs IS NULL AND same AND (relkind = 'p' OR NOT relhassubclass)) AS uniques
   FROM pg_class c WHERE c.oid = to_regclass(?)`;
+
+const changes = `${parts}
+  SELECT sum(pg_stat_get_xact_tuples_inserted(oid)) AS added, sum(pg_stat_get_xact_tuples_updated(oid)) AS changed, sum(pg_stat_get_xact_tuples_deleted(oid)) AS removed FROM part`;
 
 function isUnique(value: unknown): value is Unique {
   return typeof value === 'object' && value !== null && 'columns' in value && isList(value.columns);

@@ -74,6 +74,7 @@ export function postgresDatabase(
     },
     timestamp: timestampOf,
     refusalOf,
+    exactCollation: '"C"',
     allowSwaps: 'make the constraint DEFERRABLE, or let one of its columns be null',
     fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',
     stagesDeclaredTypes: true,

@@ -34,6 +34,8 @@ export interface TableTraits {
   readonly isReferenced: boolean;
   /** The condition, as SQL has it, for rows that this transaction adds from now on. Absent if nothing tells them. */
   readonly isAdded?: string;
+  /** Nothing that it does removes a row, nor do other tables. Default `false`: nobody knows. */
+  readonly keepsRows?: boolean;
   /** Columns of which no two rows may have the same values. */
   readonly uniques: readonly Unique[];
 }
@@ -55,6 +57,13 @@ export interface TableName {
   readonly given: string;
   /** With its schema: the same for all names of a table that the database does not fold. */
   readonly full: string;
+}
+
+/** How many rows a transaction added to a table, changed and removed. */
+export interface Changes {
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
 }
 
 /** Statements within one transaction. */
@@ -84,6 +93,11 @@ export interface Session {
   columnsOf(table: string): Promise<readonly ExistingColumn[] | undefined>;
   /** What has this name; `undefined` if nothing has. */
   traitsOf(table: string): Promise<TableTraits | undefined>;
+  /**
+   * What was done with the rows of a table, of its parts, and of what a view is made of, by statements and by triggers.
+   * Only a difference within a transaction means something: it may have more. Absent if the database does not count.
+   */
+  changesOf?(table: string): Promise<Changes>;
 }
 
 /** A process that writes a table. */
@@ -162,6 +176,8 @@ export interface Database {
   readonly types: Readonly<Record<ColumnType, string>>;
   /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
   readonly refusalOf: (error: unknown) => Refusal | undefined;
+  /** The collation by which only the same text is equal. */
+  readonly exactCollation: string;
   /** How a table lets rows swap values of which no two may be the same, for the end of a message. */
   readonly allowSwaps: string;
   /** Lets triggers fire now that wait for the end of the transaction. */

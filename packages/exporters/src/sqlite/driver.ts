@@ -294,6 +294,7 @@ function sessionOf(db: SqliteDatabase): Session {
       );
       if (!found) return Promise.resolve(undefined);
       const triggers = rows("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE");
+      const schema = prepared('SELECT type, sql FROM sqlite_schema').all().filter(isRow);
       const references = rows(
         `SELECT 1 FROM sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table' AND f."table" = ?1 COLLATE NOCASE AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')`,
       );
@@ -323,6 +324,7 @@ function sessionOf(db: SqliteDatabase): Session {
       return Promise.resolve({
         kind: isTable ? 'table' : 'other',
         hasRules: triggers.length > 0 || hasConflicts,
+        keepsRows: !schema.some(({ type, sql }) => (type === 'trigger' ? removal : replacement).test(String(sql))),
         isReferenced: references.length > 0,
         ...(isNumbered &&
           !hasConflicts && { isAdded: `_rowid_ > ${typeof last?.['nth'] === 'string' ? last['nth'] : 0}` }),
@@ -331,6 +333,10 @@ function sessionOf(db: SqliteDatabase): Session {
     },
   };
 }
+
+/** In a definition: what takes the place of rows, which the function of the same name does not, and what removes some. */
+const replacement = /\bREPLACE\b(?!\s*\()/i;
+const removal = new RegExp(`\\bDELETE\\b|${replacement.source}`, 'i');
 
 /** An expression that has the number of a collation, of a column that has the value `A`. */
 const collationOf = (column: string): string => `('a' = ${column}) + 2 * ('A ' = ${column})`;

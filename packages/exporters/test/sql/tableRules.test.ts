@@ -93,6 +93,47 @@ const inSqlite: readonly Case[] = [
     refused: 'has kept 8 of 9 rows',
   },
   {
+    does: 'removes a row and an older one, and adds others in their place',
+    options: { mode: 'append' },
+    sql: [
+      'CREATE TABLE items (id TEXT, name TEXT, amount TEXT)',
+      three,
+      "CREATE TRIGGER t AFTER INSERT ON items WHEN NEW.id = '5' BEGIN DELETE FROM items WHERE id = '5' OR name = 'old 1'; INSERT INTO items VALUES ('z', 'audit', '1'); END",
+    ],
+    refused: 'has kept 8 of 9 rows',
+  },
+  {
+    does: 'replaces a row by as many others',
+    options: { mode: 'append' },
+    sql: [
+      'CREATE TABLE items (id TEXT, name TEXT, amount TEXT)',
+      three,
+      "CREATE TRIGGER t AFTER INSERT ON items WHEN NEW.id = '6' BEGIN DELETE FROM items WHERE id = '6'; INSERT INTO items VALUES ('z', NULL, NULL); END",
+    ],
+    refused: 'has kept 5 of 6 rows',
+  },
+  {
+    does: 'has a clause that replaces a row of the export by a later one, and adds another',
+    options: { mode: 'append' },
+    sql: [
+      'CREATE TABLE items (id TEXT, name TEXT, amount TEXT UNIQUE ON CONFLICT REPLACE)',
+      three,
+      "CREATE TRIGGER t AFTER INSERT ON items WHEN NEW.id = '8' BEGIN INSERT INTO items VALUES ('z', 'audit', NULL); END",
+    ],
+    rows: [...six, { id: 7, name: 'a', amount: '5' }, { id: 8, name: 'b', amount: '5' }],
+    refused: 'has kept 7 of 8 rows',
+  },
+  {
+    does: 'removes a row that it has already',
+    options: { mode: 'append' },
+    sql: [
+      'CREATE TABLE items (id TEXT, name TEXT, amount TEXT)',
+      "INSERT INTO items VALUES ('6', 'new 6', '90071992547409936'), ('7', 'old 7', '7')",
+      'CREATE TRIGGER t AFTER INSERT ON items WHEN (SELECT count(*) FROM items WHERE id = NEW.id) > 1 BEGIN DELETE FROM items WHERE rowid = NEW.rowid; END',
+    ],
+    refused: 'has kept 7 of 8 rows',
+  },
+  {
     does: 'gives rows another key',
     options: { mode: 'merge', ...byKey },
     sql: [
@@ -133,6 +174,51 @@ const inPostgres: readonly Case[] = [
     options: { mode: 'append' },
     sql: [createItems, three, ...trigger('AFTER INSERT ON items', 'DELETE FROM items WHERE id > 5; RETURN NULL;')],
     refused: 'has kept 8 of 9 rows',
+  },
+  ...[
+    ['and adds another', "INSERT INTO items VALUES (100, 'audit', 1);", 'has kept 8 of 9 rows'],
+    ['and changes another', "UPDATE items SET name = 'x' WHERE name = 'old 2';", 'has kept 7 of 9 rows'],
+    ['and adds as many', 'INSERT INTO items VALUES (100), (101);', 'has kept 5 of 6 rows'],
+    ['and adds more', 'INSERT INTO items VALUES (100), (101), (102);', 'has kept 5 of 6 rows'],
+  ].map(([what = '', body = '', refused = '']) => ({
+    does: `has a trigger that removes a row and an older one, ${what}`,
+    options: { mode: 'append' } as const,
+    sql: [
+      createItems,
+      three,
+      ...trigger(
+        'AFTER INSERT ON items FOR EACH ROW WHEN (NEW.id = 5)',
+        `DELETE FROM items WHERE id = 5 OR name = 'old 1'; ${body} RETURN NULL;`,
+      ),
+    ],
+    refused,
+  })),
+  {
+    does: 'has a trigger that removes a row that it has already',
+    options: { mode: 'append' },
+    sql: [
+      createItems,
+      "INSERT INTO items VALUES (6, 'new 6', 90071992547409936), (7, 'old 7', 7)",
+      ...trigger(
+        'AFTER INSERT ON items FOR EACH ROW',
+        'DELETE FROM items WHERE ctid = (SELECT max(ctid) FROM items WHERE id = NEW.id HAVING count(*) > 1); RETURN NULL;',
+      ),
+    ],
+    refused: 'has kept 7 of 8 rows',
+  },
+  {
+    does: 'is a view that hides a row, whose table gets another',
+    options: { mode: 'append' },
+    sql: [
+      'CREATE TABLE all_items (id numeric, name text, amount numeric)',
+      'CREATE VIEW items AS SELECT * FROM all_items WHERE id <> 5',
+      three,
+      ...trigger(
+        'AFTER INSERT ON all_items FOR EACH ROW WHEN (NEW.id = 5)',
+        'INSERT INTO items VALUES (100); RETURN NULL;',
+      ),
+    ],
+    refused: 'has kept 5 of 6 rows',
   },
   {
     does: 'has a trigger that removes rows at the end of the transaction',
@@ -294,6 +380,40 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
       }
     },
   );
+
+  test('D3 append takes all rows where a trigger removes all older ones before, and adds others', async () => {
+    for (const audit of ['', "INSERT INTO items VALUES ('100', 'audit', '1'), ('101', 'audit', '1');"]) {
+      const database = await open();
+      await database.query(`CREATE TABLE items (id ${text}, name text, amount ${text})`);
+      await database.query(three);
+      const prune = `DELETE FROM items WHERE name LIKE 'old%'; ${audit}`;
+      // An audit within would have the trigger fire for its own rows.
+      const when = kind === 'SQLite' ? "WHEN NEW.id = '1'" : 'FOR EACH ROW WHEN (NEW.id = 1)';
+      if (kind === 'SQLite') await database.query(`CREATE TRIGGER t BEFORE INSERT ON items ${when} BEGIN ${prune} END`);
+      else
+        for (const sql of trigger(`BEFORE INSERT ON items ${when}`, `${prune} RETURN NEW;`)) await database.query(sql);
+      await into(database, six, { mode: 'append' });
+      const content = await contentOf(database);
+      expect(content.filter((row) => row.includes('new'))).toHaveLength(6);
+      expect(content).toHaveLength(audit === '' ? 6 : 8);
+    }
+  });
+
+  test('D3 append takes all rows where a trigger changes them, and adds others', async () => {
+    const database = await open();
+    await database.query(`CREATE TABLE items (id ${text}, name text, amount ${text})`);
+    await database.query(three);
+    const change = "UPDATE items SET name = upper(name); INSERT INTO items VALUES ('100', 'AUDIT', '1');";
+    if (kind === 'SQLite')
+      await database.query(`CREATE TRIGGER t AFTER INSERT ON items WHEN NEW.id = '6' BEGIN ${change} END`);
+    else
+      for (const sql of trigger('AFTER INSERT ON items FOR EACH ROW WHEN (NEW.id = 6)', `${change} RETURN NULL;`))
+        await database.query(sql);
+    await into(database, six, { mode: 'append' });
+    const content = await contentOf(database);
+    expect(content).toHaveLength(10);
+    expect(content.filter((row) => row.includes('NEW'))).toHaveLength(6);
+  });
 
   test('D3 has triggers that add and change other things, and takes all rows', async () => {
     const database = await open();
@@ -493,6 +613,24 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
     const url = database.url.replace('tester', role);
     const sink = postgres<Item>({ url, table: 'items', mode, ...(mode === 'merge' && byKey) });
     await expect(exportTo(itemSource([six]), sink).run()).rejects.toThrow(`The table items ${refused}`);
+  });
+
+  test('D3 append takes all rows where one trigger changes them, and another removes older ones', async () => {
+    const database = await openEmptyPostgres();
+    await database.query(createItems);
+    await database.query(three);
+    const [upper = '', before = ''] = trigger(
+      'BEFORE INSERT ON items FOR EACH ROW',
+      'NEW.name = upper(NEW.name); RETURN NEW;',
+    );
+    await database.query(upper);
+    await database.query(before);
+    await database.query(
+      'CREATE FUNCTION prune() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM items WHERE id = 1; RETURN NULL; END $$',
+    );
+    await database.query('CREATE TRIGGER prune AFTER INSERT ON items EXECUTE FUNCTION prune()');
+    await into(database, itemsOf([11, 12], 'new'), { mode: 'append' });
+    expect(await contentOf(database)).toEqual(['2 old 2', '3 old 3', '11 NEW 11', '12 NEW 12']);
   });
 
   test.each(['append', 'merge'] as const)('D3 %s takes all rows while others remove old ones', async (mode) => {
