@@ -278,6 +278,42 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     },
   );
 
+  test.runIf(postgresPrograms !== undefined)(
+    'D3 keeps rows of a table that the API counts and does not list, unless --no-require-total says why',
+    async () => {
+      const { env } = await startShared();
+      const database = await openDatabase();
+      await database.query("CREATE TABLE users AS SELECT unnest(ARRAY['a', 'old']) AS id");
+      const api = createServer((_, response) => {
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ users: [{ id: 'a' }], pages: 1, total: 2 }));
+      });
+      await once(api.listen(0, '127.0.0.1'), 'listening');
+      onTestEnd(() => void api.close());
+      const baseUrl = `http://127.0.0.1:${String((api.address() as AddressInfo).port)}`;
+      const cwd = configFolder({
+        'sluice.config.js': `
+          import { byPage, defineApi, listing } from '@sluice/core';
+          const users = listing({ path: '/users', columns: ['id'], rows: 'users', total: 'total', paging: byPage({ param: 'page', pages: 'pages' }) });
+          export default { plugins: [defineApi({ name: 'short', sources: { users } })({ baseUrl: '${baseUrl}' })] };`,
+      });
+      const at = { cwd, env };
+      const to = ['--to', `${database.url}?table=users`, '--mode', 'replace', '--key-columns', 'id'];
+      const run = async (...more: readonly string[]) => {
+        const submitted = await sluice(['cluster', 'submit', 'export', 'short.users', ...to, ...more], at);
+        expect(submitted).toMatchObject({ code: 0 });
+        const { code, stderr } = await sluice(['cluster', 'work', '--until-done', ...unlimited], at);
+        return { code, stderr, rows: await database.query('SELECT count(*) FROM users') };
+      };
+      const said = "users is short of the API's total: ";
+      const kept = await run();
+      expect(kept).toMatchObject({ code: 0, rows: '2', stderr: expect.stringContaining(said) as string });
+      expect(kept.stderr).toContain('users keeps 1 row that the walk did not find');
+      const removed = await run('--no-require-total');
+      expect(removed).toMatchObject({ code: 0, rows: '1', stderr: expect.stringContaining(said) as string });
+    },
+  );
+
   test('exports any source', async () => {
     const { at } = await startShared();
     const submitted = await sluice(

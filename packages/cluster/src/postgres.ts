@@ -5,13 +5,13 @@
  */
 
 import { refuseUnknown } from '@sluice/core';
-import { postgresRunTable, type PostgresOptions } from '@sluice/exporters/postgres';
+import { postgresRunTable, type PostgresOptions, type RunTotals } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
 
 import { tableTarget } from './run/tableRun.js';
 
 /** Options of {@link postgresRun}. */
-export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'>;
+export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'> & RunTotals;
 
 /**
  * A table of PostgreSQL that all machines reach, as the target of runs, one after the other. Its database has the plan,
@@ -39,10 +39,14 @@ export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'>;
 export function postgresRun(run: PostgresRunOptions): RunTarget {
   refuseUnknown('postgresRun()', run, {
     ...{ url: true, password: true, table: true, mode: true, columns: true, key: true, schema: true },
+    requireTotal: true,
   });
-  const { url, password, table, mode = 'fail', columns, key, schema } = run;
+  const { url, password, table, mode = 'fail', columns, key, schema, requireTotal } = run;
   const place = { url, table, ...(password !== undefined && { password }) };
-  const options = { mode, ...(columns && { columns }), ...(key && { key }), ...(schema && { schema }) };
+  const options = {
+    ...{ mode, ...(columns && { columns }), ...(key && { key }), ...(schema && { schema }) },
+    ...(requireTotal === false && { requireTotal }),
+  };
   return tableTarget(postgresRunTable(place), addressOf(url, table), options);
 }
 

@@ -20,6 +20,7 @@ export type {
   NewRun,
   RunClaim,
   RunRows,
+  RunTotals,
   RunTable,
   StoredRun,
 } from './postgres/runTable.js';

@@ -79,6 +79,7 @@ const groups = {
     'keyColumns',
     'columns',
     'schema',
+    'requireTotal of a run',
   ),
   redis: group('Redis:', 'redis', 'redisUrlFile'),
   dashboard: group('Dashboard:', 'dashboard'),

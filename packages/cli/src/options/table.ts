@@ -239,6 +239,10 @@ const table = {
     help: 'fail if the API lists fewer rows than it counts, or does not say how many there are',
     off: 'remove rows with --mode replace although the API counts more than it lists: its total counts something else',
   },
+  'requireTotal of a run': {
+    isOff: true,
+    help: 'remove rows of a table with --mode replace although the API counts more than it lists: its total counts something else',
+  },
   breakLock: {
     ...{ about: 'state', isForOneRun: true },
     help: 'break the lock of a process that cannot be checked from here, e.g. in another container',

@@ -311,6 +311,55 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await next.status()).not.toHaveProperty('shortOfTotal');
   });
 
+  describe('D3 the next run of replace, one of whose three partitions is short of its total', () => {
+    const three: Table = [[[rowsOf('a', 'b')], [rowsOf('c', 'd'), rowsOf('e')], [rowsOf('f')]]];
+    const startShort = async (options: Options) => {
+      const started = await startRun(three, { mode: 'replace', ...options });
+      await finish(started.plan, await started.submit());
+      await started.database.query("INSERT INTO items VALUES ('old')");
+      started.plan.answer = (partition) => (partition === 1 ? { total: 5 } : {});
+      return { ...started, run: await started.submit() };
+    };
+
+    test.each([
+      ['in order', [0, 1, 2]],
+      ['with the short one last', [2, 0, 1]],
+    ])('removes no row, and says how many stay, with the partitions %s', async (_, order) => {
+      const { plan, run, ids, submit } = await startShort({ key: ['id'] });
+      for (const partition of order) await plan.runPartition(run, partition);
+      expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'old']);
+      const short = { rowsNotRemoved: 1, shortOfTotal: { total: 5, listed: 3 } };
+      expect(await run.status()).toEqual({ partitions: 3, done: 3, rows: 6, isCancelled: false, ...short });
+      plan.answer = () => ({ total: 1 });
+      await finish(plan, await submit());
+      expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    });
+
+    test.each([[{ key: ['id'] }], [{}]])('removes rows if the total counts something else, with %j', async (key) => {
+      const { plan, run, ids } = await startShort({ ...key, requireTotal: false });
+      await finish(plan, run);
+      expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+      expect(await run.status()).toMatchObject({ shortOfTotal: { total: 5, listed: 3 } });
+      expect(await run.status()).not.toHaveProperty('rowsNotRemoved');
+    });
+
+    test('leaves the table as it was without a key, and says what to do', async () => {
+      const { plan, run, ids } = await startShort({});
+      await expect(finish(plan, run)).rejects.toThrow(
+        /the API listed 3 rows and says that there are 5\. .* with key columns, or with --no-require-total \(requireTotal: false\) if the total counts something else\.$/,
+      );
+      expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'old']);
+    });
+
+    test('keeps its other modes as they were', async () => {
+      const { plan, submit, ids, database } = await startRun(three, { mode: 'append' });
+      await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
+      plan.answer = () => ({ total: 5 });
+      await finish(plan, await submit());
+      expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'old']);
+    });
+  });
+
   test('D3 an incomplete page counts for nothing once its partition has started over', async () => {
     const { database, plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
     await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");

@@ -1,4 +1,4 @@
-import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError, type WalkEnd } from '@sluice/core';
 import {
   besideTable,
   identityOf,
@@ -150,16 +150,7 @@ export class PostgresRunTable implements RunTable {
   }
 
   shortOfTotal(run: string): Promise<{ readonly total: number; readonly listed: number } | undefined> {
-    return this.#read(async (session, { partitions }) => {
-      const [found] = await session.rows(
-        `SELECT sum((totals->>'total')::bigint) AS total, sum((totals->>'listed')::bigint) AS listed
-         FROM (SELECT position::json->'totals' AS totals FROM ${partitions} WHERE run = ? AND state = 'done') AS done
-         WHERE (totals->>'short')::bigint > 0`,
-        run,
-      );
-      if (!found || found['total'] === null) return undefined;
-      return { total: numberOf(found['total']), listed: numberOf(found['listed']) };
-    });
+    return this.#read((session, tables) => shortOfTotal(session, tables, run));
   }
 
   async claim<T>(request: ClaimRequest<T>): Promise<RunClaim<T> | 'done' | 'cancelled'> {
@@ -175,9 +166,15 @@ export class PostgresRunTable implements RunTable {
         ...{ connection: this.#connection, tables, stage, shape },
         publish: async (within, rows, isIncomplete) => {
           await this.#endStale(within, stage.name);
-          const kept = await stage.publish(within, options.mode ?? 'fail', rows, { isIncomplete }).catch(asFinal);
+          const { mode = 'fail', requireTotal } = options;
+          const isCompared = mode === 'replace' && requireTotal !== false && !isIncomplete;
+          const short = isCompared ? await shortOfTotal(within, tables, run) : undefined;
+          const end = short ? { isIncomplete: true, shortOfTotal: short } : { isIncomplete };
+          const kept = await stage.publish(within, mode, rows, end).catch((error: unknown) => {
+            throw asFinal(error, short !== undefined);
+          });
           if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
-            await this.#ledger.putPublished(within, { stage: run, mode: options.mode ?? 'fail' });
+            await this.#ledger.putPublished(within, { stage: run, mode });
           return kept;
         },
       });
@@ -302,12 +299,29 @@ const laterColumns: Readonly<Record<string, Readonly<Record<string, string>>>> =
   _sluice_partitions: { incomplete: 'boolean NOT NULL DEFAULT false' },
 };
 
-/** A run keeps its options and its incomplete pages. @throws what it is given, with what to do if no attempt can succeed */
-function asFinal(error: unknown): never {
-  if (!SluiceError.is(error, 'sink') || error.details['isLost'] !== true) throw error;
+/** Of the partitions of a run that have fewer rows than the API said: the sum of its totals, and of the rows. */
+async function shortOfTotal(
+  session: Session,
+  { partitions }: RunTables,
+  run: string,
+): Promise<WalkEnd['shortOfTotal']> {
+  const [found] = await session.rows(
+    `SELECT sum((totals->>'total')::bigint) AS total, sum((totals->>'listed')::bigint) AS listed
+     FROM (SELECT position::json->'totals' AS totals FROM ${partitions} WHERE run = ? AND state = 'done') AS done
+     WHERE (totals->>'short')::bigint > 0`,
+    run,
+  );
+  if (!found || found['total'] === null) return undefined;
+  return { total: numberOf(found['total']), listed: numberOf(found['listed']) };
+}
+
+/** The error, with what to do if no attempt can succeed: a run keeps its options and its incomplete pages. */
+function asFinal(error: unknown, isShort: boolean): unknown {
+  if (!SluiceError.is(error, 'sink') || error.details['isLost'] !== true) return error;
   const { summary, details } = error;
-  const what = `${summary} Cancel this run, and submit another one by another name, with key columns.`;
-  throw new SinkError(what, { details, cause: error });
+  const orElse = isShort ? ', or with --no-require-total (requireTotal: false) if the total counts something else' : '';
+  const what = `${summary} Cancel this run, and submit another one by another name, with key columns${orElse}.`;
+  return new SinkError(what, { details, cause: error });
 }
 
 async function create(session: Session, { runs, plans, partitions }: RunTables): Promise<void> {

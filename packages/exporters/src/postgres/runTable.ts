@@ -1,9 +1,18 @@
 import type { Page, RowSchema } from '@sluice/core';
 import type { TableOptions } from '../sql/tableSink.js';
 
+/** What totals mean for a run. */
+export interface RunTotals {
+  /**
+   * `false`: the API's total counts something else than its rows, so `replace` removes rows although fewer were listed.
+   * Default: it removes none then.
+   */
+  readonly requireTotal?: false;
+}
+
 /** What becomes of the rows of a run. All its workers have the same. */
 export interface RunRows<T> {
-  readonly options: Omit<TableOptions, 'table'>;
+  readonly options: Omit<TableOptions, 'table'> & RunTotals;
   readonly schema: RowSchema<T> | undefined;
 }
 

@@ -84,7 +84,9 @@ function isPath(named: string): boolean {
 }
 
 /** How rows go into a target. */
-type RunTargetOptions = OptionsOf<'trustFilesystem' | 'mode' | 'keyColumns' | 'columns' | 'schema'>;
+type RunTargetOptions = OptionsOf<
+  'trustFilesystem' | 'mode' | 'keyColumns' | 'columns' | 'schema' | 'requireTotal of a run'
+>;
 
 /**
  * The target of a run, as `--to` names it and as Redis has it: a folder, or a table of PostgreSQL.
@@ -98,7 +100,7 @@ export async function targetAt(
   options: RunTargetOptions = {},
   hints?: ProgressHints,
 ): Promise<RunTarget> {
-  const { trustFilesystem: trustFileSystem = false, mode, keyColumns: key, columns, schema } = options;
+  const { trustFilesystem: trustFileSystem = false, mode, keyColumns: key, columns, schema, requireTotal } = options;
   const table = tableName(to);
   if (!table) {
     const flag = flagAbout('table', options);
@@ -115,5 +117,7 @@ export async function targetAt(
     ...(key && { key }),
     ...(columns && { columns }),
     ...(schema && { schema }),
+    // It is on by default. Of a folder, the merge has it.
+    ...(requireTotal === false && { requireTotal }),
   });
 }
