@@ -439,7 +439,14 @@ class MirrorTable<T> {
         return owner && owner !== change ? [this.shape.keyOf(owner.values)] : [];
       });
       if (taken.length === 0 || isDeferred) continue;
-      const swapping = { table: this.#table, key: this.shape.key, unique, rows: taken };
+      const valuesToBe = (column: string): readonly unknown[] => {
+        const nth = this.shape.columns.findIndex(({ name }) => name === column);
+        return stayed.map(({ values }) => values[nth]);
+      };
+      const swapping = {
+        ...{ table: this.#table, key: this.shape.key, unique, valuesToBe },
+        ...{ count: taken.length, rows: taken },
+      };
       await vacateRows(session, this.#database, swapping, async (assignmentOf) => {
         for (const [nth, key] of taken.entries())
           await session.run(`UPDATE ${this.#name} SET ${assignmentOf(String(nth + 1))} WHERE ${this.#sameKey}`, ...key);

@@ -17,7 +17,7 @@ import {
   type Unique,
 } from './database.js';
 import { checkTable, type TableShape } from './tableShape.js';
-import { vacateRows } from './vacateRows.js';
+import { extremesOf, vacateRows } from './vacateRows.js';
 
 /**
  * What becomes of rows that the table has.
@@ -381,8 +381,13 @@ export class Stage<T> {
     const found = await session.rows(`${taken} LIMIT 3`);
     // A column may take no value in between, so none is made where no row needs it.
     if (found.length === 0) return;
-    const rows = found.map((row) => key.map((name) => String(row[name])));
-    await vacateRows(session, this.#database, { table: this.#table, key, unique, rows }, (assignmentOf) =>
+    const swapping = {
+      ...{ table: this.#table, key, unique },
+      count: await this.#count(session, `(${taken}) AS ${staged}`),
+      rows: found.map((row) => key.map((name) => String(row[name]))),
+      valuesToBe: (column: string) => extremesOf(session, this.#stage, column),
+    };
+    await vacateRows(session, this.#database, swapping, (assignmentOf) =>
       session.run(
         `UPDATE ${this.#target} SET ${assignmentOf(`${staged}.${nth}`)} FROM (${taken}) AS ${staged} WHERE ${this.#sameKey}`,
       ),

@@ -198,6 +198,39 @@ describe.each(databaseKinds)('a mirror in $name whose keys go from row to row', 
     },
   );
 
+  test.runIf(kind === 'PostgreSQL').each([
+    ['negative ones', 'integer', [10, 20, -1, -2], [20, 10, -1, -2]],
+    ['ones that get negative', 'integer', [10, 20, 5, 6], [20, 10, -1, -2]],
+    ['ones that get the least', 'integer', [10, 20, -1, -2], [20, 10, -4, -3]],
+    ['the least of the type', 'smallint', [10, 20, -32768, -2], [20, 10, -32768, -2]],
+    [
+      'the least of a bigint',
+      'bigint',
+      ['1', '2', '-9223372036854775808', '3'],
+      ['2', '1', '-9223372036854775808', '3'],
+    ],
+    ['the least of its digits', 'numeric(3,0)', [10, 20, -999, -1], [20, 10, -999, -1]],
+    ['all alike', 'numeric', [-1, -2, -3, -4], [-2, -3, -4, -1]],
+  ] as const)('D3 D5 rows swap numbers of a column that has others: %s', async (_, type, before, after) => {
+    for (const how of ['mirror', 'merge', 'replace'] as const) {
+      const database = await open();
+      await database.query(`CREATE TABLE items (id numeric PRIMARY KEY, name text, amount ${type} NOT NULL UNIQUE)`);
+      for (const amounts of [before, after]) {
+        const rows = amounts.map((amount, nth) => ({ id: nth + 1, name: 'x', amount: String(amount) }));
+        if (how === 'mirror') await mirrored(new Items(rows), by(database, 'id'));
+        else
+          await exportTo(itemSource([rows]), database.sink<Item>({ table: 'items', mode: how, key: ['id'] }), {
+            restart: true,
+          }).run();
+        const found = await database.query('SELECT amount FROM items ORDER BY id');
+        expect(found.slice(0, 4).map(({ amount }) => amount)).toEqual(amounts.map(String));
+        // It is the greatest to the database, and no number.
+        if (amounts === before && how === 'merge' && type.startsWith('numeric'))
+          await database.query("INSERT INTO items VALUES (9, 'x', 'NaN')");
+      }
+    }
+  });
+
   test('D5 rows that swap values of a column that takes no others are named, with the way out', async () => {
     for (const how of ['mirror', 'merge', 'replace'] as const) {
       const database = await open();
