@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { configFolder } from './config/configFolder.js';
 import { readTable } from './readTable.js';
 import { sluice } from './runSluice.js';
 
@@ -95,6 +96,46 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     expect((await run()).code).toBe(0);
     expect(rows()).toEqual([[10]]);
   });
+
+  test.each(['plain', 'json', 'none'])(
+    'D3 names --no-require-total also if the parents of the rows are short, with --progress %s',
+    async (progress) => {
+      let isShort = false;
+      const server = createServer(({ url = '' }, response) => {
+        const ids = isShort ? [1] : [1, 2];
+        const body = url.startsWith('/repos')
+          ? { items: ids.map((id) => ({ id })), total: 2 }
+          : { items: [{ id: url }] };
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ ...body, pages: 1 }));
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      onTestEnd(() => void server.close());
+      const { port } = server.address() as AddressInfo;
+      const cwd = configFolder({
+        'sluice.config.js': `
+          import { byPage, defineApi, listing, rowOf } from '@sluice/core';
+          const paging = byPage({ param: 'page', pages: 'pages' });
+          const repos = listing({ path: '/repos', columns: ['id'], rows: 'items', total: 'total', paging, key: ({ id }) => id });
+          const issues = listing({ each: rowOf({ source: 'repos', params: ({ id }) => ({ repo: id }) }), version: '1',
+            path: ({ repo }) => '/issues/' + repo, columns: ['id'], rows: 'items', paging });
+          export default { plugins: [defineApi({ name: 'forge', sources: { repos, issues } })({ baseUrl: 'http://127.0.0.1:${port}' })] };`,
+      });
+      const run = (...more: string[]) =>
+        sluice(['export', 'forge.issues', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more], {
+          cwd,
+          env: { SLUICE_API_KEY: 'key-of-the-test' },
+        });
+      expect((await run()).code).toBe(0);
+      isShort = true;
+      expect((await run('--progress', progress)).stderr).toContain(
+        'a.sqlite#s keeps 1 row that the walk did not find, since it was incomplete. If the total counts something else, --no-require-total removes them.',
+      );
+      expect((await run('--max-rows', '1')).stderr).not.toContain('--no-require-total');
+      expect((await run('--no-require-total')).stderr).not.toContain('not removed');
+      expect(readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s')).toEqual([[1]]);
+    },
+  );
 
   test('D3 ends replace without key columns with an error that says what to do', async () => {
     const [env, cwd] = [await cappedStreams(), temporaryFolder()];

@@ -40,6 +40,8 @@ export interface StatedTotals {
   /** Of the short ones: the sum of these totals, and the rows that the API has listed. */
   readonly total: number;
   readonly listed: number;
+  /** The short one, for messages, if there is only one and the walk has several partitions: e.g. `partition 2 of 3`. */
+  readonly which?: string;
 }
 
 /**
@@ -88,8 +90,8 @@ export function isPosition(value: unknown): value is Position {
   if (![value['partition'], value['kept']].every((count) => count === undefined || isCount(count))) return false;
   const { totals = { partitions: 0, short: 0, total: 0, listed: 0 } } = value;
   if (!isRecord(totals)) return false;
-  const { partitions, short, total, listed } = totals;
-  if (![partitions, short, total, listed].every(isCount)) return false;
+  const { partitions, short, total, listed, which = '' } = totals;
+  if (![partitions, short, total, listed].every(isCount) || typeof which !== 'string') return false;
   return Object.entries(value['begun']).every(
     ([partition, at]) => /^\d+$/.test(partition) && (at === 'done' || isChainPosition(at)),
   );

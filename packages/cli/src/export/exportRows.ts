@@ -182,14 +182,16 @@ export async function exportRows<T>(
       ...(report.shortOfTotal && { shortOfTotal: report.shortOfTotal }),
     };
     if (isLast) page?.end({ outcome: 'finished', message: redact(summaryLine(summary), secrets) });
-    if (rowsNotRemoved > 0 && report.shortOfTotal) reporter.warn(keptText(visibleText(target), rowsNotRemoved, true));
+    // It may also be that of its parents, which the report does not have.
+    const isTotalInTheWay = rowsNotRemoved > 0 && !report.isIncomplete && maxRows === undefined;
+    if (isTotalInTheWay) reporter.warn(keptText(visibleText(target), rowsNotRemoved, true));
     reporter.done(
       isSummedUp
         ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }
         : undefined,
     );
     // Even with --quiet: nothing else says so then.
-    const news = mode === 'silent' ? [...newsOf(report, visibleText(target))] : [];
+    const news = mode === 'silent' ? [...newsOf(report, visibleText(target), isTotalInTheWay)] : [];
     if (mode === 'silent' && finishedAt !== undefined) news.push(summaryLine(summary));
     for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     // Even with --quiet: these records did not arrive.

@@ -168,10 +168,11 @@ export function* newsOf(
     shortOfTotal,
   }: Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'shortOfTotal'>,
   target: string,
+  isTotalInTheWay = shortOfTotal !== undefined,
 ): Generator<string> {
   if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
   if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
-  if (rowsNotRemoved !== undefined) yield keptText(target, rowsNotRemoved, shortOfTotal !== undefined);
+  if (rowsNotRemoved !== undefined) yield keptText(target, rowsNotRemoved, isTotalInTheWay);
 }
 
 /** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */

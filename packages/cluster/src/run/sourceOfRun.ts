@@ -61,6 +61,8 @@ async function* walkRun(
   only: number | undefined,
 ): AsyncGenerator<Page<StoredRow>, undefined> {
   let { rows, pages, totals } = startAt;
+  const nameOf = (partition: number): string | undefined =>
+    run.partitions === 1 ? undefined : `partition ${partition} of the run, counted from 0`;
   for (let partition = startAt.before; partition < (only === undefined ? run.partitions : only + 1); partition += 1) {
     const at = startAt.begun[partition];
     if (at === 'done') continue;
@@ -74,7 +76,7 @@ async function* walkRun(
       rows += items.length;
       rowsBefore += items.length;
       const endsPartition = page === last;
-      if (endsPartition) totals = withTotals(totals, record.position?.totals);
+      if (endsPartition) totals = withTotals(totals, record.position?.totals, nameOf(partition));
       const begun = { next: { cursor: `${record.claim}/${page}` }, pages: page, rows: rowsBefore };
       const position: Position = {
         ...(endsPartition
@@ -95,11 +97,21 @@ async function* walkRun(
 
 type Totals = Position['totals'];
 
-/** What the partitions have together, compared with the totals that the API stated while they were fetched. */
-function withTotals(all: Totals, more: Totals): Totals {
-  if (!all || !more) return all ?? more;
-  const sumOf = (count: keyof typeof all): number => all[count] + more[count];
-  return { partitions: sumOf('partitions'), short: sumOf('short'), total: sumOf('total'), listed: sumOf('listed') };
+/**
+ * What the partitions have together, compared with the totals that the API stated while they were fetched.
+ *
+ * @param name of the partition with `more`: its own `which` counts those of its piece of the plan
+ */
+function withTotals(all: Totals, more: Totals, name: string | undefined): Totals {
+  if (!more) return all;
+  const before = all ?? { partitions: 0, short: 0, total: 0, listed: 0 };
+  const sumOf = (count: 'partitions' | 'short' | 'total' | 'listed'): number => before[count] + more[count];
+  const short = sumOf('short');
+  const which = more.short > 0 ? name : before.which;
+  return {
+    ...{ partitions: sumOf('partitions'), short, total: sumOf('total'), listed: sumOf('listed') },
+    ...(short === 1 && which !== undefined && { which }),
+  };
 }
 
 /** Where a walk is in a partition. */

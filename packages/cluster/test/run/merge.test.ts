@@ -76,6 +76,28 @@ describe('the source of a finished run', () => {
     },
   );
 
+  test.each<[number, Table, string]>([
+    [0, [[[[{ id: 'a' }, { id: 'b' }]], [[{ id: 'c' }, { id: 'd' }]]], [[[{ id: 'e' }]]]], '2'],
+    [2, [[[[{ id: 'a' }, { id: 'b' }]], [[{ id: 'c' }, { id: 'd' }]]], [[[{ id: 'e' }]]]], '2'],
+    [2, [[[[{ id: 'a' }, { id: 'b' }]], [[{ id: 'c' }]]], [[[{ id: 'd' }, { id: 'e' }]]]], '1'],
+  ])('P10 names its only partition that is short of its total, resumed after %i pages', async (pages, table, which) => {
+    const disk = sharedDisk();
+    const run = new TableRun(table);
+    run.answer = () => ({ total: 2 });
+    await run.finish(disk);
+    const source = await sourceOfRun(folder, { fileSystem: disk });
+    let startAt: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
+    let read = 0;
+    for await (const { position } of source.pages()) if ((read += 1) <= pages) startAt = position;
+    let last: Position | undefined;
+    for await (const { position } of source.pages({ startAt })) last = position;
+    const name = `partition ${which} of the run, counted from 0`;
+    expect(last?.totals).toEqual({ partitions: 3, short: 1, total: 2, listed: 1, which: name });
+    await expect(exportTo(source, recordingSink<StoredRow>(), { requireTotal: true }).run()).rejects.toThrow(
+      `listed 1 rows (${name}) and says that there are 2`,
+    );
+  });
+
   test('K7 refuses missing partitions', async () => {
     const disk = sharedDisk();
     const table = new TableRun();

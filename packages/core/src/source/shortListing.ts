@@ -8,11 +8,11 @@ import type { StatedTotals } from '../position.js';
  */
 export function shortListing(
   name: string,
-  { short, total, listed }: StatedTotals,
+  { short, total, listed, which }: StatedTotals,
   more = '',
   advice: readonly Advice[] = [],
 ): PaginationError {
-  const where = short === 1 ? '' : ` in ${short} partitions`;
+  const where = short > 1 ? ` in ${short} partitions` : which === undefined ? '' : ` (${which})`;
   return new PaginationError(
     'rows-missing',
     `${name}: the API listed ${listed} rows${where} and says that there are ${total}, so ${total - listed} may be missing${more}. Does it list rows only up to a limit? Or does the total count something else?`,

@@ -176,7 +176,7 @@ class Walk<T> {
     const kept = (this.#started.get(page.partition)?.kept ?? 0) + items.length;
     this.#started.set(page.partition, { isDone: page.endsPartition, kept, position: page.position });
     this.#countFinished();
-    if (page.ended) this.#totals = withEnded(this.#totals, page.ended);
+    if (page.ended) this.#totals = withEnded(this.#totals, page.ended, this.#whichOf(page));
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
@@ -185,6 +185,13 @@ class Walk<T> {
     const counted = total !== undefined && !this.#discovery && { ...(!filter && { total }), listed: total };
     const told = { ...counted, ...(isIncomplete && { isIncomplete }), ...(increment && { increment }) };
     return pageOf({ items, index, partition, endsPartition }, told, position);
+  }
+
+  /** For messages: the partition of a page, if there are several. */
+  #whichOf({ partition, parent }: ChainPage<T>): string | undefined {
+    const { partitions = 1 } = this.#definition;
+    if (parent) return parent.text();
+    return partitions > 1 ? `partition ${partition + 1} of ${partitions}` : undefined;
   }
 
   /** The rows that are kept. */
@@ -338,11 +345,15 @@ class Walk<T> {
 function withEnded(
   totals: StatedTotals | undefined,
   { total, listed }: { readonly total: number; readonly listed: number },
+  which: string | undefined,
 ): StatedTotals {
   const before = totals ?? { partitions: 0, short: 0, total: 0, listed: 0 };
-  const all = { ...before, partitions: before.partitions + 1 };
-  if (listed >= total) return all;
-  return { ...all, short: all.short + 1, total: all.total + total, listed: all.listed + listed };
+  const partitions = before.partitions + 1;
+  if (listed >= total) return { ...before, partitions };
+  return {
+    ...{ partitions, short: before.short + 1, total: before.total + total, listed: before.listed + listed },
+    ...(which !== undefined && before.short === 0 && { which }),
+  };
 }
 
 /** @throws what the filter throws; ConfigError unless it returns `true` or `false`, e.g. a promise. */

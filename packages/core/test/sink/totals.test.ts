@@ -122,6 +122,34 @@ describe('P10 an export compares the rows of a listing with the total that the A
   });
 
   test.each([
+    ['', 'all'],
+    [', also after an interruption', 2],
+    [', also after a later one', 4],
+  ] as const)('and names the partition if only one is short%s', async (_, pages) => {
+    const { baseUrl } = await serve((url) => ({
+      body: url.searchParams.get('group') === 'b' ? pageOf(url, 2, 4) : pageOf(url, 4, 4),
+    }));
+    const items = listing<Row>({
+      ...{ ...parts, path: '/rows', paging: pagings['byPage']! },
+      partitions: () => [{ group: 'a' }, { group: 'b' }, { group: 'c' }],
+    });
+    const source = openListing(items, { baseUrl })();
+    const options = { state: memoryState(), commitEvery: 1 };
+    const sink = recordingSink<Row>();
+    if (pages !== 'all')
+      expect(await killedAtPage(sink, pages, () => exportTo(source, sink, options).run())).toBe(true);
+    const warnings: string[] = [];
+    const onWarning = (message: string): void => void warnings.push(message);
+    expect(await exportTo(source, sink, { ...options, onWarning }).run()).toMatchObject({
+      rows: 10,
+      shortOfTotal: { total: 4, listed: 2 },
+    });
+    expect(warnings).toEqual([
+      expect.stringContaining('test.items: the API listed 2 rows (partition 2 of 3) and says that there are 4'),
+    ]);
+  });
+
+  test.each([
     ['maxRows', { maxRows: 7 }],
     ['maxRows beyond the rows', { maxRows: 70 }],
   ])('not with %s, which excludes requireTotal', async (_, bounds) => {
@@ -168,10 +196,11 @@ describe('P10 an export compares the rows of a listing with the total that the A
 });
 
 describe('a listing for each row of another one', () => {
-  async function openEach(totals: { readonly parents: number; readonly children: number }) {
+  async function openEach(totals: { readonly parents: number; readonly children: number; readonly ofThird?: number }) {
     const { baseUrl } = await serve((url) => {
       const isParents = url.pathname === '/api/parents';
-      return { body: isParents ? pageOf(url, 7, totals.parents) : pageOf(url, 2, totals.children) };
+      const children = url.pathname.endsWith('/3') ? (totals.ofThird ?? totals.children) : totals.children;
+      return { body: isParents ? pageOf(url, 7, totals.parents) : pageOf(url, 2, children) };
     });
     const api = defineApi({
       name: 'test',
@@ -200,6 +229,13 @@ describe('a listing for each row of another one', () => {
     expect(report.total).toBeUndefined();
     expect(warnings).toHaveLength(1);
     await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });
+  });
+
+  test('names the row if only its listing is short', async () => {
+    const { source } = await openEach({ parents: 7, children: 2, ofThird: 3 });
+    await expect(exported(source, { requireTotal: true })).rejects.toThrow(
+      'test.children: the API listed 2 rows ("3" of test.parents) and says that there are 3',
+    );
   });
 
   test('tells that its parents are short of their total', async () => {
