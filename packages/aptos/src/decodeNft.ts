@@ -8,7 +8,7 @@ import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
  */
 export function findNfts({ body, read }: Answer): FoundRows {
   const document = read.recordWith(['result', 'cursor', 'hasNextPage'], body, '');
-  return { rows: read.rows(document['result']), at: 'result' };
+  return { rows: read.rows(document['result']), at: 'result?' };
 }
 
 /** `hasNextPage` says whether more rows follow; without it, the cursor does. More rows without a cursor: by offset. */

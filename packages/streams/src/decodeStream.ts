@@ -8,7 +8,7 @@ import type { EvmStream } from './evmStream.js';
 export const inStreamPage = {
   rows: ({ body, read }: Answer): FoundRows => {
     const document = read.recordWith(['result', 'cursor', 'total'], body, '');
-    return { rows: read.rows(document['result']), at: 'result' };
+    return { rows: read.rows(document['result']), at: 'result?' };
   },
   cursor: ({ body, read }: Answer): string | undefined => read.cursor(read.record(body, '')['cursor'], 'cursor'),
   /** Only displayed and compared, so an invalid total is ignored. */
