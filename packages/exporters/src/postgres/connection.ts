@@ -362,7 +362,9 @@ function refusedValue(error: unknown, columns: readonly string[]): RefusedValue 
     .filter((name) => name === constraint || rest.includes(` ${name}: "`) || rest.endsWith(` ${name}`))
     .reduce<string | undefined>((longest, name) => (name.length > (longest?.length ?? -1) ? name : longest), undefined);
   if (line === '' || column === undefined) return undefined;
-  return new RefusedValue(error.message, { row: Number(line) - 1, column, cause: error });
+  // Its own message names the staging table.
+  const why = stateOf(error) === '23514' ? 'it would be cut' : error.message;
+  return new RefusedValue(why, { row: Number(line) - 1, column, cause: error });
 }
 
 /** The encoding of the database lacks a character. The server says which one, by its bytes, and not where it is. */

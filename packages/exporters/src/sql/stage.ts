@@ -102,14 +102,32 @@ export class Stage<T> {
     return hashOf(JSON.stringify(await this.#definitions(session)));
   }
 
-  /** Gives it the columns with which it would be created now. It keeps its rows. */
+  /**
+   * Gives it the columns with which it would be created now. It keeps its rows.
+   *
+   * @throws CheckpointError if they do not fit
+   */
   async alter(session: Session): Promise<void> {
-    const actions = (await this.#definitions(session)).flatMap(({ name, type, equality, check }) => [
-      `DROP CONSTRAINT IF EXISTS ${name}`,
-      `ALTER COLUMN ${name} TYPE ${type}${equality} USING CAST(CAST(${name} AS text) AS ${type})`,
-      ...(check === '' ? [] : [`ADD${check}`]),
-    ]);
-    await session.run(`ALTER TABLE ${this.#stage} ${actions.join(', ')}`);
+    const definitions = await this.#definitions(session);
+    for (const [nth, { name, type, equality, check }] of definitions.entries()) {
+      const actions = [
+        `DROP CONSTRAINT IF EXISTS ${name}`,
+        `ALTER COLUMN ${name} TYPE ${type}${equality} USING CAST(CAST(${name} AS text) AS ${type})`,
+        ...(check === '' ? [] : [`ADD${check}`]),
+      ];
+      try {
+        // Not all at once, since the database does not always say for which column it fails.
+        await session.run(`ALTER TABLE ${this.#stage} ${actions.join(', ')}`);
+      } catch (error) {
+        if (!this.#database.refusalOf(error)) throw error;
+        const column = this.#shape.columns[nth]?.name ?? name;
+        throw new CheckpointError(
+          `The column ${column} of ${this.#table.given} was altered during the export: unless it is altered back, rows that were fetched before do not fit.`,
+          { table: this.#table.given, column },
+          [{ kind: 'restart' }],
+        );
+      }
+    }
   }
 
   /** Its columns, as SQL has them. */

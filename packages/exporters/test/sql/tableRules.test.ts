@@ -713,6 +713,58 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
     },
   );
 
+  test.each([
+    ['name', 'text', 'varchar(5)'],
+    ['name', 'varchar(9)', 'varchar(5)'],
+    ['amount', 'numeric', 'smallint'],
+    ['amount', 'text', 'numeric(4,0)'],
+    ['amount', 'bigint', 'integer'],
+  ])(
+    'D4 whose column %s was altered from %s to %s, which rows that were fetched do not fit, says so',
+    async (column, from, to) => {
+      const database = await openEmptyPostgres();
+      await database.query(`${createItems.replace(new RegExp(`${column} \\w+`), `${column} ${from}`)}`);
+      const given = [1, 2, 3, 4, 5, 6].map((id) => ({ id, name: 'abcdef', amount: '99999999999' }));
+      const doNotFit = `The column ${column} of items was altered during the export: unless it is altered back, rows that were fetched before do not fit.`;
+      let isThere = false;
+      const fetched: number[] = [];
+      const warnings: string[] = [];
+      const run = (mode: 'append' | 'merge') => {
+        const source = itemSource([given], {
+          pageSize: 2,
+          onPage(_, page) {
+            fetched.push(page);
+            if (!isThere && page === 2) throw new Error('The API is gone.');
+          },
+        });
+        const sink = database.sink<Item>({ table: 'items', mode, ...(mode === 'merge' && byKey) });
+        const onWarning = (warning: string) => void warnings.push(warning);
+        return exportTo(source, sink, { commitEvery: 1, prefetch: 0, onWarning }).run();
+      };
+      for (const mode of ['append', 'merge'] as const) {
+        isThere = false;
+        await expect(run(mode)).rejects.toThrow('The API is gone.');
+        isThere = true;
+        await database.query(`ALTER TABLE items ALTER ${column} TYPE ${to} USING NULL`);
+        fetched.length = 0;
+        if (mode === 'append') {
+          for (let attempt = 1; attempt <= 2; attempt += 1)
+            await expect(run(mode)).rejects.toThrow(`${doNotFit} Start over with restart: nothing was changed.`);
+          fetched.length = 0;
+        } else {
+          await expect(run(mode)).rejects.toThrow(`Row 1: ${column} is "${given[0]?.[column as 'name']}", which items`);
+          expect(warnings).toEqual([
+            `${doNotFit} So the interrupted run can't be resumed. Its 4 rows are exported again.`,
+          ]);
+        }
+        await database.query(`ALTER TABLE items ALTER ${column} TYPE ${from}`);
+        await run(mode);
+        expect(fetched[0]).toBe(mode === 'append' ? 2 : 0);
+        expect(await contentOf(database)).toHaveLength(6);
+      }
+    },
+  );
+
   test('D3 whose key takes other texts for equal than when the export began is refused', async () => {
     const database = await openEmptyPostgres();
     await database.query(createItems);
