@@ -311,6 +311,14 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       expect(kept.stderr).toContain('users keeps 1 row that the walk did not find');
       const removed = await run('--no-require-total');
       expect(removed).toMatchObject({ code: 0, rows: '1', stderr: expect.stringContaining(said) as string });
+
+      // A merge that starts over would read the same rows.
+      expect((await sluice(['cluster', 'submit', 'export', 'short.users', '--to', 'f1'], at)).code).toBe(0);
+      expect((await sluice(['cluster', 'work', '--until-done', ...unlimited], at)).code).toBe(0);
+      const merged = await sluice(['cluster', 'merge', 'f1', '--to', 'm2.csv', '--require-total'], at);
+      expect(merged.code).toBe(1);
+      expect(merged.stderr).toContain('submit it again, to another folder');
+      expect(merged.stderr).not.toContain('--restart');
     },
   );
 

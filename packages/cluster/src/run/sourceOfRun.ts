@@ -1,6 +1,7 @@
 import {
   CheckpointError,
   ConfigError,
+  PaginationError,
   refuseUnknown,
   SinkError,
   Source,
@@ -38,7 +39,9 @@ export async function sourceOfRun(
     ...{ name: header.source, identity: { run: header.id, plan: plan.hash }, partitions: plan.partitions },
     ...(schema && { schema }),
   };
-  return new Source<StoredRow>(info, ({ startAt, partition }) => pulled(walkRun(run, startAt, partition)));
+  return new Source<StoredRow>(info, ({ startAt, partition, requireTotal = false }) =>
+    pulled(walkRun(run, { startAt, only: partition, requireTotal })),
+  );
 }
 
 async function checkNothingMissing(run: RunFolder): Promise<void> {
@@ -57,8 +60,7 @@ async function checkNothingMissing(run: RunFolder): Promise<void> {
 /** The pages of all partitions, or of one, each verified as a whole before its first page. */
 async function* walkRun(
   run: RunFolder,
-  startAt: Position,
-  only: number | undefined,
+  { startAt, only, requireTotal }: { startAt: Position; only: number | undefined; requireTotal: boolean },
 ): AsyncGenerator<Page<StoredRow>, undefined> {
   let { rows, pages, totals } = startAt;
   const nameOf = (partition: number): string | undefined =>
@@ -93,6 +95,17 @@ async function* walkRun(
       };
     }
   }
+  if (requireTotal && totals && totals.short > 0) throw shortRun(run, totals);
+}
+
+/** Not the error of the export, which advises to start over: that would read the same rows again. */
+function shortRun({ header }: RunFolder, { short, total, listed, which }: NonNullable<Totals>): PaginationError {
+  const where = short > 1 ? ` in ${short} partitions` : which === undefined ? '' : ` (${which})`;
+  return new PaginationError(
+    'rows-missing',
+    `${header.name}: the API listed ${listed} rows${where} and says that there are ${total}. A merge reads what the run has fetched: submit it again, to another folder, to fetch all anew; or merge it all the same if the total counts something else.`,
+    { details: { total, listed } },
+  );
 }
 
 type Totals = Position['totals'];
