@@ -6,7 +6,7 @@ import type { DocumentReader } from '../source/documentReader.js';
 import { isList, kindOf } from '../values.js';
 import type { Selector } from './answer.js';
 import { type DocumentPath, documentPath, finder } from './documentPath.js';
-import { cursorOf, leftOut, type Paging } from './paging.js';
+import { cursorOf, leftOutFault, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
 /** One value of the last row, and where the next request has it. */
@@ -60,7 +60,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       if (flag && typeof follows !== 'boolean') throw read.fault(flag.text, 'it is neither true nor false');
       if (follows === false) return 'end';
       if (rows.length === 0) {
-        if (answer.countItems() > 0) throw read.fault('', leftOut);
+        if (answer.countItems() > 0) throw leftOutFault(read);
         if (follows) throw read.fault('', 'more rows follow, but there is no row to continue after');
         return 'end';
       }

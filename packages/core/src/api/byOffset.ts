@@ -1,6 +1,6 @@
 import { checkOptions } from '../checks.js';
 import type { PageCursor } from '../position.js';
-import { leftOut, offsetOf, type Paging } from './paging.js';
+import { leftOutFault, offsetOf, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byOffset}: where a request has the number of rows to skip, e.g. `{ param: 'offset' }`. */
@@ -26,7 +26,7 @@ export function byOffset(place: OffsetOptions): Paging {
     ...{ params, fields },
     request: (first, at) => put(first, offsetOf(at)),
     next({ rows, newRows, total, requested, from, read, countItems }) {
-      if (newRows === 0 && countItems() > rows.length) throw read.fault('', leftOut);
+      if (newRows === 0 && countItems() > rows.length) throw leftOutFault(read);
       const received = (from ? offsetOf(from) : 0) + rows.length;
       // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
       if (newRows === 0)

@@ -5,7 +5,7 @@ import type { PageIncrement } from '../source/increment.js';
 import { isList, shownText } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { documentPath } from './documentPath.js';
-import { cursorOf, type IncrementalPaging, leftOut, type Paging } from './paging.js';
+import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 import { kindOfSince, sinceRules, type SinceType } from './sinceValue.js';
 
@@ -120,7 +120,7 @@ export function bySince(options: SinceOptions): Paging {
       throw read.fault(field, `row ${String(disorder)} is before the one above it: rows must be in ascending order`);
     const last = values.at(-1);
     if (last === undefined) {
-      if (countItems() >= (requested ?? 1)) throw read.fault('', leftOut);
+      if (countItems() >= (requested ?? 1)) throw leftOutFault(read);
       return 'end';
     }
     const start = from ? decodeSince(cursorOf(from)).value : since;
@@ -129,7 +129,7 @@ export function bySince(options: SinceOptions): Paging {
       return { cursor: JSON.stringify([last, atLast.map(hashOf)]) };
     }
     const isShort = requested !== undefined && rows.length < requested;
-    if (isShort && countItems() >= requested) throw read.fault('', leftOut);
+    if (isShort && countItems() >= requested) throw leftOutFault(read);
     if (requested === undefined || isShort) return 'end';
     if (rule.compare(values[0] ?? '', last) < 0)
       throw new PaginationError(

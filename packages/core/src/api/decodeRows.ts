@@ -46,12 +46,16 @@ function bySchema<Row>(schema: StandardSchema<unknown, Row>): DecodeRows<Row> {
       if (isResult(result)) {
         if (!result.issues) {
           if (typeof result.value === 'object' && result.value !== null) return result.value;
-          throw read.fault(`${path}[${index}]`, `its schema makes ${kindOf(result.value)} of it, and not an object`);
+          throw read.fault(
+            `${path}[${index}]`,
+            `its schema makes ${kindOf(result.value)} of it, and not an object`,
+            '',
+          );
         }
         const fault = issuesText(result.issues, row);
         throw read.fault(`${path}[${index}]${fault.path}`, fault.what);
       }
-      throw read.fault(`${path}[${index}]`, asyncSchemaText);
+      throw read.fault(`${path}[${index}]`, asyncSchemaText, '');
     });
 }
 

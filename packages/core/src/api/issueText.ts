@@ -1,5 +1,5 @@
 import { SluiceError } from '../errors.js';
-import type { DocumentReader } from '../source/documentReader.js';
+import { doesItFit, type DocumentReader } from '../source/documentReader.js';
 import { kindOf } from '../values.js';
 import type { StandardIssue } from './standardSchema.js';
 
@@ -74,5 +74,6 @@ function leavesOf(value: unknown): readonly string[] {
 export function thrownFault(error: unknown, path: string, subject: unknown, read: DocumentReader): SluiceError {
   if (SluiceError.is(error)) return error;
   const shown = safeText(String(error), subject);
-  return read.fault(path, `the source's definition failed at it${shown === undefined ? '' : ` with ${shown}`}`);
+  const what = `the source's definition failed at it${shown === undefined ? '' : ` with ${shown}`}`;
+  return read.fault(path, what, doesItFit);
 }

@@ -6,12 +6,12 @@ import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/responseError.js';
 import type { NextCursor, PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
-import { documentReader } from '../source/documentReader.js';
+import { documentReader, doesItFit } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
 import type { Answer, PageAnswer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { type DocumentPath, documentPath, finder, type Finder } from './documentPath.js';
-import { leftOut, type Paging } from './paging.js';
+import { leftOutFault, type Paging } from './paging.js';
 import { thrownFault } from './issueText.js';
 import { countRead } from './countRead.js';
 
@@ -191,12 +191,16 @@ function rowsFound(list: Finder, answer: Answer): RowsAt {
   if (list.isPath && value === undefined) return { rows: [] };
   const { rows, at } =
     !list.isPath && isFound(value) ? { rows: value.rows, at: documentPath(value.at) } : { rows: value };
-  if (!isList(rows)) throw answer.read.fault(at?.text ?? list.text, `it is ${kindOf(rows)}, and not a list`);
+  if (!isList(rows)) {
+    const hint = list.isPath ? undefined : doesItFit;
+    throw answer.read.fault(at?.text ?? list.text, `it is ${kindOf(rows)}, and not a list`, hint);
+  }
   const place = at?.find(answer.body, answer.read);
   if (at && place === undefined && rows.length > 0)
     throw answer.read.fault(
       at.text,
       'there is no such field, but the rows function found rows and names it as their place',
+      '',
     );
   return { rows, at, place };
 }
@@ -216,7 +220,7 @@ function itemsOf(
     const at = (text: string): unknown => documentPath(text).find(observed, read);
     return rowsFound(list, { ...response, body: observed, read, at }).rows;
   });
-  if (exactly && areSeveral && longest > rows.length) throw read.fault('', leftOut);
+  if (exactly && areSeveral && longest > rows.length) throw leftOutFault(read);
   return Math.max(longest, rows.length);
 }
 

@@ -1,7 +1,8 @@
-import { ConfigError } from '../errors.js';
+import { ConfigError, type DecodeError } from '../errors.js';
 import type { ArrayFormat, Query } from '../http/query.js';
 import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
+import type { DocumentReader } from '../source/documentReader.js';
 import type { Increment, Since } from '../source/increment.js';
 import type { PageAnswer } from './answer.js';
 
@@ -65,8 +66,12 @@ interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | '
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** Why it is unknown how a listing continues after a page of which its `rows` function gives too few rows. */
-export const leftOut =
+/** It is unknown how a listing continues after a page of which its `rows` function gives too few rows. */
+export function leftOutFault(read: DocumentReader): DecodeError {
+  return read.fault('', leftOut, '');
+}
+
+const leftOut =
   'its rows function gave fewer rows than a list has items, so it is unknown whether more follow. If it leaves rows out, let it return all of them and give the listing a filter; if that is another list, let it return { rows, at }, with the path of the list that has the rows';
 
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */

@@ -16,9 +16,18 @@ export interface DocumentReader {
   rows(value: unknown): readonly unknown[];
   /** A cursor; `undefined` for `null`, empty text or nothing. @throws DecodeError for other types. */
   cursor(value: unknown, path: string): string | undefined;
-  /** Creates the error for an invalid value. It is not retried, since the same response would come again. */
-  fault(path: string, what: string): DecodeError;
+  /**
+   * Creates the error for an invalid value. It is not retried, since the same response would come again.
+   *
+   * @param hint ends its message. Default: asks for the base URL and the plugin, since it is the API's fault.
+   */
+  fault(path: string, what: string, hint?: string): DecodeError;
 }
+
+/** The hint for what a function of a definition makes of a response: it may be wrong, or the response. */
+export const doesItFit = 'Does the definition fit the response, and is the base URL right?';
+
+const ofApi = "Is the base URL right, and the API's plugin new enough?";
 
 /**
  * Creates a reader for the responses of one endpoint.
@@ -27,11 +36,11 @@ export interface DocumentReader {
  * @param isSecret whether a text contains a secret: the error then omits its place. Default: never.
  */
 export function documentReader(route: string, isSecret?: (text: string) => boolean): DocumentReader {
-  const fault = (path: string, what: string): DecodeError => {
+  const fault = (path: string, what: string, hint = ofApi): DecodeError => {
     if (isSecret?.(`${path}: ${what}`)) return fault('', 'it contains the API key');
     const place = path === '' ? '' : ` at ${path}`;
     return new DecodeError(
-      `${route}: the server responded with a document of an unexpected shape${place}: ${what}. Is the base URL right, and the API's plugin new enough?`,
+      `${route}: the server responded with a document of an unexpected shape${place}: ${what}.${hint && ` ${hint}`}`,
       { route, path },
     );
   };

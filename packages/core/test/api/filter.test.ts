@@ -283,6 +283,50 @@ describe('P5 a rows function that leaves rows out ends no listing', () => {
     });
   });
 
+  test.each<[string, string, (answer: { body: unknown }) => readonly Row[] | FoundRows, string]>([
+    [
+      'leaves rows out',
+      'byOffset',
+      ({ body }) => (body as Body).items.filter(({ id }) => id < 0),
+      'list that has the rows.',
+    ],
+    [
+      'names no place',
+      'byPage',
+      ({ body }) => ({ rows: (body as Body).items, at: 'other?' }),
+      'names it as their place.',
+    ],
+    [
+      'throws',
+      'byPage',
+      () => {
+        throw new TypeError('no such thing');
+      },
+      'TypeError: no such thing. Does the definition fit the response, and is the base URL right?',
+    ],
+    [
+      'returns no list',
+      'byPage',
+      () => ({}) as readonly Row[],
+      'it is an object, and not a list. Does the definition fit the response, and is the base URL right?',
+    ],
+  ])('an error of one that %s does not ask for the plugin', async (_, kind, rows, end) => {
+    const { baseUrl } = await served();
+    const source = openListing(listing<Row>({ ...listed, paging: kinds[kind]!, rows }), { baseUrl });
+    const error: unknown = await source()
+      .toArray()
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'decode' });
+    expect(String(error)).toContain(end);
+    expect(String(error)).not.toContain('plugin');
+  });
+
+  test('an error of a path asks for base URL and plugin', async () => {
+    const { baseUrl } = await served();
+    const source = openListing(listing<Row>({ ...listed, paging: kinds['byPage']!, rows: 'facet' }), { baseUrl });
+    await expect(source().toArray()).rejects.toThrow("Is the base URL right, and the API's plugin new enough?");
+  });
+
   describe('nor does a list beside the rows keep one going', () => {
     const headers = ['id', 'kind'];
     interface Grid extends Body {
