@@ -150,7 +150,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     });
     expect((await run('--no-require-total')).code).toBe(0);
     const bounded = await run('--max-rows', '5');
-    expect(bounded.stderr).toContain('or it ended at maxRows. Without key columns');
+    expect(bounded.stderr).toContain('or the limit in --max-rows was reached. Without key columns');
     expect(bounded.stderr).not.toContain('--no-require-total');
     expect(readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s')).toEqual([[10]]);
   });

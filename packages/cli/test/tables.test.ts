@@ -60,6 +60,17 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     expect(count()).toEqual([[5]]);
     expect((await run('--mode', 'append')).code).toBe(0);
     expect(count()).toEqual([[10]]);
+    for (const [wrong, said] of [
+      [
+        ['--mode', 'merge', '--key-columns', 'di'],
+        'The key has "di", which is not a column of the table. Did you mean id?',
+      ],
+      [
+        ['--key-columns', 'id'],
+        'A key is for merge and replace. Say in --mode which one this is, or leave the key out.',
+      ],
+    ] as const)
+      expect(await run(...wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining(said) as string });
     expect(await run('--columns', 'id')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^sluice: The table s has rows already\. .*--mode/) as string,

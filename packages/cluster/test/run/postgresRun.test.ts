@@ -126,7 +126,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     await expect(submit()).rejects.toThrow('The table items has rows already');
     expect(await stages()).toEqual([]);
     const { submit: submitByKey } = await startRun(undefined, { mode: 'append', key: ['id'] });
-    await expect(submitByKey()).rejects.toThrow("key is for mode: 'merge'");
+    await expect(submitByKey()).rejects.toThrow('A key is for merge and replace.');
   });
 
   test('K2 of a key in several partitions, the row of the last one in the plan stays', async () => {

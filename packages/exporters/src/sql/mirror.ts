@@ -271,8 +271,8 @@ class MirrorTable<T> {
     const missing = rows.length - Number(found?.['rows']);
     if (missing === 0) return;
     throw new SinkError(
-      `${missing} of ${rows.length} rows have the same ${this.shape.key.join(', ')} as another one. Name columns as key that identify a row.`,
-      { details: { option: 'key', table: this.#table.given } },
+      `${missing} of ${rows.length} rows have the same ${this.shape.key.join(', ')} as another one.`,
+      { details: { option: 'key', table: this.#table.given }, advice: [{ kind: 'set', option: 'key' }] },
     );
   }
 

@@ -278,11 +278,11 @@ export class Stage<T> {
     if ((await this.#count(session, this.#target)) === 0) return 0;
     const why = short
       ? `the API listed ${short.listed} rows and says that there are ${short.total}`
-      : 'a part was skipped, the API reported errors, or it ended at maxRows';
+      : 'a part was skipped, the API reported errors, or the limit in maxRows was reached';
     throw new SinkError(
       `The walk was incomplete, so no row of ${this.#table.given} may be removed: ${why}. Without key columns no row can be told from a new one, so nothing was changed.`,
       {
-        details: { table: this.#table.given, isLost: true },
+        details: { table: this.#table.given, isLost: true, ...(!short && { option: 'maxRows' }) },
         advice: [
           { kind: 'set', option: 'key' },
           ...(short ? [{ kind: 'allow', option: 'requireTotal' } as const] : []),
@@ -438,7 +438,7 @@ export class Stage<T> {
     if (!twins) return;
     const shown = key.map((name) => `${name} ${shownText(String(twins[name]))}`).join(', ');
     throw new SinkError(
-      `The table ${this.#table.given} has ${String(twins['_sluice_rows'])} rows with the same key (${shown}), which can't be told apart. Nothing was changed. Remove all but one, or name columns as key that identify a row.`,
+      `The table ${this.#table.given} has ${String(twins['_sluice_rows'])} rows with the same key (${shown}), which can't be told apart. Nothing was changed. Remove all but one, or choose a key that identifies a row.`,
       { details: { option: 'key', table: this.#table.given } },
     );
   }
@@ -601,8 +601,13 @@ export function checkStay(
   { expected, found }: { readonly expected: number; readonly found: number },
 ): void {
   if (found >= expected) return;
+  const lost = expected - found;
+  const what =
+    lost === 1
+      ? `A row of ${table} that stays would go with one that it refers to and that is`
+      : `${lost} rows of ${table} that stay would go with rows that they refer to and that are`;
   throw new SinkError(
-    `${expected - found} rows of ${table} that stay would go with rows that they refer to and that are removed, since a foreign key says ON DELETE CASCADE. Nothing was changed. Make it ON DELETE NO ACTION DEFERRABLE INITIALLY DEFERRED, or name another table.`,
+    `${what} removed, since a foreign key says ON DELETE CASCADE. Nothing was changed. Make it ON DELETE NO ACTION DEFERRABLE INITIALLY DEFERRED, or name another table.`,
     { details: { table, expected, found } },
   );
 }

@@ -1,4 +1,4 @@
-import { ConfigError, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
+import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
 import { checkColumns } from '../columns.js';
 import { fieldReader, fieldsOf, type Fields } from '../fields.js';
 import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
@@ -53,15 +53,17 @@ export function tableShape<T>(
   const rowKey = schema?.key?.bind(schema);
   const hasKeyColumn = needsKey && keyNames === undefined;
   if (hasKeyColumn && !rowKey)
-    throw new ConfigError('This needs to know which rows are the same: name the columns that identify a row, as key.');
+    throw new ConfigError('This needs to know which rows are the same.', {}, [{ kind: 'set', option: 'key' }]);
   if (keyNames) {
     checkColumns(keyNames, undefined);
     const missing = keyNames.find((name) => !names.includes(name));
     if (missing !== undefined)
-      throw new ConfigError(`The key has ${JSON.stringify(missing)}, which is not a column of the table.`);
+      throw new ConfigError(
+        `The key has ${JSON.stringify(missing)}, which is not a column of the table. ${hintFor(missing, names)}`,
+      );
   }
   if (hasKeyColumn && names.includes(keyColumn))
-    throw new ConfigError(`The source has a column ${keyColumn}: name the columns that identify a row, as key.`);
+    throw new ConfigError(`The source has a column ${keyColumn} of its own.`, {}, [{ kind: 'set', option: 'key' }]);
   const json = keyNames?.find((name) => schema?.types?.[name] === 'json');
   if (json !== undefined)
     throw new ConfigError(`The key has ${JSON.stringify(json)}, which is JSON: it has no equality.`);
@@ -109,7 +111,7 @@ function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): vo
   const field = Object.keys(given).find((name) => !known.has(name));
   if (field === undefined) return;
   throw new SinkError(
-    `Row ${nth} has the field ${shownText(field)}, which is not a column of the source. Declare the column, or leave new fields out with schema: 'discard'.`,
+    `Row ${nth} has the field ${shownText(field)}, which is not a column of the source. Declare the column, or say in schema that new fields are left out (discard).`,
     { details: { row: nth, column: field, option: 'schema' } },
   );
 }
@@ -118,10 +120,10 @@ function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): vo
 function keyText(key: RowKey, nth: number): string {
   if (typeof key === 'string') return storableKey(key, '#');
   if (Number.isSafeInteger(key)) return `#${key}`;
-  throw new SinkError(
-    `Row ${nth}: its key in the source is ${keyInWords(key)}, and must be text or a whole number. Name the columns that identify a row, as key.`,
-    { details: { row: nth, option: 'key' } },
-  );
+  throw new SinkError(`Row ${nth}: its key in the source is ${keyInWords(key)}, and must be text or a whole number.`, {
+    details: { row: nth, option: 'key' },
+    advice: [{ kind: 'set', option: 'key' }],
+  });
 }
 
 /** A part of a key with another character in it could be that of another row. */

@@ -145,7 +145,9 @@ export function tableSink<T extends object>(database: Database, target: string, 
 /** @throws ConfigError if rows have a key that their mode does not use */
 export function checkKeyOption({ key, mode }: Pick<TableOptions, 'key' | 'mode'>): void {
   if (key && mode !== 'merge' && mode !== 'replace')
-    throw new ConfigError("key is for mode: 'merge' and mode: 'replace'.", { option: 'key' });
+    throw new ConfigError('A key is for merge and replace. Say in mode which one this is, or leave the key out.', {
+      option: 'mode',
+    });
 }
 
 interface WriterParts<T> {

@@ -146,7 +146,7 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
     const twins = new Items([item(1, 'x'), item(2, 'x')]);
     const other = await open();
     await expect(mirrored(twins, other.mirror<Item>({ table: 'items', key: ['name'] }))).rejects.toThrow(
-      '1 of 2 rows have the same name as another one. Name columns as key that identify a row.',
+      '1 of 2 rows have the same name as another one. Name the columns that identify a row, as key.',
     );
   });
 

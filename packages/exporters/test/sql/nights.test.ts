@@ -409,7 +409,7 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     const night: Night = { ids: [1, 2, 3], bounds: { maxRows: 2 }, isKeyless: true };
     await nights.run(night);
     await expect(nights.run(night)).rejects.toThrow(
-      'it ended at maxRows. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row, as key.',
+      'the limit in maxRows was reached. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row, as key.',
     );
     expect(await nights.rows()).toBe('00');
   });

@@ -166,7 +166,9 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     });
     const into = (schema?: 'freeze' | 'discard') =>
       exportTo(source, database.sink<object>({ table: 'grown', columns: ['id'], ...(schema && { schema }) })).run();
-    await expect(into('freeze')).rejects.toThrow('Row 2 has the field "note", which is not a column of the source.');
+    await expect(into('freeze')).rejects.toThrow(
+      'Row 2 has the field "note", which is not a column of the source. Declare the column, or say in schema that new fields are left out (discard).',
+    );
     await into();
     expect(await database.query('SELECT * FROM grown ORDER BY id')).toEqual([{ id: '1' }, { id: '2' }]);
   });

@@ -500,6 +500,9 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
       await put(family, grown);
       await put(family, tree([4, null], [5, 4]));
       expect(await of(family)).toEqual(['4  ', '5 4 ']);
+      await expect(put(family, tree([5, 4]))).rejects.toThrow(
+        'A row of items that stays would go with one that it refers to and that is removed, since a foreign key',
+      );
       // The child of the row that goes stays as it is; goes to another parent; has another one that is new.
       for (const listing of [
         tree([2, 1], [3, 2], [4, null], [5, 4]),
