@@ -15,7 +15,7 @@ import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
 import { placing } from './requestPlace.js';
 import { pageReader } from './pageReader.js';
-import type { StandardSchema } from './standardSchema.js';
+import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './rowOf.js';
 
 /** One listing of an API, for `defineApi`. */
@@ -200,20 +200,10 @@ function checkListing(definition: Checked): void {
       `give one, e.g. '1', and change it when ${code} changes: otherwise an export could resume with rows of another kind`,
     );
   for (const [option, standard] of Object.entries({ schema, params }))
-    if (standard && !isStandard(standard))
-      throw fault(
-        option,
-        'it is not a Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
-      );
+    if (standard && !isStandard(standard)) throw fault(option, notStandard);
   if (definition.each) checkEach(definition, fault);
   if (params && !takesParams(definition))
     throw fault('params', 'they are not used: let path, query, body, headers or partitions be a function');
-}
-
-/** JavaScript callers may pass anything. */
-function isStandard(schema: object): boolean {
-  const standard: unknown = Reflect.get(schema, '~standard');
-  return isRecord(standard) && typeof standard['validate'] === 'function';
 }
 
 function firstRepeated(names: readonly string[]): string | undefined {

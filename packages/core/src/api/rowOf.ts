@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.js';
 import type { Json } from '../json.js';
 import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
 import type { RequestSpec } from './listingPlan.js';
-import type { StandardSchema } from './standardSchema.js';
+import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 
 /** Options of {@link rowOf}. */
 export interface RowOfOptions<Parent extends object, Params extends object, In extends object, Given extends object> {
@@ -89,6 +89,8 @@ export function rowOf<
     throw new ConfigError('rowOf() is invalid at onPartitionError: it must be fail or skip.', {
       option: 'onPartitionError',
     });
+  if (schema && !isStandard(schema))
+    throw new ConfigError(`rowOf() is invalid at given: ${notStandard}.`, { option: 'given' });
   // As a method, since the compiler does not know the other source's rows.
   const made: { of(parent: object, given: Given): object } = { of: options.params };
   const known = schema && describeParams(schema);

@@ -1,3 +1,5 @@
+import { isRecord } from '../values.js';
+
 /**
  * Standard Schema, version 1: the interface of Zod, Valibot, ArkType and others. Copied, as its authors intend, so it
  * needs no dependency.
@@ -46,3 +48,12 @@ export function isResult<Output>(
   result.then(undefined, () => undefined);
   return false;
 }
+
+/** JavaScript callers may pass anything. */
+export function isStandard(schema: object): boolean {
+  const standard: unknown = Reflect.get(schema, '~standard');
+  return isRecord(standard) && typeof standard['validate'] === 'function';
+}
+
+export const notStandard =
+  'it is not a Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0';

@@ -188,6 +188,7 @@ describe('options that a function needs', () => {
       (given) => loose(rowOf)({ source: 'a', params: Object, onPartitionError: given }),
       'skp',
     ],
+    ['a schema of a parent', (given) => loose(rowOf)({ source: 'a', params: Object, given }), {}],
     ['a method', (given) => loose(listing)({ ...items, method: given }), 'PUT'],
     ['a format', (given) => loose(listing)({ ...items, format: given }), 'xml'],
   ])('%s of another kind is refused', (_what, call, wrong) => {
