@@ -25,6 +25,9 @@ export function checkTypes(owner: string, { columns, types = {} }: Typed): void 
     if (!columns.includes(name)) refuse(`${shownText(name)} is not a column`, hintFor(name, columns));
     if (type === undefined || (typeof type === 'string' && Object.hasOwn(known, type))) continue;
     const given = typeof type === 'string' ? shownText(type) : inWords(type);
-    refuse(`${shownText(name)} is ${given}, which is not a type`, hintFor(String(type), Object.keys(known)));
+    refuse(
+      `${shownText(name)} is ${given}, which is not a type`,
+      hintFor(typeof type === 'string' ? type : '', Object.keys(known)),
+    );
   }
 }
