@@ -218,7 +218,11 @@ export const mutantList: readonly Mutant[] = [
       "if (next === 'end') return undefined;",
       "if (next === 'end' || received === 0) return undefined;",
     ],
-    ['two pages whose rows are gone are a loop', 'if (this.#empty > maxEmptyPages)', 'if (this.#empty > 1)'],
+    [
+      'two pages whose rows are gone are a loop',
+      'if (this.#empty > (isGuess ? maxGuessedPages : maxEmptyPages))',
+      'if (this.#empty > 1)',
+    ],
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [
     [
