@@ -40,6 +40,8 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
   let published: string | undefined;
   /** The exports of the runs under way. A rival that waited for its turn exports what the other one has finished. */
   const underWay: { readonly nth: number }[] = [];
+  /** The run that ended last failed: it may leave what it has fetched. */
+  let isInterrupted = false;
   const say = (what: string): void => {
     // The first sentences say enough.
     if (wrong.length < 5) wrong.push(what);
@@ -95,6 +97,10 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
           ...{ concurrency, prefetch: 1, clock, onExpired: 'restart-partition' },
           ...(commitEvery !== undefined && { commitEvery }),
         }).run({ signal });
+        isInterrupted = false;
+      } catch (error) {
+        isInterrupted = true;
+        throw error;
       } finally {
         underWay.splice(underWay.indexOf(run), 1);
       }
@@ -112,7 +118,7 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
     judge() {
       judgeTable();
       const left = store.read("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_sluice_*'");
-      if (left.length > 0) say(`Left behind: ${String(left[0]?.['name'])}`);
+      if (left.length > 0 && !isInterrupted) say(`Left behind: ${String(left[0]?.['name'])}`);
       return wrong;
     },
     get wrongSoFar() {

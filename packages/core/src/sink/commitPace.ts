@@ -9,6 +9,9 @@ const usualWait = 1_000;
 /** The next commit waits for this multiple of the last one's duration, so commits take under 5 % of the time. */
 const restsPerCommit = 20;
 
+/** Ms. A commit that outlasted an outage of the target says nothing of what the next one takes. */
+const longestWait = 20_000;
+
 /**
  * Decides when a commit is due: after `commitEvery` pages, or when a page requests one.
  *
@@ -47,7 +50,7 @@ export class CommitPace {
   /** Restarts the wait for the next commit. `took`: duration of the last one in ms. */
   restart(took = 0): void {
     this.#since = this.#clock.monotonic();
-    this.#wait = Math.max(usualWait, restsPerCommit * took);
+    this.#wait = Math.min(Math.max(usualWait, restsPerCommit * took), longestWait);
   }
 
   /** Whether pages were written since the last commit. */
