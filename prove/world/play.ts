@@ -346,6 +346,8 @@ class World implements PlayableWorld {
     // Another export requests the pages again.
     if (job.kind === 'table' && job.exports > 1) return;
     if (this.#isWalkedAgain || disk.io + disk.full > 0) return;
+    // A run whose page is repeated is given up for a new one.
+    if (this.#isRefreshed && this.#scenario.api.repeats) return;
     const longestAway = (this.#scenario.store?.crashes ?? []).reduce((sum, [, during]) => sum + during, 0);
     if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit + longestAway));
     else this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
@@ -391,6 +393,9 @@ class World implements PlayableWorld {
     const exchanges = this.#exchangesOf(life);
     switch (error.code) {
       case 'network':
+        // Connections that take seconds to open, while others take those that are open, outlast ten permits.
+        if (error.message.includes('ten permits in a row')) return (network.opening ?? 0) > 1_000;
+        return this.#mayGiveUp(exchanges);
       case 'timeout':
       case 'http':
         return this.#mayGiveUp(exchanges);
