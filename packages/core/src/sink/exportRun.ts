@@ -237,7 +237,7 @@ export class ExportRun<T> {
     return this.#progress();
   }
 
-  /** Seals what the walk has fetched, and closes the target. What can't be completed now need not be tried each night. */
+  /** Seals what the walk has fetched, and closes the target. */
   async #complete(writer: SinkWriter<T>): Promise<Step> {
     try {
       if (!this.#checkpoint?.isSealed) await this.#seal(writer);
@@ -394,10 +394,11 @@ export class ExportRun<T> {
 
   /**
    * The API refused the first request, which has a cursor of the run before, or the sink to publish the rows of that run:
-   * the next run would fail alike.
+   * the next run would fail alike. A sink that can't be opened says nothing of the rows.
    */
   #isOfStart({ code, details }: SluiceError): boolean {
-    return this.#last === undefined && (code === 'sink' || (code === 'http' && details['page'] !== undefined));
+    if (this.#last !== undefined) return false;
+    return code === 'sink' ? this.#writer !== undefined : code === 'http' && details['page'] !== undefined;
   }
 
   async #beginNew(checkpoint: Checkpoint): Promise<void> {

@@ -4,6 +4,7 @@ import {
   exportTo,
   HttpError,
   PaginationError,
+  SinkError,
   SluiceError,
   systemClock,
   type ExportOptions,
@@ -35,6 +36,8 @@ interface Night {
   /** Whether it is killed at its last step, and whether its rows are in the table by then. */
   readonly isKilledAtEnd?: boolean;
   readonly isPublished?: boolean;
+  /** Whether the table can't be opened. */
+  readonly isUnreachable?: boolean;
   readonly table?: Omit<TableOptions, 'table'>;
   readonly isKeyless?: boolean;
   readonly bounds?: { readonly pageSize?: number; readonly maxRows?: number };
@@ -58,7 +61,9 @@ class Nights {
   run(night: Night = {}): Promise<ExportReport> {
     const key = isRefreshed(this.#mode) && !night.isKeyless && { key: ['id'] };
     const table = this.#database.sink<Row>({ table: this.#name, mode: this.#mode, ...key, ...night.table });
-    const sink = night.isKilledAtEnd ? killedAtEnd(table, night) : table;
+    const away = (): Promise<never> => Promise.reject(new SinkError('The database is away.'));
+    const opened = night.isUnreachable ? { ...table, open: away } : table;
+    const sink = night.isKilledAtEnd ? killedAtEnd(table, night) : opened;
     return exportTo(this.#source(night), sink, {
       ...{ commitEvery: 1, clock: { ...systemClock, now: () => Date.UTC(2030, 0, 1) + this.hours * hour } },
       onWarning: (message) => this.warnings.push(message),
@@ -298,6 +303,16 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
       expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 6 });
       expect(await nights.rows()).toBe('333333');
     }
+  });
+
+  test('D2 one whose sink can not be opened is resumed once it can be', async () => {
+    await each(async (nights) => {
+      await nights.interrupted();
+      nights.hours = 1;
+      await expect(nights.run({ isUnreachable: true })).rejects.toThrow('away');
+      expect(nights.warnings).toEqual([]);
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4 });
+    }, refreshed);
   });
 
   test.each(['DROP TABLE', 'DELETE FROM'])('D2 it is begun again after a %s of its staging table', async (spoil) => {
