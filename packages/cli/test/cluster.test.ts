@@ -229,15 +229,8 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       const { env } = await startShared();
       const database = await openDatabase();
       await database.query("CREATE TABLE users AS SELECT unnest(ARRAY['a', 'old']) AS id");
-      const api = createServer((_, response) => {
-        response.setHeader('content-type', 'application/json');
-        response.end(
-          JSON.stringify({ data: { users: [{ id: 'a' }] }, pages: 1, errors: [{ message: 'a shard is away' }] }),
-        );
-      });
-      await once(api.listen(0, '127.0.0.1'), 'listening');
-      onTestEnd(() => void api.close());
-      const baseUrl = `http://127.0.0.1:${String((api.address() as AddressInfo).port)}`;
+      const errors = [{ message: 'a shard is away' }];
+      const baseUrl = await apiWith({ data: { users: [{ id: 'a' }] }, pages: 1, errors });
       const cwd = configFolder({
         'sluice.config.js': `
           import { byPage, defineApi, graphqlErrors, listing } from '@sluice/core';
@@ -284,13 +277,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       const { env } = await startShared();
       const database = await openDatabase();
       await database.query("CREATE TABLE users AS SELECT unnest(ARRAY['a', 'old']) AS id");
-      const api = createServer((_, response) => {
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify({ users: [{ id: 'a' }], pages: 1, total: 2 }));
-      });
-      await once(api.listen(0, '127.0.0.1'), 'listening');
-      onTestEnd(() => void api.close());
-      const baseUrl = `http://127.0.0.1:${String((api.address() as AddressInfo).port)}`;
+      const baseUrl = await apiWith({ users: [{ id: 'a' }], pages: 1, total: 2 });
       const cwd = configFolder({
         'sluice.config.js': `
           import { byPage, defineApi, listing } from '@sluice/core';
@@ -404,3 +391,14 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     });
   });
 });
+
+/** The base URL of an API that sends the same document for every request. */
+async function apiWith(document: object): Promise<string> {
+  const api = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(document));
+  });
+  await once(api.listen(0, '127.0.0.1'), 'listening');
+  onTestEnd(() => void api.close());
+  return `http://127.0.0.1:${String((api.address() as AddressInfo).port)}`;
+}
