@@ -34,8 +34,18 @@ const cli = src('cli');
 
 /** The rooms of the command line, from left to right; its root files stand to the right of all of them. */
 const cliRooms = [
-  ...['errors', 'terminal', 'environment', 'input', 'progress', 'options', 'config', 'source', 'target', 'export'],
-  ...['watch', 'commands'],
+  'errors',
+  'terminal',
+  'environment',
+  'input',
+  'progress',
+  'options',
+  'config',
+  'source',
+  'target',
+  'export',
+  'watch',
+  'commands',
 ].map((name) => [name, `${cli}${name}/`]);
 
 /** The files of cluster behind its entry for tables. */

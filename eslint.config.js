@@ -26,7 +26,8 @@ const plainFaults = [
 /** They need types. The last two find what nothing happens in until somebody subscribes. */
 const rxjsRules = [
   ...Object.keys(rxjsX.configs.recommended.rules),
-  ...['rxjs-x/no-floating-observables', 'rxjs-x/no-misused-observables'],
+  'rxjs-x/no-floating-observables',
+  'rxjs-x/no-misused-observables',
 ];
 
 /**
@@ -46,8 +47,10 @@ const rooms = [
   { files: ['packages/core/src/http/bottleneckLimiter.ts'], values: ['bottleneck'] },
   {
     files: [
-      ...['packages/cli/src/program.ts', 'packages/cli/src/options/*.ts'],
-      ...['packages/cli/src/commands/runConfigured.ts', 'packages/cli/src/config/defaults.ts'],
+      'packages/cli/src/program.ts',
+      'packages/cli/src/options/*.ts',
+      'packages/cli/src/commands/runConfigured.ts',
+      'packages/cli/src/config/defaults.ts',
     ],
     values: ['commander'],
   },
@@ -59,8 +62,19 @@ const guarded = [...new Set(rooms.flatMap(({ values = [] }) => values))];
 
 /** Names that a reader would have to learn first. Instead: concurrency, partition, pipePages, permit, interruptionReport, lazyRows … */
 const privateWords = [
-  ...['lane', 'lanes', 'perPage', 'puller', 'aftermath', 'lateRows', 'untilSent', 'attendance', 'patience'],
-  ...['mostRows', 'leastRows', 'endsPart', 'withoutPart'],
+  'lane',
+  'lanes',
+  'perPage',
+  'puller',
+  'aftermath',
+  'lateRows',
+  'untilSent',
+  'attendance',
+  'patience',
+  'mostRows',
+  'leastRows',
+  'endsPart',
+  'withoutPart',
 ];
 
 /** The rule that keeps every guarded dependency out, but for those named. */

@@ -41,17 +41,17 @@ function project({
   return {
     ...fromSources,
     test: {
-      ...{ ...options, include: [...include], exclude: [...configDefaults.exclude, ...exclude] },
+      ...options,
+      include: [...include],
+      exclude: [...configDefaults.exclude, ...exclude],
       setupFiles: [fileURLToPath(new URL('scripts/testScope.setup.ts', import.meta.url))],
       // For what hangs. How long a test takes is up to the machine, and to what else runs on it.
-      ...{
-        pool: 'forks',
-        // What a test makes seldom lives long: a larger nursery, in MB, saves garbage collections.
-        execArgv: ['--max-semi-space-size=64'],
-        testTimeout: limit,
-        hookTimeout: limit,
-        expect: { poll: { timeout: limit - 1_000 } },
-      },
+      pool: 'forks',
+      // What a test makes seldom lives long: a larger nursery, in MB, saves garbage collections.
+      execArgv: ['--max-semi-space-size=64'],
+      testTimeout: limit,
+      hookTimeout: limit,
+      expect: { poll: { timeout: limit - 1_000 } },
     },
   };
 }

@@ -33,23 +33,21 @@ import { wholes } from './works/wholes.js';
 import type { Work } from './works/work.js';
 
 const works: Readonly<Record<string, Work>> = {
-  ...{
-    exports,
-    formats,
-    tables,
-    mirrors,
-    commits,
-    latencies,
-    rates,
-    growth,
-    watches,
-    forwards,
-    starts,
-    sizes,
-    clusters,
-    dashboards,
-    wholes,
-  },
+  exports,
+  formats,
+  tables,
+  mirrors,
+  commits,
+  latencies,
+  rates,
+  growth,
+  watches,
+  forwards,
+  starts,
+  sizes,
+  clusters,
+  dashboards,
+  wholes,
 };
 /** Benchmarks whose ratios are steady enough to be compared on any machine. */
 const checked = ['exports', 'formats', 'starts'];
@@ -76,7 +74,9 @@ if (unknown !== undefined) {
 
 const folder = mkdtempSync(join(process.cwd(), 'bench-'));
 const extent = {
-  ...{ folder, pages: check ? 500 : 1_000, maxRows: Number(values.rows) },
+  folder,
+  pages: check ? 500 : 1_000,
+  maxRows: Number(values.rows),
   rounds: Number(values.rounds ?? (check ? 5 : 7)),
 };
 try {

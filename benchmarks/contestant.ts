@@ -9,11 +9,14 @@ process.on('message', (job: Job) => {
 process.once('disconnect', () => process.exit());
 
 async function run(job: Job): Promise<void> {
-  const [began, before] = [performance.now(), process.cpuUsage()];
+  const began = performance.now();
+  const before = process.cpuUsage();
   const rows = await exportHoldings(job);
   const { user, system } = process.cpuUsage(before);
   const effort: Effort = {
-    ...{ rows, ms: performance.now() - began, cpu: (user + system) / 1000 },
+    rows,
+    ms: performance.now() - began,
+    cpu: (user + system) / 1000,
     // In kilobytes, as the system counts them.
     peakRss: process.resourceUsage().maxRSS * 1024,
   };

@@ -18,7 +18,8 @@ import { rowsPerPage, type ServedPages } from './server/servedPages.js';
 
 const served: ServedPages = { pages: 1_000, parts: 1, latency: 0 };
 /** Rounds to warm up, and to measure. */
-const [warm, measured] = [5, 8];
+const warm = 5;
+const measured = 8;
 const shown = 20;
 
 const [contestant = 'sluice', format = 'csv'] = process.argv.slice(2);

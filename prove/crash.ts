@@ -98,7 +98,11 @@ async function tables(to: Target): Promise<boolean> {
   const began = performance.now();
   const reported = { at: began };
   const outcome = await killTableExports({
-    ...{ to, seed, folder, kills: wanted, crashes },
+    to,
+    seed,
+    folder,
+    kills: wanted,
+    crashes,
     onProgress({ kills, crashes: crashed }) {
       if (performance.now() - reported.at < 10_000) return;
       reported.at = performance.now();

@@ -32,8 +32,13 @@ for (const workers of sizes) reports.push(await playFleet({ workers, ...limit, .
 printTable(
   ['processes', 'of the limit', 'worst window', 'least', 'most', 'calls/start', 'calls/s'],
   reports.map(({ workers, share, worst, least, most: largest, callsPerStart, callsPerSecond }) => [
-    ...[workers, `${(100 * share).toFixed(1)} %`, worst, least.toFixed(2), largest.toFixed(2)],
-    ...[callsPerStart.toFixed(2), Math.round(callsPerSecond)],
+    workers,
+    `${(100 * share).toFixed(1)} %`,
+    worst,
+    least.toFixed(2),
+    largest.toFixed(2),
+    callsPerStart.toFixed(2),
+    Math.round(callsPerSecond),
   ]),
 );
 if (values.keep)

@@ -35,7 +35,14 @@ for (const batch of [1, 20]) {
 printTable(
   ['records a request', 'kills', 'requests', 'failed', 'accepted', 'doubled', 'rows moved', 'faults'],
   outcomes.map(({ batch, kills, requests, failed, accepted, doubled, moved, faults }) => [
-    ...[batch, kills, requests, failed, accepted, doubled, moved, faults.length],
+    batch,
+    kills,
+    requests,
+    failed,
+    accepted,
+    doubled,
+    moved,
+    faults.length,
   ]),
 );
 const faults = outcomes.flatMap((outcome) => outcome.faults);

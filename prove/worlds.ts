@@ -92,14 +92,12 @@ async function campaign(): Promise<boolean> {
     ['worlds', 'a minute', 'kills', 'failed runs', 'requests', 'events', 'simulated h'],
     [
       [
-        ...[
-          total.worlds,
-          Math.round(total.worlds / minutes),
-          total.kills,
-          total.failures,
-          total.requests,
-          total.events,
-        ],
+        total.worlds,
+        Math.round(total.worlds / minutes),
+        total.kills,
+        total.failures,
+        total.requests,
+        total.events,
         (total.duration / 3_600_000).toFixed(1),
       ],
     ],
@@ -117,7 +115,11 @@ async function playForParent(): Promise<void> {
   const { playSeeds } = await import('./world/playSeeds.js');
   const send = (message: object): void => void process.send?.(message);
   await playSeeds({
-    ...{ from: seed, seconds, kind, endsWithFirst: values.first, platform },
+    from: seed,
+    seconds,
+    kind,
+    endsWithFirst: values.first,
+    platform,
     onWorld: send,
     onFound: send,
   });
@@ -126,8 +128,12 @@ async function playForParent(): Promise<void> {
 
 function add(total: Tally & { worlds: number }, { kills, failures, requests, events, duration }: Tally): void {
   Object.assign(total, {
-    ...{ worlds: total.worlds + 1, kills: total.kills + kills, failures: total.failures + failures },
-    ...{ requests: total.requests + requests, events: total.events + events, duration: total.duration + duration },
+    worlds: total.worlds + 1,
+    kills: total.kills + kills,
+    failures: total.failures + failures,
+    requests: total.requests + requests,
+    events: total.events + events,
+    duration: total.duration + duration,
   });
 }
 

@@ -8,13 +8,15 @@ export interface Theme {
 
 /** GitHub's own colours for dark pages. */
 export const dark: Theme = {
-  ...{ background: '#0d1117', text: '#e6edf3' },
+  background: '#0d1117',
+  text: '#e6edf3',
   colors: { 31: '#ff7b72', 32: '#3fb950', 33: '#d29922', 34: '#58a6ff', 35: '#bc8cff', 36: '#39c5cf' },
 };
 
 /** GitHub's own colours for light pages. */
 export const light: Theme = {
-  ...{ background: '#ffffff', text: '#1f2328' },
+  background: '#ffffff',
+  text: '#1f2328',
   colors: { 31: '#cf222e', 32: '#116329', 33: '#7d4e00', 34: '#0550ae', 35: '#8250df', 36: '#1b7c83' },
 };
 
@@ -44,7 +46,8 @@ interface Style {
 export function drawn(lines: readonly string[], { background, text, colors }: Theme): string {
   const runs = lines.map(runsIn);
   const columns = Math.max(...runs.flat().map(({ column, text: { length } }) => column + length));
-  const [width, height] = [columns * cell.width + 2 * border, lines.length * cell.height + 2 * border];
+  const width = columns * cell.width + 2 * border;
+  const height = lines.length * cell.height + 2 * border;
   const rows = runs.map((row, index) => {
     const y = border + (index + 1) * cell.height - 5;
     const spans = row.map(({ column, text: shown, style: { isBold, isDim, color } }) => {

@@ -8,7 +8,9 @@ const growth: Growth = {
   partitions: [point(1, 1_560, 137), point(8, 12_300, 144), point(64, 43_900, 168)],
   latencies: [point(0, 42_000, 150), point(200, 490, 146)],
   concurrentLatencies: [point(0, 41_000, 160), point(200, 3_850, 157)],
-  ...{ partitionLatency: 60, concurrency: 8, maxPeakRss: 200 * mebibyte },
+  partitionLatency: 60,
+  concurrency: 8,
+  maxPeakRss: 200 * mebibyte,
 };
 const light = growthPicture(growth, palettes.light);
 const dark = growthPicture(growth, palettes.dark);
@@ -16,9 +18,21 @@ const dark = growthPicture(growth, palettes.dark);
 test('the pictures of growth say in words what grows, the first and last values, and the bound', () => {
   expect(textsIn(light)).toEqual(
     expect.arrayContaining([
-      ...['rows of one partition, no latency', '10K', '1M', '39K', '44.1K', '156', '162'],
-      ...['concurrent partitions, 60 ms a page', '64 times one partition', '43.9K', '168', 'bound: 200'],
-      ...['latency of a page, ms', 'concurrency 1: 490', 'concurrency 8: 3.85K'],
+      'rows of one partition, no latency',
+      '10K',
+      '1M',
+      '39K',
+      '44.1K',
+      '156',
+      '162',
+      'concurrent partitions, 60 ms a page',
+      '64 times one partition',
+      '43.9K',
+      '168',
+      'bound: 200',
+      'latency of a page, ms',
+      'concurrency 1: 490',
+      'concurrency 8: 3.85K',
     ]),
   );
 });

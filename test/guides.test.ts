@@ -46,7 +46,8 @@ describe.concurrent.each(someOf(guides))('the guide $name', ({ guide }) => {
       // The folder contains the plugins of the page, their dependencies, and the configuration that names the plugins.
       cpSync(join(root, 'examples/plugins'), cwd, { recursive: true });
       symlinkSync(join(root, 'examples/node_modules'), join(cwd, 'node_modules'));
-      const [json, ts] = [configIn(guide, 'json'), configIn(guide, 'ts')];
+      const json = configIn(guide, 'json');
+      const ts = configIn(guide, 'ts');
       const config = (json ?? ts)?.replace('https://coins.example.com', coins.baseUrl);
       if (config) writeFileSync(join(cwd, `sluice.config.${json ? 'json' : 'ts'}`), config);
       // The guide's service runs on this machine, so its address must be allowed.
@@ -177,10 +178,12 @@ describe.concurrent('the guide everyNight.md', () => {
 
   /** A machine on which a line is run night after night, while the streams change. */
   async function machine(variables: Readonly<Record<string, string>> = {}) {
-    let [left, nights] = [Infinity, 0];
+    let left = Infinity;
+    let nights = 0;
     const isRefused = (): boolean => (left -= 1) < 0;
     const sandbox = await startSandbox({
-      ...{ streams: 40, nasty: 0 },
+      streams: 40,
+      nasty: 0,
       script: () => (isRefused() ? { kind: 'status', status: 403 } : undefined),
     });
     onTestEnd(() => sandbox.close());
@@ -241,7 +244,8 @@ describe.concurrent('the guide everyNight.md', () => {
     expect(await run(intoFile, { requests: 2 })).toMatchObject({ code: 1 });
     expect(await run(intoFile, { later: 0 })).toEqual({ code: 0, output: '', requests: 2 });
     expect(await run(intoFile, { later: 0 })).toMatchObject({
-      ...{ code: 0, requests: 0 },
+      code: 0,
+      requests: 0,
       output: expect.stringMatching(/^sluice: .*\.csv is complete \(40 rows/),
     });
     const files = readdirSync(cwd).filter((name) => name.endsWith('.csv'));

@@ -64,7 +64,8 @@ export function runShown(code: string, { sandbox, cwd, variables }: ShownPlace):
   write('sluice', `exec '${process.execPath}' '${bin}' "$@"`);
   write('mail', `cat >> '${sent}'`);
   const child = spawn('bash', ['--norc', '-c', code], {
-    ...{ cwd, detached: true },
+    cwd,
+    detached: true,
     env: {
       PATH: `${commands}:${process.env['PATH'] ?? ''}`,
       SLUICE_API_KEY: sandbox.apiKey,

@@ -22,7 +22,9 @@ function* pieces(): Generator<Json> {
 const cluster = openCluster({ url });
 const began = performance.now();
 await cluster.submit({
-  ...{ name: `of-${partitions}`, source: 'aptos.walletNfts', params: pieces() },
+  name: `of-${partitions}`,
+  source: 'aptos.walletNfts',
+  params: pieces(),
   open: (params: WalletNftsOptions) => client.aptos.walletNfts(params),
   to: segments(folder),
 });

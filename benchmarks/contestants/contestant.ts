@@ -29,8 +29,17 @@ export const apiKey = 'bench-key';
 
 /** The columns that all of them write, in order. */
 export const columns = [
-  ...['amount', 'collection_data_id_hash', 'collection_name', 'creator_address', 'last_transaction_timestamp'],
-  ...['last_transaction_version', 'name', 'owner_address', 'property_version', 'table_type', 'token_data_id_hash'],
+  'amount',
+  'collection_data_id_hash',
+  'collection_name',
+  'creator_address',
+  'last_transaction_timestamp',
+  'last_transaction_version',
+  'name',
+  'owner_address',
+  'property_version',
+  'table_type',
+  'token_data_id_hash',
   'token_properties',
 ];
 

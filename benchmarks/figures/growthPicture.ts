@@ -34,8 +34,11 @@ interface Column {
   readonly memory: readonly Line[];
 }
 
-const [width, height] = [860, 400];
-const [left, gap, across] = [56, 36, 236];
+const width = 860;
+const height = 400;
+const left = 56;
+const gap = 36;
+const across = 236;
 const speedRow = { top: 40, height: 160 };
 const memoryRow = { top: 240, height: 100 };
 const speedAxis = { from: 200, to: 200_000, ticks: [1_000, 10_000, 100_000], unit: compact, isLogarithmic: true };
@@ -65,7 +68,8 @@ export function growthPicture(growth: Growth, palette: Palette): string {
 
 function columns(growth: Growth): readonly Column[] {
   const { rows, partitions, latencies, concurrentLatencies, partitionLatency, concurrency } = growth;
-  const [one, most] = [partitions[0], partitions.at(-1)];
+  const one = partitions[0];
+  const most = partitions.at(-1);
   const proportional = partitions.map(({ of }) => ({ x: of, y: of * (one?.rowsPerSecond ?? NaN) }));
   const max = mebibytes(growth.maxPeakRss);
   const bound = [one, most].map((point) => ({ x: point?.of ?? NaN, y: max }));
@@ -100,7 +104,8 @@ function columns(growth: Growth): readonly Column[] {
       speed: [
         { ...speedOf(latencies), notes: [lastOf(latencies, 'concurrency 1')] },
         {
-          ...{ ...speedOf(concurrentLatencies), ...second },
+          ...speedOf(concurrentLatencies),
+          ...second,
           notes: [lastOf(concurrentLatencies, `concurrency ${concurrency}`)],
         },
       ],
@@ -132,7 +137,8 @@ function memoryOf(points: readonly GrowthPoint[], { isBelow = true } = {}): Line
 
 /** Notes at the first point and at the last one. */
 function ends(points: readonly GrowthPoint[], textOf: (point: GrowthPoint) => string, isBelow: boolean): Note[] {
-  const [first, last] = [points.at(0), points.at(-1)];
+  const first = points.at(0);
+  const last = points.at(-1);
   return [
     ...(first ? [{ at: 0, text: textOf(first), isBelow, anchor: 'start' as const }] : []),
     ...(last ? [{ at: -1, text: textOf(last), isBelow, anchor: 'end' as const }] : []),

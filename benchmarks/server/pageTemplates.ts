@@ -12,7 +12,8 @@ const digits = 12;
 const firstNumber = 100_000_000_000;
 const hole = '#'.repeat(digits);
 /** All of the same length, so that one can replace another in place. */
-const [more, noMore] = [' true', 'false'];
+const more = ' true';
+const noMore = 'false';
 
 interface Template {
   readonly bytes: Buffer;
@@ -26,7 +27,9 @@ export async function pageTemplates(texts: ServedPages['texts'] = 'awkward'): Pr
   // Properties as text, as in the published figures.
   const shape = { nested: 'reference' } as const;
   await using sandbox = await startSandbox({
-    ...{ holdings: kept * rowsPerPage, owners: 1, shape },
+    holdings: kept * rowsPerPage,
+    owners: 1,
+    shape,
     ...(texts !== 'awkward' && { nasty: 0 }),
   });
   const templates: Template[] = [];

@@ -20,7 +20,8 @@ export function wholeProcess(args: readonly string[], env: NodeJS.ProcessEnv): P
     const timed = ['-c', 'TIMEFORMAT="%U %S"; time "$@"', 'bash', process.execPath, ...args];
     const child = spawn('bash', timed, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const pid = child.pid ?? 0;
-    let [said, peakRss] = ['', 0];
+    let said = '';
+    let peakRss = 0;
     child.stderr.on('data', (data: Buffer) => (said += data.toString()));
     const looking = setInterval(() => (peakRss = Math.max(peakRss, memoryBelow(pid))), lookEvery);
     child.once('error', reject);

@@ -46,7 +46,8 @@ export const clusters: Work = async ({ rounds, folder }) => {
 async function rowsPerSecond(workers: number, folder: string): Promise<number> {
   await using sandbox = await startSandbox({ holdings: 9_600, owners: 96, latency: pageLatency });
   const done = await worked(workers, { sandbox, owners: sandbox.owners, pageSize: 25, folder });
-  const [first, last] = [done.at(0), done.at(-1)];
+  const first = done.at(0);
+  const last = done.at(-1);
   const rows = done.slice(1).reduce((sum, each) => sum + each.rows, 0);
   return (1_000 * rows) / ((last?.at ?? NaN) - (first?.at ?? NaN));
 }
@@ -74,8 +75,16 @@ async function worked(workers: number, { sandbox, owners, pageSize, folder }: Wa
   const cluster = openCluster({ url: redis.url });
   const to = join(folder, 'run');
   const task: WorkerTask = {
-    ...{ redisUrl: redis.url, aptosUrl: sandbox.aptosUrl, apiKey: sandbox.apiKey, limits, folder: to },
-    ...{ dispatch: 'bullmq', concurrency: 1, lostAfter: 30_000, seed: 1, isUnfenced: false },
+    redisUrl: redis.url,
+    aptosUrl: sandbox.aptosUrl,
+    apiKey: sandbox.apiKey,
+    limits,
+    folder: to,
+    dispatch: 'bullmq',
+    concurrency: 1,
+    lostAfter: 30_000,
+    seed: 1,
+    isUnfenced: false,
   };
   const done: { readonly at: number; readonly rows: number }[] = [];
   const file = bundled(new URL('../../prove/cluster/worker.ts', import.meta.url));
@@ -91,7 +100,9 @@ async function worked(workers: number, { sandbox, owners, pageSize, folder }: Wa
         });
     });
     await cluster.submit({
-      ...{ name: 'bench', source: 'aptos.walletNfts', to: segments(to) },
+      name: 'bench',
+      source: 'aptos.walletNfts',
+      to: segments(to),
       open: (params: WalletNftsOptions) => client.aptos.walletNfts(params),
       params: [{ ownerAddresses: [...owners], ownersPerRequest: 1, pageSize }],
     });

@@ -11,7 +11,9 @@ export const forwards: Work = async ({ rounds }) => {
       work: 'records/s of a forward',
       against: 'a bare loop of undici',
       unit: '%',
-      ...{ median: 100 * median, from: 100 * min, to: 100 * max },
+      median: 100 * median,
+      from: 100 * min,
+      to: 100 * max,
     },
   ];
 };

@@ -44,8 +44,13 @@ export const growth: Work = async ({ maxRows, folder }) => {
   print(`ms of latency, concurrency ${concurrency}`, many);
   if (rows.length > 1) {
     const measured = {
-      ...{ rows: rows.map(point), partitions: partitions.map(point), partitionLatency, maxPeakRss, concurrency },
-      ...{ latencies: one.map(point), concurrentLatencies: many.map(point) },
+      rows: rows.map(point),
+      partitions: partitions.map(point),
+      partitionLatency,
+      maxPeakRss,
+      concurrency,
+      latencies: one.map(point),
+      concurrentLatencies: many.map(point),
     };
     for (const scheme of ['light', 'dark'] as const) {
       const path = fileURLToPath(new URL(`../${pictures[scheme]}`, import.meta.url));
@@ -114,7 +119,8 @@ function memoryOf({ of, peakRss }: Grown): Figure {
 
 /** Of the most partitions: their memory, and where one process ends. */
 function figuresOf(partitions: readonly Grown[], [roomy]: readonly Effort[]): Figure[] {
-  const [one, most] = [partitions.at(0), partitions.at(-1)];
+  const one = partitions.at(0);
+  const most = partitions.at(-1);
   if (!one || !most || !roomy) return [];
   const many = `${most.of} concurrent partitions`;
   const at = `${many}, ${partitionLatency} ms a page`;
@@ -122,7 +128,9 @@ function figuresOf(partitions: readonly Grown[], [roomy]: readonly Effort[]): Fi
     figureOf(
       {
         work: `peak RSS of an export with ${many}`,
-        ...{ against: `a heap of ${heap} MiB`, unit: 'MiB', goal: { atMost: maxPeakRss / mebibyte } },
+        against: `a heap of ${heap} MiB`,
+        unit: 'MiB',
+        goal: { atMost: maxPeakRss / mebibyte },
       },
       [most.peakRss / mebibyte],
     ),
@@ -138,8 +146,10 @@ function print(of: string, measured: readonly Grown[]): void {
   printTable(
     [of, 'rows/s', 'CPU of a core', 'peak RSS'],
     measured.map((each) => [
-      ...[each.of.toLocaleString('en'), Math.round(speedOf(each)).toLocaleString('en')],
-      ...[`${(100 * coresOf(each)).toFixed(0)} %`, `${(each.peakRss / mebibyte).toFixed(0)} MiB`],
+      each.of.toLocaleString('en'),
+      Math.round(speedOf(each)).toLocaleString('en'),
+      `${(100 * coresOf(each)).toFixed(0)} %`,
+      `${(each.peakRss / mebibyte).toFixed(0)} MiB`,
     ]),
   );
   console.log('');

@@ -13,7 +13,8 @@ import { figureOf, type Figure } from '../figures/figure.js';
 import type { Work } from './work.js';
 
 /** Rows of the first generation, and rows that the next one changes. */
-const [rowsOfFirst, changed] = [50_000, 5_000];
+const rowsOfFirst = 50_000;
+const changed = 5_000;
 
 interface Row {
   readonly id: string;

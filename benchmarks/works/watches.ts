@@ -17,13 +17,22 @@ export const watches: Work = async ({ rounds }) => {
   const parsed = costs.map(({ projection, comparing, parsing }): Figure => {
     const ratio = (value: number): number => value / parsing.median;
     return {
-      ...{ work: `CPU of a comparison, ${projection}`, against: 'JSON.parse of the same pages', unit: 'x' as const },
-      ...{ median: ratio(comparing.median), from: ratio(comparing.min), to: ratio(comparing.max) },
+      work: `CPU of a comparison, ${projection}`,
+      against: 'JSON.parse of the same pages',
+      unit: 'x' as const,
+      median: ratio(comparing.median),
+      from: ratio(comparing.min),
+      to: ratio(comparing.max),
     };
   });
   const kept: Figure = {
-    ...{ work: 'state of a watch per row', against: `besides the row's ${row.toFixed(0)}`, unit: 'bytes' as const },
-    ...{ median: beyond, from: beyond, to: beyond, goal: { atMost: 200 } },
+    work: 'state of a watch per row',
+    against: `besides the row's ${row.toFixed(0)}`,
+    unit: 'bytes' as const,
+    median: beyond,
+    from: beyond,
+    to: beyond,
+    goal: { atMost: 200 },
   };
   return [...compared, ...parsed, kept];
 };

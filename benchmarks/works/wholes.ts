@@ -48,7 +48,8 @@ function figuresOf(large: Wholes, small: Wholes, { goals, what }: { goals: Goals
   const work = (name: string): string => `${name}, whole process, ${what}`;
   const net = (name: Name, round: number): number =>
     (large[name][round]?.cpu ?? NaN) - (small[name][round]?.cpu ?? NaN);
-  const [command, library] = [work('sluice nfts export'), work('the library in ten lines')];
+  const command = work('sluice nfts export');
+  const library = work('the library in ten lines');
   return [
     figureOf(
       { work: command, against: 'a tuned script of undici', unit: 'x', goal: { atLeast: goals.tuned } },
@@ -91,7 +92,9 @@ async function measured(served: ServedPages, rounds: number, folder: string): Pr
     const script = (name: string): string[] => [here(`../wholes/${name}.js`), `${url}/`, owner, apiKey, path];
     const command = [here('../../packages/cli/dist/bin.js'), 'nfts', 'export', '--owner', owner, '--to', path];
     const starts: Readonly<Record<Name, readonly string[]>> = {
-      ...{ tuned: script('tuned'), plain: script('plain'), library: script('library') },
+      tuned: script('tuned'),
+      plain: script('plain'),
+      library: script('library'),
       command: [...command, '--rate', 'unlimited'],
     };
     const wholes: Record<Name, Whole[]> = { tuned: [], plain: [], library: [], command: [] };

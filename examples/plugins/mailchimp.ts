@@ -10,8 +10,12 @@ export const mailchimp = defineApi({
   rateLimit: { requests: 100, per: 1_000, concurrency: 8 }, // it refuses an 11th connection
   sources: {
     audiences: listing({
-      ...{ description: 'Audiences.', path: '/3.0/lists', ...paged },
-      ...{ rows: 'lists', total: 'total_items', version: '1' },
+      description: 'Audiences.',
+      path: '/3.0/lists',
+      ...paged,
+      rows: 'lists',
+      total: 'total_items',
+      version: '1',
       schema: v.object({ id: v.string(), name: v.string() }),
       columns: ['id', 'name'],
       key: ({ id }) => id,
@@ -25,7 +29,10 @@ export const mailchimp = defineApi({
         onPartitionError: 'skip', // an audience that was removed answers 404
       }),
       path: ({ audience }) => `/3.0/lists/${encodeURIComponent(audience)}/members`,
-      ...{ ...paged, rows: 'members', total: 'total_items', version: '1' },
+      ...paged,
+      rows: 'members',
+      total: 'total_items',
+      version: '1',
       schema: v.object({ audience: v.string(), id: v.string(), email_address: v.string(), status: v.string() }),
       columns: ['audience', 'id', 'email_address', 'status'],
       key: ({ audience, id }) => `${audience} ${id}`,

@@ -24,9 +24,11 @@ import { mailchimp } from './mailchimp.js';
 import { strava } from './strava.js';
 
 const secrets = {
-  ...{ GITHUB_TOKEN: 'ghp_of_an_example', LINEAR_API_KEY: 'lin_api_example' },
-  ...{ MAILCHIMP_API_KEY: 'mailchimp-key-of-an-example-us1' },
-  ...{ GITLAB_TOKEN: 'glpat-of-an-example', STRAVA_CLIENT_SECRET: 'client-secret-of-an-example' },
+  GITHUB_TOKEN: 'ghp_of_an_example',
+  LINEAR_API_KEY: 'lin_api_example',
+  MAILCHIMP_API_KEY: 'mailchimp-key-of-an-example-us1',
+  GITLAB_TOKEN: 'glpat-of-an-example',
+  STRAVA_CLIENT_SECRET: 'client-secret-of-an-example',
 };
 
 /** Without retries, so that the suite sees each failure at once. */
@@ -38,7 +40,9 @@ const folder = temporaryFolder();
 /** A new account, whose first refresh token is in a file. */
 function stravaAccount() {
   const account: StravaAccount = {
-    ...{ clientSecret: secrets.STRAVA_CLIENT_SECRET, refreshToken: 'refresh-token-0', issued: [] },
+    clientSecret: secrets.STRAVA_CLIENT_SECRET,
+    refreshToken: 'refresh-token-0',
+    issued: [],
   };
   const tokenFile = join(mkdtempSync(join(folder, 'strava-')), 'token');
   writeFileSync(tokenFile, `${account.refreshToken}\n`);
@@ -63,7 +67,10 @@ const day = (index: number) => new Date(Date.UTC(2026, 0, 1 + index)).toISOStrin
 const made = <Row>(row: (index: number) => Row): Row[] => Array.from({ length: 25 }, (_, index) => row(index + 1));
 const issueOf = (iid: number): GitlabIssue => ({ iid, title: `Issue ${iid}`, state: 'opened', updated_at: day(iid) });
 const memberOf = (audience: string, nth: number) => ({
-  ...{ audience, id: `m${nth}`, email_address: `m${nth}@example.com`, status: 'subscribed' },
+  audience,
+  id: `m${nth}`,
+  email_address: `m${nth}@example.com`,
+  status: 'subscribed',
 });
 const { account, tokenFile } = stravaAccount();
 const plenty = new GithubQuota({ requests: 36_000_000 });
@@ -225,7 +232,10 @@ test('increments of GitLab, merged by key, equal the table each time, also with 
 
 test('increments of all repositories on GitHub continue each one from its own mark', async () => {
   const issues = made((number) => ({
-    ...{ repo: number % 2 === 0 ? 'acme/web' : 'acme/api', number, title: `Issue ${number}`, updated_at: day(number) },
+    repo: number % 2 === 0 ? 'acme/web' : 'acme/api',
+    number,
+    title: `Issue ${number}`,
+    updated_at: day(number),
   }));
   const repos = ['acme/web', 'acme/api'];
   await using api = await serving<(typeof issues)[number]>((url, rows) => {

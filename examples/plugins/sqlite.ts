@@ -31,7 +31,11 @@ export const sqliteRows = (path: string): Sink<object> => {
     },
   });
   return {
-    ...{ name: 'sqlite', target: path, identity: null, delivery: 'exactly-once', state },
+    name: 'sqlite',
+    target: path,
+    identity: null,
+    delivery: 'exactly-once',
+    state,
     open: async ({ schema: { columns } = { columns: [] }, resumeAt, restart }) => {
       if (restart) run('DROP TABLE IF EXISTS rows');
       run(`CREATE TABLE IF NOT EXISTS rows (${columns.map((name) => `"${name}"`).join()})`);
@@ -41,9 +45,14 @@ export const sqliteRows = (path: string): Sink<object> => {
       run('DELETE FROM rows WHERE rowid > ?', start); // the source emits them again
       const insert = db.prepare(`INSERT INTO rows VALUES (${columns.map(() => "? ->> '$'").join()})`);
       const valuesOf = (row: object) => columns.map((name) => JSON.stringify(Object(row)[name] ?? null));
-      const [flush, close] = [async () => last() + waiting.length, async () => ({ target: path })];
+      const flush = async () => last() + waiting.length;
+      const close = async () => ({ target: path });
       return {
-        ...{ start, flush, seal: flush, close, suspend: close },
+        start,
+        flush,
+        seal: flush,
+        close,
+        suspend: close,
         write: async ({ items }) => void waiting.push(...items.map((row) => () => insert.run(...valuesOf(row)))),
         abort: async (_reason, { isResumable }) => {
           waiting.splice(0);

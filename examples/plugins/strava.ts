@@ -13,7 +13,9 @@ export const strava = ({
     name: 'strava',
     baseUrl,
     auth: oauth2({
-      ...{ tokenUrl: new URL('/oauth/token', baseUrl).href, clientId, clientIn: 'body' },
+      tokenUrl: new URL('/oauth/token', baseUrl).href,
+      clientId,
+      clientIn: 'body',
       clientSecret: { env: 'STRAVA_CLIENT_SECRET' },
       refreshToken: async () => (await readFile(tokenFile, 'utf8')).trim(),
       async save({ refreshToken }) {

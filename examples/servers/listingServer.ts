@@ -67,15 +67,13 @@ export async function startListing<Row>(answering: Answering<Row>, rows: Row[]):
     });
   });
   const listing: ListingServer<Row> = {
-    ...{
-      baseUrl: `http://127.0.0.1:${port}/api`,
-      rows,
-      requests: [],
-      sent: [],
-      counts: { made: 0, open: 0 },
-      answer: 'well',
-      instead: () => undefined,
-    },
+    baseUrl: `http://127.0.0.1:${port}/api`,
+    rows,
+    requests: [],
+    sent: [],
+    counts: { made: 0, open: 0 },
+    answer: 'well',
+    instead: () => undefined,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -94,7 +92,8 @@ export const byOffsetAndTotal: Answering<unknown> = ({ searchParams }, rows) => 
 
 /** `[…]`, and the next page in a `Link` header among other links. */
 export const byLinkHeader: Answering<unknown> = (url, rows) => {
-  const [page, size] = [Number(url.searchParams.get('page') ?? 1), Number(url.searchParams.get('per_page'))];
+  const page = Number(url.searchParams.get('page') ?? 1);
+  const size = Number(url.searchParams.get('per_page'));
   const to = (number: number, rel: string): string => {
     const target = new URL(url);
     target.searchParams.set('page', String(number));

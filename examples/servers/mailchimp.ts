@@ -15,7 +15,8 @@ export function mailchimpAnswers(apiKey: string, removed: readonly string[] = []
       .toString()
       .split(/:(.*)/);
     if (password !== apiKey) return { status: 401, body: { title: 'API Key Invalid' } };
-    const [offset, count] = [Number(searchParams.get('offset') ?? 0), Number(searchParams.get('count') ?? 10)];
+    const offset = Number(searchParams.get('offset') ?? 0);
+    const count = Number(searchParams.get('count') ?? 10);
     const page = <T>(all: readonly T[]) => ({ items: all.slice(offset, offset + count), total_items: all.length });
     const audience = /^\/3\.0\/lists\/([^/]+)\/members$/.exec(pathname)?.[1];
     if (audience === undefined) {

@@ -24,7 +24,8 @@ export function stravaAnswers(account: StravaAccount): Answering<object> {
       };
     }
     if (headers.authorization !== `Bearer ${account.issued.at(-1) ?? ''}`) return { status: 401, body: {} };
-    const [page, size] = [Number(url.searchParams.get('page') ?? 1), Number(url.searchParams.get('per_page'))];
+    const page = Number(url.searchParams.get('page') ?? 1);
+    const size = Number(url.searchParams.get('per_page'));
     return { body: rows.slice((page - 1) * size, page * size) };
   };
 }

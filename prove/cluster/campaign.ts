@@ -58,7 +58,11 @@ function walletsOf(apiKey: string, baseUrl: string) {
 /** Lets workers work off one run after the other until all disturbances have happened, and compares each. */
 export async function campaign(order: ClusterOrder): Promise<ClusterOutcome> {
   const sandbox = await startSandbox({
-    ...{ holdings: 8_000, owners, seed: order.seed, latency: [5, 40], rateLimit: limits },
+    holdings: 8_000,
+    owners,
+    seed: order.seed,
+    latency: [5, 40],
+    rateLimit: limits,
     faults: { serverError: 0.02, reset: 0.01, cutBody: 0.01 },
   });
   const redis = await startRedis(['--aof-use-rdb-preamble', 'no']);
@@ -100,8 +104,15 @@ class Campaign {
     this.#crew = new Crew(
       order.folder,
       () => ({
-        ...{ redisUrl: redis.url, aptosUrl: sandbox.aptosUrl, apiKey: sandbox.apiKey, limits, lostAfter },
-        ...{ folder: this.#runFolder, dispatch: order.dispatch, isUnfenced: order.isUnfenced, concurrency: 2 },
+        redisUrl: redis.url,
+        aptosUrl: sandbox.aptosUrl,
+        apiKey: sandbox.apiKey,
+        limits,
+        lostAfter,
+        folder: this.#runFolder,
+        dispatch: order.dispatch,
+        isUnfenced: order.isUnfenced,
+        concurrency: 2,
         seed: this.#random.int(0, 1_000_000),
       }),
       (message) => this.#hear(message),
@@ -134,8 +145,15 @@ class Campaign {
     this.#lookForKey();
     const { requests, rateLimited } = this.#sandbox.counts;
     return {
-      ...{ runs: this.#runs, partitions, rows: this.#runs * 8_000, disturbances: this.#happened },
-      ...{ refused: this.#refused, resubmitted: this.#resubmitted, requests, rateLimited, faults: this.#faults },
+      runs: this.#runs,
+      partitions,
+      rows: this.#runs * 8_000,
+      disturbances: this.#happened,
+      refused: this.#refused,
+      resubmitted: this.#resubmitted,
+      requests,
+      rateLimited,
+      faults: this.#faults,
     };
   }
 
@@ -150,11 +168,9 @@ class Campaign {
   async #oneRun(client: Api, wanted: string): Promise<number> {
     const target = segments(this.#runFolder);
     const plan = {
-      ...{
-        name: this.#name,
-        source: 'aptos.walletNfts',
-        params: [{ ...this.#params, ownerAddresses: [...this.#sandbox.owners] }],
-      },
+      name: this.#name,
+      source: 'aptos.walletNfts',
+      params: [{ ...this.#params, ownerAddresses: [...this.#sandbox.owners] }],
       open: (params: WalletNftsOptions) => client.aptos.walletNfts(params),
     };
     const submit = async (): Promise<void> => {
@@ -164,7 +180,8 @@ class Campaign {
     await submit();
     if (!this.#isByBullmq) for (let nth = 0; nth < this.#order.workers; nth += 1) this.#crew.start();
     const run = await target.open();
-    let [done, changedAt] = [0, performance.now()];
+    let done = 0;
+    let changedAt = performance.now();
     while (done < run.partitions) {
       await delay(this.#random.int(100, 500));
       await this.#disturb();

@@ -37,8 +37,12 @@ function textOf(error: unknown): string {
 async function workForBullmq(): Promise<void> {
   const cluster = openCluster({ url: task.redisUrl });
   await cluster.work({
-    ...{ sources, openTarget, limiter },
-    ...{ concurrency: task.concurrency, lostAfter: task.lostAfter, retryAfter: 50 },
+    sources,
+    openTarget,
+    limiter,
+    concurrency: task.concurrency,
+    lostAfter: task.lostAfter,
+    retryAfter: 50,
     onEvent: (event) => {
       if (event.type === 'partition') tell(event);
       if (event.type === 'failed') tell({ ...event, text: textOf(event.error) });

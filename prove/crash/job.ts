@@ -34,7 +34,8 @@ export async function runJob(plan: JobPlan, surroundings: JobSurroundings): Prom
   let onRequest: OnRequest = () => undefined;
   await using sandbox = await startSandbox({
     seed: surroundings.seed,
-    ...{ holdings: size.holdings, owners: size.owners },
+    holdings: size.holdings,
+    owners: size.owners,
     script: ({ query, attempt }) => {
       onRequest(query.toString());
       return faultAt(`${surroundings.seed} job ${plan.number}`, query.toString(), attempt);
@@ -127,7 +128,14 @@ class Job {
     const { format, concurrency, commitEvery } = this.#plan;
     const before = requests.length;
     const order: ExportOrder = {
-      ...{ apiKey, aptosUrl, owners, path: this.#path, format, concurrency, commitEvery, ifExists },
+      apiKey,
+      aptosUrl,
+      owners,
+      path: this.#path,
+      format,
+      concurrency,
+      commitEvery,
+      ifExists,
       ...(kill?.at === 'operation' && { failPoint: kill.point }),
     };
     const child = this.#surroundings.children.start(order);

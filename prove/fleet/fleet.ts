@@ -55,8 +55,14 @@ export async function playFleet(options: FleetOptions, turn: () => Promise<void>
   server.openLongAgo(limitsText([limit]));
   for (let worker = 0; worker < workers; worker += 1) {
     const limiter = new SharedLimiter({
-      ...{ name: 'api', limits: limitsText([limit]), concurrency: Infinity, clock, worker: `w${worker}` },
-      ...{ access: server.access(), waitForBook: 30_000, maxPause: 60_000 },
+      name: 'api',
+      limits: limitsText([limit]),
+      concurrency: Infinity,
+      clock,
+      worker: `w${worker}`,
+      access: server.access(),
+      waitForBook: 30_000,
+      maxPause: 60_000,
     });
     const again = (): void =>
       void limiter.acquire({ route: 'any' }).then((permit: Permit) => {
@@ -73,7 +79,8 @@ export async function playFleet(options: FleetOptions, turn: () => Promise<void>
   const round = Math.max(10, (2 * workers) / requests) * per;
   const measured = Math.max(10, (fairStarts * workers) / requests) * per;
   await schedule.until(() => schedule.now >= round);
-  const [calls, first] = [server.calls, starts.length];
+  const calls = server.calls;
+  const first = starts.length;
   await schedule.until(() => schedule.now >= round + measured);
   const counted = starts.slice(first);
   const each = new Map<number, number>();
@@ -89,13 +96,15 @@ export async function playFleet(options: FleetOptions, turn: () => Promise<void>
     ),
     callsPerStart: (server.calls - calls) / counted.length,
     callsPerSecond: (1_000 * (server.calls - calls)) / measured,
-    ...{ least: Math.min(...got), most: Math.max(...got) },
+    least: Math.min(...got),
+    most: Math.max(...got),
   };
 }
 
 /** The most times in any `per` ms, of times in order. */
 function worstWindow(times: readonly number[], per: number): number {
-  let [worst, oldest] = [0, 0];
+  let worst = 0;
+  let oldest = 0;
   for (const [at, time] of times.entries()) {
     while ((times[oldest] ?? 0) <= time - per) oldest += 1;
     worst = Math.max(worst, at - oldest + 1);

@@ -13,20 +13,35 @@ interface Panel {
 const panels: readonly Panel[] = [
   {
     title: 'Share of the limit that is used',
-    ...{ from: 0.9, to: 1, ticks: [0.9, 0.95, 1], unit: percent, lines: [{ of: ({ share }) => share }] },
+    from: 0.9,
+    to: 1,
+    ticks: [0.9, 0.95, 1],
+    unit: percent,
+    lines: [{ of: ({ share }) => share }],
   },
   {
     title: 'What a process gets, of its fair share: least and most',
-    ...{ from: 0, to: 2, ticks: [0, 1, 2], unit: (value) => `${String(value)}×` },
+    from: 0,
+    to: 2,
+    ticks: [0, 1, 2],
+    unit: (value) => `${String(value)}×`,
     lines: [{ of: ({ least }) => least }, { of: ({ most }) => most, isSecond: true }],
   },
   {
     title: 'Calls of Redis for each request',
-    ...{ from: 0, to: 3, ticks: [0, 1, 2, 3], unit: String, lines: [{ of: ({ callsPerStart }) => callsPerStart }] },
+    from: 0,
+    to: 3,
+    ticks: [0, 1, 2, 3],
+    unit: String,
+    lines: [{ of: ({ callsPerStart }) => callsPerStart }],
   },
 ];
 
-const [width, left, right, top, bottom] = [640, 56, 24, 16, 40];
+const width = 640;
+const left = 56;
+const right = 24;
+const top = 16;
+const bottom = 40;
 const panel = { height: 128, title: 22, gap: 14 };
 const height = top + panels.length * (panel.height + panel.gap) + bottom;
 
@@ -39,14 +54,18 @@ export function fleetPicture(reports: readonly FleetReport[], palette: Palette):
   const charts = panels.map(({ title, lines, ...y }, nth) =>
     chart(
       {
-        ...{ title, x, y },
+        title,
+        x,
+        y,
         lines: lines.map(({ of, isSecond = false }) => ({
           points: reports.map((report) => ({ x: report.workers, y: of(report) })),
           ...(isSecond && { color: 'second', isDashed: true }),
         })),
       },
       {
-        ...{ left, width: across, height: panel.height - panel.title },
+        left,
+        width: across,
+        height: panel.height - panel.title,
         top: top + nth * (panel.height + panel.gap) + panel.title,
       },
       palette,

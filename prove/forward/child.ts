@@ -12,7 +12,10 @@ await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ base
 const report = await exportTo(
   client.aptos.walletNfts({ ownerAddresses: owners, pageSize: 50 }),
   webhook({
-    ...{ url: hook, secret, allowAddresses: ['127.0.0.1'], deadLetter: join(folder, deadLetters) },
+    url: hook,
+    secret,
+    allowAddresses: ['127.0.0.1'],
+    deadLetter: join(folder, deadLetters),
     // A collection's holdings are delivered in order.
     key: ({ collection_id }) => String(collection_id),
     retry: { baseDelay: 5 },

@@ -47,7 +47,8 @@ export async function forwardKills({ records, kills, seed, batch, folder }: Forw
   const requestsPerKill = Math.max(2, Math.floor((records / batch / kills) * 1.2));
   let nextKill = 1 + random(requestsPerKill);
   await using receiver = await startReceiver({
-    ...{ secrets: [secret], seed },
+    secrets: [secret],
+    seed,
     failures: { share: 1 / 3, max: 3, kinds: ['reset', 'error', 'reset-after-body', 'accept-then-error'] },
     async onRequest({ n }) {
       if (n < nextKill || killed >= kills || !running || running.killed) return;

@@ -90,7 +90,8 @@ function encoded(text: string, charset: Charset): Buffer {
 
 /** Bytes in the middle of a text. */
 function spliced(text: string, bytes: readonly number[]): Buffer {
-  const [all, at] = [Buffer.from(text, 'utf8'), text.indexOf('"') + 1];
+  const all = Buffer.from(text, 'utf8');
+  const at = text.indexOf('"') + 1;
   return Buffer.concat([all.subarray(0, at), Buffer.from(bytes), all.subarray(at)]);
 }
 

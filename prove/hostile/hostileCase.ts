@@ -53,7 +53,9 @@ function watchCase(api: ApiName, rows: readonly object[]): fc.Arbitrary<HostileC
   return fc
     .record({ first: whole.filter(isListing), again, answers: answers(document) })
     .map(({ first, again: change, answers: { texts, wires } }) => ({
-      ...{ api, use: 'watch', first },
+      api,
+      use: 'watch',
+      first,
       texts: change === null ? texts : [change(JSON.parse(first.replace(/^\ufeff/, ''))), ...texts.slice(1)],
       ...(wires && { wires }),
     }));

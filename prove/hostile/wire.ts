@@ -57,8 +57,15 @@ export const wire: fc.Arbitrary<Wire> = fc
 
 /** Correct in every way. */
 export const plainWire: Wire = {
-  ...{ line: 'HTTP/1.1 200 OK', status: 200, before: [], headers: [], charset: 'utf-8', packing: 'plain' },
-  ...{ harm: { kind: 'none', at: 0 }, framing: 'length', pace: 0 },
+  line: 'HTTP/1.1 200 OK',
+  status: 200,
+  before: [],
+  headers: [],
+  charset: 'utf-8',
+  packing: 'plain',
+  harm: { kind: 'none', at: 0 },
+  framing: 'length',
+  pace: 0,
 };
 
 /**

@@ -45,7 +45,10 @@ export async function sourcesOf(src: string, folders: readonly string[]): Promis
         return number;
       });
       sources.push({
-        ...{ path, name: relative(src, path), text, probes },
+        path,
+        name: relative(src, path),
+        text,
+        probes,
         mutants: mutants.map((mutant, index) => ({ ...mutant, probe: numbered[index] })),
       });
     }

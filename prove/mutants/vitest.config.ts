@@ -67,6 +67,10 @@ export default defineConfig({
     runner: fileURLToPath(new URL('testRunner.ts', import.meta.url)),
     sequence: { sequencer: AsOrdered },
     reporters: [messenger],
-    ...{ pool: 'forks', maxWorkers: 1, isolate: false, testTimeout: 20_000, hookTimeout: 20_000 },
+    pool: 'forks',
+    maxWorkers: 1,
+    isolate: false,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
   },
 });

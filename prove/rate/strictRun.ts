@@ -57,7 +57,8 @@ async function observed(send: (address: ServerAddress) => Promise<void>): Promis
  * incomplete.
  */
 function steadyShare(arrivals: readonly number[]): number {
-  const [from, windows] = [70, 4];
+  const from = 70;
+  const windows = 4;
   const began = arrivals[from] ?? NaN;
   const ended = arrivals[from + windows * rate.requests] ?? NaN;
   return (windows * rate.per) / (ended - began);

@@ -36,7 +36,11 @@ const kinds: readonly {
 ];
 /** What tells rows apart, in few characters: names can be long. */
 const compared = [
-  ...['owner_address', 'token_data_id_hash', 'property_version', 'amount', 'length(name)'],
+  'owner_address',
+  'token_data_id_hash',
+  'property_version',
+  'amount',
+  'length(name)',
   'last_transaction_timestamp',
 ];
 
@@ -158,7 +162,9 @@ class TableCampaign implements TableOutcome {
     const runs: RunQueries[] = [];
     const kill = () =>
       killUntilDone({
-        ...{ sandbox: this.#sandbox, random: this.#random, start: () => this.#start(order) },
+        sandbox: this.#sandbox,
+        random: this.#random,
+        start: () => this.#start(order),
         ...(this.#server && { disturb: () => this.#crash() }),
         onEnd: async (requestsBefore) => {
           await this.#tables.settled();
@@ -229,11 +235,21 @@ class TableCampaign implements TableOutcome {
     const { apiKey, aptosUrl } = this.#sandbox;
     const { pageSize, concurrency, commitEvery, prefetch } = size;
     const order: TableOrder = {
-      ...{ apiKey, aptosUrl, owners, pageSize, place: this.#tables.place, table, mode },
-      ...{ concurrency, commitEvery, prefetch, ...(key && { key }) },
+      apiKey,
+      aptosUrl,
+      owners,
+      pageSize,
+      place: this.#tables.place,
+      table,
+      mode,
+      concurrency,
+      commitEvery,
+      prefetch,
+      ...(key && { key }),
     };
     const child = spawn(process.execPath, [bundled(new URL('child.ts', import.meta.url)), JSON.stringify(order)], {
-      ...{ env: withoutProxies(process.env), stdio: ['ignore', 'ignore', 'pipe'] },
+      env: withoutProxies(process.env),
+      stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#children.add(child);
     const ended = (async () => {

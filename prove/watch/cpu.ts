@@ -14,7 +14,9 @@ export interface Spread {
 /** @throws RangeError if there are none. */
 export function spreadOf(figures: readonly number[]): Spread {
   const sorted = figures.toSorted((one, other) => one - other);
-  const [min, median, max] = [sorted.at(0), sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+  const min = sorted.at(0);
+  const median = sorted[Math.floor(sorted.length / 2)];
+  const max = sorted.at(-1);
   if (min === undefined || median === undefined || max === undefined) throw new RangeError('There are no figures.');
   return { min, median, max };
 }

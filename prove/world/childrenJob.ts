@@ -25,7 +25,11 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
     ...(api.quota && { quota: rateLimitHeaders() }),
     sources: {
       parents: listing({
-        ...{ path: '/parents', rows: 'items', columns: ['id'], key: ({ id }) => Number(id), paging },
+        path: '/parents',
+        rows: 'items',
+        columns: ['id'],
+        key: ({ id }) => Number(id),
+        paging,
         pageSize: { param: 'n', default: parentsPerPage, max: parentsPerPage },
       }),
       rows: listing<Row, { id: number }, object>({
@@ -36,7 +40,10 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
           onPartitionError: isSkipping ? 'skip' : 'fail',
         }),
         path: ({ id }) => `/parents/${id}/rows`,
-        ...{ rows: 'items', columns: ['parent', 'n', 'text'], paging, version: '1' },
+        rows: 'items',
+        columns: ['parent', 'n', 'text'],
+        paging,
+        version: '1',
         pageSize: { param: 'n', default: pageSize, max: pageSize },
       }),
     },
@@ -102,7 +109,11 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
       const state = fileState(stateFolder, { fileSystem, processes, clock });
       const sink = format === 'csv' ? csv<Row>({ path, fileSystem }) : jsonl<Row>({ path, fileSystem });
       await exportTo(source, pages.before(sink), {
-        ...{ state, concurrency, prefetch: 1, clock, ...(isSkipping && { onExpired: 'restart-partition' }) },
+        state,
+        concurrency,
+        prefetch: 1,
+        clock,
+        ...(isSkipping && { onExpired: 'restart-partition' }),
         ...(commitEvery !== undefined && { commitEvery }),
       }).run({ signal });
       return true;

@@ -29,7 +29,11 @@ export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis
       const source = client.aptos.walletNfts({ ownerAddresses, ownersPerRequest, pageSize });
       const state = fileState(stateFolder, { fileSystem, processes, clock });
       await exportTo(source, pages.before(sinkOf<NftHolding>({ path, fileSystem, gzip })), {
-        ...{ state, concurrency, prefetch: 1, clock, onExpired: 'restart-partition' },
+        state,
+        concurrency,
+        prefetch: 1,
+        clock,
+        onExpired: 'restart-partition',
         ...(commitEvery !== undefined && { commitEvery }),
       }).run({ signal });
       return true;

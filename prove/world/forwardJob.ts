@@ -61,14 +61,21 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
   };
   const ownerAddresses = apis.holdings.owners.addresses;
   return {
-    ...{ services: new Map([[host, receiver.answer]]), mostUnderWay: deliveries },
+    services: new Map([[host, receiver.answer]]),
+    mostUnderWay: deliveries,
     ...(of === 'changes' && { begin: letChange(apis, changes) }),
     async run({ client, fileSystem, processes, clock, random, adapter, signal }, { isLast }) {
       const state = fileState('/data/state', { fileSystem, processes, clock });
       const endpoint: WebhookReplayOptions = {
-        ...{ url: `https://${host}/`, secret: `whsec_${key.toString('base64')}`, deliveries },
-        ...{ clock, random, adapter, resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]) },
-        ...{ fileSystem, processes },
+        url: `https://${host}/`,
+        secret: `whsec_${key.toString('base64')}`,
+        deliveries,
+        clock,
+        random,
+        adapter,
+        resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]),
+        fileSystem,
+        processes,
       };
       const sinkOf = <T extends object>(options: Pick<WebhookOptions<T>, 'key'> = {}) =>
         webhook<T>({

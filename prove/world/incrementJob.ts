@@ -21,7 +21,8 @@ interface TableEntry extends Entry {
 export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: Apis): RunningJob {
   const { pageSize, changes, renames, tables, concurrency = 1, commitEvery = 1 } = job;
   const rows = {
-    ...{ rows: 'items', version: '1' },
+    rows: 'items',
+    version: '1',
     pageSize: { param: 'n', default: pageSize, max: pageSize },
     paging: bySince({ param: 'since', field: 'changed', type: 'instant', overlap: tableOverlap }),
   } as const;
@@ -30,18 +31,27 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
     ...(api.quota && { quota: rateLimitHeaders() }),
     sources: {
       tables: listing({
-        ...{ path: '/all', rows: 'items', columns: ['id'], key: ({ id }) => Number(id) },
-        ...{ pageSize: { param: 'n', default: 2, max: 2 }, paging: byCursor({ param: 'cursor', at: 'next?' }) },
+        path: '/all',
+        rows: 'items',
+        columns: ['id'],
+        key: ({ id }) => Number(id),
+        pageSize: { param: 'n', default: 2, max: 2 },
+        paging: byCursor({ param: 'cursor', at: 'next?' }),
       }),
       entries: listing<Entry>({
-        ...{ ...rows, path: '/entries', columns, key: ({ id }) => id },
+        ...rows,
+        path: '/entries',
+        columns,
+        key: ({ id }) => id,
         decode: (row, path, read) => {
           const { id, text, changed } = read.record(row, path);
           return { id: Number(id), text: String(text), changed: String(changed) };
         },
       }),
       entriesOfEach: listing<TableEntry, { table: number }, object>({
-        ...{ ...rows, columns: [...columns, 'table'], key: ({ table, id }) => `${String(table)}/${id}` },
+        ...rows,
+        columns: [...columns, 'table'],
+        key: ({ table, id }) => `${String(table)}/${id}`,
         each: rowOf({
           source: 'tables',
           params: ({ id }: { id: number }) => ({ table: id }),

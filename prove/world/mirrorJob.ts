@@ -52,7 +52,9 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
     onCommit: judgeTable,
     async run({ client, life, clock, random, signal }, { isLast }) {
       const mirror = mirrorSink<EvmStream>(store.databaseOf(life), 'streams', {
-        ...{ table: 'streams', columns, deletedAt },
+        table: 'streams',
+        columns,
+        deletedAt,
         ...(hasKey && { key: ['id'] }),
       });
       const isStill = clock.monotonic() > lastChange;

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { printTable } from '../printTable.js';
+import { mutated } from './mutated.js';
 import { type Mutant, mutantList } from './mutantList.js';
 
 const { values } = parseArgs({
@@ -62,15 +63,11 @@ function copyCheckout(): void {
 }
 
 /** What the first world says that breaks a promise. */
-async function search({ name, file, from, to }: Mutant): Promise<string | undefined> {
+async function search(mutant: Mutant): Promise<string | undefined> {
+  const { name, file } = mutant;
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
-  if (text.split(from).length !== 2)
-    throw new Error(`The line of the mutant "${name}" does not stand once in ${file}.`);
-  writeFileSync(
-    path,
-    text.replace(from, () => to),
-  );
+  writeFileSync(path, mutated(text, mutant));
   try {
     const args = ['--import', 'tsx', 'scripts/runBundled.ts', 'prove/worlds.ts', '--first'];
     const only = file.startsWith('packages/cluster/') ? ['--only', 'cluster'] : [];

@@ -198,7 +198,9 @@ export class Network {
     answer: (answer: Answered, body: AnswerBody) => void,
   ): void {
     const { life, idled, connectTimeout, write } = from;
-    const [schedule, random, faults] = [this.#schedule, this.#random, this.#faults];
+    const schedule = this.#schedule;
+    const random = this.#random;
+    const faults = this.#faults;
     const isCold = idled === undefined || request.isFresh === true;
     // Where nothing says how long connections take to open, the first requests are only slower.
     const isSlower = isCold && faults.opening === undefined;
@@ -328,7 +330,8 @@ export class Network {
       ...([String(seconds), dateIn(seconds * 1_000), dateIn(-5_000), 'soon', undefined] as const),
     ]);
     return {
-      ...{ status: 429, body: echoOf(request, 'slow down') },
+      status: 429,
+      body: echoOf(request, 'slow down'),
       ...(after !== undefined && { headers: { 'retry-after': after, ...date } }),
     };
   }

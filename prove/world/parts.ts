@@ -55,7 +55,9 @@ export class PartReader {
 
 /** Of a connection that nobody has to close. */
 const controller: Parameters<Incoming['onResponseStart']>[0] = {
-  ...{ aborted: false, paused: false, reason: null },
+  aborted: false,
+  paused: false,
+  reason: null,
   abort: () => undefined,
   pause: () => undefined,
   resume: () => undefined,

@@ -161,7 +161,8 @@ export function simulatePlatform(): Platform {
 /** As `node:timers/promises` rejects. */
 function abortError(signal: AbortSignal | undefined): Error {
   return Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), {
-    ...{ name: 'AbortError', code: 'ABORT_ERR' },
+    name: 'AbortError',
+    code: 'ABORT_ERR',
   });
 }
 

@@ -45,7 +45,16 @@ const rounding = 1e-6;
 const longestStop = 5_000;
 
 const quietNetwork: NetworkFaults = {
-  ...{ lost: 0, unanswered: 0, cut: 0, slow: 0, parts: 0, broken: 0, busy: 0, limited: 0, stale: 0, outages: [] },
+  lost: 0,
+  unanswered: 0,
+  cut: 0,
+  slow: 0,
+  parts: 0,
+  broken: 0,
+  busy: 0,
+  limited: 0,
+  stale: 0,
+  outages: [],
 };
 
 /** How connections open is no fault. */
@@ -223,7 +232,8 @@ class World implements PlayableWorld {
     const pageOf = ({ pathname, search }: URL): string => pathname + search;
     const network = new Network(
       {
-        ...{ schedule, random: this.random(`${name} network`) },
+        schedule,
+        random: this.random(`${name} network`),
         faults: this.#isQuiet ? { ...quietNetwork, ...connectionsIn(scenario.network) } : scenario.network,
         tap: {
           onSend: (url, sent) => {
@@ -274,8 +284,13 @@ class World implements PlayableWorld {
       new Map([[addresses.api, this.#apis.answer], ...(this.#job.services ?? [])]),
     );
     const world: Surroundings = {
-      ...{ schedule, scenario, disk: this.#disk, running: this.#lives, wallOffset: this.wallOffset },
-      ...{ random: this.random(`${name} process`), adapterOf: (of) => network.adapterOf(of) },
+      schedule,
+      scenario,
+      disk: this.#disk,
+      running: this.#lives,
+      wallOffset: this.wallOffset,
+      random: this.random(`${name} process`),
+      adapterOf: (of) => network.adapterOf(of),
     };
     return startProcess(life, world);
   }

@@ -46,7 +46,13 @@ export async function playedIn(world: PlayableWorld, platform: Platform): Promis
   }
   const { schedule, violations, kills, failures, requests } = world;
   return {
-    ...{ digest: schedule.trace.digest(), violations, kills, failures, requests, events: schedule.happened },
-    ...{ duration: schedule.now, trace: schedule.trace.entries },
+    digest: schedule.trace.digest(),
+    violations,
+    kills,
+    failures,
+    requests,
+    events: schedule.happened,
+    duration: schedule.now,
+    trace: schedule.trace.entries,
   };
 }

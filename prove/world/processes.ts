@@ -55,7 +55,11 @@ export function startProcess(life: Life, world: Surroundings, limiter?: Limiter)
   const adapter = (): Adapter => world.adapterOf(life);
   const disk = new MountedDisk(world.disk, { schedule, random, faults: scenario.disk, life });
   const client = createClient({
-    ...{ apiKey, clock, random: next, adapter, ...(limiter ? { limiter } : { rateLimit: scenario.limit }) },
+    apiKey,
+    clock,
+    random: next,
+    adapter,
+    ...(limiter ? { limiter } : { rateLimit: scenario.limit }),
   })
     .use(aptos({ baseUrl: addresses.aptos }))
     .use(streams({ baseUrl: addresses.streams }));
@@ -66,8 +70,16 @@ export function startProcess(life: Life, world: Surroundings, limiter?: Limiter)
     stopping.abort(new Stopped('stopped'));
   };
   return {
-    ...{ life, client, disk, fileSystem, processes: processesOf(life, world), clock, random: next, adapter },
-    ...{ signal: stopping.signal, stop },
+    life,
+    client,
+    disk,
+    fileSystem,
+    processes: processesOf(life, world),
+    clock,
+    random: next,
+    adapter,
+    signal: stopping.signal,
+    stop,
   };
 }
 

@@ -151,62 +151,108 @@ const mildEnds = ['killed', 'killed', 'stopped'] as const;
 /** The calls at which a kill is worth most: those that change names, sync, or cut. */
 const tender = {
   all: [
-    ...['rename checkpoint', 'unlink checkpoint', 'sync new-checkpoint', 'open checkpoint', 'syncFolder /data'],
-    ...['unlink new-', 'list /data', 'removeFolder /data', 'makeFolder /data', 'unlink lock', 'rename lock'],
+    'rename checkpoint',
+    'unlink checkpoint',
+    'sync new-checkpoint',
+    'open checkpoint',
+    'syncFolder /data',
+    'unlink new-',
+    'list /data',
+    'removeFolder /data',
+    'makeFolder /data',
+    'unlink lock',
+    'rename lock',
   ],
   export: [
-    ...['link .part', 'unlink .part', 'unlink .part', 'truncate .part', 'sync .part', 'open .part', 'isOurs .part'],
-    ...['open rows-', 'sync rows-', 'unlink rows-', 'truncate rows-'],
+    'link .part',
+    'unlink .part',
+    'unlink .part',
+    'truncate .part',
+    'sync .part',
+    'open .part',
+    'isOurs .part',
+    'open rows-',
+    'sync rows-',
+    'unlink rows-',
+    'truncate rows-',
   ],
   watch: [
-    ...['write changes', 'sync changes', 'truncate changes', 'open changes', 'write watch.log', 'sync watch.log'],
-    ...['rename watch.log', 'truncate watch.log'],
+    'write changes',
+    'sync changes',
+    'truncate changes',
+    'open changes',
+    'write watch.log',
+    'sync watch.log',
+    'rename watch.log',
+    'truncate watch.log',
   ],
   increment: [
-    ...['link .part', 'unlink .part', 'sync .part', 'rename mark-', 'sync new-mark-', 'unlink new-mark-'],
-    ...['rename checkpoint', 'unlink checkpoint', 'truncate .part', 'write mark-', 'sync mark-', 'open mark-'],
-    ...['write partitions', 'sync partitions', 'rename partitions', 'unlink partitions', 'truncate mark-'],
+    'link .part',
+    'unlink .part',
+    'sync .part',
+    'rename mark-',
+    'sync new-mark-',
+    'unlink new-mark-',
+    'rename checkpoint',
+    'unlink checkpoint',
+    'truncate .part',
+    'write mark-',
+    'sync mark-',
+    'open mark-',
+    'write partitions',
+    'sync partitions',
+    'rename partitions',
+    'unlink partitions',
+    'truncate mark-',
   ],
   children: [
-    ...['write partitions', 'sync partitions', 'rename partitions', 'unlink partitions', 'truncate partitions'],
-    ...['open partitions', 'write partitions', 'sync partitions', 'link .part', 'unlink .part', 'truncate .part'],
-    ...['sync .part', 'open rows-', 'sync rows-', 'unlink rows-'],
+    'write partitions',
+    'sync partitions',
+    'rename partitions',
+    'unlink partitions',
+    'truncate partitions',
+    'open partitions',
+    'write partitions',
+    'sync partitions',
+    'link .part',
+    'unlink .part',
+    'truncate .part',
+    'sync .part',
+    'open rows-',
+    'sync rows-',
+    'unlink rows-',
   ],
   table: [
-    ...[
-      'db COMMIT',
-      'db COMMIT',
-      'db COMMIT',
-      'db COMMIT',
-      'db BEGIN',
-      'db UPDATE',
-      'db INSERT',
-      'db DELETE',
-      'db COPY',
-    ],
-    ...[
-      'db CREATE',
-      'db DROP',
-      'db ALTER',
-      'db pg_',
-      'db INSERT INTO "rows"',
-      'db DELETE FROM "rows"',
-      'db UPDATE "rows"',
-    ],
+    'db COMMIT',
+    'db COMMIT',
+    'db COMMIT',
+    'db COMMIT',
+    'db BEGIN',
+    'db UPDATE',
+    'db INSERT',
+    'db DELETE',
+    'db COPY',
+    'db CREATE',
+    'db DROP',
+    'db ALTER',
+    'db pg_',
+    'db INSERT INTO "rows"',
+    'db DELETE FROM "rows"',
+    'db UPDATE "rows"',
   ],
   mirror: [
-    ...[
-      'db COMMIT',
-      'db COMMIT',
-      'db COMMIT',
-      'db BEGIN',
-      'db INSERT',
-      'db DELETE',
-      'db UPDATE',
-      'db COPY',
-      'db CREATE',
-    ],
-    ...['db "streams"', 'db DROP', 'db pg_'],
+    'db COMMIT',
+    'db COMMIT',
+    'db COMMIT',
+    'db BEGIN',
+    'db INSERT',
+    'db DELETE',
+    'db UPDATE',
+    'db COPY',
+    'db CREATE',
+    'db "streams"',
+    'db DROP',
+    'db pg_',
   ],
   forward: ['write spool.log', 'sync spool.log', 'rename spool.log', 'truncate spool.log', 'write dead', 'sync dead'],
 } as const;
@@ -220,9 +266,11 @@ export function scenarioOf(seed: number): Scenario {
   // Then a run fails before its first commit, and has to clear away what it began.
   const isDownAtStart = job.kind === 'export' && random.chance(0.1);
   return {
-    ...{ seed, job },
+    seed,
+    job,
     api: {
-      ...{ seed, owners },
+      seed,
+      owners,
       holdings: random.int(owners, job.pageSize * 25),
       streams: random.int(0, job.pageSize * 3),
       // Only an export can walk a partition again whose cursor expired.
@@ -237,7 +285,9 @@ export function scenarioOf(seed: number): Scenario {
         random.chance(0.15) && { repeats: repeatsOf(random) }),
     },
     limit: {
-      ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
+      requests: random.int(2, 10),
+      per: 1_000,
+      concurrency: random.int(1, 4),
       ...(random.chance(0.3) && { burst: 2 }),
     },
     network: {
@@ -271,11 +321,16 @@ export function connectionsOf(seed: number): Pick<NetworkFaults, 'opening' | 'bu
 export function networkOf(random: Random, how = { limited: 0.15, isDownAtStart: false }): NetworkFaults {
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   return {
-    ...{ lost: share(0.1), unanswered: share(0.1), cut: share(0.05), busy: share(0.1) },
+    lost: share(0.1),
+    unanswered: share(0.1),
+    cut: share(0.05),
+    busy: share(0.1),
     // Pauses that overlap show most where many requests are under way at once.
     limited: random.chance(how.limited) ? 0.3 : share(0.05),
-    ...{ slow: random.chance(0.1) ? 0.06 : 0, stale: share(0.3) },
-    ...{ parts: random.chance(0.15) ? random.pick([0.05, 0.3, 1]) : 0, broken: random.pick([0, 0.1, 0.5]) },
+    slow: random.chance(0.1) ? 0.06 : 0,
+    stale: share(0.3),
+    parts: random.chance(0.15) ? random.pick([0.05, 0.3, 1]) : 0,
+    broken: random.pick([0, 0.1, 0.5]),
     outages: how.isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
   };
 }
@@ -299,8 +354,13 @@ function isStored({ kind }: Job): boolean {
 function tableJob(random: Random): Job {
   const mode = random.pick<TableMode>(['fail', 'append', 'merge', 'replace']);
   return {
-    ...{ kind: 'table', mode, hasKey: random.chance(0.5), exports: mode === 'fail' ? 1 : random.int(1, 3) },
-    ...{ pageSize: random.int(3, 20), ownersPerRequest: random.int(1, 3), concurrency: random.int(1, 4) },
+    kind: 'table',
+    mode,
+    hasKey: random.chance(0.5),
+    exports: mode === 'fail' ? 1 : random.int(1, 3),
+    pageSize: random.int(3, 20),
+    ownersPerRequest: random.int(1, 3),
+    concurrency: random.int(1, 4),
     ...(random.chance(0.6) && { commitEvery: random.pick([1, 2, 5]) }),
     rival: random.chance(0.2),
   };
@@ -308,8 +368,12 @@ function tableJob(random: Random): Job {
 
 function mirrorJob(random: Random): Job {
   return {
-    ...{ kind: 'mirror', pageSize: random.int(3, 20), every: random.int(1_000, 6_000) },
-    ...{ hasKey: random.chance(0.5), deletedAt: random.chance(0.4), changes: alterations(random) },
+    kind: 'mirror',
+    pageSize: random.int(3, 20),
+    every: random.int(1_000, 6_000),
+    hasKey: random.chance(0.5),
+    deletedAt: random.chance(0.4),
+    changes: alterations(random),
     rival: random.chance(0.2),
   };
 }
@@ -321,10 +385,16 @@ function storeOf(random: Random): StoreModel {
     random.int(50, random.pick([500, 5_000, 60_000])),
   ];
   return {
-    ...{ cut: share(0.03), unanswered: share(0.03), late: share(0.02), lostCommits: share(0.3) },
-    ...{ conflicts: share(0.03), unnoticed: share(1), lockTimeout: random.chance(0.2) ? random.int(100, 5_000) : null },
+    cut: share(0.03),
+    unanswered: share(0.03),
+    late: share(0.02),
+    lostCommits: share(0.3),
+    conflicts: share(0.03),
+    unnoticed: share(1),
+    lockTimeout: random.chance(0.2) ? random.int(100, 5_000) : null,
     crashes: Array.from({ length: random.chance(0.4) ? random.int(1, 3) : 0 }, crash),
-    ...{ hasPooler: random.chance(0.4), breakLock: random.chance(0.2) },
+    hasPooler: random.chance(0.4),
+    breakLock: random.chance(0.2),
   };
 }
 
@@ -332,8 +402,12 @@ function forwardJob(random: Random): Job {
   const of = random.pick<'rows' | 'changes'>(['rows', 'changes']);
   const isBatched = random.chance(0.3);
   return {
-    ...{ kind: 'forward', of, pageSize: random.int(3, 20), deliveries: random.int(1, 8) },
-    ...{ every: random.int(1_000, 6_000), changes: alterations(random) },
+    kind: 'forward',
+    of,
+    pageSize: random.int(3, 20),
+    deliveries: random.int(1, 8),
+    every: random.int(1_000, 6_000),
+    changes: alterations(random),
     ...(isBatched && { batch: random.int(2, 10) }),
     refused: of === 'rows' && !isBatched && random.chance(0.5) ? random.next() * 0.2 : 0,
     byOwner: of === 'rows' && random.chance(0.5),
@@ -356,20 +430,24 @@ function exportJob(random: Random): Job {
 
 function watchJob(random: Random): Job {
   return {
-    ...{ kind: 'watch', pageSize: random.int(3, 20), every: random.int(1_000, 6_000) },
+    kind: 'watch',
+    pageSize: random.int(3, 20),
+    every: random.int(1_000, 6_000),
     changes: alterations(random),
   };
 }
 
 function pollJob(random: Random): Job {
-  const [pageSize, every] = [random.int(3, 20), random.int(500, 6_000)];
+  const pageSize = random.int(3, 20);
+  const every = random.int(500, 6_000);
   return { kind: 'poll', pageSize, every, pause: random.pick([1, 1_000, 20_000]), changes: alterations(random) };
 }
 
 function incrementJob(random: Random): Job {
   const rows = random.int(1, 40);
   const change = (at: number): TableChange => ({
-    ...{ at, id: random.int(1, rows) },
+    at,
+    id: random.int(1, rows),
     late: random.chance(0.2) ? random.int(1, tableOverlap - 1_500) : 0,
   });
   const first = Array.from({ length: random.int(0, 60) }, () => change(random.int(0, 2_000)));
@@ -380,7 +458,9 @@ function incrementJob(random: Random): Job {
   const tables = Array.from({ length: random.int(1, 6) }, (_, nth) => listedTable(random, nth + 1));
   return {
     ...job,
-    ...{ tables, concurrency: random.int(1, 3), commitEvery: random.pick([1, 1, 2, 5]) },
+    tables,
+    concurrency: random.int(1, 3),
+    commitEvery: random.pick([1, 1, 2, 5]),
     changes: changes.map((each) => ({ ...each, table: random.int(1, tables.length) })),
   };
 }
@@ -405,7 +485,8 @@ function childrenJob(random: Random): Job {
     const rows = random.chance(0.2) ? 0 : random.int(1, pageSize * 3);
     const changing = areChanging ? changingRows(random, rows) : [];
     return {
-      ...{ id, rows },
+      id,
+      rows,
       ...(changing.length > 0 && { changing }),
       ...(isSkipping && random.chance(0.2) && { goneAt: random.chance(0.5) ? 0 : random.int(1, 20_000) }),
       ...(isMoving && random.chance(0.6) && { from: random.int(0, 15_000) }),
@@ -413,8 +494,13 @@ function childrenJob(random: Random): Job {
     };
   };
   return {
-    ...{ kind: 'children', format: random.pick(['csv', 'jsonl']), pageSize, isSkipping },
-    ...{ parentsPerPage: random.int(2, 8), concurrency: random.int(1, 4), state: random.pick(['beside', 'apart']) },
+    kind: 'children',
+    format: random.pick(['csv', 'jsonl']),
+    pageSize,
+    isSkipping,
+    parentsPerPage: random.int(2, 8),
+    concurrency: random.int(1, 4),
+    state: random.pick(['beside', 'apart']),
     ...(random.chance(0.6) && { commitEvery: random.pick([1, 2, 5]) }),
     parents: Array.from({ length: count }, (_, nth) => parentOf(nth + 1)),
   };
@@ -438,16 +524,21 @@ function changingRows(random: Random, rows: number): readonly ChangingRow[] {
 
 function quotaOf(random: Random): QuotaModel {
   return {
-    ...{ requests: random.int(2, 30), window: random.int(4, 40) * 1_000, status: random.pick<403 | 429>([403, 429]) },
-    ...{ reset: random.pick<'in' | 'at'>(['in', 'at']), rounds: random.pick<'up' | 'down'>(['up', 'down']) },
+    requests: random.int(2, 30),
+    window: random.int(4, 40) * 1_000,
+    status: random.pick<403 | 429>([403, 429]),
+    reset: random.pick<'in' | 'at'>(['in', 'at']),
+    rounds: random.pick<'up' | 'down'>(['up', 'down']),
   };
 }
 
 function repeatsOf(random: Random): RepeatsModel {
   const from = random.int(0, random.pick([0, 1_000, 20_000]));
   return {
-    ...{ from, until: random.chance(0.3) ? null : from + random.int(500, 20_000) },
-    ...{ share: random.pick([1, 0.2, 0.05]), page: random.pick<'before' | 'first'>(['before', 'first']) },
+    from,
+    until: random.chance(0.3) ? null : from + random.int(500, 20_000),
+    share: random.pick([1, 0.2, 0.05]),
+    page: random.pick<'before' | 'first'>(['before', 'first']),
   };
 }
 
@@ -492,12 +583,10 @@ function killOf(random: Random, { kind }: Job): Kill {
   const leaves = random.chance(0.3) ? random.pick(mildEnds) : random.pick(powerCuts);
   if (random.chance(0.3)) return { leaves, events: random.int(1, random.pick([30, 150, 500])) };
   return {
-    ...{
-      leaves,
-      at: random.pick(kind === 'poll' || random.chance(0.5) ? tender.all : tender[kind]),
-      isDone: random.chance(0.5),
-      nth: random.int(1, random.pick([1, 1, 3, 20])),
-    },
+    leaves,
+    at: random.pick(kind === 'poll' || random.chance(0.5) ? tender.all : tender[kind]),
+    isDone: random.chance(0.5),
+    nth: random.int(1, random.pick([1, 1, 3, 20])),
     later: random.chance(0.5) ? 0 : random.int(1, random.pick([3, 15, 60])),
   };
 }

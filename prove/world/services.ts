@@ -82,7 +82,10 @@ export class Apis {
     this.#present = Array.from({ length: model.streams }, (_, index) => index);
     this.holdings = new Holdings({ ...model, nasty: 0.2, nested: 'live' });
     this.streams = new StreamBook({
-      ...{ seed: model.seed, streams: model.streams, nasty: 0.2, nested: 'live' },
+      seed: model.seed,
+      streams: model.streams,
+      nasty: 0.2,
+      nested: 'live',
       ticks: () => {
         if (!this.#isStill) this.#ticks = Math.floor(now() / model.statusEvery);
         return this.#ticks;

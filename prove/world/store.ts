@@ -40,7 +40,14 @@ export interface StoreModel {
 }
 
 const quietStore: Omit<StoreModel, 'hasPooler' | 'breakLock'> = {
-  ...{ cut: 0, unanswered: 0, late: 0, lostCommits: 0, conflicts: 0, unnoticed: 0, lockTimeout: null, crashes: [] },
+  cut: 0,
+  unanswered: 0,
+  late: 0,
+  lostCommits: 0,
+  conflicts: 0,
+  unnoticed: 0,
+  lockTimeout: null,
+  crashes: [],
 };
 
 /** Connections in a row, besides the one that was lost, after which a run gives up. */
@@ -127,7 +134,9 @@ export class Store {
         // It never connects, and adds a listener whenever it is told to keep the process running.
         socket.setMaxListeners(0);
         const client = new SimulatedClient(life, {
-          ...{ schedule: this.#schedule, random: this.#random, reasons: this.#reasonsOf(life) },
+          schedule: this.#schedule,
+          random: this.#random,
+          reasons: this.#reasonsOf(life),
           faults: this.#isQuiet ? { ...this.#model, ...quietStore } : this.#model,
           connect: () => this.#connect(),
         });
@@ -141,8 +150,12 @@ export class Store {
 
   #reasonsOf(life: Life): Reasons {
     const reasons = this.#reasons.get(life) ?? {
-      ...{ clients: 0, neverConnected: false, clientsInARow: 0 },
-      ...{ isGivenUp: false, lockTimedOut: false, lockRefused: false },
+      clients: 0,
+      neverConnected: false,
+      clientsInARow: 0,
+      isGivenUp: false,
+      lockTimedOut: false,
+      lockRefused: false,
     };
     this.#reasons.set(life, reasons);
     return reasons;

@@ -28,14 +28,17 @@ export class Machine {
 
   /** Starts a process, which runs beside the others until all crash. */
   start(): ProcessOfMachine {
-    const [schedule, random] = [this.#schedule, this.#random];
+    const schedule = this.#schedule;
+    const random = this.#random;
     const life = new Life(`process ${this.#mounted.length + 1}`);
     this.#running.set(life.name, life);
     const mounted = new MountedDisk(this.#disk, { schedule, random, faults: noFaults, life });
     this.#mounted.push(mounted);
     return {
-      ...{ fileSystem: mounted.fileSystem, processes: processesOf(life, { running: this.#running }) },
-      ...{ clock: clockOf(life, { schedule, wallOffset }), random: () => random.next() },
+      fileSystem: mounted.fileSystem,
+      processes: processesOf(life, { running: this.#running }),
+      clock: clockOf(life, { schedule, wallOffset }),
+      random: () => random.next(),
     };
   }
 

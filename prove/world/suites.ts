@@ -84,7 +84,8 @@ function fileSuite<T>(
   return {
     register: ({ machine, ...options }) => {
       testSink({
-        ...{ ...options, rows },
+        ...options,
+        rows,
         factory: () => {
           const own = machine();
           return {

@@ -94,7 +94,10 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
       underWay.push(run);
       try {
         await exportTo(source, pages.before(sink), {
-          ...{ concurrency, prefetch: 1, clock, onExpired: 'restart-partition' },
+          concurrency,
+          prefetch: 1,
+          clock,
+          onExpired: 'restart-partition',
           ...(commitEvery !== undefined && { commitEvery }),
         }).run({ signal });
         isInterrupted = false;

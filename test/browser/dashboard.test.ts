@@ -107,14 +107,27 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await using sandbox = await startSandbox({
       // Chromium needs time on a machine that is busy.
       script: () => (isShown ? undefined : { kind: 'delay', ms: 1_000 }),
-      ...{ seed: 3, holdings: 6_000, rateLimit: { requests: 40, per: 1_000 }, latency: [2, 20] },
+      seed: 3,
+      holdings: 6_000,
+      rateLimit: { requests: 40, per: 1_000 },
+      latency: [2, 20],
       faults: { serverError: 0.05, reset: 0.03, cutBody: 0.02, tooManyRequests: 0.02 },
     });
     const owners = sandbox.owners.flatMap((owner) => ['--owner', owner]);
     const { url, exited, lines } = run(
       [
-        ...['nfts', 'export', ...owners, '--owners-per-request', '1', '--to', 'holdings.csv'],
-        ...['--rate', '30/s', '--progress', 'json', '--dashboard'],
+        'nfts',
+        'export',
+        ...owners,
+        '--owners-per-request',
+        '1',
+        '--to',
+        'holdings.csv',
+        '--rate',
+        '30/s',
+        '--progress',
+        'json',
+        '--dashboard',
       ],
       { SLUICE_API_KEY: sandbox.apiKey, SLUICE_APTOS_URL: sandbox.aptosUrl },
     );
@@ -149,7 +162,8 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   test('U1 shows an export that fails, with its error', async () => {
     let isShown = false;
     await using sandbox = await startSandbox({
-      ...{ streams: 3_000, script: () => (isShown ? { kind: 'status', status: 403 } : undefined) },
+      streams: 3_000,
+      script: () => (isShown ? { kind: 'status', status: 403 } : undefined),
     });
     const { url, exited } = run(
       ['streams', 'export', '--to', 'streams.csv', '--page-size', '10', '--rate', '5/s', '--dashboard', '0'],
@@ -264,8 +278,13 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       { type: 'commit', source: hostile, sink: hostile, rows: 5, pages: 1, isSealed: false },
       { type: 'error', of: 'walk', name: hostile, error },
       ...(['initial', 'changed', 'removed'] as const).map((kind): ChangeEvent => ({
-        ...{ type: 'change', source: hostile, key: `${hostile} ${kind}`, kind },
-        ...{ before: `${hostile} 1`, after: `${hostile} 2`, observedAt: new Date().toISOString() },
+        type: 'change',
+        source: hostile,
+        key: `${hostile} ${kind}`,
+        kind,
+        before: `${hostile} 1`,
+        after: `${hostile} 2`,
+        observedAt: new Date().toISOString(),
       })),
     ];
     for (const event of events) client.api.observe(event);
@@ -279,7 +298,13 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       expect(await page.locator(place).first().innerText(), place).toContain('<img src=x');
     await review(page, 'hostile');
     client.dashboard.showCluster({
-      ...{ partitions: 9, done: 4, rows: 400, active: 2, waiting: 1, delayed: 1, failed: 1 },
+      partitions: 9,
+      done: 4,
+      rows: 400,
+      active: 2,
+      waiting: 1,
+      delayed: 1,
+      failed: 1,
       failures: [[3, hostile]],
       workers: [{ name: hostile, working: [[5, 1_000]], rows: 40, unable: hostile }],
     });
@@ -342,7 +367,13 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     const page = await look(await board.url, { isCut: true });
     board.show({ kind: 'cluster', target: '/mnt/out/holdings' });
     board.showCluster({
-      ...{ partitions: 1_200, done: 700, rows: 81_234, active: 8, waiting: 488, delayed: 3, failed: 1 },
+      partitions: 1_200,
+      done: 700,
+      rows: 81_234,
+      active: 8,
+      waiting: 488,
+      delayed: 3,
+      failed: 1,
       failures: [[17, 'The API answered 404 for good.']],
       workers: [
         {

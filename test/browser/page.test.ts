@@ -38,7 +38,8 @@ describe.skipIf(!hasChromium)('in Chromium, a page of another origin', () => {
     const { apiKey, streamsUrl, aptosUrl, owners } = sandbox;
     const place: Place = { apiKey, streamsUrl, aptosUrl, owners };
     return {
-      ...{ page, sandbox },
+      page,
+      sandbox,
       async run<Name extends keyof Outcomes>(name: Name) {
         const order: readonly [keyof Outcomes, Place] = [name, place];
         const outcome: unknown = await page.evaluate(([key, at]): unknown => globalThis.scenarios[key](at), order);

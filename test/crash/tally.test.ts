@@ -19,10 +19,16 @@ test('a table has a row for every phase, with its worst result', () => {
   ]);
   expect(tally.map(({ phase }) => phase)).toEqual(phases);
   expect(tally.find(({ phase }) => phase === 'sealing')).toEqual({
-    ...{ phase: 'sealing', kills: 3, differences: 2, maxFetchedAgain: 5 },
+    phase: 'sealing',
+    kills: 3,
+    differences: 2,
+    maxFetchedAgain: 5,
   });
   expect(tally.find(({ phase }) => phase === 'fetching')).toEqual({
-    ...{ phase: 'fetching', kills: 0, differences: 0, maxFetchedAgain: 0 },
+    phase: 'fetching',
+    kills: 0,
+    differences: 0,
+    maxFetchedAgain: 0,
   });
 });
 

@@ -105,7 +105,8 @@ function apply(root: JsonList, place: Place | undefined, change: Change): void {
     case 'swap': {
       const places = placesIn(root);
       const other = places[change.with % places.length]!;
-      const [one, another] = [structuredClone(value), structuredClone(valueAt(other))];
+      const one = structuredClone(value);
+      const another = structuredClone(valueAt(other));
       setAt(place, another);
       // The content of the first one was removed with it.
       if (placesIn(root).some((each) => each.in === other.in && each.at === other.at)) setAt(other, one);

@@ -53,7 +53,8 @@ export function seen(error: unknown, secret: string): Pick<Outcome, 'error' | 't
   const { path } = SluiceError.is(error) ? error.details : {};
   return {
     error: {
-      ...{ name, message },
+      name,
+      message,
       ...(SluiceError.is(error) ? { code: error.code } : { stack }),
       ...(typeof path === 'string' && { path }),
     },

@@ -6,7 +6,11 @@ const shared: readonly object[] = [
   ...[Map, Set, WeakMap, WeakSet, Uint8Array, ArrayBuffer, URL, URLSearchParams, AbortSignal].map(
     (each): object => each.prototype,
   ),
-  ...[Object, Array, JSON, Math, Reflect],
+  Object,
+  Array,
+  JSON,
+  Math,
+  Reflect,
 ];
 
 const before = shared.map(look);
@@ -14,7 +18,8 @@ const before = shared.map(look);
 /** Additions to, or changes of, JavaScript's own objects since this file was loaded; a sentence, or `undefined`. */
 export function pollution(): string | undefined {
   for (const [at, each] of shared.entries()) {
-    const [was, is] = [before[at]!, look(each)];
+    const was = before[at]!;
+    const is = look(each);
     const name =
       [...is.keys()].find((key) => was.get(key) !== is.get(key)) ?? [...was.keys()].find((key) => !is.has(key));
     if (name !== undefined) return `The language's own objects were changed: ${String(name)} of the ${at + 1}th.`;

@@ -21,7 +21,8 @@ export interface TableKills {
 }
 
 /** Requests after which a process is killed, at most, and ms after that. */
-const [mostRequests, mostMs] = [25, 15];
+const mostRequests = 25;
+const mostMs = 15;
 
 /** Kills an export at random moments, and runs it again until it is done. @returns the number of kills. */
 export async function killUntilDone({ sandbox, random, start, disturb, onEnd }: TableKills): Promise<number> {

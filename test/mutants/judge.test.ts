@@ -21,7 +21,8 @@ function testRuns(folder: string): TestRuns {
 }
 
 test('a mutant is killed by a test that executes it, or survives, and no file is changed', slow, async () => {
-  const [folder, kept] = [temporaryFolder(), temporaryFolder()];
+  const folder = temporaryFolder();
+  const kept = temporaryFolder();
   const runs = testRuns(folder);
   const [source] = await sourcesOf(join(example, 'src'), ['numbers']);
   const tests = await coverage(example, [source!], { runs, kept, onTest: () => undefined });

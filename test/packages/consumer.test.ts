@@ -35,11 +35,21 @@ describe('the installed packages', () => {
   test('run as an ES module, as the oldest TypeScript emits it', async () => {
     expect(await compile(oldest!.tsc, 'nodenext', '--skipLibCheck')).toEqual({ code: 0, output: '' });
     expect(await printedBy('story.js')).toEqual({
-      ...{ rows: 250, isWritten: true, amounts: true, ids: 7, counted: '7 rows' },
-      ...{ accepted: 7, code: 'config', unused: 3 },
+      rows: 250,
+      isWritten: true,
+      amounts: true,
+      ids: 7,
+      counted: '7 rows',
+      accepted: 7,
+      code: 'config',
+      unused: 3,
     });
     expect(await printedBy('extensions.js')).toEqual({
-      ...{ rows: 5, counted: 7, hasChecks: true, changes: 'board.rows.changes', unused: 2 },
+      rows: 5,
+      counted: 7,
+      hasChecks: true,
+      changes: 'board.rows.changes',
+      unused: 2,
     });
   });
 

@@ -16,7 +16,9 @@ export interface Published {
 /** Every package, as packed by `npm run test:packages`. */
 export function published(): Published[] {
   return packages.map(({ name, folder, manifest, entries }) => ({
-    ...{ name, folder, version: manifest.version },
+    name,
+    folder,
+    version: manifest.version,
     tarball: join(tarballs, `${name.slice(1).replace('/', '-')}-${manifest.version}.tgz`),
     entries: entries.map(({ specifier }) => specifier),
   }));

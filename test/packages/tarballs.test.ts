@@ -27,8 +27,15 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     const pages = filesIn(join(folder, 'docs')).map((page) => `docs/${page}`);
     expect(filesIn(installed)).toEqual(
       [
-        ...['LICENSE', 'README.md', 'package.json'],
-        ...[...sources.map((source) => `src/${source}`), ...declared, ...bundled, ...licenses, ...page, ...pages],
+        'LICENSE',
+        'README.md',
+        'package.json',
+        ...sources.map((source) => `src/${source}`),
+        ...declared,
+        ...bundled,
+        ...licenses,
+        ...page,
+        ...pages,
       ].sort(),
     );
   });
@@ -57,7 +64,10 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     const manifest = readFileSync(join(installed, 'package.json'), 'utf8');
     expect(manifest).not.toMatch(/workspace:|catalog:|file:|link:/);
     expect(JSON.parse(manifest)).toMatchObject({
-      ...{ name, type: 'module', license: 'MIT', engines: { node: '>=20.19.0' } },
+      name,
+      type: 'module',
+      license: 'MIT',
+      engines: { node: '>=20.19.0' },
       description: expect.stringMatching(/\.$/),
     });
   });

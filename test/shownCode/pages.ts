@@ -7,7 +7,12 @@ const root = join(import.meta.dirname, '..', '..');
  * The pages for readers, as paths from the repository's folder, except those that typedoc generates from docstrings.
  */
 export const pages: readonly string[] = [
-  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md'],
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'CODE_OF_CONDUCT.md',
   ...pagesIn('docs').filter((page) => !page.startsWith(join('docs', 'api'))),
   ...readdirSync(join(root, 'packages')).flatMap((name) => [
     ...[join('packages', name, 'README.md')].filter((page) => existsSync(join(root, page))),

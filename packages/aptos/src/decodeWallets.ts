@@ -27,8 +27,11 @@ const lists = ['ownerAddresses', 'includeCollections', 'excludeCollections'] as 
 const list = { type: 'array', items: { type: 'string' } };
 const count = { type: 'integer' };
 const properties = {
-  ...{ ownerAddresses: list, includeCollections: list, excludeCollections: list },
-  ...{ ownersPerRequest: count, offset: count },
+  ownerAddresses: list,
+  includeCollections: list,
+  excludeCollections: list,
+  ownersPerRequest: count,
+  offset: count,
 };
 
 /**

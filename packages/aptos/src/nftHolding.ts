@@ -50,8 +50,11 @@ export const textFields = [
 export const nftHoldingSchema: RowSchema<NftHolding> = {
   columns: [...textFields, 'token_properties'],
   types: {
-    ...{ amount: 'integer', property_version: 'integer', last_transaction_version: 'integer' },
-    ...{ last_transaction_timestamp: 'timestamp', token_properties: 'json' },
+    amount: 'integer',
+    property_version: 'integer',
+    last_transaction_version: 'integer',
+    last_transaction_timestamp: 'timestamp',
+    token_properties: 'json',
   },
   key: (nft) => JSON.stringify([nft.owner_address, nft.token_data_id_hash, nft.property_version]),
 };

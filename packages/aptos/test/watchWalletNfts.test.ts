@@ -42,11 +42,14 @@ test('C2 rows of wallets that move between pages change nothing', async () => {
 test('C4 wallets in another order, in other groups and on other pages are the same watch; others are not', async () => {
   const { sandbox, watch } = await setUp();
   const state = memoryState();
-  const [filter, other] = [['0xab', '0xcd'], ['0xef']];
+  const filter = ['0xab', '0xcd'];
+  const other = ['0xef'];
   const asked = { ownerAddresses: sandbox.owners, excludeCollections: filter, every: 20, polls: 1, state };
   const same = {
-    ...{ ownerAddresses: sandbox.owners.toReversed(), excludeCollections: filter.toReversed() },
-    ...{ pageSize: 7, ownersPerRequest: 1 },
+    ownerAddresses: sandbox.owners.toReversed(),
+    excludeCollections: filter.toReversed(),
+    pageSize: 7,
+    ownersPerRequest: 1,
   };
   expect((await watch(asked).toArray()).length).toBeGreaterThan(0);
   expect(await watch({ ...asked, ...same }).toArray()).toEqual([]);

@@ -139,7 +139,8 @@ describe('A9 sluice sources NAME', () => {
     const { stdout } = await run(['sources', 'helpdesk', '--format', 'json']);
     expect(JSON.parse(stdout)).toEqual({
       api: {
-        ...{ name: 'helpdesk', baseUrl: baseUrl() },
+        name: 'helpdesk',
+        baseUrl: baseUrl(),
         auth: { kind: 'bearer', name: 'Authorization', variables: ['TICKETS_TOKEN'] },
         limits: [
           { requests: 1000, per: 60_000 },
@@ -149,13 +150,22 @@ describe('A9 sluice sources NAME', () => {
       },
       sources: [
         {
-          ...{ name: 'helpdesk.tickets', description: 'Tickets, in the order of their last change.', params: [] },
-          ...{ columns: ['id', 'updated_at'], hasKey: true, pageSize: { default: 100, max: 100 } },
-          ...{ paging: 'since', isIncremental: true },
+          name: 'helpdesk.tickets',
+          description: 'Tickets, in the order of their last change.',
+          params: [],
+          columns: ['id', 'updated_at'],
+          hasKey: true,
+          pageSize: { default: 100, max: 100 },
+          paging: 'since',
+          isIncremental: true,
         },
         {
-          ...{ name: 'helpdesk.all', params: [], columns: ['id', 'updated_at'], hasKey: false },
-          ...{ paging: 'offset', isIncremental: false },
+          name: 'helpdesk.all',
+          params: [],
+          columns: ['id', 'updated_at'],
+          hasKey: false,
+          paging: 'offset',
+          isIncremental: false,
         },
       ],
     });
@@ -184,20 +194,19 @@ describe('A9 sluice sources NAME', () => {
 describe('A9 sluice get', () => {
   test('sends one request with the credentials of its API, and prints the JSON', async () => {
     const { code, stdout, stderr } = await run([
-      ...[
-        'get',
-        'helpdesk',
-        '/rate_limit',
-        '--param',
-        'filter[state]=open',
-        '--param',
-        'ids:=[1,2]',
-        '--param',
-        'all:=true',
-      ],
+      'get',
+      'helpdesk',
+      '/rate_limit',
+      '--param',
+      'filter[state]=open',
+      '--param',
+      'ids:=[1,2]',
+      '--param',
+      'all:=true',
     ]);
     expect({ code, stdout, stderr }).toEqual({
-      ...{ code: 0, stderr: '' },
+      code: 0,
+      stderr: '',
       stdout: '{\n  "limit": 5000,\n  "remaining": 4999\n}\n',
     });
     expect(
@@ -278,7 +287,14 @@ describe('A9 sluice get', () => {
 
 describe('A5 sluice export --incremental', () => {
   const args = (to: string, ...more: string[]): string[] => [
-    ...['export', 'helpdesk.tickets', '--incremental', '--state', 'tickets.state', '--to', to, ...more],
+    'export',
+    'helpdesk.tickets',
+    '--incremental',
+    '--state',
+    'tickets.state',
+    '--to',
+    to,
+    ...more,
   ];
   const idsIn = (folder: string, file: string): number[] =>
     readFileSync(join(folder, file), 'utf8')
@@ -308,7 +324,8 @@ describe('A5 sluice export --incremental', () => {
     });
     expect(idsIn(folder, '2.jsonl')).toEqual([7, 300]);
     expect(await run(args('3.jsonl'), folder)).toMatchObject({
-      ...{ code: 0, stderr: expect.stringMatching(/^0 new rows in 1 page -> 3\.jsonl \(/) },
+      code: 0,
+      stderr: expect.stringMatching(/^0 new rows in 1 page -> 3\.jsonl \(/),
     });
     expect(readFileSync(join(folder, '3.jsonl'), 'utf8')).toBe('');
     expect(readdirSync(folder).filter((name) => name.includes('.sluice'))).toEqual([]);
@@ -373,7 +390,8 @@ describe('A5 sluice export --incremental', () => {
     });
     expect(idsIn(folder, '2.jsonl')).toHaveLength(250);
     expect(await run(args('1.jsonl'), folder)).toMatchObject({
-      ...{ code: 1, stderr: expect.stringContaining('1.jsonl.part exists already') },
+      code: 1,
+      stderr: expect.stringContaining('1.jsonl.part exists already'),
     });
   });
 
@@ -385,12 +403,10 @@ describe('A5 sluice export --incremental', () => {
     statuses = [];
     const mixed = [...plain, '--incremental', '--state', '1.jsonl.sluice'];
     expect(await run(mixed, folder)).toMatchObject({
-      ...{
-        code: 1,
-        stderr: expect.stringMatching(
-          /written by an export that was not incremental\. Use the previous settings, or start over with --restart/,
-        ),
-      },
+      code: 1,
+      stderr: expect.stringMatching(
+        /written by an export that was not incremental\. Use the previous settings, or start over with --restart/,
+      ),
     });
   });
 
@@ -449,14 +465,16 @@ describe('A5 sluice export --incremental', () => {
     const folder = helpdeskFolder();
     const plain = ['export', 'helpdesk.all', '--incremental', '--state', 's', '--to', 'a.csv'];
     expect(await run(plain, folder)).toEqual({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr:
         "sluice: helpdesk.all can't be exported with --incremental: its API is not described as one that can be asked for what is new (paging: bySince).\n",
     });
     expect(readdirSync(folder)).not.toContain('s');
     for (const command of ['nfts', 'streams'])
       expect(await run([command, 'export', '--incremental', '--to', 'a.csv'], folder)).toMatchObject({
-        ...{ code: 2, stderr: expect.stringContaining("Unknown option '--incremental'") },
+        code: 2,
+        stderr: expect.stringContaining("Unknown option '--incremental'"),
       });
   });
 });

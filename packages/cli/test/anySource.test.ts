@@ -67,7 +67,9 @@ describe('sluice export API.SOURCE', () => {
     const folder = coinsFolder();
     const args = ['export', 'coins.markets', '--param', 'currency=usd', '--param', 'ids=7'];
     expect(await run([...args, '--to', 'coins.csv'], folder)).toMatchObject({
-      ...{ code: 0, stdout: '', stderr: expect.stringMatching(/^5 rows in 3 pages -> coins\.csv/) },
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^5 rows in 3 pages -> coins\.csv/),
     });
     expect(readFileSync(join(folder, 'coins.csv'), 'utf8')).toBe(
       'id,price,currency\r\n1,1,usd\r\n2,2,usd\r\n3,3,usd\r\n4,4,usd\r\n5,5,usd\r\n',
@@ -232,10 +234,8 @@ describe('sluice watch API.SOURCE', () => {
   test('needs something that tells rows apart', async () => {
     const args = ['watch', 'coins.plain', '--every', '20ms', '--polls', '2', '--format', 'jsonl', '--quiet'];
     expect(await run(args)).toMatchObject({
-      ...{
-        code: 2,
-        stderr: 'sluice: Nothing tells the rows of coins.plain apart: give --key COLUMN, or several: --key a,b.\n',
-      },
+      code: 2,
+      stderr: 'sluice: Nothing tells the rows of coins.plain apart: give --key COLUMN, or several: --key a,b.\n',
     });
     expect((await run([...args, '--key', 'idd'])).stderr).toBe(
       'sluice: --key: there is no column "idd". Did you mean id?\n',

@@ -206,7 +206,8 @@ describe('sluice checkpoint show of a table', () => {
       await expect
         .poll(async () => JSON.parse((await show()).stdout) as unknown)
         .toMatchObject({
-          ...{ log: { table: '_sluice' }, written: { changes: 3, generation: 1 } },
+          log: { table: '_sluice' },
+          written: { changes: 3, generation: 1 },
           holder: { pid: running.process.pid, host: '127.0.0.1', isRunning: true },
         });
       running.process.kill('SIGINT');

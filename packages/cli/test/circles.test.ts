@@ -8,7 +8,9 @@ import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 test('P4 an export from an API that goes round in a circle keeps each row once, says so each time it is run, and starts over once it is mended', async () => {
   let isMended = false;
-  const [lead, length, pageSize] = [5, 3, 20];
+  const lead = 5;
+  const length = 3;
+  const pageSize = 20;
   await using sandbox = await startSandbox({
     holdings: 1_000,
     script: ({ n }) =>

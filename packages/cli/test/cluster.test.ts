@@ -54,7 +54,8 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     await sluice(['cluster', 'work', '--until-done', ...unlimited], at);
     const lines = (await text).trim().split('\n');
     expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
-      ...{ phase: 'finished', about: { kind: 'cluster', title: 'run: aptos.walletNfts' } },
+      phase: 'finished',
+      about: { kind: 'cluster', title: 'run: aptos.walletNfts' },
       cluster: { partitions: 8, done: 8, rows: 900, failed: 0 },
     });
     expect(await text).not.toContain(password);

@@ -12,7 +12,8 @@ import { testEnvironment } from './testEnvironment.js';
 
 describe('sluice demo', () => {
   test('runs without a key or a terminal, and on a terminal over an old file: each time there is the same whole file', async () => {
-    const [folder, again] = [temporaryFolder(), temporaryFolder()];
+    const folder = temporaryFolder();
+    const again = temporaryFolder();
     await mkdir(join(again, 'sluice-demo'));
     await writeFile(join(again, 'sluice-demo', 'holdings.csv'), 'an old file');
     const environment = testEnvironment({ folder: again, columns: 80, variables: { NO_COLOR: '1' } });

@@ -143,7 +143,9 @@ describe('sluice dlq replay', () => {
         { line: 3, isReplayed: true },
         { line: 4, isReplayed: false },
       ],
-      ...{ total: 4, replayed: 2, left: 2 },
+      total: 4,
+      replayed: 2,
+      left: 2,
     });
 
     await using mended = await startReceiver({ secrets: [secret] });
@@ -182,7 +184,11 @@ describe('sluice dlq replay', () => {
     writeFileSync(join(folder, 'secret'), secret);
     const right = await here(nowhere, folder, [...args, '--progress', 'json']);
     expect(eventsIn(right.stderr).at(-1)).toEqual({
-      ...{ event: 'report', replayed: 2, stillDead: 0, left: 0, elapsedMs: expect.any(Number) },
+      event: 'report',
+      replayed: 2,
+      stillDead: 0,
+      left: 0,
+      elapsedMs: expect.any(Number),
     });
     expect(right.code).toBe(0);
   });
@@ -219,7 +225,9 @@ describe('sluice dlq replay', () => {
     await using receiver = await startReceiver(refusing(...ids));
     const args = ['dlq', 'replay', 'dead.jsonl', ...forwardTo(receiver, '--to')];
     expect(await here(nowhere, folder, [...args, '--quiet'])).toEqual({
-      ...{ code: 3, stdout: '', stderr: 'sluice: dead.jsonl: 7 left (7 refused again).\n' },
+      code: 3,
+      stdout: '',
+      stderr: 'sluice: dead.jsonl: 7 left (7 refused again).\n',
     });
     const { stderr } = await here(nowhere, folder, args);
     expect(stderr.match(/was refused again/g)).toHaveLength(5);

@@ -36,7 +36,14 @@ async function openForge(): Promise<{ readonly forge: ChangingForge; readonly fo
 }
 
 const args = (to: string, ...more: string[]): string[] => [
-  ...['export', 'forge.entries', '--incremental', '--state', 'entries.state', '--to', to, ...more],
+  'export',
+  'forge.entries',
+  '--incremental',
+  '--state',
+  'entries.state',
+  '--to',
+  to,
+  ...more,
 ];
 
 function entriesIn(folder: string, name: string): TableEntry[] {
@@ -47,7 +54,8 @@ function entriesIn(folder: string, name: string): TableEntry[] {
 test('A5 sluice export --incremental continues each parent from its own mark, and walks a new one completely', async () => {
   const { forge, folder } = await openForge();
   expect(await run(args('1.jsonl', '--concurrency', '2'), folder)).toMatchObject({
-    ...{ code: 0, stderr: expect.stringMatching(/ new rows in \d+ pages -> 1\.jsonl/) },
+    code: 0,
+    stderr: expect.stringMatching(/ new rows in \d+ pages -> 1\.jsonl/),
   });
   forge.tables.get('b')!.change();
   forge.advance(130_000);
@@ -66,7 +74,8 @@ test('A5 sluice export --incremental names a parent that it skips, whose rows co
   const { forge, folder } = await openForge();
   forge.say = ({ pathname }) => (pathname.endsWith('/b') ? { status: 404, body: {} } : undefined);
   expect(await run(args('1.jsonl', '--progress', 'none'), folder)).toMatchObject({
-    ...{ code: 0, stderr: expect.stringContaining('skipped "b" of forge.tables, so its rows are missing') },
+    code: 0,
+    stderr: expect.stringContaining('skipped "b" of forge.tables, so its rows are missing'),
   });
   forge.say = () => undefined;
   expect((await run(args('2.jsonl'), folder)).code).toBe(0);

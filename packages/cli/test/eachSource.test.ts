@@ -105,7 +105,8 @@ test('A6 sluice export that failed resumes with the parents that it had logged',
   const args = ['export', 'forge.issues', '--to', 'out.csv', '--commit-every', '1'];
   failing = { path: '/repos/c/issues', status: 404 };
   expect(await run(args, folder)).toMatchObject({
-    ...{ code: 1, stderr: expect.stringMatching(/404.* It concerns "c" of forge\.repos\./) },
+    code: 1,
+    stderr: expect.stringMatching(/404.* It concerns "c" of forge\.repos\./),
   });
   expect(existsSync(join(folder, 'out.csv.sluice/partitions.log'))).toBe(true);
   const shown = await run(['checkpoint', 'show', 'out.csv'], folder);
@@ -131,7 +132,8 @@ test('A6 sluice export names a parent that it skips, and sluice watch takes none
   expect(stderr).toMatch(/\(.*incomplete\)\n$/);
   const quiet = await run(['export', 'forge.some', '--to', 'quiet.csv', '--quiet'], folder);
   expect(quiet).toMatchObject({
-    ...{ code: 0, stderr: 'sluice: quiet.csv is incomplete: the API refused a part for good, or reported errors.\n' },
+    code: 0,
+    stderr: 'sluice: quiet.csv is incomplete: the API refused a part for good, or reported errors.\n',
   });
   const json = await run(['export', 'forge.some', '--to', 'json.csv', '--progress', 'json'], folder);
   expect(json.stderr).toMatch(/"event":"report".*"isIncomplete":true/);
@@ -143,16 +145,24 @@ test('A6 sluice export names a parent that it skips, and sluice watch takes none
 test.each([
   {
     what: 'a parent was skipped',
-    ...{ source: 'some', key: ['repo', 'id'], all: ['a/1', 'a/2', 'a/3', 'b/1', 'b/2', 'b/3', 'c/1', 'c/2', 'c/3'] },
+    source: 'some',
+    key: ['repo', 'id'],
+    all: ['a/1', 'a/2', 'a/3', 'b/1', 'b/2', 'b/3', 'c/1', 'c/2', 'c/3'],
     begin: () => void (failing = { path: '/repos/b/issues', status: 404 }),
     // That of another parent stays, too.
-    ...{ removed: ['c/3'], kept: '4 rows', next: ['b/2'] },
+    removed: ['c/3'],
+    kept: '4 rows',
+    next: ['b/2'],
   },
   {
     what: 'a response of GraphQL was partial',
-    ...{ source: 'graph', key: ['id'], all: ['/1', '/2', '/3'] },
+    source: 'graph',
+    key: ['id'],
+    all: ['/1', '/2', '/3'],
     begin: () => void (isPartial = true),
-    ...{ removed: ['/1'], kept: '1 row', next: ['/2'] },
+    removed: ['/1'],
+    kept: '1 row',
+    next: ['/2'],
   },
 ])('D3 replace keeps all rows on a night when $what, and removes them on the next', async (of) => {
   const { source, key, all, begin, removed, kept, next } = of;

@@ -63,7 +63,8 @@ describe('what is said', () => {
     [new NetworkError('No answer came.'), 'No answer came. "sluice doctor" checks the settings.'],
     [
       new RateLimitError('It said 429.', {
-        ...{ status: 429, retryAt: undefined },
+        status: 429,
+        retryAt: undefined,
         advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
       }),
       'It said 429. Lower --rate, or try again later.',

@@ -18,7 +18,8 @@ describe('E1 an export that is run again after it finished', () => {
   test('says so in a sentence, asks for nothing, and exits with 0', async () => {
     await using sandbox = await startSandbox({ holdings: 1000 });
     const { args, options, path } = await finished(sandbox);
-    const [bytes, before] = [readFileSync(path), sandbox.counts.requests];
+    const bytes = readFileSync(path);
+    const before = sandbox.counts.requests;
     const { code, stdout, stderr } = await sluice(args, options);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(
@@ -28,7 +29,11 @@ describe('E1 an export that is run again after it finished', () => {
     expect(await sluice([...args, '--quiet'], options)).toEqual({ code: 0, stdout: '', stderr: `sluice: ${stderr}` });
     const events = (await sluice([...args, '--progress', 'json'], options)).stderr.trimEnd().split('\n');
     expect(JSON.parse(events.at(-1) ?? '')).toMatchObject({
-      ...{ event: 'report', target: 'out.csv', rows: 1000, bytes: bytes.length, requests: 0 },
+      event: 'report',
+      target: 'out.csv',
+      rows: 1000,
+      bytes: bytes.length,
+      requests: 0,
       finishedAt: expect.stringMatching(/^\d{4}-/) as string,
     });
     expect(sandbox.counts.requests).toBe(before);

@@ -267,8 +267,14 @@ describe('a record that is refused for what it is', () => {
       { event: 'start', source: 'aptos.walletNfts', ...target, format: 'json', state, deadLetterFile: dead },
       { event: 'warning', message: expect.stringContaining(`set aside in ${dead}`) },
       expect.objectContaining({
-        ...{ event: 'report', ...target, rows: 60, pages: 1, requests: 1 },
-        ...{ deliveries: 61, redeliveries: 1, deadLetters: { count: 1, path: dead } },
+        event: 'report',
+        ...target,
+        rows: 60,
+        pages: 1,
+        requests: 1,
+        deliveries: 61,
+        redeliveries: 1,
+        deadLetters: { count: 1, path: dead },
       }),
     ]);
   });

@@ -119,7 +119,12 @@ describe('sluice streams watch --forward', () => {
       { event: 'poll', outcome: 'polled', rows: 6, generation: 1, isSynced: true },
       { event: 'warning', message: expect.stringContaining(`set aside in ${dead}`) },
       {
-        ...{ event: 'report', target: receiver.url, changes: 6, polls: 1, deliveries: 6, redeliveries: 0 },
+        event: 'report',
+        target: receiver.url,
+        changes: 6,
+        polls: 1,
+        deliveries: 6,
+        redeliveries: 0,
         deadLetters: { count: 1, path: dead },
       },
     ]);

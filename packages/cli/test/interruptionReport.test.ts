@@ -110,8 +110,17 @@ test('the command that goes on is the very command line, without what holds for 
 describe('an export that goes on', () => {
   const at = (pages: number) => ({ next: { cursor: 'c' }, pages, rows: 100 * pages });
   const checkpoint: Checkpoint = {
-    ...{ v: 1, runId: '', source: 'aptos.walletNfts', planHash: '', settings: {}, begun: {}, sinkPosition: null },
-    ...{ partitions: 1, rows: 12_300, pages: 123, position: { before: 0, begun: { '0': at(123) }, rows: 0, pages: 0 } },
+    v: 1,
+    runId: '',
+    source: 'aptos.walletNfts',
+    planHash: '',
+    settings: {},
+    begun: {},
+    sinkPosition: null,
+    partitions: 1,
+    rows: 12_300,
+    pages: 123,
+    position: { before: 0, begun: { '0': at(123) }, rows: 0, pages: 0 },
   };
 
   test.each<[string, Partial<Checkpoint>, string]>([

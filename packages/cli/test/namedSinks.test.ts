@@ -100,7 +100,10 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const args = exportArgs(sandbox, 'journal:more.jsonl', '--progress', 'json');
     const events = (await run(args, folder, settingsFor(sandbox))).stderr.trimEnd().split('\n');
     expect(JSON.parse(events[0]!)).toEqual({
-      ...{ event: 'start', source: 'aptos.walletNfts', target: 'journal:more.jsonl', format: 'journal' },
+      event: 'start',
+      source: 'aptos.walletNfts',
+      target: 'journal:more.jsonl',
+      format: 'journal',
       state: 'journal.more.jsonl.sluice',
     });
     expect(JSON.parse(events.at(-1)!)).toMatchObject({ event: 'report', target: 'journal:more.jsonl', rows: 250 });
@@ -235,13 +238,15 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
       ['--format', 'csv'],
     ])
       expect(await run(exportArgs(sandbox, 'journal:x', ...option), folder, settingsFor(sandbox))).toEqual({
-        ...{ code: 2, stdout: '' },
+        code: 2,
+        stdout: '',
         stderr: `sluice: ${option[0]!} goes with a file: the sink "journal" is given each row as a whole.\n`,
       });
     // A default is for those sinks that are refreshed.
     const within = exportArgs(sandbox, 'journal:x', '--resume-within', '2d', '--quiet');
     expect(await run(within, folder, settingsFor(sandbox))).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining('--resume-within is for --mode merge or replace') },
+      code: 2,
+      stderr: expect.stringContaining('--resume-within is for --mode merge or replace'),
     });
     const defaults = `defaults: { resumeWithin: '2d' }, plugins`;
     const other = configFolder({ 'sluice.config.js': journal.replace('default { plugins', `default { ${defaults}`) });
@@ -252,13 +257,16 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
       'sluice: There is no sink "jornal" for --to jornal:x. Did you mean journal? If it is a file, write ./ in front of it.\n',
     );
     expect(await run(exportArgs(sandbox, 'journal:'), folder, settingsFor(sandbox))).toMatchObject({
-      ...{ code: 2, stderr: expect.stringMatching(/^sluice: --to journal: has no target\. /) },
+      code: 2,
+      stderr: expect.stringMatching(/^sluice: --to journal: has no target\. /),
     });
     expect(await run(exportArgs(sandbox, 'https://a.example/x.csv'), folder, settingsFor(sandbox))).toMatchObject({
-      ...{ code: 2, stderr: 'sluice: --to does not take an address. To post to one, give --forward URL.\n' },
+      code: 2,
+      stderr: 'sluice: --to does not take an address. To post to one, give --forward URL.\n',
     });
     expect(await run(exportArgs(sandbox, 'journal', '--format', 'jsonl'), folder, settingsFor(sandbox))).toEqual({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr:
         'sluice: --to journal names the sink "journal" and no target: write journal:TARGET. If it is a file, write ./journal.\n',
     });
@@ -393,7 +401,8 @@ describe('plugins on the command line', () => {
     expect((await run(exportArgs(sandbox, 'a.csv'), folder, settingsFor(sandbox))).code).toBe(0);
     expect(SLUICE_STREAMS_URL).toBeDefined();
     expect(await run(exportArgs(sandbox, 'b.csv'), folder, others)).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining('The base URL of the streams API is not set.') },
+      code: 2,
+      stderr: expect.stringContaining('The base URL of the streams API is not set.'),
     });
   });
 
@@ -401,7 +410,8 @@ describe('plugins on the command line', () => {
     await using sandbox = await startSandbox({ holdings: 10 });
     const folder = configFolder({ 'sluice.config.json': '{ "defaults": { "pageSize": 0 } }' });
     expect(await run(exportArgs(sandbox, 'a.csv'), folder, settingsFor(sandbox))).toEqual({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr:
         'sluice: --page-size is 0: it must be a whole number of at least 1. It stands in defaults.pageSize of sluice.config.json.\n',
     });

@@ -33,7 +33,8 @@ describe('the same command, night after night', () => {
     const args = ['streams', 'export', '--to', 'a.sqlite#s', '--mode', mode, '--quiet'];
     expect(await sluice(args, options)).toEqual({ code: 0, stdout: '', stderr: '' });
     expect(await sluice(args, options)).toEqual({
-      ...{ code: 0, stdout: '' },
+      code: 0,
+      stdout: '',
       stderr: expect.stringMatching(
         /^sluice: a\.sqlite#s is complete \(5 rows, .*; use --restart to export it again\n$/,
       ),
@@ -48,7 +49,8 @@ describe('the same command, night after night', () => {
     expect((await run()).code).toBe(0);
     expect((await run('--max-rows', '2', '--progress', 'none')).stderr).toMatch(/^2 rows .*, 3 rows not removed\)\n$/);
     expect(await run('--max-rows', '2', '--quiet')).toEqual({
-      ...{ code: 0, stdout: '' },
+      code: 0,
+      stdout: '',
       stderr: 'sluice: a.sqlite#s keeps 3 rows that the walk did not find, since it was incomplete.\n',
     });
     const events = (await run('--max-rows', '2', '--progress', 'json')).stderr.trimEnd().split('\n');

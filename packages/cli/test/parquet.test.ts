@@ -16,7 +16,9 @@ test('D7 --to FILE.parquet exports holdings with the types of their columns', as
   const { types, rows } = await queryDuck(`select * from read_parquet('${path}')`);
   expect(rows).toHaveLength(300);
   expect(types).toMatchObject({
-    ...{ amount: 'DECIMAL(38,0)', owner_address: 'VARCHAR', token_properties: 'JSON' },
+    amount: 'DECIMAL(38,0)',
+    owner_address: 'VARCHAR',
+    token_properties: 'JSON',
     last_transaction_timestamp: 'TIMESTAMP WITH TIME ZONE',
   });
   const again = await sluice(args, { env: settingsFor(sandbox), cwd });
@@ -39,7 +41,8 @@ test('D4 D7 a value that no column of Parquet holds is a warning in text and JSO
   const cwd = temporaryFolder();
   const export_ = (...more: string[]) =>
     sluice(['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'a.parquet', ...more], {
-      ...{ env: settingsFor(sandbox), cwd },
+      env: settingsFor(sandbox),
+      cwd,
     });
   const strict = await export_('--strict-types');
   expect(strict).toMatchObject({

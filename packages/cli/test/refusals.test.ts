@@ -42,7 +42,8 @@ async function refused(
   options: RunOptions & { readonly cwd: string },
   { api = sandbox, run = sluice }: { readonly api?: Sandbox; readonly run?: typeof sluice } = {},
 ): Promise<string> {
-  const [files, requests] = [filesIn(options.cwd), api.counts.requests];
+  const files = filesIn(options.cwd);
+  const requests = api.counts.requests;
   const { code, stdout, stderr } = await run(command, { env: settingsFor(api), ...options });
   expect({ code, stdout, stderr }).toEqual({
     code: 1,

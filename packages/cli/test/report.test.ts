@@ -57,7 +57,8 @@ describe('U5 sluice report', () => {
       for (const [at, file] of ['nfts.csv', 'nfts.csv.gz', 'nfts.sqlite#nfts', 'nfts.parquet'].entries()) {
         const to = `report${String(at)}.html`;
         expect(await report(folder, file, '--to', to)).toEqual({
-          ...{ code: 0, stdout: '' },
+          code: 0,
+          stdout: '',
           stderr: `1,500 holdings of ${file} -> ${to}\n`,
         });
         pages.set(file, tablesOf(await readFile(join(folder, to), 'utf8')));

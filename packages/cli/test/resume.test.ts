@@ -46,7 +46,8 @@ describe('the same command after an interruption', () => {
   test('E4 kill -9 where an API takes its time: what is kept on the way, without any option, is not fetched again', async () => {
     let isSilent = true;
     await using sandbox = await startSandbox({
-      ...{ holdings: 1200, latency: 400 },
+      holdings: 1200,
+      latency: 400,
       // However slow this machine is, the walk does not come to its end before it is killed.
       script: ({ nth }) => (isSilent && nth > 10 ? { kind: 'never' } : undefined),
     });

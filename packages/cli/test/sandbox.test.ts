@@ -35,8 +35,20 @@ describe('sluice sandbox', () => {
 
   test('misbehaves as it is told', { tags: ['slow'] }, async () => {
     const sandbox = await startedSandbox([
-      ...['--seed', '-3', '--latency', '1ms..5ms', '--rate-limit', '100/s', '--cursor-ttl', '5m'],
-      ...['--fail', 'serverError=0.2,reset=0.1', '--status-every', '1s', '--holdings', '1500'],
+      '--seed',
+      '-3',
+      '--latency',
+      '1ms..5ms',
+      '--rate-limit',
+      '100/s',
+      '--cursor-ttl',
+      '5m',
+      '--fail',
+      'serverError=0.2,reset=0.1',
+      '--status-every',
+      '1s',
+      '--holdings',
+      '1500',
     ]);
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', '--rate', 'unlimited'];
     // 60 requests: that none of them fails happens once in a million runs.

@@ -29,7 +29,8 @@ const said = 'streams.list: the API listed 10 rows and says that there are 25, s
 
 describe('P10 an export that lists fewer rows than the API counts', () => {
   test.each(['plain', 'bar', 'none'])('says so with --progress %s, and again when it is repeated', async (progress) => {
-    const [env, folder] = [await cappedStreams(), temporaryFolder()];
+    const env = await cappedStreams();
+    const folder = temporaryFolder();
     const args = ['streams', 'export', '--to', join(folder, 'x.csv'), '--progress', progress];
     const first = await sluice(args, { env });
     expect(first.code).toBe(0);
@@ -47,7 +48,8 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
   });
 
   test('has both numbers in JSON', async () => {
-    const [env, folder] = [await cappedStreams(), temporaryFolder()];
+    const env = await cappedStreams();
+    const folder = temporaryFolder();
     const { stderr } = await sluice(['streams', 'export', '--to', join(folder, 'x.csv'), '--progress', 'json'], {
       env,
     });
@@ -60,7 +62,8 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
   });
 
   test('fails with --require-total before the file gets its name, and goes with neither --max-rows nor --incremental', async () => {
-    const [env, folder] = [await cappedStreams(), temporaryFolder()];
+    const env = await cappedStreams();
+    const folder = temporaryFolder();
     const args = ['streams', 'export', '--to', join(folder, 'x.csv'), '--require-total'];
     const { code, stderr } = await sluice(args, { env });
     expect([code, await readdir(folder)]).toEqual([1, expect.not.arrayContaining(['x.csv'])]);
@@ -70,10 +73,12 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
   });
 
   test('D3 stops replace from removing rows, until --no-require-total or a configuration says that the total counts something else', async () => {
-    const [env, cwd] = [await cappedStreams(), temporaryFolder()];
+    const env = await cappedStreams();
+    const cwd = temporaryFolder();
     const run = (...more: string[]) =>
       sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--key-columns', 'id', ...more], {
-        ...{ env, cwd },
+        env,
+        cwd,
       });
     const rows = () => readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s');
     expect((await run()).code).toBe(0);
@@ -138,7 +143,8 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
   );
 
   test('D3 ends replace without key columns with an error that says what to do', async () => {
-    const [env, cwd] = [await cappedStreams(), temporaryFolder()];
+    const env = await cappedStreams();
+    const cwd = temporaryFolder();
     const run = (...more: string[]) =>
       sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', ...more], { env, cwd });
     expect((await run()).code).toBe(0);

@@ -46,7 +46,8 @@ async function checkKills(
 test.each(parts)('D2 killed at any moment, an export into SQLite has each row once (part %i)', async (part) => {
   const cwd = temporaryFolder();
   await checkKills(part, (table) => ({
-    ...{ to: `out.sqlite#${table}`, cwd },
+    to: `out.sqlite#${table}`,
+    cwd,
     counts() {
       const db = new DatabaseSync(join(cwd, 'out.sqlite'));
       const [row] = db.prepare(holdingsIn(table)).all();

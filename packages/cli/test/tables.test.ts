@@ -14,7 +14,8 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     const options = { env: settingsFor(sandbox), cwd };
     const { code, stdout, stderr } = await sluice(exportArgs(sandbox, 'out.sqlite#nfts'), options);
     expect({ code, stdout, stderr }).toEqual({
-      ...{ code: 0, stdout: '' },
+      code: 0,
+      stdout: '',
       stderr: expect.stringMatching(/^300 rows in \d+ pages -> out\.sqlite#nfts \(\d/),
     });
     expect(readTable(join(cwd, 'out.sqlite'), 'SELECT count(*), min(typeof(amount)) FROM nfts')).toEqual([

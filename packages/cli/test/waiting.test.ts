@@ -28,7 +28,13 @@ function onTerminal(sandbox: Sandbox, args: readonly string[], columns: number, 
 }
 
 const toFile = (sandbox: Sandbox, ...more: readonly string[]): string[] => [
-  ...['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', ...more],
+  'nfts',
+  'export',
+  '--owner',
+  ...sandbox.owners,
+  '--to',
+  'out.csv',
+  ...more,
 ];
 
 describe('what an export on a terminal says while it waits', () => {
@@ -67,7 +73,8 @@ describe('what an export on a terminal says while it waits', () => {
   test('a webhook that fails, and the reason', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 5000 });
     await using receiver = await startReceiver({
-      ...{ secrets: [secret], seed: 1 },
+      secrets: [secret],
+      seed: 1,
       failures: { share: 1, max: 1000, kinds: ['error'] },
     });
     const run = onTerminal(sandbox, forwardArgs(sandbox, receiver), 80, folderWithSecret());

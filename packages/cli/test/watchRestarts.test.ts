@@ -206,10 +206,8 @@ describe('state', () => {
   test('C7 without it each start begins with what is there', async () => {
     await using sandbox = await startSandbox({ streams: 3 });
     const args = watchArgs('--polls', '2', '--format', 'jsonl');
-    const [one, other] = [
-      await sluice(args, { env: settingsFor(sandbox) }),
-      await sluice(args, { env: settingsFor(sandbox) }),
-    ];
+    const one = await sluice(args, { env: settingsFor(sandbox) });
+    const other = await sluice(args, { env: settingsFor(sandbox) });
     for (const { stdout } of [one, other])
       expect(changesIn(stdout).map(({ type }) => type)).toEqual(['initial', 'initial', 'initial']);
   });

@@ -38,13 +38,22 @@ export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'> & RunTotals;
  */
 export function postgresRun(run: PostgresRunOptions): RunTarget {
   refuseUnknown('postgresRun()', run, {
-    ...{ url: true, password: true, table: true, mode: true, columns: true, key: true, schema: true },
+    url: true,
+    password: true,
+    table: true,
+    mode: true,
+    columns: true,
+    key: true,
+    schema: true,
     requireTotal: true,
   });
   const { url, password, table, mode = 'fail', columns, key, schema, requireTotal } = run;
   const place = { url, table, ...(password !== undefined && { password }) };
   const options = {
-    ...{ mode, ...(columns && { columns }), ...(key && { key }), ...(schema && { schema }) },
+    mode,
+    ...(columns && { columns }),
+    ...(key && { key }),
+    ...(schema && { schema }),
     ...(requireTotal === false && { requireTotal }),
   };
   return tableTarget(postgresRunTable(place), addressOf(url, table), options);

@@ -51,8 +51,10 @@ type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** Commands fail soon, so that each caller can say that Redis is away. */
 export const failsSoon: ConnectionOptions = {
-  ...{ maxRetriesPerRequest: 2, lazyConnect: true },
-  ...{ commandTimeout: replyWithin, socketTimeout: replyWithin },
+  maxRetriesPerRequest: 2,
+  lazyConnect: true,
+  commandTimeout: replyWithin,
+  socketTimeout: replyWithin,
 };
 
 /** Commands wait until Redis answers. */

@@ -134,8 +134,15 @@ const defaultMaxBodyBytes = 32 * 1024 * 1024;
 export function createClient(options: ClientOptions): Client {
   refuseUnknown('createClient()', options, {
     ...requestOptionNames,
-    ...{ apiKey: true, rateLimit: true, limiter: true, maxBodyBytes: true, links: true, allowInsecure: true },
-    ...{ state: true, variables: true, sha256: true },
+    apiKey: true,
+    rateLimit: true,
+    limiter: true,
+    maxBodyBytes: true,
+    links: true,
+    allowInsecure: true,
+    state: true,
+    variables: true,
+    sha256: true,
   });
   checkApiKeyOption(options);
   const { clock = systemClock, random = Math.random, allowInsecure = false } = options;
@@ -162,13 +169,17 @@ export function createClient(options: ClientOptions): Client {
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
   const limiters = new Map<string, Limiter>();
   const limiterReports = new LimiterReports({
-    ...{ clock, emit: hub.emit, isObserved: () => hub.isObserved('limiter') },
+    clock,
+    emit: hub.emit,
+    isObserved: () => hub.isObserved('limiter'),
     apisOf: (limiter) => Object.freeze([...limiters].filter(([, each]) => each === limiter).map(([api]) => api)),
   });
   const onLimiter = limiterReports.changed;
   const transport = apiTransport({ ...exchange, secrets, apis, emit: hub.emit, onLimiter });
   const links = new LinkChain(transport, options.links ?? [], {
-    ...{ clock, total: timeouts.total, closed: closing.signal },
+    clock,
+    total: timeouts.total,
+    closed: closing.signal,
   });
   const state = options.state ?? (() => memoryState());
   const parts: ContextParts = {
@@ -195,7 +206,14 @@ export function createClient(options: ClientOptions): Client {
     },
     openCredentials: (auth, plugin, warn) =>
       openCredentials(auth, {
-        ...{ api: plugin, secrets, echoedFor, clock, sha256, variables, allowInsecure, warn },
+        api: plugin,
+        secrets,
+        echoedFor,
+        clock,
+        sha256,
+        variables,
+        allowInsecure,
+        warn,
         limiter: unlimited(clock),
         // Without events: observers must not see requests for tokens.
         call: axiosTransport({ ...exchange, emit: () => undefined }),

@@ -23,10 +23,14 @@ const noText = 'Something that has no text.';
 
 /** Creates a report of any thrown value. It never throws, even if a getter of that value does. */
 export function reportOf(thrown: unknown, causes = maxCauses): ErrorReport {
-  const [name, message] = [fieldOf(thrown, 'name'), fieldOf(thrown, 'message')];
+  const name = fieldOf(thrown, 'name');
+  const message = fieldOf(thrown, 'message');
   if (typeof message !== 'string' && !isError(thrown)) return Object.freeze({ name: 'Error', message: textOf(thrown) });
-  const [code, stack, cause] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'stack'), fieldOf(thrown, 'cause')];
-  const [summary, advice] = [fieldOf(thrown, 'summary'), adviceOf(fieldOf(thrown, 'advice'))];
+  const code = fieldOf(thrown, 'code');
+  const stack = fieldOf(thrown, 'stack');
+  const cause = fieldOf(thrown, 'cause');
+  const summary = fieldOf(thrown, 'summary');
+  const advice = adviceOf(fieldOf(thrown, 'advice'));
   const details = plainDetails(fieldOf(thrown, 'details'));
   return Object.freeze({
     name: name === undefined ? 'Error' : textOf(name),
@@ -49,7 +53,8 @@ export function rewritten(report: ErrorReport, rewrite: (text: string) => string
       ([key, fact]) => [rewrite(key), typeof fact === 'string' ? rewrite(fact) : fact] as const,
     );
   return Object.freeze({
-    ...{ name: rewrite(name), message: rewrite(message) },
+    name: rewrite(name),
+    message: rewrite(message),
     ...(code !== undefined && { code: rewrite(code) }),
     ...(summary !== undefined && { summary: rewrite(summary) }),
     ...(advice && { advice }),

@@ -267,7 +267,8 @@ export class PluginError extends SluiceError {
 
 /** Adds text and advice to an error. */
 export function amend(error: SluiceError, more: string, advice: readonly Advice[] = []): void {
-  const [summary, all] = [`${error.summary} ${more}`, [...error.advice, ...advice]];
+  const summary = `${error.summary} ${more}`;
+  const all = [...error.advice, ...advice];
   Object.assign(error, { summary, advice: all, message: messageOf(error.code, summary, all) });
 }
 

@@ -78,7 +78,10 @@ export function withoutPartition(position: Position, partition: number): Positio
   if (gone === undefined || gone === 'done') return position;
   const { rows, pages, kept } = position;
   return {
-    ...{ ...position, begun, rows: rows - gone.rows, pages: pages - gone.pages },
+    ...position,
+    begun,
+    rows: rows - gone.rows,
+    pages: pages - gone.pages,
     ...(kept !== undefined && { kept: kept - (gone.kept ?? 0) }),
   };
 }

@@ -94,8 +94,13 @@ describe('G5 the limiter of a client without a limit', () => {
 describe('G5 A3 a listing that posts', () => {
   const rows = Array.from({ length: 25 }, (_, id) => ({ id, tag: id % 2 === 0 ? 'even' : 'odd' }));
   const items = listing({
-    ...{ method: 'POST', path: '/graphql', rows: 'data.items.nodes', columns: ['id', 'tag'] },
-    ...{ key: ({ id }) => Number(id), errors: graphqlErrors(), paging: byConnection('data.items') },
+    method: 'POST',
+    path: '/graphql',
+    rows: 'data.items.nodes',
+    columns: ['id', 'tag'],
+    key: ({ id }) => Number(id),
+    errors: graphqlErrors(),
+    paging: byConnection('data.items'),
     partitions: () => [{ tag: 'even' }, { tag: 'odd' }],
     body: (_params: object, { tag }) => ({ query: 'query …', variables: { tag: String(tag) } }),
     pageSize: { into: 'variables.first', default: 5 },
@@ -179,7 +184,10 @@ describe('G5 a listing whose pages have entity tags', () => {
       });
       await once(server.listen(0, '127.0.0.1'), 'listening');
       const items = listing({
-        ...{ path: '/items', rows: 'items', columns: ['id'], key: ({ id }) => Number(id) },
+        path: '/items',
+        rows: 'items',
+        columns: ['id'],
+        key: ({ id }) => Number(id),
         paging: byCursor({ param: 'page', at: 'next?' }),
       });
       const client = createClient({ apiKey: 'key-of-tagged', rateLimit: false }).use(

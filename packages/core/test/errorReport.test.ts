@@ -18,8 +18,12 @@ describe('the report of an error', () => {
       cause,
     });
     expect(reportOf(error)).toEqual({
-      ...{ name: 'NetworkError', code: 'network', message: error.message, stack: error.stack },
-      ...{ summary: 'No answer came.', advice: [{ kind: 'wait' }] },
+      name: 'NetworkError',
+      code: 'network',
+      message: error.message,
+      stack: error.stack,
+      summary: 'No answer came.',
+      advice: [{ kind: 'wait' }],
       details: { route: 'a.b', attempts: 3, isLast: true },
       cause: { name: 'TypeError', code: 'ECONNREFUSED', message: 'refused', stack: cause.stack },
     });

@@ -40,7 +40,8 @@ function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
             schema: { columns: ['name', 'amount'] },
             partitions: partitions.length,
             ...bounds,
-            ...{ endpoint: api, expiredStatuses: [400] },
+            endpoint: api,
+            expiredStatuses: [400],
             async fetch({ partition, at, atLeast, signal }) {
               const query = { limit: Math.max(pageSize, atLeast), owner_addresses: partitions[partition] ?? [], ...at };
               const body = read.record(await api.request({ route, path: '/wallets/nfts', query, signal }), '');

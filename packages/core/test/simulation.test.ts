@@ -8,7 +8,9 @@ const api = defineApi({
   name: 'coins',
   sources: {
     prices: listing({
-      ...{ path: '/prices', rows: 'items', columns: ['id'] },
+      path: '/prices',
+      rows: 'items',
+      columns: ['id'],
       paging: byCursor({ param: 'cursor', at: 'next' }),
       key: ({ id }) => String(id),
     }),
@@ -40,7 +42,10 @@ async function simulated() {
     api({ baseUrl: 'https://coins.example' }),
   );
   const report = await exportTo(client.coins.prices(), recordingSink(), {
-    ...{ state: memoryState(), commitEvery: 1, clock, sha256 },
+    state: memoryState(),
+    commitEvery: 1,
+    clock,
+    sha256,
     newId: () => `id ${(ids += 1)}`,
     onCommitted: (checkpoint) => checkpoint && checkpoints.push(checkpoint),
   }).run();

@@ -41,7 +41,8 @@ export class Board {
   add({ key: whole, kind, before, after, observedAt }: ChangeEvent): void {
     const key = short(whole, maxKey);
     const at = Math.max(0, Math.round((Date.parse(observedAt) - this.#since) / 1_000)) || 0;
-    const [old, next] = [this.#indexOf(before), this.#indexOf(after)];
+    const old = this.#indexOf(before);
+    const next = this.#indexOf(after);
     const isNew = kind === 'initial' || kind === 'added' || kind === 'known';
     const nth = changeKinds.indexOf(kind);
     this.#kinds[nth] = (this.#kinds[nth] ?? 0) + 1;

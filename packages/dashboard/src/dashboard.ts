@@ -92,7 +92,9 @@ function open(
 ): { readonly state: RunState; readonly page: OpenDashboard } {
   const state = new RunState({ kind: 'client', title }, clock.now());
   const server = new DashboardServer({
-    ...{ port, token: randomBytes(24).toString('base64url'), folder: pageFolder() },
+    port,
+    token: randomBytes(24).toString('base64url'),
+    folder: pageFolder(),
     version: () => state.version,
     snapshot: (span) => state.snapshot(clock.now(), span),
   });

@@ -144,7 +144,8 @@ export class DashboardServer {
   }
 
   #isAuthorized(given = ''): boolean {
-    const [expected, actual] = [Buffer.from(`Bearer ${this.#options.token}`), Buffer.from(given)];
+    const expected = Buffer.from(`Bearer ${this.#options.token}`);
+    const actual = Buffer.from(given);
     return expected.length === actual.length && timingSafeEqual(expected, actual);
   }
 

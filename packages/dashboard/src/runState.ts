@@ -189,8 +189,14 @@ export class RunState {
     const pace = this.#series.pace(now, late);
     const { list, problems } = share;
     const rest = {
-      ...{ nth: this.#nth, now, startedAt: this.#startedAt, about: shortened(this.#about) },
-      ...{ phase: this.#phase(hold, now), hold, end: this.#end, totals: { ...this.#totals } },
+      nth: this.#nth,
+      now,
+      startedAt: this.#startedAt,
+      about: shortened(this.#about),
+      phase: this.#phase(hold, now),
+      hold,
+      end: this.#end,
+      totals: { ...this.#totals },
       ...this.#estimate(pace, now),
       series: this.#series.view(now, span),
       limiters: fitted(limiters, list),
@@ -270,7 +276,11 @@ export class RunState {
         // Without requests there are no events, and the window empties.
         used: age > per ? 0 : used,
         limit: limit === Infinity ? null : limit,
-        ...{ per, queued, running, paused: Math.max(0, Math.round(paused - age)), cause: cause ?? '' },
+        per,
+        queued,
+        running,
+        paused: Math.max(0, Math.round(paused - age)),
+        cause: cause ?? '',
       };
     });
   }
@@ -309,8 +319,14 @@ export class RunState {
 
 function emptyTotals(): Mutable<Snapshot['totals']> {
   return {
-    ...{ rows: 0, pages: 0, committedRows: 0, committedPages: 0 },
-    ...{ requests: 0, retries: 0, failures: 0, changes: 0 },
+    rows: 0,
+    pages: 0,
+    committedRows: 0,
+    committedPages: 0,
+    requests: 0,
+    retries: 0,
+    failures: 0,
+    changes: 0,
   };
 }
 
@@ -342,7 +358,10 @@ function fittedCluster(cluster: ClusterView): ClusterView {
     ),
     workers: fitted(
       workers.map(({ name, unable, working, rows }) => ({
-        ...{ name: short(name, maxName), unable: short(unable, maxText), working: working.slice(0, 8), rows },
+        name: short(name, maxName),
+        unable: short(unable, maxText),
+        working: working.slice(0, 8),
+        rows,
       })),
       share.workers,
     ),

@@ -64,8 +64,13 @@ export class Series {
     const points = Math.ceil(length / step);
     const from = end - points * step;
     const view = {
-      ...{ rows: zeros(points), requests: zeros(points), retries: zeros(points), changes: zeros(points) },
-      ...{ used: zeros(points), queued: zeros(points), paused: zeros(points) },
+      rows: zeros(points),
+      requests: zeros(points),
+      retries: zeros(points),
+      changes: zeros(points),
+      used: zeros(points),
+      queued: zeros(points),
+      paused: zeros(points),
     };
     for (const bucket of [...this.#minutes, ...this.#seconds]) {
       const point = Math.floor((bucket.at - from) / step);

@@ -13,14 +13,32 @@ const settled: ClientEvent = { type: 'settled', ...of, attempts: 1, took: 20, ou
 const retry: ClientEvent = { type: 'retry', ...of, attempt: 1, delay: 5, reason: 'http', error, left: 60_000 };
 const failure: ClientEvent = { type: 'error', of: 'export', name: 'test.rows', error };
 const page = (rows: number, more: { readonly partition?: number; readonly total?: number } = {}): ClientEvent => ({
-  ...{ type: 'page', source: 'test.rows', partition: 0, page: 1, rows, ...more },
+  type: 'page',
+  source: 'test.rows',
+  partition: 0,
+  page: 1,
+  rows,
+  ...more,
 });
 const response = (took: number): ClientEvent => ({ type: 'response', ...of, attempt: 1, status: 200, took });
 const commit = (rows: number, isSealed = false): ClientEvent => ({
-  ...{ type: 'commit', source: 'test.rows', sink: 'csv', rows, pages: 1, isSealed },
+  type: 'commit',
+  source: 'test.rows',
+  sink: 'csv',
+  rows,
+  pages: 1,
+  isSealed,
 });
 const limiter = (state: Partial<LimiterEvent>): ClientEvent => ({
-  ...{ type: 'limiter', apis: ['test'], used: 0, limit: 5, per: 1_000, queued: 0, running: 0, paused: 0, ...state },
+  type: 'limiter',
+  apis: ['test'],
+  used: 0,
+  limit: 5,
+  per: 1_000,
+  queued: 0,
+  running: 0,
+  paused: 0,
+  ...state,
 });
 
 type Step = readonly [ms: number, event: ClientEvent];
@@ -155,7 +173,12 @@ describe('the board of a watch', () => {
   ): Step => [
     ms,
     {
-      ...{ type: 'change', source: 'a', key, kind, before: from, after: to },
+      type: 'change',
+      source: 'a',
+      key,
+      kind,
+      before: from,
+      after: to,
       observedAt: new Date(start + ms).toISOString(),
     },
   ];

@@ -22,8 +22,14 @@ export interface CsvOptions extends FileTarget, CsvFormatOptions {}
  */
 export function csv<T extends object>(options: CsvOptions): Sink<T> {
   refuseUnknown('csv()', options, {
-    ...{ path: true, ifExists: true, gzip: true, fileSystem: true },
-    ...{ columns: true, extra: true, guardFormulas: true, bom: true },
+    path: true,
+    ifExists: true,
+    gzip: true,
+    fileSystem: true,
+    columns: true,
+    extra: true,
+    guardFormulas: true,
+    bom: true,
   });
   const { columns, extra = false, guardFormulas = false, bom = false, ...target } = options;
   return fileSink<T>(csvFormat({ ...(columns && { columns }), extra, guardFormulas, bom }), target);

@@ -144,7 +144,10 @@ export function guarded(text: string): string {
 
 /** Values of these types are no formulas, whatever they start with: the year +012345, for example. */
 const readAs: Readonly<Partial<Record<ColumnType, (text: string) => unknown>>> = {
-  ...{ integer: integerText, number: numberText, boolean: booleanOf, timestamp: timestampMicros },
+  integer: integerText,
+  number: numberText,
+  boolean: booleanOf,
+  timestamp: timestampMicros,
 };
 
 /** The guard of a column, by its type. */

@@ -114,7 +114,8 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
       const typed = checkSource(context);
       const library = await loadParquetLibrary();
       const { resumeAt, restart, signal, warn } = context;
-      const [part, rows] = [newPart(), newRows()];
+      const part = newPart();
+      const rows = newRows();
       const encoded = resumeAt && encodedAt(resumeAt.sinkPosition);
       if (encoded) {
         await part.resumeSealed(encoded);
@@ -130,7 +131,10 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
       }
       const encode = (to: PartFile, asText: InexactColumns): Promise<InexactColumns> =>
         encodeParquet(library, rows.lines(), {
-          ...{ columns: typed, asText, rowGroup, signal },
+          columns: typed,
+          asText,
+          rowGroup,
+          signal,
           append: (bytes) => to.append(bytes),
         });
       return new ParquetFile(rows, part, async () => {

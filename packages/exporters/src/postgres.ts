@@ -55,8 +55,14 @@ export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
  */
 export function postgres<T extends object>(options: PostgresOptions): TableSink<T> {
   refuseUnknown('postgres()', options, {
-    ...{ table: true, mode: true, columns: true, key: true, schema: true },
-    ...{ url: true, password: true, breakLock: true },
+    table: true,
+    mode: true,
+    columns: true,
+    key: true,
+    schema: true,
+    url: true,
+    password: true,
+    breakLock: true,
   });
   const { database, where } = postgresDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
@@ -78,8 +84,14 @@ export function postgres<T extends object>(options: PostgresOptions): TableSink<
  */
 export function postgresMirror<T extends object>(options: PostgresMirrorOptions): Mirror<T> {
   refuseUnknown('postgresMirror()', options, {
-    ...{ table: true, columns: true, key: true, deletedAt: true, schema: true },
-    ...{ url: true, password: true, breakLock: true },
+    table: true,
+    columns: true,
+    key: true,
+    deletedAt: true,
+    schema: true,
+    url: true,
+    password: true,
+    breakLock: true,
   });
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);

@@ -53,8 +53,13 @@ export interface SqliteMirrorOptions extends MirrorOptions, SqlitePlace {}
  */
 export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
   refuseUnknown('sqlite()', options, {
-    ...{ table: true, mode: true, columns: true, key: true, schema: true },
-    ...{ path: true, breakLock: true },
+    table: true,
+    mode: true,
+    columns: true,
+    key: true,
+    schema: true,
+    path: true,
+    breakLock: true,
   });
   const { database, where } = databaseAt(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
@@ -76,8 +81,13 @@ export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
  */
 export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mirror<T> {
   refuseUnknown('sqliteMirror()', options, {
-    ...{ table: true, columns: true, key: true, deletedAt: true, schema: true },
-    ...{ path: true, breakLock: true },
+    table: true,
+    columns: true,
+    key: true,
+    deletedAt: true,
+    schema: true,
+    path: true,
+    breakLock: true,
   });
   const { database, where } = databaseAt(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);

@@ -76,9 +76,20 @@ const defaultMaxDeadLetters = 100;
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   refuseUnknown('webhook()', options, {
     ...endpointNames,
-    ...{ breakLock: true, trustFileSystem: true, newId: true, fileSystem: true, processes: true },
-    ...{ batch: true, deliveries: true, key: true, id: true, format: true },
-    ...{ deadLetter: true, maxDeadLetters: true, onDead: true, onDeadLetter: true },
+    breakLock: true,
+    trustFileSystem: true,
+    newId: true,
+    fileSystem: true,
+    processes: true,
+    batch: true,
+    deliveries: true,
+    key: true,
+    id: true,
+    format: true,
+    deadLetter: true,
+    maxDeadLetters: true,
+    onDead: true,
+    onDeadLetter: true,
   });
   const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter, fileSystem } = options;
   const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
@@ -109,7 +120,13 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
       const encode = encoderOf(context);
       await checkLetters(deadLetter, context, fileSystem);
       return WebhookWriter.open(context, {
-        ...{ encode, deliveries, batch, onDead, deadLetter, maxDeadLetters, clock },
+        encode,
+        deliveries,
+        batch,
+        onDead,
+        deadLetter,
+        maxDeadLetters,
+        clock,
         ...endpoint.open(),
         lock: lockOf(options),
         onDeadLetter(letter) {
@@ -128,7 +145,8 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
 function lockOf(options: WebhookOptions<never>): Omit<FileStateOptions, 'onWarning'> {
   const { breakLock = false, trustFileSystem = false, newId, fileSystem, processes } = options;
   return {
-    ...{ breakLock, trustFileSystem },
+    breakLock,
+    trustFileSystem,
     ...(newId && { newId }),
     ...(fileSystem && { fileSystem }),
     ...(processes && { processes }),

@@ -11,7 +11,8 @@ import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 const pageSize = 10;
 const holdings = 400;
 /** The 14th page leads back to the 10th, which no position remembers by itself. */
-const [lead, length] = [9, 5];
+const lead = 9;
+const length = 5;
 
 /** Where a cursor of the sandbox's leads to. */
 function placeOf(cursor: string | null): number {

@@ -29,8 +29,12 @@ test.each<[string, (folder: string) => Sink<object>, Value]>([
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port }: Partial<AddressInfo> = Object(server.address());
     const items = listing<Record<string, string>>({
-      ...{ path: '/items', rows: '', columns: ['id', 'amount', 'at'], types: { amount: 'number', at: 'timestamp' } },
-      ...{ paging: byCursor({ param: 'c', at: () => undefined }), key: ({ id = '' }) => id },
+      path: '/items',
+      rows: '',
+      columns: ['id', 'amount', 'at'],
+      types: { amount: 'number', at: 'timestamp' },
+      paging: byCursor({ param: 'c', at: () => undefined }),
+      key: ({ id = '' }) => id,
     });
     const api = defineApi({ name: 'echo', sources: { items }, auth: bearer({ env: 'ECHO_TOKEN' }) });
     const client = createClient({ apiKey: false, variables: { ECHO_TOKEN: key } }).use(

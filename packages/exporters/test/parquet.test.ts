@@ -25,7 +25,9 @@ function sourceOf(
   onRequest: () => void = () => undefined,
 ): Source<Row> {
   return createSource<Row>({
-    ...{ name: 'test.rows', identity: null, schema },
+    name: 'test.rows',
+    identity: null,
+    schema,
     fetch: ({ at }) => {
       onRequest();
       const nth = at && 'cursor' in at ? Number(at.cursor) : 0;
@@ -59,21 +61,33 @@ const allTypes = schemaOf({
 describe('D4 in a Parquet file', () => {
   test('each column has its type, and DuckDB reads equal values', async () => {
     const full = {
-      ...{ name: 'a "fox"\n🦊', amount: '-9007199254740993', price: 0.1, listed: false },
-      ...{ at: '2024-02-29T23:59:59.123456Z', traits: { fur: ['red', null], text: 'a\ud800\\ud800' } },
+      name: 'a "fox"\n🦊',
+      amount: '-9007199254740993',
+      price: 0.1,
+      listed: false,
+      at: '2024-02-29T23:59:59.123456Z',
+      traits: { fur: ['red', null], text: 'a\ud800\\ud800' },
     };
     const none = { name: null, amount: null, price: null, listed: null, at: null, traits: null };
     const dated = { ...none, at: new Date(1), amount: 7n, price: '1.50', traits: 'text', name: ['a'] };
     const path = await exported([full, none, {}, dated], allTypes);
     expect(await readWithDuck(path)).toEqual({
       types: {
-        ...{ name: 'VARCHAR', amount: 'DECIMAL(38,0)', price: 'DOUBLE', listed: 'BOOLEAN' },
-        ...{ at: 'TIMESTAMP WITH TIME ZONE', traits: 'JSON' },
+        name: 'VARCHAR',
+        amount: 'DECIMAL(38,0)',
+        price: 'DOUBLE',
+        listed: 'BOOLEAN',
+        at: 'TIMESTAMP WITH TIME ZONE',
+        traits: 'JSON',
       },
       rows: [
         {
-          ...{ name: full.name, amount: '-9007199254740993', price: 0.1, listed: false },
-          ...{ at: '2024-02-29 23:59:59.123456+00', traits: '{"fur":["red",null],"text":"a\ufffd\\\\ud800"}' },
+          name: full.name,
+          amount: '-9007199254740993',
+          price: 0.1,
+          listed: false,
+          at: '2024-02-29 23:59:59.123456+00',
+          traits: '{"fur":["red",null],"text":"a\ufffd\\\\ud800"}',
         },
         none,
         none,
@@ -93,7 +107,8 @@ describe('D4 in a Parquet file', () => {
 
   test('an integer column is text if one of its values has more than 38 digits', async () => {
     const most = '9'.repeat(38);
-    const [wide, fits] = ['1'.repeat(39), `-${most}`];
+    const wide = '1'.repeat(39);
+    const fits = `-${most}`;
     const rows = [{ id: fits, supply: '5' }, { id: wide, supply: most }, { id: null }, { id: '7', supply: fits }];
     const path = await exported(rows, schemaOf({ id: 'integer', supply: 'integer' }));
     expect(await readWithDuck(path)).toEqual({
@@ -121,7 +136,9 @@ describe('D4 in a Parquet file', () => {
     const state = memoryState();
     const run = (strictTypes: boolean) =>
       exportTo(source(), parquet({ path, strictTypes }), {
-        ...{ state, commitEvery: 1, onWarning: (said) => warned.push(said) },
+        state,
+        commitEvery: 1,
+        onWarning: (said) => warned.push(said),
       }).run();
     await expect(run(true)).rejects.toMatchObject({
       code: 'sink',
@@ -210,13 +227,12 @@ describe('D4 in a Parquet file', () => {
         const path = await exported(sent, allTypes, { rowGroup });
         const { rows: read } = await queryDuck(`select ${columns} from read_parquet('${path}')`);
         const expected = rows.map(({ name, amount, price, listed, at, traits }) => ({
-          ...{
-            name,
-            amount: amount === null ? null : String(amount),
-            price: price === null ? null : price + 0,
-            listed,
-          },
-          ...{ at: at === null ? null : String(at), traits: traits === null ? null : JSON.stringify(traits) },
+          name,
+          amount: amount === null ? null : String(amount),
+          price: price === null ? null : price + 0,
+          listed,
+          at: at === null ? null : String(at),
+          traits: traits === null ? null : JSON.stringify(traits),
         }));
         expect(read).toEqual(expected);
       }),
@@ -226,7 +242,9 @@ describe('D4 in a Parquet file', () => {
 
   test('a filter finds its rows by the statistics of the row groups', async () => {
     const rows = Array.from({ length: 200 }, (_, nth) => ({
-      ...{ amount: BigInt(nth - 100) * 10n ** 30n, price: nth / 8, name: `${nth % 2 ? 'é' : '🦊'}${nth}`.repeat(9) },
+      amount: BigInt(nth - 100) * 10n ** 30n,
+      price: nth / 8,
+      name: `${nth % 2 ? 'é' : '🦊'}${nth}`.repeat(9),
       at: new Date(nth * 86_400_000),
     }));
     const schema = schemaOf({ amount: 'integer', price: 'number', name: 'text', at: 'timestamp' });
@@ -412,7 +430,9 @@ describe('D7 a Parquet file', () => {
 });
 
 describe('D7 a Parquet export that is killed', () => {
-  const [holdings, rowGroup, concurrency] = [4_000, 500, 2];
+  const holdings = 4_000;
+  const rowGroup = 500;
+  const concurrency = 2;
 
   const moments = [
     ['in a later row group', 'holdings.parquet.part', 3],

@@ -18,7 +18,8 @@ export async function parquetRowsIn(bytes: Uint8Array): Promise<Record<string, u
 export const typedRows: RowSamples<SampleRow> = {
   ...sampleRows,
   schema: {
-    ...{ columns: ['id', 'name', 'amount', 'note'], types: { amount: 'number', note: 'json' } },
+    columns: ['id', 'name', 'amount', 'note'],
+    types: { amount: 'number', note: 'json' },
     key: ({ id }) => id,
   },
 };

@@ -28,32 +28,41 @@ export function instrumentsOf(meter: Meter) {
       databaseBounds,
     ),
     requests: meter.createCounter('sluice.requests', {
-      ...{ unit: '{request}', description: 'Requests that ended, each with its retries.' },
+      unit: '{request}',
+      description: 'Requests that ended, each with its retries.',
     }),
     retries: meter.createCounter('sluice.retries', {
-      ...{ unit: '{retry}', description: 'Attempts that failed and were repeated.' },
+      unit: '{retry}',
+      description: 'Attempts that failed and were repeated.',
     }),
     errors: meter.createCounter('sluice.errors', {
-      ...{ unit: '{error}', description: 'Failures of requests, walks, watches and exports, once for each.' },
+      unit: '{error}',
+      description: 'Failures of requests, walks, watches and exports, once for each.',
     }),
     limiterWait: seconds('sluice.limiter.wait.duration', 'Time that an attempt waited for the limiter.', waitBounds),
     limiterPauses: meter.createCounter('sluice.limiter.pauses', {
-      ...{ unit: '{pause}', description: 'Requests that the API refused for now.' },
+      unit: '{pause}',
+      description: 'Requests that the API refused for now.',
     }),
     limiterQueued: meter.createGauge('sluice.limiter.queued', {
-      ...{ unit: '{request}', description: 'Requests that wait for a permit.' },
+      unit: '{request}',
+      description: 'Requests that wait for a permit.',
     }),
     limiterRunning: meter.createGauge('sluice.limiter.running', {
-      ...{ unit: '{request}', description: 'Requests in progress.' },
+      unit: '{request}',
+      description: 'Requests in progress.',
     }),
     limiterUsed: meter.createGauge('sluice.limiter.used', {
-      ...{ unit: '{request}', description: 'Starts, or cost units, within the period of the limit.' },
+      unit: '{request}',
+      description: 'Starts, or cost units, within the period of the limit.',
     }),
     limiterLimit: meter.createGauge('sluice.limiter.limit', {
-      ...{ unit: '{request}', description: 'How many may start within the period of the limit.' },
+      unit: '{request}',
+      description: 'How many may start within the period of the limit.',
     }),
     limiterPaused: meter.createGauge('sluice.limiter.paused', {
-      ...{ unit: 's', description: 'Time until the pause of the limiter ends; 0 without one.' },
+      unit: 's',
+      description: 'Time until the pause of the limiter ends; 0 without one.',
     }),
     sourceRows: meter.createCounter('sluice.source.rows', { unit: '{row}', description: 'Rows that were received.' }),
     sourcePages: meter.createCounter('sluice.source.pages', {
@@ -61,7 +70,8 @@ export function instrumentsOf(meter: Meter) {
       description: 'Pages that were received.',
     }),
     exportRows: meter.createGauge('sluice.export.rows', {
-      ...{ unit: '{row}', description: 'Committed rows of an export, with those of earlier runs.' },
+      unit: '{row}',
+      description: 'Committed rows of an export, with those of earlier runs.',
     }),
     exportCommits: meter.createCounter('sluice.export.commits', {
       unit: '{commit}',
@@ -69,10 +79,12 @@ export function instrumentsOf(meter: Meter) {
     }),
     exportCalls: seconds('sluice.export.call.duration', 'Duration of the calls of an observed sink.', waitBounds),
     watchChanges: meter.createCounter('sluice.watch.changes', {
-      ...{ unit: '{change}', description: 'Changes that a watch emitted.' },
+      unit: '{change}',
+      description: 'Changes that a watch emitted.',
     }),
     watchRows: meter.createUpDownCounter('sluice.watch.rows', {
-      ...{ unit: '{row}', description: 'Rows that a watch knows, by their status.' },
+      unit: '{row}',
+      description: 'Rows that a watch knows, by their status.',
     }),
   };
 }

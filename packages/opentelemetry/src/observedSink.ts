@@ -23,7 +23,9 @@ export function observedSink<T>(sink: Sink<T>, observation: Observation): Sink<T
   const run: ExportRun = { uncommitted: 0, rows: 0 };
   const { check, withoutPartition, finished, isRefreshed } = sink;
   return {
-    ...{ name, identity, delivery },
+    name,
+    identity,
+    delivery,
     ...(target !== undefined && { target }),
     ...(state && { state: observedState(state, sink, run, observation) }),
     ...(check && { check: check.bind(sink) }),

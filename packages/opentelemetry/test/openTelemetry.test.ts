@@ -57,7 +57,9 @@ describe('U4 requests', () => {
     { tags: ['slow'] },
     async () => {
       const { sandbox, holdings, requests, sum, close } = await observed({
-        ...{ holdings: 2_000, seed: 3, faults: { serverError: 0.2, reset: 0.1, wrongJson: 0.1 } },
+        holdings: 2_000,
+        seed: 3,
+        faults: { serverError: 0.2, reset: 0.1, wrongJson: 0.1 },
       });
       await exportTo(holdings, csv({ path: join(temporaryFolder(), 'holdings.csv') })).run();
       await close();
@@ -118,7 +120,8 @@ describe('U4 requests', () => {
     });
     await expect(holdings.toArray()).rejects.toMatchObject({ status: 403 });
     const { requests: made, attempts } = requests();
-    const [request, attempt] = [made.at(-1), attempts.at(-1)];
+    const request = made.at(-1);
+    const attempt = attempts.at(-1);
     expect([made.length, attempts.length]).toEqual([3, 3]);
     expect([attempt?.attributes['error.type'], attempt?.status.code]).toEqual(['403', SpanStatusCode.ERROR]);
     expect([request?.attributes['error.type'], request?.status.code]).toEqual(['http', SpanStatusCode.ERROR]);
@@ -250,7 +253,9 @@ describe('U4 exports', () => {
     const { client, holdings, spans, sum } = await observed({ holdings: 500 });
     const full = new RangeError('The disk at /home/me is full.');
     const failing = (call: 'open' | 'write'): Sink<object> => ({
-      ...{ name: 'failing', identity: null, delivery: 'at-least-once' },
+      name: 'failing',
+      identity: null,
+      delivery: 'at-least-once',
       open: async () => {
         if (call === 'open') throw full;
         return {
@@ -312,7 +317,10 @@ test('U4 no secret is in any attribute', async () => {
     }),
   };
   const keyed = defineApi({
-    ...{ name: 'keyed', baseUrl: sandbox.aptosUrl, auth: queryKey('api_key', secrets[0]), sources },
+    name: 'keyed',
+    baseUrl: sandbox.aptosUrl,
+    auth: queryKey('api_key', secrets[0]),
+    sources,
   });
   const withToken = defineApi({ name: 'withToken', baseUrl: sandbox.aptosUrl, auth: bearer(secrets[1]), sources });
   const both = client.use(keyed()).use(withToken());
@@ -327,7 +335,8 @@ test('U4 the README lists every span, event and metric that is emitted, with its
   const into = telemetry();
   const { holdings, client, sandbox, close } = await observed(
     {
-      ...{ holdings: 500, streams: 5 },
+      holdings: 500,
+      streams: 5,
       script: ({ n }) => {
         if (n === 2) return { kind: 'status', status: 429, headers: { 'retry-after': '1' } };
         return n === 4 ? { kind: 'status', status: 503 } : undefined;
@@ -347,13 +356,18 @@ test('U4 the README lists every span, event and metric that is emitted, with its
   );
   await expect(again.toArray()).rejects.toMatchObject({ status: 403 });
   const failing: Sink<object> = {
-    ...{ name: 'postgres', target: 'db.example.com/nfts#nfts', identity: null, delivery: 'exactly-once' },
+    name: 'postgres',
+    target: 'db.example.com/nfts#nfts',
+    identity: null,
+    delivery: 'exactly-once',
     state: { ...memoryState(), save: () => Promise.reject(new Error('full')) },
     open: () => Promise.reject(new Error('full')),
   };
   await expect(exportTo(again, other.openTelemetry.sink(failing)).run()).rejects.toThrow('full');
   const unwritable = other.openTelemetry.sink<object>({
-    ...{ name: 'failing', identity: null, delivery: 'at-least-once' },
+    name: 'failing',
+    identity: null,
+    delivery: 'at-least-once',
     open: () =>
       Promise.resolve({
         write: () => Promise.reject(new Error('full')),

@@ -72,9 +72,24 @@ export type Settings = Required<Omit<SandboxOptions, 'rateLimit' | 'latency' | '
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid number. */
 export function settingsOf(options: SandboxOptions): Settings {
   refuseUnknown(options, {
-    ...{ seed: true, port: true, apiKey: true, holdings: true, owners: true, streams: true, nasty: true },
-    ...{ rateLimit: true, latency: true, cursorTtl: true, cursorUses: true, faults: true, script: true },
-    ...{ statusEvery: true, compress: true, cors: true, shape: true, now: true },
+    seed: true,
+    port: true,
+    apiKey: true,
+    holdings: true,
+    owners: true,
+    streams: true,
+    nasty: true,
+    rateLimit: true,
+    latency: true,
+    cursorTtl: true,
+    cursorUses: true,
+    faults: true,
+    script: true,
+    statusEvery: true,
+    compress: true,
+    cors: true,
+    shape: true,
+    now: true,
   });
   const { latency = 0, rateLimit, faults = {} } = options;
   const [min, max] = typeof latency === 'number' ? [latency, latency] : latency;

@@ -5,7 +5,8 @@ import { elementTexts } from '../src/receiver/elementTexts.js';
 import { batch, envelope, send } from './receiverSender.js';
 
 describe('a body is taken apart', () => {
-  const [a, b] = [envelope('a'), envelope('b', [1, { data: [2, 3] }, 'x,]}"\\'])];
+  const a = envelope('a');
+  const b = envelope('b', [1, { data: [2, 3] }, 'x,]}"\\']);
   test.each<[string, string, readonly [id: string, body: string][]]>([
     ['one envelope', a, [['msg', a]]],
     ['a bare record', '{"id":"own","data":[{"id":"x"}]}', [['msg', '{"id":"own","data":[{"id":"x"}]}']]],

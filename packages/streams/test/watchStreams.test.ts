@@ -114,7 +114,12 @@ describe('statusChanges', () => {
     const stream: EvmStream = { ...sandbox.stream(0), status: 'active' };
     const seen = { key: String(stream.id), generation: 2, observedAt: '2030-01-01T00:00:00.000Z' };
     const changed = (id: string, now: Partial<EvmStream>, ...fields: string[]): Change<EvmStream> => ({
-      ...{ ...seen, id, type: 'changed', before: stream, after: { ...stream, ...now }, fields },
+      ...seen,
+      id,
+      type: 'changed',
+      before: stream,
+      after: { ...stream, ...now },
+      fields,
     });
     const all: Change<EvmStream>[] = [
       { ...seen, id: '1', type: 'initial', before: null, after: stream, fields: [] },
@@ -163,8 +168,13 @@ describe('statusChanges', () => {
     const { sandbox } = await setUp({ streams: 1, nasty: 0 });
     const stream = { ...sandbox.stream(0), description: 'mine' };
     const change = {
-      ...{ id: '1', key: '1', type: 'changed', generation: 2, observedAt: '2030-01-01T00:00:00.000Z' },
-      ...{ before: { ...stream, statusMessage: before }, after: { ...stream, statusMessage: after } },
+      id: '1',
+      key: '1',
+      type: 'changed',
+      generation: 2,
+      observedAt: '2030-01-01T00:00:00.000Z',
+      before: { ...stream, statusMessage: before },
+      after: { ...stream, statusMessage: after },
       fields: ['statusMessage.code', 'description'],
     } as Change<EvmStream>;
     expect(await lastValueFrom(from([change]).pipe(statusChanges(), toArray()))).toHaveLength(isTold ? 1 : 0);

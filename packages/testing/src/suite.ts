@@ -15,7 +15,9 @@ export interface SuiteOptions {
 
 /** The names of these options. */
 export const suiteOptionNames = {
-  ...{ test: true, onSkip: true, timeout: true },
+  test: true,
+  onSkip: true,
+  timeout: true,
 } as const satisfies Readonly<Record<keyof SuiteOptions, true>>;
 
 /** What is tested. */

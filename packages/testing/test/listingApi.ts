@@ -17,7 +17,9 @@ export class ListingApi {
   how: Answering = 'well';
   /** What it says that it received; made of the part, the cursor and the mark. */
   received = (partition: number, cursor: string | undefined, from: string | undefined): SentRequest => ({
-    ...{ method: 'POST', url: `/items?part=${partition}`, contentType: 'application/json' },
+    method: 'POST',
+    url: `/items?part=${partition}`,
+    contentType: 'application/json',
     body: JSON.stringify({
       size: 10,
       ...(cursor !== undefined && { after: cursor }),

@@ -19,7 +19,8 @@ export async function onSandbox<T>(
   return {
     source: open(client, sandbox),
     requests: () => ({
-      ...{ made: sandbox.counts.requests, open: sandbox.counts.open },
+      made: sandbox.counts.requests,
+      open: sandbox.counts.open,
       sent: sandbox.requests.map(({ method, path, query }) => ({ method, url: `${path}?${query}` })),
     }),
     answer: (answering) => {

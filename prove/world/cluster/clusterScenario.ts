@@ -95,17 +95,29 @@ export function clusterScenarioOf(seed: number): ClusterScenario {
   const network = { ...networkOf(random), ...connectionsOf(seed) };
   const disturbances = Array.from({ length: random.int(1, 8) }, () => disturbancesOf(random)).flat();
   return {
-    ...{ kind: 'cluster', seed },
+    kind: 'cluster',
+    seed,
     api: {
-      ...{ seed, owners, holdings: random.int(owners, pageSize * 25), streams: 0, statusEvery: 10_000 },
+      seed,
+      owners,
+      holdings: random.int(owners, pageSize * 25),
+      streams: 0,
+      statusEvery: 10_000,
       cursorTtl,
     },
-    ...{ pageSize, ownersPerRequest: random.int(1, 3), pieces: random.int(1, Math.min(4, owners)) },
-    ...{ submitters: random.pick([1, 1, 2]), workers: random.int(2, 5), partitions: random.int(1, 3) },
-    ...{ spread: random.pick([1, 2, 2, 5]), saveEvery: random.pick([0, 200, 1_000, 60_000]) },
+    pageSize,
+    ownersPerRequest: random.int(1, 3),
+    pieces: random.int(1, Math.min(4, owners)),
+    submitters: random.pick([1, 1, 2]),
+    workers: random.int(2, 5),
+    partitions: random.int(1, 3),
+    spread: random.pick([1, 2, 2, 5]),
+    saveEvery: random.pick([0, 200, 1_000, 60_000]),
     hasOperator: random.chance(0.4),
     limit: {
-      ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
+      requests: random.int(2, 10),
+      per: 1_000,
+      concurrency: random.int(1, 4),
       ...(random.chance(0.3) && { burst: 2 }),
     },
     // Pauses of a minute that all share would let every cursor expire.
@@ -124,8 +136,12 @@ function redisOf(random: Random, disturbances: readonly Disturbance[]): RedisMod
   const isSteady = slow === 0 && disturbances.every(({ what }) => what !== 'freeze');
   const steps: readonly [number, ...number[]] = isSteady ? [150, 2_000, 3_600_000] : [3_600_000];
   return {
-    ...{ distance: random.pick([0.3, 2, 12, 30]), lost: share(0.03), unanswered: share(0.03), slow },
-    ...{ stale: share(0.3), lag: random.pick([5, 200, 1_000]) },
+    distance: random.pick([0.3, 2, 12, 30]),
+    lost: share(0.03),
+    unanswered: share(0.03),
+    slow,
+    stale: share(0.3),
+    lag: random.pick([5, 200, 1_000]),
     events: Array.from({ length: random.int(0, 5) }, () => redisEventsOf(random, steps))
       .flat()
       .sort((a, b) => a.at - b.at),
@@ -178,7 +194,9 @@ function whatOf(random: Random) {
 function whenOf(random: Random): When {
   if (random.chance(0.3)) return { events: random.int(1, random.pick([30, 200, 1_000])) };
   return {
-    ...{ at: random.pick(tender), isDone: random.chance(0.5), nth: random.int(1, random.pick([1, 3, 10])) },
+    at: random.pick(tender),
+    isDone: random.chance(0.5),
+    nth: random.int(1, random.pick([1, 3, 10])),
     later: random.chance(0.5) ? 0 : random.int(1, random.pick([3, 15])),
   };
 }

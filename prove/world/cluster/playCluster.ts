@@ -80,7 +80,9 @@ class ClusterWorld implements PlayableWorld {
     this.#apis = new Apis(scenario.api, () => schedule.now);
     this.#limits = new LimitOracle(scenario.limit, violated, { isShared: true });
     this.#redis = new WorldRedis(scenario.redis, {
-      ...{ schedule, random: this.random('redis'), violated },
+      schedule,
+      random: this.random('redis'),
+      violated,
       onBlind: () => this.#limits.forget(),
     });
     this.#job = new ClusterJob(scenario, this.#apis, this.#redis, violated);
@@ -211,7 +213,9 @@ class ClusterWorld implements PlayableWorld {
     const { network: faults, limit, disk } = this.#scenario;
     const network = new Network(
       {
-        ...{ schedule, random: this.random(`${life.name} network`), faults },
+        schedule,
+        random: this.random(`${life.name} network`),
+        faults,
         tap: {
           onSend: () => (this.requests += 1),
           onWrite: (_, sent) => this.#limits.sent(sent),
@@ -226,14 +230,23 @@ class ClusterWorld implements PlayableWorld {
       new Map([[addresses.api, this.#apis.answer]]),
     );
     const surroundings = {
-      ...{ schedule, scenario: { limit, disk }, disk: this.#disk, running: this.#lives },
-      ...{ random: this.random(`${life.name} process`), adapterOf: (of: Life) => network.adapterOf(of) },
+      schedule,
+      scenario: { limit, disk },
+      disk: this.#disk,
+      running: this.#lives,
+      random: this.random(`${life.name} process`),
+      adapterOf: (of: Life) => network.adapterOf(of),
       wallOffset: this.wallOffset,
     };
     const limiter = new SharedLimiter({
-      ...{ name: 'api', limits: limitsText([limit]), concurrency: limit.concurrency },
-      ...{ clock: clockOf(life, surroundings), worker: life.name, access: this.#redis.bookOf(life) },
-      ...{ waitForBook: 30_000, maxPause: 60_000 },
+      name: 'api',
+      limits: limitsText([limit]),
+      concurrency: limit.concurrency,
+      clock: clockOf(life, surroundings),
+      worker: life.name,
+      access: this.#redis.bookOf(life),
+      waitForBook: 30_000,
+      maxPause: 60_000,
     });
     return startProcess(life, surroundings, limiter);
   }
@@ -307,7 +320,8 @@ class ClusterWorld implements PlayableWorld {
     const [next] = this.#disturbances;
     const { schedule } = this;
     const began = schedule.happened;
-    let [met, due] = [0, next && 'events' in next ? began + next.events : Infinity];
+    let met = 0;
+    let due = next && 'events' in next ? began + next.events : Infinity;
     this.#isDue = (last) => {
       if (!next) return false;
       if ('at' in next) {

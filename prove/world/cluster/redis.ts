@@ -211,7 +211,8 @@ export class WorldRedis {
 
   /** Carries a command out when it arrives; its reply comes later, or never. */
   #command<R>(life: Life, what: string, underWay: Set<(error: RedisGone) => void>, work: () => R): Promise<R> {
-    const [random, schedule] = [this.#random, this.#schedule];
+    const random = this.#random;
+    const schedule = this.#schedule;
     const { distance, lost, unanswered, slow } = this.#model;
     const way = (): number => (random.chance(slow) ? random.next() * 1_500 : distance / 2 + random.skewed(0, distance));
     return new Promise((resolve, reject) => {

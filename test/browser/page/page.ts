@@ -129,7 +129,9 @@ function open(
 /** A sink as a page's author might write it: one line per row. */
 function pageSink(selector: string): Sink<EvmStream> {
   return {
-    ...{ name: 'page', identity: null, delivery: 'at-least-once' },
+    name: 'page',
+    identity: null,
+    delivery: 'at-least-once',
     open() {
       const list = document.querySelector(selector);
       if (!list) throw new Error(`Nothing on the page is ${selector}.`);

@@ -66,8 +66,11 @@ testStateStore({ test: (title) => checks.push(title), factory: () => ({ store: m
 
 console.log(
   JSON.stringify({
-    ...{ rows: (await rows.toArray()).length, counted: await client.counter.count(), hasChecks: checks.length > 3 },
-    ...{ changes: changes.info.name, unused: [tooEarly, wrong].length },
+    rows: (await rows.toArray()).length,
+    counted: await client.counter.count(),
+    hasChecks: checks.length > 3,
+    changes: changes.info.name,
+    unused: [tooEarly, wrong].length,
   }),
 );
 await client.close();

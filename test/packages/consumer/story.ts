@@ -46,7 +46,9 @@ for await (const { id } of list) ids.push(String(id));
 // Into a custom sink
 let kept = 0;
 const counting: Sink<EvmStream> = {
-  ...{ name: 'counting', identity: null, delivery: 'at-least-once' },
+  name: 'counting',
+  identity: null,
+  delivery: 'at-least-once',
   open: () =>
     Promise.resolve({
       write: ({ items }) => Promise.resolve(void (kept += items.length)),
@@ -74,14 +76,14 @@ try {
 
 console.log(
   JSON.stringify({
-    ...{
-      rows: report.rows,
-      isWritten: lines > 0,
-      amounts: amounts.length > 0,
-      ids: ids.length,
-      counted: counted.target,
-    },
-    ...{ accepted: receiver.counts.accepted, code, unused: [taken, missing, statuses].length },
+    rows: report.rows,
+    isWritten: lines > 0,
+    amounts: amounts.length > 0,
+    ids: ids.length,
+    counted: counted.target,
+    accepted: receiver.counts.accepted,
+    code,
+    unused: [taken, missing, statuses].length,
   }),
 );
 await Promise.all([client.close(), receiver.close(), sandbox.close()]);

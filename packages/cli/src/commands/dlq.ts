@@ -34,7 +34,10 @@ export async function dlqReplay(
   let latest: ReplayCounts | undefined;
   let refused = 0;
   const reporter = openReplayReporter(quiet ? 'silent' : progress, {
-    ...{ output: stderr, clock: systemClock, header: { file, target }, read: () => latest },
+    output: stderr,
+    clock: systemClock,
+    header: { file, target },
+    read: () => latest,
   });
   const warn = (message: string): void => {
     reporter.warn(visibleText(redact(message, secrets)));
@@ -42,7 +45,9 @@ export async function dlqReplay(
   for (const warning of environment.warnings) warn(warning);
   try {
     const counts = await replay(resolve(folder, file), {
-      ...{ ...endpoint, signal, onWarning: warn },
+      ...endpoint,
+      signal,
+      onWarning: warn,
       onProgress: (now) => {
         latest = now;
       },
@@ -104,7 +109,8 @@ export async function dlqShow(
 
 /** One JSON object with a letter per line, streamed, since the file may be large. */
 async function* letterJson(path: string, onTorn: (line: number) => void): AsyncGenerator<string, void, undefined> {
-  let [total, replayed] = [0, 0];
+  let total = 0;
+  let replayed = 0;
   for await (const { letter, line, isReplayed } of readDeadLetters(path, { onTorn })) {
     yield `${total === 0 ? '{"letters":[' : ','}\n${JSON.stringify({ line, isReplayed, ...letter })}`;
     total += 1;

@@ -66,7 +66,8 @@ async function* findings(
   yield proxyFinding(variables);
   const known = yield* configFindings(invocation, environment);
   const own = apiNames.map((api) => ({
-    ...{ api, address: findBaseUrl(api, options, variables) },
+    api,
+    address: findBaseUrl(api, options, variables),
     isWanted: isRequired(api, plugins),
   }));
   const isOwnInUse = own.some(({ address, isWanted }) => address !== undefined || isWanted);

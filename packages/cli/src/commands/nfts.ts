@@ -21,7 +21,9 @@ export async function nftsExport(
   const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client) => client.aptos.walletNfts(asked),
-    ...{ concurrency, maxRows, hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }) },
+    concurrency,
+    maxRows,
+    hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };
   return runExport(rows, options, environment, invocation);
 }

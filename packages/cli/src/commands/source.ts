@@ -40,7 +40,9 @@ export async function exportSource(
       if (incremental) checkIncrement(rows, since);
       return asRecords(rows);
     },
-    ...{ concurrency, maxRows, ...(incremental && { incremental }) },
+    concurrency,
+    maxRows,
+    ...(incremental && { incremental }),
   };
   return runExport(rows, options, environment, invocation);
 }

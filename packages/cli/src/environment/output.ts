@@ -43,7 +43,9 @@ export function outputOf(
   };
   const firstError = (error: Error | null | undefined): Error | undefined => (broken ??= error ?? undefined);
   return {
-    ...{ stream, isClosed, isTerminal },
+    stream,
+    isClosed,
+    isTerminal,
     get columns() {
       // A terminal that was never sized says 0.
       return stream.columns || Number(variables['COLUMNS']) || defaultColumns;

@@ -131,7 +131,9 @@ export async function exportRows<T>(
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
   const header = {
-    ...{ source: source.info.name, target, format },
+    source: source.info.name,
+    target,
+    format,
     ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
     ...(sink.state && { keepsState: true as const }),
     ...(kind === 'sink' && resumption && !sink.state && { state: resumption.stateName }),
@@ -139,7 +141,9 @@ export async function exportRows<T>(
   const page = pageOf(client);
   const { partitions } = source.info;
   page?.show({
-    ...{ kind: forwarding ? 'forward' : 'export', title: source.info.name, target: redact(target, secrets) },
+    kind: forwarding ? 'forward' : 'export',
+    title: source.info.name,
+    target: redact(target, secrets),
     ...(partitions !== Infinity && partitions > 1 && { partitions }),
     ...(maxRows !== undefined && { expectedRows: maxRows }),
   });
@@ -173,7 +177,13 @@ export async function exportRows<T>(
     const { elapsed, retries, sent } = read();
     const deadLetters = forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters };
     const summary = {
-      ...{ rows, pages, resumedRows, target, bytes, elapsed, retries },
+      rows,
+      pages,
+      resumedRows,
+      target,
+      bytes,
+      elapsed,
+      retries,
       again: kind === 'file' ? '--if-exists overwrite' : '--restart',
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
       ...(finishedAt !== undefined && { finishedAt }),

@@ -89,7 +89,10 @@ export function resumptionOf(
       };
       const exportOptions = {
         ...(state && { state }),
-        ...{ onWarning, onCommitted, restart: restart ?? false, sameProject: sameProject ?? false },
+        onWarning,
+        onCommitted,
+        restart: restart ?? false,
+        sameProject: sameProject ?? false,
         ...(onExpired && { onExpired }),
         ...(commitEvery !== undefined && { commitEvery }),
         ...(resumeWithin !== undefined && { resumeWithin }),

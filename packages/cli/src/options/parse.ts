@@ -43,7 +43,8 @@ export function parseSpan(text: string): number {
 export function parseLatency(text: string): number | readonly [number, number] {
   const [first = '', second, ...rest] = text.split('..');
   if (second === undefined) return parseDuration(first);
-  const [min, max] = [parseDuration(first), parseDuration(second)];
+  const min = parseDuration(first);
+  const max = parseDuration(second);
   if (rest.length > 0 || min > max) throw new UsageError('Give the shorter one first, like 5ms..40ms.');
   return [min, max];
 }

@@ -64,11 +64,15 @@ const table = {
   maxRows: { ...number, isForOneRun: true, help: 'stop after this many rows' },
   offset: { ...number, isForOneRun: true, help: 'rows to skip at the start' },
   param: {
-    ...{ value: '<name=value>', read: collect, isForOneRun: true },
+    value: '<name=value>',
+    read: collect,
+    isForOneRun: true,
     help: 'a parameter of the source, name:=JSON for anything but text; repeatable',
   },
   'param of a request': {
-    ...{ value: '<name=value>', read: collect, isForOneRun: true },
+    value: '<name=value>',
+    read: collect,
+    isForOneRun: true,
     help: 'a parameter of the query, name:=JSON for anything but text; repeatable',
   },
   incremental: {
@@ -76,7 +80,8 @@ const table = {
     help: 'only rows that are new or changed since the last such export; needs --state',
   },
   since: {
-    ...{ value: '<value>', isForOneRun: true },
+    value: '<value>',
+    isForOneRun: true,
     help: 'with --incremental: start at this value, e.g. 2026-01-31T00:00:00Z, instead of the last one',
   },
   full: { isForOneRun: true, help: 'with --incremental: export all rows again, and start from there the next time' },
@@ -84,7 +89,8 @@ const table = {
   only: { value: '<what>', read: ['status'], help: 'report only changes of the status and its message (default: all)' },
 
   to: {
-    ...{ value: '<target>', isForOneRun: true },
+    value: '<target>',
+    isForOneRun: true,
     help: "FILE.csv or FILE.jsonl (add .gz to compress), FILE.parquet, FILE.sqlite#TABLE, postgres://user@host/database?table=TABLE, - for stdout, or NAME:TARGET for a plugin's sink",
   },
   'to of changes': {
@@ -110,11 +116,13 @@ const table = {
     help: 'output format (default: table on a terminal, else csv)',
   },
   'to of a run': {
-    ...{ value: '<target>', isForOneRun: true },
+    value: '<target>',
+    isForOneRun: true,
     help: 'a new or empty folder that all machines see at the same path, or postgres://user@host/database?table=TABLE',
   },
   name: {
-    ...{ value: '<name>', isForOneRun: true },
+    value: '<name>',
+    isForOneRun: true,
     help: 'name of the run: letters, digits, . - and _ (default: that of the folder)',
   },
   'format of a list': show,
@@ -139,26 +147,33 @@ const table = {
   mode: {
     value: '<mode>',
     read: ['fail', 'append', 'merge', 'replace'],
-    ...{ about: 'table', isForOneRun: true },
+    about: 'table',
+    isForOneRun: true,
     help: 'what becomes of rows that the table has (default: fail)',
   },
   keyColumns: {
-    ...{ value: '<names>', ...list, about: 'table', isForOneRun: true },
+    value: '<names>',
+    ...list,
+    about: 'table',
+    isForOneRun: true,
     help: 'columns that identify a row for --mode merge or replace: a,b',
   },
   schema: {
-    ...{ about: 'table', isForOneRun: true },
+    about: 'table',
+    isForOneRun: true,
     value: '<what>',
     read: ['discard', 'freeze'],
     help: 'a table: leave fields out that are not columns, or refuse their row (default: discard)',
   },
   'columns of changes': { value: '<names>', ...list, help: 'only these columns of the table, in this order: a,b,c' },
   'keyColumns of changes': {
-    ...{ value: '<names>', ...list },
+    value: '<names>',
+    ...list,
     help: 'columns of the table that identify a row: a,b (default: its key, in a column _key)',
   },
   deletedAt: {
-    ...{ about: 'table', isForOneRun: true },
+    about: 'table',
+    isForOneRun: true,
     help: 'keep removed rows in the table, with the time in a column _deleted_at (default: delete them)',
   },
   guardFormulas: {
@@ -174,7 +189,8 @@ const table = {
   },
 
   forward: {
-    ...{ ...url, isForOneRun: true },
+    ...url,
+    isForOneRun: true,
     help: 'POST each row to this URL as JSON, signed per Standard Webhooks, until it is accepted',
   },
   'forward of changes': {
@@ -182,15 +198,20 @@ const table = {
     help: 'POST each change to this URL as JSON, signed per Standard Webhooks, until it is accepted',
   },
   secretFile: {
-    ...{ ...file, about: 'webhook', variable: secretVariable },
+    ...file,
+    about: 'webhook',
+    variable: secretVariable,
     help: `file with the signing secret, or with two, one per line; - for stdin [env: ${secretVariable}, the secret itself]`,
   },
   headerFile: {
-    ...{ ...file, about: 'webhook' },
+    ...file,
+    about: 'webhook',
     help: 'file with extra headers, one per line, like Authorization: Bearer TOKEN',
   },
   allowAddress: {
-    ...{ value: '<list>', read: collectLists, about: 'webhook' },
+    value: '<list>',
+    read: collectLists,
+    about: 'webhook',
     help: 'private or plain-http hosts, addresses or CIDRs to allow: a,b,c; repeatable',
   },
   deliveries: { ...number, about: 'webhook', help: 'parallel requests (default: 8)' },
@@ -201,7 +222,9 @@ const table = {
     help: 'records per request, as an array (default: one record, not in an array)',
   },
   deadLetters: {
-    ...{ ...file, about: 'webhook', isForOneRun: true },
+    ...file,
+    about: 'webhook',
+    isForOneRun: true,
     help: 'file for records that the service refuses permanently (default: HOST.dead.jsonl here)',
   },
   maxDeadLetters: { ...number, about: 'webhook', help: 'fail after more dead letters than this (default: 100)' },
@@ -213,7 +236,8 @@ const table = {
   },
 
   state: {
-    ...{ value: '<folder>', isForOneRun: true },
+    value: '<folder>',
+    isForOneRun: true,
     help: "with --forward, --incremental or a plugin's sink: folder for the state, or NAME:TARGET for a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
   },
   'state of a watch': {
@@ -222,11 +246,14 @@ const table = {
   },
   restart: { about: 'state', isForOneRun: true, help: 'discard the state of an earlier run and start over' },
   resumeWithin: {
-    ...{ value: '<duration>', read: parseDuration, about: 'state' },
+    value: '<duration>',
+    read: parseDuration,
+    about: 'state',
     help: 'with --mode merge or replace: resume an interrupted run whose last commit is younger than this, else begin a new one (default: 1d)',
   },
   sameProject: {
-    ...{ about: 'state', isForOneRun: true },
+    about: 'state',
+    isForOneRun: true,
     help: 'resume with a new API key of the same project',
   },
   onExpired: {
@@ -244,7 +271,8 @@ const table = {
     help: 'remove rows of a table with --mode replace although the API counts more than it lists: its total counts something else',
   },
   breakLock: {
-    ...{ about: 'state', isForOneRun: true },
+    about: 'state',
+    isForOneRun: true,
     help: 'break the lock of a process that cannot be checked from here, e.g. in another container',
   },
   trustFilesystem: { about: 'state', help: 'allow the state on a network file system, at your own risk' },
@@ -253,13 +281,15 @@ const table = {
   },
   'trustFilesystem of letters': { help: 'allow a network file system, at your own risk' },
   commitEvery: {
-    ...{ ...number, about: 'state' },
+    ...number,
+    about: 'state',
     help: 'commit every n pages (default: once per second, at least every 200 pages)',
   },
 
   every: { ...span, help: 'interval between polls (default: 30s)' },
   jitter: {
-    ...{ value: '<share>', read: parseNumber },
+    value: '<share>',
+    read: parseNumber,
     help: 'delay each poll at random by up to this share of the interval, 0 to 1 (default: 0)',
   },
   polls: { ...number, isForOneRun: true, help: 'stop after this many polls (default: never)' },
@@ -270,14 +300,16 @@ const table = {
   },
 
   redis: {
-    ...{ ...url, variable: redisVariable },
+    ...url,
+    variable: redisVariable,
     help: `URL of Redis without a password [env: ${redisVariable}, with or without one] (default: redis://127.0.0.1:6379)`,
   },
   redisUrlFile: { ...file, help: 'file with the URL of Redis, if it has a password' },
   'concurrency of a worker': { ...number, help: 'partitions of a run fetched in parallel (default: 4)' },
   limit: { value: '<name>', help: 'name of the rate limit that all workers share (default: api)' },
   'rate of workers': {
-    ...{ value: '<rate>', read: parseRate },
+    value: '<rate>',
+    read: parseRate,
     help: 'maximum request rate of all workers together: 25/s, 100/m or unlimited (default: that of the limit, or 5/s)',
   },
   untilDone: { isForOneRun: true, help: 'end when no run is left to work on, instead of waiting for one' },
@@ -286,19 +318,23 @@ const table = {
   'progress of a worker': { value: '<mode>', read: ['plain', 'json'], help: 'how to show progress (default: plain)' },
 
   streamsUrl: {
-    ...{ ...url, variable: apis.streams.variable },
+    ...url,
+    variable: apis.streams.variable,
     help: `base URL of the streams API [env: ${apis.streams.variable}]`,
   },
   aptosUrl: {
-    ...{ ...url, variable: apis.aptos.variable },
+    ...url,
+    variable: apis.aptos.variable,
     help: `base URL of the Aptos NFT API [env: ${apis.aptos.variable}]`,
   },
   apiKeyFile: {
-    ...{ ...file, variable: keyVariable },
+    ...file,
+    variable: keyVariable,
     help: `file with the API key, - for stdin [env: ${keyVariable}, the key itself]`,
   },
   rate: {
-    ...{ value: '<rate>', read: parseRate },
+    value: '<rate>',
+    read: parseRate,
     help: 'maximum request rate, besides limits of a plugin: 25/s, 100/m or unlimited (default: 5/s)',
   },
   timeout: { ...span, help: 'maximum time for one response (default: 30s)' },
@@ -310,13 +346,15 @@ const table = {
   },
   'retryFor of letters': { ...retry, help: `${retryHelp} (default: 1m)` },
   config: {
-    ...{ ...file, isForOneRun: true },
+    ...file,
+    isForOneRun: true,
     help: 'configuration file with plugins and defaults (default: sluice.config.js, .mjs, .ts or .json in this folder)',
     off: 'ignore the configuration in this folder',
   },
 
   progress: {
-    ...{ value: '<mode>', read: progressModes },
+    value: '<mode>',
+    read: progressModes,
     help: 'how to show progress (default: bar on a terminal, else plain)',
   },
   'progress of a watch': {
@@ -326,7 +364,9 @@ const table = {
   },
   'progress of letters': { value: '<mode>', read: ['plain', 'json'], help: 'how to show progress (default: plain)' },
   dashboard: {
-    ...{ value: '[port]', read: parsePort, isForOneRun: true },
+    value: '[port]',
+    read: parsePort,
+    isForOneRun: true,
     help: 'show a local page of the run, whose address is printed (default port: any free one); needs @sluice/dashboard',
   },
   quiet: { help: 'show only errors' },

@@ -28,7 +28,8 @@ export function jsonReporter({ output, clock, header, read }: ReporterContext): 
       stop();
       const { bytes, deadLetters, finishedAt, isIncomplete, rowsNotRemoved, shortOfTotal } = summary ?? {};
       emit({
-        ...{ event: 'report', target: header.target },
+        event: 'report',
+        target: header.target,
         ...(bytes !== undefined && { bytes }),
         ...(deadLetters && { deadLetters }),
         ...(finishedAt !== undefined && { finishedAt }),

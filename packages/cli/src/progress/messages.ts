@@ -153,7 +153,10 @@ export function resumedAt({ rows, pages, partitions, position, isSealed }: Check
   const first = begun[before];
   const others = Object.entries(begun).filter(([partition, at]) => at !== 'done' && Number(partition) !== before);
   return {
-    ...{ rows, pages, partitions, isSealed: isSealed ?? false },
+    rows,
+    pages,
+    partitions,
+    isSealed: isSealed ?? false,
     partition: before + 1,
     page: first === undefined || first === 'done' ? 1 : first.pages + 1,
     otherPartitions: others.length,

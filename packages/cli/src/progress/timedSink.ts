@@ -5,7 +5,9 @@ import type { TargetWait } from './waits.js';
 export function timedSink<T>(sink: Sink<T>, wait: TargetWait): Sink<T> {
   const { name, identity, target, delivery, state } = sink;
   return {
-    ...{ name, identity, delivery },
+    name,
+    identity,
+    delivery,
     ...(target !== undefined && { target }),
     ...(state && { state }),
     ...(sink.check && { check: async (context) => sink.check?.(context) }),

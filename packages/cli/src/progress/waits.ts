@@ -121,7 +121,9 @@ export class RequestWaits {
         this.lastRetry = causeOf(event.error);
         if (event.reason === 'rate-limited') this.#pause = { cause: this.lastRetry, ...this.#pause };
         this.#open.set(event.request, {
-          ...{ is: 'backing off', until: now + event.delay, cause: this.lastRetry },
+          is: 'backing off',
+          until: now + event.delay,
+          cause: this.lastRetry,
           isLong: event.delay >= usualWait,
         });
         return;

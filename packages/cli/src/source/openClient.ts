@@ -42,7 +42,8 @@ export function clientOptions(
   { variables }: Pick<Environment, 'variables'>,
 ): ClientOptions {
   return {
-    ...{ apiKey, variables },
+    apiKey,
+    variables,
     ...(rate !== undefined && { rateLimit: rate }),
     ...(timeout !== undefined && { timeouts: timeoutsFor(timeout, retryFor) }),
     retry: retriesOf({ retryFor, maxRetryAfter }),

@@ -30,7 +30,11 @@ export function tallyDeliveries(): {
   const sentenceOf = outageSentences();
   const repeated = new Map<number, string>();
   const tally = {
-    ...{ deliveries: 0, redeliveries: 0, deadLetters: 0, letters, outages },
+    deliveries: 0,
+    redeliveries: 0,
+    deadLetters: 0,
+    letters,
+    outages,
     get repeatedAfter() {
       return [...repeated.values()].at(-1);
     },

@@ -45,7 +45,10 @@ export async function forwardTarget<T extends object>(
     ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
   });
   return {
-    ...{ kind: 'webhook', name: new URL(url).origin, format: 'json', state: places.state },
+    kind: 'webhook',
+    name: new URL(url).origin,
+    format: 'json',
+    state: places.state,
     open: () => Promise.resolve(sink),
     forwarding: { ...places, tally },
   };
@@ -71,7 +74,8 @@ export async function webhookOptions(
 ): Promise<EndpointOptions> {
   const secret = await findWebhookSecrets(secretFile, environment);
   return {
-    ...{ url, secret },
+    url,
+    secret,
     ...(headerFile !== undefined && { headers: await readHeaders(headerFile, environment) }),
     ...(allowAddress && { allowAddresses: allowAddress }),
     ...(timeout !== undefined && { timeout }),

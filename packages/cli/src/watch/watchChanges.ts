@@ -108,14 +108,21 @@ async function watchChanges<T extends object>(
     ...(target.state !== undefined && !sink.state && folder && { state: folder }),
   });
   const read = (): WatchCounts => ({
-    ...{ changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0), polls },
+    changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0),
+    polls,
     ...(forwarding && countsOf(forwarding)),
   });
   const reporter = openWatchReporter(options.quiet ? 'silent' : (options.progress ?? 'plain'), {
-    ...{ output: stderr, clock: systemClock, secrets, hasFlag, read },
+    output: stderr,
+    clock: systemClock,
+    secrets,
+    hasFlag,
+    read,
     watched: { noun: view.noun, every, ...(lastOf !== undefined && { polls: lastOf }) },
     header: {
-      ...{ source: source.info.name, target: target.name, format: target.format },
+      source: source.info.name,
+      target: target.name,
+      format: target.format,
       ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
       ...(target.kind === 'sink' && state && !sink.state && { state: state.name }),
       ...(target.kind === 'table' && { isMirror: true as const }),
@@ -132,10 +139,14 @@ async function watchChanges<T extends object>(
   const end = (error: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
     hasEnded = true;
     const interruptionReport = watchInterruption({
-      ...{ error, ...how, maxFailures, state: sink.state ? target.name : state?.name },
+      error,
+      ...how,
+      maxFailures,
+      state: sink.state ? target.name : state?.name,
       isKnown: (last?.generation ?? 0) > 0,
       isRestart: options.restart ?? false,
-      ...{ forwarding, kind: target.kind },
+      forwarding,
+      kind: target.kind,
     });
     return endEarly({ error, interruptionReport }, reporter, environment, page);
   };
@@ -186,7 +197,8 @@ function watchingOf(
   onHealth: (health: PageHealth) => void,
 ): Watching {
   return {
-    ...{ every, onHealth },
+    every,
+    onHealth,
     ...(jitter !== undefined && { jitter }),
     ...(polls !== undefined && { polls }),
     ...(acceptRemovals !== undefined && { acceptRemovals }),
@@ -225,7 +237,10 @@ export async function runWatch<Added, T extends object>(
     pageOf(client)?.show({ command: redact(text, environment.secrets) });
     return watchChanges(
       {
-        ...{ client, view, target, state },
+        client,
+        view,
+        target,
+        state,
         notices: afterHint(notices, hint),
         source: (watching) => source(client, watching),
       },

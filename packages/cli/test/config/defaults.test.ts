@@ -75,17 +75,22 @@ describe('defaults', () => {
   const toFile = ['--to', 'out.csv'];
   const forward = ['--forward', 'https://hooks.example.com'];
   const every = {
-    ...{
-      format: 'jsonl',
-      columns: ['name'],
-      gzip: true,
-      ifExists: 'overwrite',
-      extra: true,
-      bom: true,
-      guardFormulas: false,
-    },
-    ...{ batch: 10, deliveries: 2, onDead: 'park', secretFile: 's.txt', allowAddress: ['a', 'b'] },
-    ...{ concurrency: 2, commitEvery: 9, onExpired: 'restart-partition', trustFilesystem: true },
+    format: 'jsonl',
+    columns: ['name'],
+    gzip: true,
+    ifExists: 'overwrite',
+    extra: true,
+    bom: true,
+    guardFormulas: false,
+    batch: 10,
+    deliveries: 2,
+    onDead: 'park',
+    secretFile: 's.txt',
+    allowAddress: ['a', 'b'],
+    concurrency: 2,
+    commitEvery: 9,
+    onExpired: 'restart-partition',
+    trustFilesystem: true,
   };
   const csv = { columns: ['name'], gzip: true, extra: true, bom: true, guardFormulas: false };
   const service = { batch: 10, deliveries: 2, onDead: 'park', secretFile: '/conf/s.txt', allowAddress: ['a', 'b'] };
@@ -100,7 +105,12 @@ describe('defaults', () => {
       'a file without an ending',
       ['--to', 'out'],
       {
-        ...{ format: 'jsonl', columns: ['name'], gzip: true, guardFormulas: false, extra: true, bom: true },
+        format: 'jsonl',
+        columns: ['name'],
+        gzip: true,
+        guardFormulas: false,
+        extra: true,
+        bom: true,
         ...state,
         ifExists: 'overwrite',
         concurrency: 2,

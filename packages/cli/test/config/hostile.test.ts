@@ -73,7 +73,8 @@ test.each([
   });
   const args = ['streams', 'export', '--to', 'e.csv', '--quiet'];
   expect(await startSluice(args, { cwd, env: settingsFor(sandbox) }).ended).toEqual({
-    ...{ code: 1, stdout: '' },
+    code: 1,
+    stdout: '',
     // How far the export has come by then, and so what is said of its rows, is not certain.
     stderr: expect.stringMatching(new RegExp(`^sluice: A plugin of sluice\\.config\\.js ${sentence}[^\n]*\n$`)),
   });

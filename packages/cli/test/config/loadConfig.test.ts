@@ -69,7 +69,10 @@ describe('a configuration', () => {
       'node_modules/some-package/index.js': `export const make = () => (${named('bare')});`,
     });
     expect(await sinksOf(folder, '--config', 'conf/sluice.config.json')).toEqual([
-      ...['bare', 'made-sink', 'typed', 'whole'],
+      'bare',
+      'made-sink',
+      'typed',
+      'whole',
     ]);
     // In the folder itself there is none.
     expect(await sinksOf(folder)).toEqual([]);
@@ -313,11 +316,14 @@ describe('a configuration that can not be used is told in a sentence', () => {
     const folder = configFolder({ 'a/sluice.config.js/b': '' });
     execFileSync('mkfifo', [join(folder, 'sluice.config.json')]);
     expect(await run(['sources'], folder)).toEqual({
-      ...{ code: 2, stdout: '' },
+      code: 2,
+      stdout: '',
       stderr: "sluice: sluice.config.json can't be read: it is not a regular file, but a pipe or a device.\n",
     });
     expect(await run(['sources'], join(folder, 'a'))).toEqual({
-      ...{ code: 2, stdout: '', stderr: "sluice: sluice.config.js can't be read: it is a folder.\n" },
+      code: 2,
+      stdout: '',
+      stderr: "sluice: sluice.config.js can't be read: it is a folder.\n",
     });
   });
 
@@ -338,10 +344,13 @@ describe('a configuration that can not be used is told in a sentence', () => {
     const failing = async (part: string) =>
       run(['sources'], configFolder({ 'sluice.config.js': `export default { plugins: [{ name: 'a', ${part} }] };` }));
     expect(await failing('setup() { throw new Error("no database"); }')).toEqual({
-      ...{ code: 1, stdout: '', stderr: 'sluice: The plugin "a" could not set up: no database.\n' },
+      code: 1,
+      stdout: '',
+      stderr: 'sluice: The plugin "a" could not set up: no database.\n',
     });
     expect(await failing('dispose() { throw "gone"; }')).toMatchObject({
-      ...{ code: 1, stderr: 'sluice: The plugin "a" could not be disposed of: gone.\n' },
+      code: 1,
+      stderr: 'sluice: The plugin "a" could not be disposed of: gone.\n',
     });
   });
 });

@@ -64,7 +64,8 @@ describe('what an early end leaves of a forward', () => {
   const rows: Left = { last: { rows: 4000 }, isKnown: true };
   const commands = { resume: 'sluice', isRestart: false };
   const forwarding = (deadLetters = 0): Forwarding => ({
-    ...{ state: 'a.io.sluice', deadLetters: 'a.io.dead.jsonl' },
+    state: 'a.io.sluice',
+    deadLetters: 'a.io.dead.jsonl',
     tally: { deliveries: 0, redeliveries: 0, deadLetters, letters: NEVER, outages: NEVER, repeatedAfter: undefined },
   });
 
@@ -133,8 +134,15 @@ test('dead letters, in sentences', () => {
 
 describe('progress of a forward', () => {
   const progress: Progress = {
-    ...{ rows: 300, pages: 3, resumedRows: 0, total: undefined, elapsed: 1000 },
-    ...{ requests: 3, retries: 0, waited: 0, pausedFor: 0, sent: { deliveries: 310, redeliveries: 10 } },
+    rows: 300,
+    pages: 3,
+    resumedRows: 0,
+    total: undefined,
+    elapsed: 1000,
+    requests: 3,
+    retries: 0,
+    waited: 0,
+    sent: { deliveries: 310, redeliveries: 10 },
   };
 
   test('says what was sent to the endpoint', () => {
@@ -188,7 +196,11 @@ describe('progress of a forward', () => {
 test('sluice checkpoint show says of a forward what is delivered', () => {
   const sinkPosition: NonNullable<Checkpoint['sinkPosition']> = { next: 301, dead: 2, letters: null };
   const report = {
-    ...{ checkpoint: 'a.io.sluice/checkpoint', source: 'aptos.walletNfts', rows: 300, pages: 3, writtenAt: '' },
+    checkpoint: 'a.io.sluice/checkpoint',
+    source: 'aptos.walletNfts',
+    rows: 300,
+    pages: 3,
+    writtenAt: '',
     partitions: { total: 1, finished: 0, open: [] },
     forwarded: forwardedPosition(sinkPosition) ?? { deadLetters: -1 },
   };

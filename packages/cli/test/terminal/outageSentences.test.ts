@@ -6,7 +6,7 @@ const of = { route: 'streams.list', request: 1 } as const;
 
 function retry(attempt: number, reason: string, left: number): HttpEvent {
   const error = { name: 'Error', message: `${reason}.` };
-  return { ...of, ...{ type: 'retry', attempt, delay: 1000, reason, left, error } };
+  return { ...of, type: 'retry', attempt, delay: 1000, reason, left, error };
 }
 
 test.each([

@@ -112,7 +112,13 @@ test.each([
   [{ ...some, total: undefined, retries: 0, waited: 20 }, '2,700 rows in 27 pages, 1,350 rows/s, 29 requests'],
   [
     {
-      ...{ ...some, rows: 1, pages: 1, total: undefined, requests: 1, retries: 1, waited: 0 },
+      ...some,
+      rows: 1,
+      pages: 1,
+      total: undefined,
+      requests: 1,
+      retries: 1,
+      waited: 0,
       lastRetry: 'HTTP 503',
       wait: { kind: 'retry', left: 3000, cause: 'HTTP 503' } as const,
     },

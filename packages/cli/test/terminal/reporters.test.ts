@@ -8,8 +8,13 @@ import { testEnvironment } from '../testEnvironment.js';
 
 const eraseLine = '\r\u001b[K';
 const summary: Summary = {
-  ...{ rows: 300, pages: 3, resumedRows: 0, target: 'holdings.csv' },
-  ...{ bytes: 4100, elapsed: 3000, retries: 1 },
+  rows: 300,
+  pages: 3,
+  resumedRows: 0,
+  target: 'holdings.csv',
+  bytes: 4100,
+  elapsed: 3000,
+  retries: 1,
 };
 const resumed: Resumed = {
   rows: 200,

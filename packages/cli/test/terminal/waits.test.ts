@@ -55,7 +55,12 @@ function following() {
     attempt: (request: number) => events.next({ type: 'attempt', route, request, attempt: 1, waited: 0 }),
     retry: (request: number, delay: number, status: number) =>
       events.next({
-        ...{ type: 'retry', route, request, attempt: 1, delay, left: 60_000 },
+        type: 'retry',
+        route,
+        request,
+        attempt: 1,
+        delay,
+        left: 60_000,
         reason: status === 429 ? 'rate-limited' : 'http',
         error: { name: 'HttpError', message: 'It failed.', code: 'http', details: { status } },
       }),
@@ -63,7 +68,10 @@ function following() {
       events.next({ type: 'settled', route, request, attempts: 1, took: 1, outcome: 'answered', status: 200 }),
     paused: (request: number, resetAt?: string) =>
       events.next({
-        ...{ type: 'paused', route, request, for: 5000 },
+        type: 'paused',
+        route,
+        request,
+        for: 5000,
         ...(resetAt !== undefined && { quota: { remaining: 0, resetAt } }),
       }),
   };

@@ -10,7 +10,10 @@ import { holdingView, streamView } from '../../src/watch/rowView.js';
 const colors = colorsFor(false, {});
 const seen = { id: 'i', key: 'k', generation: 2, observedAt: '2026-03-01T14:05:09.000Z' } as const;
 const nft: NftHolding = {
-  ...{ name: 'Blue Cat #7', collection_name: 'Cats', amount: '1', property_version: '0' },
+  name: 'Blue Cat #7',
+  collection_name: 'Cats',
+  amount: '1',
+  property_version: '0',
   owner_address: `0x12ab${'0'.repeat(56)}cd34`,
 };
 

@@ -145,8 +145,14 @@ class RedisCluster implements Cluster {
           else if (before) await queue.retryFailed();
         });
         const registered: RegisteredRun = {
-          ...{ name, id, source: plan.source, partitions: run.partitions, target: to.address },
-          ...{ state: 'active', since: Date.now(), failed: 0 },
+          name,
+          id,
+          source: plan.source,
+          partitions: run.partitions,
+          target: to.address,
+          state: 'active',
+          since: Date.now(),
+          failed: 0,
         };
         // Somebody else may have submitted another run by this name, or a worker may have ended this one.
         if (await this.#registry.replace(text, registered)) return registered;
@@ -157,8 +163,15 @@ class RedisCluster implements Cluster {
   work(options: WorkOptions): Promise<WorkReport> {
     return this.#use(async () => {
       refuseUnknown('work()', options, {
-        ...{ sources: true, openTarget: true, concurrency: true, signal: true, untilDone: true, limiter: true },
-        ...{ onEvent: true, lostAfter: true, retryAfter: true },
+        sources: true,
+        openTarget: true,
+        concurrency: true,
+        signal: true,
+        untilDone: true,
+        limiter: true,
+        onEvent: true,
+        lostAfter: true,
+        retryAfter: true,
       });
       const waiting = new RedisConnection(this.#url, waits);
       try {
@@ -272,7 +285,11 @@ class RedisCluster implements Cluster {
       const { failed, ...jobs } = await queue.counts();
       const failures = failed === 0 ? [] : await queue.failed(10);
       return {
-        ...{ state, jobs, failed, failures, workers },
+        state,
+        jobs,
+        failed,
+        failures,
+        workers,
         limits: limits.flatMap((limit) => limit ?? []),
       };
     });

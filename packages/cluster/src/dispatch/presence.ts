@@ -72,7 +72,8 @@ function decodeOnRun(value: unknown): WorkerOnRun[] {
   const { run, working, rows, unable } = value;
   return [
     {
-      ...{ run, rows: typeof rows === 'number' ? rows : 0 },
+      run,
+      rows: typeof rows === 'number' ? rows : 0,
       working: Array.isArray(working) ? working.flatMap(decodeWorked) : [],
       ...(typeof unable === 'string' && { unable }),
     },

@@ -56,8 +56,12 @@ export class RunWorker {
     this.#options = options;
     const { connection, concurrency, lostAfter, retryAfter, name } = options;
     this.#worker = new Worker<unknown>(name, (job, token) => this.#process(job, token), {
-      ...{ connection, prefix: queuePrefix, concurrency },
-      ...{ lockDuration: lostAfter, stalledInterval: lostAfter, maxStalledCount: 1_000_000 },
+      connection,
+      prefix: queuePrefix,
+      concurrency,
+      lockDuration: lostAfter,
+      stalledInterval: lostAfter,
+      maxStalledCount: 1_000_000,
       settings: {
         backoffStrategy: (_attempts, _type, _error, job?: Pick<Job<unknown>, 'data'>) =>
           backoffAfter(decodeJob(job?.data)?.failures ?? 1, retryAfter),

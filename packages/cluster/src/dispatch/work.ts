@@ -215,7 +215,11 @@ export class WorkLoop {
       await run.sourceOf(0);
       await queue.checkHints();
       const worker = new RunWorker({
-        ...{ run, name, concurrency, lostAfter, retryAfter },
+        run,
+        name,
+        concurrency,
+        lostAfter,
+        retryAfter,
         connection: this.#connections.waiting.redis,
         onEnd: (end) => this.#onEnd(name, end),
         onError: (error) => this.#tellRefusal(error),
@@ -287,7 +291,9 @@ export class WorkLoop {
       ...Array.from(this.#unable, ([run, { reason }]) => ({ run, working: [], rows: 0, unable: reason })),
     ];
     await tellPresence(this.#connections.own.redis, {
-      ...{ id: this.#id, startedAt: this.#startedAt, runs },
+      id: this.#id,
+      startedAt: this.#startedAt,
+      runs,
       ...(limiter && { limit: limiter.name }),
     });
   }

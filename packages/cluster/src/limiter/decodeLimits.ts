@@ -34,7 +34,9 @@ export function decodeLimits(text: string): BookLimits {
 /** How much of the window is used of which the largest share is; `undefined` without a limit. */
 export function rateUse({ windows }: BookLimits, used: readonly number[]): RateUse | undefined {
   const uses = windows.map(({ max, span }, w) => ({
-    ...{ used: used[w] ?? 0, limit: max, per: span / 1_000 - margin },
+    used: used[w] ?? 0,
+    limit: max,
+    per: span / 1_000 - margin,
   }));
   return uses.sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
 }

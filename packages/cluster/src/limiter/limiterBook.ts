@@ -130,7 +130,12 @@ export function answerCall(
   return {
     book,
     reply: {
-      ...{ status: 'ok', time: now, openedAt: book.openedAt, granted, due, inForce: book.inForce },
+      status: 'ok',
+      time: now,
+      openedAt: book.openedAt,
+      granted,
+      due,
+      inForce: book.inForce,
       queued: others.reduce((sum, { wants }) => sum + wants, 0),
       running: others.reduce((sum, { running }) => sum + running, 0),
       pausedFor: Math.max(0, book.pausedUntil - now),
@@ -147,16 +152,17 @@ function refused(status: 'none' | 'other' | 'learn', time: number, book?: Limite
 
 function newBook(limits: string): LimiterBook {
   return {
-    ...{
-      declared: limits,
-      inForce: limits,
-      runId: '',
-      openedAt: 0,
-      time: 0,
-      usualDelay: { call: 0, start: 0 },
-      pausedUntil: 0,
-    },
-    ...{ closedUntil: [], log: [], granted: [], workers: [] },
+    declared: limits,
+    inForce: limits,
+    runId: '',
+    openedAt: 0,
+    time: 0,
+    usualDelay: { call: 0, start: 0 },
+    pausedUntil: 0,
+    closedUntil: [],
+    log: [],
+    granted: [],
+    workers: [],
   };
 }
 

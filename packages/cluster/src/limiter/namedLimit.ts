@@ -73,8 +73,15 @@ export async function namedLimit(
 /** Changes the limit of a name for all processes, or makes it. Nothing starts for one window. */
 export async function changeNamedLimit(redis: Redis, name: string, limits: readonly Limit[]): Promise<void> {
   const call: LimiterCall = {
-    ...{ worker: 'operator', declared: '', known: '', wants: [], running: 0, used: [] },
-    ...{ steppedSince: 0, pause: 0, replace: limitsText(limits) },
+    worker: 'operator',
+    declared: '',
+    known: '',
+    wants: [],
+    running: 0,
+    used: [],
+    steppedSince: 0,
+    pause: 0,
+    replace: limitsText(limits),
   };
   decodeReply(await redis.eval(limiterScript, 1, limiterKey(name), JSON.stringify(call), '', ''));
 }

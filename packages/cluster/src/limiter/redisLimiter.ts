@@ -53,14 +53,24 @@ export interface RedisLimiter extends Limiter {
  */
 export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
   refuseUnknown('redisLimiter()', options, {
-    ...{ url: true, name: true, limits: true, defaultLimits: true, waitForRedis: true, maxPause: true, clock: true },
+    url: true,
+    name: true,
+    limits: true,
+    defaultLimits: true,
+    waitForRedis: true,
+    maxPause: true,
+    clock: true,
   });
   const { url, name, limits = [], defaultLimits = [], clock = systemClock } = options;
   const { waitForRedis = 30_000, maxPause = 86_400_000 } = options;
   const all = [limits].flat();
   return new SharedLimiter({
-    ...{ name, limits: textOf(all), defaultLimits: textOf([defaultLimits].flat()), clock },
-    ...{ waitForBook: waitForRedis, maxPause },
+    name,
+    limits: textOf(all),
+    defaultLimits: textOf([defaultLimits].flat()),
+    clock,
+    waitForBook: waitForRedis,
+    maxPause,
     concurrency: Math.min(...all.map(({ concurrency = Infinity }) => concurrency)),
     worker: randomUUID(),
     access: new RedisBook(checkedRedisUrl(url), name),
@@ -126,7 +136,9 @@ class RedisBook implements LimiterBookAccess {
   #connect(): RedisConnection {
     const connection = new RedisConnection(this.#url, {
       // The limiter decides how long it waits, and what is said again: a call that was carried out twice would count wrongly.
-      ...{ maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, socketTimeout: 10_000 },
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      socketTimeout: 10_000,
       connectionName: 'sluice limiter',
     });
     connection.redis.on('connect', () => {

@@ -5,7 +5,8 @@ import type { LimiterReply } from './limiterBook.js';
  * tolerated forward shortens the windows, so it is less than what is added to them; backward, the book waits until its
  * time is reached again.
  */
-const [maxForward, maxBackward] = [4, 50];
+const maxForward = 4;
+const maxBackward = 50;
 const maxDriftShare = 0.001;
 
 interface Times {

@@ -141,7 +141,8 @@ export class SharedLimiter implements Limiter {
         reject(signal?.reason);
       };
       const waiter: Waiter = {
-        ...{ route, since: this.#clock.monotonic() },
+        route,
+        since: this.#clock.monotonic(),
         begin(permit) {
           leave();
           resolve(permit);
@@ -205,9 +206,14 @@ export class SharedLimiter implements Limiter {
     const pause = this.#newPause;
     try {
       const call: LimiterCall = {
-        ...{ worker: this.#options.worker, declared: this.#declared, known: this.#known, replace: '' },
+        worker: this.#options.worker,
+        declared: this.#declared,
+        known: this.#known,
+        replace: '',
         wants: asking.map(({ route }) => this.#costsOf(route)),
-        ...{ running: this.#running, used, steppedSince: this.#serverClock.steppedSince },
+        running: this.#running,
+        used,
+        steppedSince: this.#serverClock.steppedSince,
         pause: pause ? Math.max(0, Math.round(1_000 * (pause.until - sent))) : 0,
       };
       const reply = await this.#answerOf(call);
@@ -290,7 +296,8 @@ export class SharedLimiter implements Limiter {
     this.#running += 1;
     const sent = this.#clock.monotonic() - late;
     const age = (): number => Math.ceil(1_000 * (this.#clock.monotonic() - sent));
-    let [isReported, isReleased] = [false, false];
+    let isReported = false;
+    let isReleased = false;
     const report = (late: number): void => {
       if (isReported) return;
       isReported = true;

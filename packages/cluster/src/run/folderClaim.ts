@@ -163,18 +163,25 @@ export class FolderClaim implements Claim {
   #record(): PartitionRecord {
     const position = this.#last?.position ?? this.startAt;
     return {
-      ...{ ...this.#owner, claim: this.id, segments: this.#segments },
+      ...this.#owner,
+      claim: this.id,
+      segments: this.#segments,
       ...(position && { position }),
       rows: this.#segments.reduce((sum, { rows }) => sum + rows, 0),
-      ...{ restarts: this.restarts, isIncomplete: this.#isIncomplete },
+      restarts: this.restarts,
+      isIncomplete: this.#isIncomplete,
     };
   }
 
   get #segments(): readonly Segment[] {
     if (this.#pages.length === 0) return this.#before;
     const own: Segment = {
-      ...{ claim: this.id, bytes: this.#file?.bytes ?? 0, sha256: this.#hash.copy().digest('hex') },
-      ...{ rows: this.#rows, pages: this.#pages.map(([rows, pages]) => [rows, pages]), isTagged: this.#isTagged },
+      claim: this.id,
+      bytes: this.#file?.bytes ?? 0,
+      sha256: this.#hash.copy().digest('hex'),
+      rows: this.#rows,
+      pages: this.#pages.map(([rows, pages]) => [rows, pages]),
+      isTagged: this.#isTagged,
     };
     return [...this.#before, own];
   }

@@ -43,7 +43,8 @@ export interface PlanStore {
 export async function storePlan(plan: RunPlan, store: PlanStore): Promise<void> {
   let found: { readonly header: RunHeader; readonly isComplete: boolean } | undefined;
   const hash = createHash('sha256');
-  let [partitions, chunks] = [0, 0];
+  let partitions = 0;
+  let chunks = 0;
   const check = async (source: PageSource<unknown>): Promise<void> => {
     found ??= { header: await store.header(source), isComplete: await store.isComplete() };
     await checkSource(found.header, source);
@@ -72,7 +73,10 @@ export async function newHeader(
   const salt = newId();
   const fingerprint = await info.keyFingerprint?.(salt);
   return {
-    ...{ id: newId(), name, source, ...rowsHeaderOf(info) },
+    id: newId(),
+    name,
+    source,
+    ...rowsHeaderOf(info),
     ...(fingerprint !== undefined && { key: { salt, fingerprint } }),
   };
 }

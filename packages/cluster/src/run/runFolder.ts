@@ -42,7 +42,8 @@ export async function openFolder(
   store: RunStore,
   sources: Readonly<Record<string, OpenSource>> = {},
 ): Promise<RunFolder> {
-  const [header, complete] = [await store.header(), await store.complete()];
+  const header = await store.header();
+  const complete = await store.complete();
   if (complete) return new RunFolder(store, header, complete, sources[header.source]);
   throw new ConfigError(`The plan of ${header.name} is not complete: submit it again, which resumes it.`, {
     path: store.path,
@@ -102,7 +103,9 @@ export class RunFolder implements Run {
 
   constructor(store: RunStore, header: RunRecord, plan: CompletePlan, open: OpenSource | undefined) {
     this.#sources = new PieceSources({
-      ...{ header, partitions: plan.partitions, open },
+      header,
+      partitions: plan.partitions,
+      open,
       chunkOf: (partition) => this.#chunkOf(partition),
     });
     this.store = store;
@@ -140,7 +143,8 @@ export class RunFolder implements Run {
   }
 
   async status(): Promise<RunStatus> {
-    let [done, rows] = [0, 0];
+    let done = 0;
+    let rows = 0;
     for (let first = 0; first < this.partitions; first += partitionsPerShard) {
       const partitions = await this.#doneIn(first);
       done += partitions.length;

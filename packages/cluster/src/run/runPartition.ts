@@ -61,7 +61,12 @@ const maxRestarts = 3;
  */
 export async function runPartition(options: RunPartitionOptions): Promise<PartitionOutcome> {
   refuseUnknown('runPartition()', options, {
-    ...{ run: true, partition: true, signal: true, saveEvery: true, onSaved: true, clock: true },
+    run: true,
+    partition: true,
+    signal: true,
+    saveEvery: true,
+    onSaved: true,
+    clock: true,
   });
   const { run } = options;
   const { source, partition } = await run.sourceOf(options.partition);

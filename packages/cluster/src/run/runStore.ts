@@ -95,7 +95,8 @@ export class RunStore {
 
   /** Gives a record a name, unless that is taken, and returns whether it was free. */
   async publish(path: string, record: object): Promise<boolean> {
-    const [tmp, text] = [this.in('tmp'), textOf(sealed(record))];
+    const tmp = this.in('tmp');
+    const text = textOf(sealed(record));
     return this.within([tmp, dirname(path)], () => publish(this.fileSystem, join(tmp, this.newId()), path, text));
   }
 

@@ -36,7 +36,9 @@ export async function sourceOfRun(
   const { header, plan } = run;
   const schema = header.columns && { columns: header.columns, types: header.types };
   const info = {
-    ...{ name: header.source, identity: { run: header.id, plan: plan.hash }, partitions: plan.partitions },
+    name: header.source,
+    identity: { run: header.id, plan: plan.hash },
+    partitions: plan.partitions,
     ...(schema && { schema }),
   };
   return new Source<StoredRow>(info, ({ startAt, partition, requireTotal = false }) =>
@@ -71,7 +73,8 @@ async function* walkRun(
     const record = await verifiedRecord(run, partition);
     const skipped = at ? pagesBefore(at, partition, record) : 0;
     const last = record.segments.reduce((sum, segment) => sum + pagesIn(segment), 0);
-    let [page, rowsBefore] = [skipped, at?.rows ?? 0];
+    let page = skipped;
+    let rowsBefore = at?.rows ?? 0;
     for await (const items of pagesOf(run, partition, record, page)) {
       page += 1;
       pages += 1;
@@ -84,13 +87,18 @@ async function* walkRun(
         ...(endsPartition
           ? { before: partition + 1, begun: {} }
           : { before: partition, begun: { [partition]: begun } }),
-        ...{ rows, pages },
+        rows,
+        pages,
         ...(totals && { totals }),
         ...(only !== undefined && { partition: only }),
       };
       const isIncomplete = endsPartition && record.isIncomplete;
       yield {
-        ...{ items, index: pages - 1, partition, endsPartition, position },
+        items,
+        index: pages - 1,
+        partition,
+        endsPartition,
+        position,
         ...(isIncomplete && { isIncomplete }),
       };
     }
@@ -122,7 +130,10 @@ function withTotals(all: Totals, more: Totals, name: string | undefined): Totals
   const short = sumOf('short');
   const which = more.short > 0 ? name : before.which;
   return {
-    ...{ partitions: sumOf('partitions'), short, total: sumOf('total'), listed: sumOf('listed') },
+    partitions: sumOf('partitions'),
+    short,
+    total: sumOf('total'),
+    listed: sumOf('listed'),
     ...(short === 1 && which !== undefined && { which }),
   };
 }

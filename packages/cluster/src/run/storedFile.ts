@@ -101,7 +101,8 @@ export async function isPrefix(
   const file = bytes === 0 ? undefined : await openIfThere(fileSystem, path);
   if (bytes > 0 && !file) return false;
   const hash = createHash('sha256');
-  let [seen, lines] = [0, 0];
+  let seen = 0;
+  let lines = 0;
   try {
     for await (const piece of file ? piecesOf(file, path, bytes) : []) {
       hash.update(piece);

@@ -45,7 +45,8 @@ async function submitTo(table: RunTable, plan: RunPlan, rows: RowsOptions): Prom
       { table: table.name, changed: ['params'] },
     );
   await storePlan(plan, {
-    ...{ name: table.name, kind: 'table' },
+    name: table.name,
+    kind: 'table',
     async header(source) {
       known = await begunRun(table, plan, source, rows);
       return decodeTableRun(known.record, table.name);
@@ -128,7 +129,7 @@ class TableRun implements Run {
     const { id: run, rows: options } = this.header;
     const { source } = await this.sourceOf(partition);
     const { schema } = source.info;
-    const claim = await this.#table.claim({ ...{ run, partition, id: newId(), restarts }, ...{ options, schema } });
+    const claim = await this.#table.claim({ run, partition, id: newId(), restarts, options, schema });
     return typeof claim === 'string' ? claim : claimOf(claim);
   }
 
@@ -148,7 +149,10 @@ class TableRun implements Run {
     const isCompared = state === 'finished' && !isIncomplete;
     const shortOfTotal = isCompared ? await this.#table.shortOfTotal(this.header.id) : undefined;
     return {
-      ...{ partitions: this.partitions, done, rows, isCancelled: state === 'cancelled' },
+      partitions: this.partitions,
+      done,
+      rows,
+      isCancelled: state === 'cancelled',
       ...(isIncomplete && { isIncomplete }),
       ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
       ...(shortOfTotal && { shortOfTotal }),
@@ -182,7 +186,9 @@ class TableRun implements Run {
 function claimOf(claim: RunClaim<unknown>): Claim {
   const startAt = decodePosition(claim.startAt);
   return {
-    ...{ id: claim.id, startAt, restarts: claim.restarts },
+    id: claim.id,
+    startAt,
+    restarts: claim.restarts,
     write: (page) => claim.write(page),
     save: () => claim.save(),
     commit: () => claim.commit(),

@@ -77,10 +77,8 @@ describe.runIf(redisProgram !== undefined)('K4 the feeder', () => {
   test('is one at a time, and the next one goes on where the first one was', async () => {
     const { queue, waiting, take } = await openQueue();
     const { run } = pretended(12_000);
-    const [first, second] = [
-      new Feeder({ run, queue, worker: 'a', leaseFor }),
-      new Feeder({ run, queue, worker: 'b', leaseFor }),
-    ];
+    const first = new Feeder({ run, queue, worker: 'a', leaseFor });
+    const second = new Feeder({ run, queue, worker: 'b', leaseFor });
     await first.step();
     await take(9_000);
     await second.step();

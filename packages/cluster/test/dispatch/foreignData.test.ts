@@ -68,12 +68,18 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
     const queue = new RunQueue(setup.redis, 'holdings');
     onTestEnd(() => queue.close());
     const data: unknown[] = [
-      ...[null, 'text', 7, [], {}, { run }, { run, partition: -1 }, { run, partition: 1e9 }, { run, partition: 0.5 }],
-      ...[
-        { run, partition: '0' },
-        { run, partition: 0, failures: 'many' },
-        { version: 2, run, pieces: [1, 2] },
-      ],
+      null,
+      'text',
+      7,
+      [],
+      {},
+      { run },
+      { run, partition: -1 },
+      { run, partition: 1e9 },
+      { run, partition: 0.5 },
+      { run, partition: '0' },
+      { run, partition: 0, failures: 'many' },
+      { version: 2, run, pieces: [1, 2] },
     ];
     for (const [at, each] of data.entries()) await queue.queue.add('partition', each as never, { jobId: `own-${at}` });
     const fails = withSecondPartition(

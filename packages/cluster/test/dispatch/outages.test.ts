@@ -142,7 +142,11 @@ describe.runIf(redisProgram !== undefined)('K9 a Redis', () => {
     const run = await setup.run();
     await setup.server.kill();
     expect(await setup.cluster.status('holdings', run)).toMatchObject({
-      ...{ state: 'unknown', source: 'aptos.walletNfts', partitions: 8, done: 0, workers: [] },
+      state: 'unknown',
+      source: 'aptos.walletNfts',
+      partitions: 8,
+      done: 0,
+      workers: [],
       redisError: expect.stringContaining("can't be used: connect ECONNREFUSED"),
     });
     await expect(setup.cluster.cancel('holdings', run)).rejects.toThrow(

@@ -21,7 +21,10 @@ export async function startCluster(options: HoldingsOptions = {}) {
   const { plan, open, runFolder } = holdings;
   const sources = { 'aptos.walletNfts': open };
   return {
-    ...{ holdings, server, cluster, redis },
+    holdings,
+    server,
+    cluster,
+    redis,
     submit: (source: OpenSource = open) => cluster.submit({ ...plan, open: source, to: segments(runFolder) }),
     /** The run, opened in its folder. */
     run: () => segments(runFolder).open(sources),

@@ -76,12 +76,17 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
     for (const each of used) open.splice(open.indexOf(each), 1);
     const costs = () => Array.from({ length: windows }, () => (random.chance(0.2) ? 2 : 1));
     const call: LimiterCall = {
-      ...{ worker, running: random.chance(0.5) ? 1 : 0, pause: random.chance(0.03) ? random.int(0, 900_000) : 0 },
+      worker,
+      running: random.chance(0.5) ? 1 : 0,
+      pause: random.chance(0.03) ? random.int(0, 900_000) : 0,
       declared: random.chance(0.05) ? '' : random.chance(0.02) ? limits[0] : declared,
       known: by,
       wants: Array.from({ length: random.int(0, 3) }, costs),
       used: used.map(({ at, nth: permit, costs: each }) => ({
-        ...{ at, nth: permit, costs: each, late: random.chance(0.1) ? -1 : random.int(0, 300_000) },
+        at,
+        nth: permit,
+        costs: each,
+        late: random.chance(0.1) ? -1 : random.int(0, 300_000),
       })),
       steppedSince: random.chance(0.02) ? (last?.openedAt ?? 0) : 0,
       replace: random.chance(0.02) ? random.pick(limits) : '',

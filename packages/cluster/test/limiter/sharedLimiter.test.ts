@@ -34,8 +34,14 @@ class Fleet {
     const call = async (said: LimiterCall): Promise<LimiterReply> =>
       this.dead.has(worker) ? new Promise<never>(() => undefined) : access.call(said);
     return new SharedLimiter({
-      ...{ name: 'api', limits, concurrency: Infinity, clock: this.clock, worker, access: { ...access, call } },
-      ...{ waitForBook: 30_000, maxPause: 60_000 },
+      name: 'api',
+      limits,
+      concurrency: Infinity,
+      clock: this.clock,
+      worker,
+      access: { ...access, call },
+      waitForBook: 30_000,
+      maxPause: 60_000,
     });
   }
 
@@ -126,7 +132,8 @@ describe('K8 processes that share a limiter', () => {
     fleet.workAll();
     // By then it knows how long processes usually take to call and to start.
     await fleet.clock.advance(6_000);
-    const [calls, starts] = [fleet.server.calls, fleet.starts.length];
+    const calls = fleet.server.calls;
+    const starts = fleet.starts.length;
     await fleet.clock.advance(10 * 1_013);
     expect((fleet.server.calls - calls) / (fleet.starts.length - starts)).toBeLessThanOrEqual(2);
     const each = fleet.limiters.map(

@@ -14,8 +14,13 @@ function limiterOf(limits: readonly Limit[], clock: Clock): SharedLimiter {
   const text = limitsText(limits);
   server.openLongAgo(text);
   return new SharedLimiter({
-    ...{ name: 'suite', limits: text, clock, worker: 'only', access: server.access() },
+    name: 'suite',
+    limits: text,
+    clock,
+    worker: 'only',
+    access: server.access(),
     concurrency: Math.min(...limits.map(({ concurrency = Infinity }) => concurrency)),
-    ...{ waitForBook: 30_000, maxPause: 60_000 },
+    waitForBook: 30_000,
+    maxPause: 60_000,
   });
 }

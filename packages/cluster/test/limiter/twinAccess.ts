@@ -58,6 +58,13 @@ export class TwinServer {
 
 /** A call that asks for nothing. */
 export const silent: LimiterCall = {
-  ...{ worker: 'nobody', declared: '', known: '', wants: [], running: 0, used: [] },
-  ...{ steppedSince: 0, pause: 0, replace: '' },
+  worker: 'nobody',
+  declared: '',
+  known: '',
+  wants: [],
+  running: 0,
+  used: [],
+  steppedSince: 0,
+  pause: 0,
+  replace: '',
 };

@@ -57,7 +57,8 @@ export async function finish(run: Run): Promise<void> {
 
 /** Exports the run and, by one machine, the source, and returns the files of both. */
 export async function bothFiles({ folder, runFolder, whole }: Holdings, name: string): Promise<readonly Buffer[]> {
-  const [merged, single] = [join(folder, `merged-${name}`), join(folder, `single-${name}`)];
+  const merged = join(folder, `merged-${name}`);
+  const single = join(folder, `single-${name}`);
   const sink = name.includes('csv') ? csv<object> : jsonl<object>;
   await exportTo(await sourceOfRun(runFolder), sink({ path: merged })).run();
   await exportTo(whole(), sink({ path: single })).run();

@@ -143,7 +143,8 @@ describe('the source of a finished run', () => {
     ['of the same partition in a run of the same plan', 1, (_, [, other]) => other],
   ])('K7 refuses a record %s', async (_, partition, changed) => {
     const path = (of: number): string => `${folder}/done/0/${of}.json`;
-    const [disk, other] = [await finished(smallTable), await finished(smallTable)];
+    const disk = await finished(smallTable);
+    const other = await finished(smallTable);
     const [own, ofOther] = [disk, other].map((each): Records => {
       const [first = '', second = '', third = ''] = [0, 1, 2].map((of) => each.text(path(of)));
       return [first, second, third];

@@ -158,7 +158,8 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
   test('K2 lets the newest claim of a partition win, and refuses saves and commits of others', async () => {
     const { submit, ids, plan } = await startRun([[[rowsOf('a'), rowsOf('b')]], [[rowsOf('z')]]]);
     const run = await submit();
-    const [first, other] = [await claimed(run, 0), await claimed(await submit(), 1)];
+    const first = await claimed(run, 0);
+    const other = await claimed(await submit(), 1);
     await writePage(run, first, 0);
     expect(await first.save()).toBe('accepted');
     await writePage(run, first, 0);

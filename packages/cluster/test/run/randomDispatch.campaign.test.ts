@@ -4,7 +4,10 @@ import { bothFiles, startHoldings } from './holdingsRun.js';
 import { dispatchAtRandom } from './randomDispatch.js';
 
 const disturbed = {
-  ...{ holdings: 4_000, owners: 30, pageSize: 20, latency: [0, 6] as const },
+  holdings: 4_000,
+  owners: 30,
+  pageSize: 20,
+  latency: [0, 6] as const,
   faults: { serverError: 0.03, reset: 0.02, cutBody: 0.02, html: 0.01 },
 };
 

@@ -105,7 +105,8 @@ class Crew {
 
   get report(): Omit<DispatchReport, 'hintsLost'> {
     const committedTwice = [...this.#committed].flatMap(([partition, times]) => (times > 1 ? [partition] : []));
-    const [kills, stops] = [this.#kills, this.#stops];
+    const kills = this.#kills;
+    const stops = this.#stops;
     return { kills, stops, outcomes: this.#outcomes, failures: this.#failures, committedTwice };
   }
 
@@ -148,7 +149,10 @@ class Crew {
     const { runFolder: folder, sandbox } = this.#holdings;
     const { isUnfenced = false, place } = this.#options;
     const options: WorkerOptions = {
-      ...{ folder, baseUrl: sandbox.aptosUrl, apiKey: sandbox.apiKey, isUnfenced },
+      folder,
+      baseUrl: sandbox.aptosUrl,
+      apiKey: sandbox.apiKey,
+      isUnfenced,
       ...(place && { place }),
     };
     const child = fork(bundled(new URL('children/worker.ts', import.meta.url)), [JSON.stringify(options)]);

@@ -47,7 +47,10 @@ export class TableRun {
   source(piece: number): Source<object> {
     const partitions = this.table[piece] ?? [];
     return createSource<object>({
-      ...{ name: 'test.rows', identity: { piece }, schema: { columns: ['id'] }, partitions: partitions.length },
+      name: 'test.rows',
+      identity: { piece },
+      schema: { columns: ['id'] },
+      partitions: partitions.length,
       fetch: async ({ partition, at }) => {
         const page = at && 'cursor' in at ? Number(at.cursor) : 0;
         await this.onFetch(partition, page);

@@ -48,7 +48,8 @@ export function byConnection(connection: string, options: ConnectionOptions = {}
   const [more, cursor] = [`${pageInfo}.hasNextPage`, `${pageInfo}.endCursor?`].map(documentPath);
   return {
     identity: { by: 'connection', at: connection, into },
-    ...{ params, fields },
+    params,
+    fields,
     request: (first, from) => put(first, cursorOf(from)),
     next({ body, read }) {
       const follows = more?.find(body, read);

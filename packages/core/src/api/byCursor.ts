@@ -44,7 +44,8 @@ export function byCursor(options: CursorOptions): Paging {
   const flag = more === undefined ? undefined : finder(more);
   return {
     identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
-    ...{ params, fields },
+    params,
+    fields,
     ...outerOf([at, more]),
     request(first, from) {
       const text = cursorOf(from);

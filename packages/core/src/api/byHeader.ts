@@ -28,7 +28,8 @@ export function byHeader(options: HeaderOptions): Paging {
   const name = header.toLowerCase();
   return {
     identity: { by: 'header', header: name, ...identity },
-    ...{ params, fields },
+    params,
+    fields,
     request: (first, from) => put(first, cursorOf(from)),
     next({ headers, read }) {
       const token = read.cursor(headers[name], `the ${name} header`);

@@ -61,7 +61,8 @@ function linkedNext({ headers, read }: PageAnswer, where: string): string | unde
 function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecret }: PageAnswer): string {
   const page = baseUrl + path;
   if (!URL.canParse(uri, page)) throw read.fault(where, 'it has no URL of a next page');
-  const [next, base] = [new URL(uri, page), new URL(baseUrl)];
+  const next = new URL(uri, page);
+  const base = new URL(baseUrl);
   const root = base.pathname.replace(/\/$/, '');
   const isBelow = next.pathname === root || next.pathname.startsWith(`${root}/`);
   if (next.origin !== base.origin || !isBelow)

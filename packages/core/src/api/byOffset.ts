@@ -23,7 +23,8 @@ export function byOffset(place: OffsetOptions): Paging {
   const { identity, params, fields, put } = placing(place);
   return {
     identity: { by: 'offset', ...identity },
-    ...{ params, fields },
+    params,
+    fields,
     request: (first, at) => put(first, offsetOf(at)),
     next({ rows, newRows, total, requested, from, read, countItems }) {
       if (newRows === 0 && countItems() > rows.length) throw leftOutFault(read);

@@ -38,7 +38,8 @@ export function byPage(options: PageNumberOptions): Paging {
   const last = pages === undefined ? undefined : finder(pages);
   return {
     identity: { by: 'page', ...identity, first, pages: last?.identity ?? null },
-    ...{ params, fields },
+    params,
+    fields,
     request: (request, at) => put(request, numberOf(cursorOf(at))),
     next(answer) {
       const { from, rows, read } = answer;

@@ -50,8 +50,12 @@ export type SinceOptions = RequestPlace & {
  */
 export function bySince(options: SinceOptions): Paging {
   checkOptions('bySince()', options, {
-    ...{ param: 'text?', into: 'text?', field: 'text', type: 'text' },
-    ...{ overlap: 'a number?', stable: 'an object?' },
+    param: 'text?',
+    into: 'text?',
+    field: 'text',
+    type: 'text',
+    overlap: 'a number?',
+    stable: 'an object?',
   });
   const { field, type, stable } = options;
   const rule = Object.hasOwn(sinceRules, type) ? sinceRules[type] : undefined;
@@ -99,7 +103,8 @@ export function bySince(options: SinceOptions): Paging {
       const isShort = requested !== undefined && rows.length < requested && countItems() < requested;
       const emitted = rows.filter((_, index) => isNew[index]);
       const told: PageIncrement = {
-        ...{ at, rows: emitted.map(({ hash, value }) => [hash, value] as const) },
+        at,
+        rows: emitted.map(({ hash, value }) => [hash, value] as const),
         ...(latest !== undefined && { latest }),
       };
       return {

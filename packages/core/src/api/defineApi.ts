@@ -68,8 +68,15 @@ export function defineApi<const Name extends string, const Sources extends Reado
   definition: ApiDefinition<Name, Sources>,
 ): (options?: Partial<ApiOptions>) => ApiPlugin<Name, ApiOf<Sources>> {
   checkOptions('defineApi()', definition, {
-    ...{ name: 'text', sources: 'an object', baseUrl: 'text?', arrays: 'text?', headers: 'an object?' },
-    ...{ auth: 'an object?', rateLimit: 'anything?', limiter: 'an object?', quota: 'an object?' },
+    name: 'text',
+    sources: 'an object',
+    baseUrl: 'text?',
+    arrays: 'text?',
+    headers: 'an object?',
+    auth: 'an object?',
+    rateLimit: 'anything?',
+    limiter: 'an object?',
+    quota: 'an object?',
   });
   const { name, sources, ...defaults } = definition;
   checkName('an API', name);

@@ -63,7 +63,10 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
     isSecret: (text) => endpoint.isSecret(text),
     redact: (text) => endpoint.redact(text),
     describe: () => ({
-      ...{ name, baseUrl: endpoint.baseUrl, auth: describeAuth(auth), limits },
+      name,
+      baseUrl: endpoint.baseUrl,
+      auth: describeAuth(auth),
+      limits,
       ...(quota && { quota: { concurrency: quota.concurrency, maxQuotaWait: quota.maxQuotaWait } }),
     }),
   });

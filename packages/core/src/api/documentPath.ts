@@ -166,7 +166,9 @@ export function finder(where: Selector<unknown>): Finder {
     return { isPath: false, text: '', identity: 'function', find: where, isExactNumber: () => false };
   const path = documentPath(where);
   return {
-    ...{ isPath: true, text: path.text, identity: where },
+    isPath: true,
+    text: path.text,
+    identity: where,
     find: ({ body, read }) => path.find(body, read),
     isExactNumber: ({ body }) => path.isExactNumber(body),
   };

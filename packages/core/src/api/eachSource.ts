@@ -36,7 +36,9 @@ export function eachSource<Row extends object, In extends object, Params>(
       identity: { each: identity, ...requested, ...made, pageSize: size ?? null, paging: paging.identity },
       rowsIdentity: { each: rowsIdentity, ...requested, ...made },
       schema: rowSchemaOf(definition),
-      ...{ maxRows, maxPages, endpoint },
+      maxRows,
+      maxPages,
+      endpoint,
       ...(isRepeatable === false && { isRepeatable }),
       ...(filter && { filter }),
       ...expiryOf(definition),
@@ -45,7 +47,12 @@ export function eachSource<Row extends object, In extends object, Params>(
     (start) =>
       new Parents<Row, Params>(
         {
-          ...{ name, parents, isSkipping: each.isSkipping, paramsOf: of, planOf, warn },
+          name,
+          parents,
+          isSkipping: each.isSkipping,
+          paramsOf: of,
+          planOf,
+          warn,
           isSecret: (text) => endpoint.isSecret(text),
           fetch: (plan, ofParent, page) => fetchPage(plan, page, fields?.(ofParent)),
         },

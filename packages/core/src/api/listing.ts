@@ -94,11 +94,23 @@ export function listing<
 
 const definitionKinds = {
   ...requestSpecKinds,
-  ...{ params: 'an object or a function?', each: 'an object?', description: 'text?' },
-  ...{ rows: 'text or a function', total: 'text or a function?', format: 'text?', errors: 'a function?' },
-  ...{ schema: 'an object or a function?', decode: 'a function?', version: 'text?' },
-  ...{ columns: 'a list', types: 'an object?', key: 'a function?', statusOf: 'a function?', event: 'a function?' },
-  ...{ filter: 'a function?', responses: 'an object?' },
+  params: 'an object or a function?',
+  each: 'an object?',
+  description: 'text?',
+  rows: 'text or a function',
+  total: 'text or a function?',
+  format: 'text?',
+  errors: 'a function?',
+  schema: 'an object or a function?',
+  decode: 'a function?',
+  version: 'text?',
+  columns: 'a list',
+  types: 'an object?',
+  key: 'a function?',
+  statusOf: 'a function?',
+  event: 'a function?',
+  filter: 'a function?',
+  responses: 'an object?',
 } as const satisfies Readonly<Record<keyof ListingDefinition<never, never, never>, OptionKind>>;
 
 function describe<Row extends object, In extends object, Params>(
@@ -107,8 +119,11 @@ function describe<Row extends object, In extends object, Params>(
   params: readonly ParamDescription[] | undefined,
 ): SourceDescription {
   return {
-    ...{ name, columns, hasKey: key !== undefined },
-    ...{ paging: kindOfPaging(paging), isIncremental: paging.increment !== undefined },
+    name,
+    columns,
+    hasKey: key !== undefined,
+    paging: kindOfPaging(paging),
+    isIncremental: paging.increment !== undefined,
     ...(description !== undefined && { description }),
     ...(filter && { isFiltered: true }),
     ...(each && { each: `${name.slice(0, name.lastIndexOf('.'))}.${each.source}` }),
@@ -157,7 +172,10 @@ function checkListing(definition: Checked): void {
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
     checkOptions('pageSize of listing()', pageSize, {
-      ...{ param: 'text?', into: 'text?', default: 'a number', max: 'a number?' },
+      param: 'text?',
+      into: 'text?',
+      default: 'a number',
+      max: 'a number?',
     });
     checkCount('pageSize.default', pageSize.default, pageSize.max === undefined ? {} : { max: pageSize.max });
     if (pageSize.max !== undefined) checkCount('pageSize.max', pageSize.max);

@@ -62,9 +62,17 @@ export interface RequestSpec<Params> {
 
 /** What these options must be. */
 export const requestSpecKinds = {
-  ...{ path: 'text or a function', query: 'an object or a function?', method: 'text?', body: 'anything?' },
-  ...{ headers: 'an object or a function?', isRepeatable: 'a boolean?', partitions: 'a function?' },
-  ...{ offset: 'a function?', rowsIdentity: 'a function?', pageSize: 'an object?', paging: 'an object' },
+  path: 'text or a function',
+  query: 'an object or a function?',
+  method: 'text?',
+  body: 'anything?',
+  headers: 'an object or a function?',
+  isRepeatable: 'a boolean?',
+  partitions: 'a function?',
+  offset: 'a function?',
+  rowsIdentity: 'a function?',
+  pageSize: 'an object?',
+  paging: 'an object',
 } as const satisfies Readonly<Record<keyof RequestSpec<never>, OptionKind>>;
 
 export interface ListingPlan {

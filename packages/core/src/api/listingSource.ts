@@ -38,7 +38,11 @@ export function listingSource<Row extends object, In extends object, Params>(
     identity: { ...plan.requested, ...shared },
     rowsIdentity: { ...plan.requestedRows, ...shared },
     schema: rowSchemaOf(definition),
-    ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
+    partitions: plan.partitions,
+    offset: plan.offset,
+    maxRows,
+    maxPages,
+    endpoint,
     ...(definition.isRepeatable === false && { isRepeatable: false }),
     ...(definition.filter && { filter: definition.filter }),
     ...expiryOf(definition),
@@ -156,7 +160,8 @@ export function listingFetch<Row extends object, In extends object, Params>({
     if (!cache || plan.details.method || increment || definition.isRepeatable === false)
       return readPage(await endpoint.send(withAnnouncement(request, announce)));
     return conditional.fetch({
-      ...{ cache, read: readPage },
+      cache,
+      read: readPage,
       identity: { of: made, fields: { ...fields }, baseUrl, address: { ...address }, headers, isAgain },
       fingerprint: () => endpoint.keyFingerprint('pages'),
       send: (tag) =>

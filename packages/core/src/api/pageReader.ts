@@ -117,7 +117,12 @@ export function pageReader<Row>(
       const { increment } = spec.paging;
       if (!increment) return whole;
       return increment.newRows(whole, {
-        ...{ since, from, read, warn, countItems, requested: pageSize },
+        since,
+        from,
+        read,
+        warn,
+        countItems,
+        requested: pageSize,
         at: timeOf(headers, now),
       });
     } catch (error) {

@@ -32,7 +32,9 @@ export function placing(place: RequestPlace): Placing {
   const { param, into }: { readonly param?: string | undefined; readonly into?: string | undefined } = place;
   if (param !== undefined && into === undefined)
     return {
-      ...{ identity: { param }, params: [param], fields: [] },
+      identity: { param },
+      params: [param],
+      fields: [],
       put: (request, value) => ({
         ...request,
         query: { ...request.query, [param]: value instanceof ExactNumber ? value.text : value },
@@ -48,7 +50,9 @@ export function placing(place: RequestPlace): Placing {
       `${JSON.stringify(into)} is not a place in a body. Write a path without ?, e.g. variables.after.`,
     );
   return {
-    ...{ identity: { into }, params: [], fields: [steps.at(-1)?.text ?? into] },
+    identity: { into },
+    params: [],
+    fields: [steps.at(-1)?.text ?? into],
     put: (request, value) => ({ ...request, body: withValue(request.body, steps, value) }),
   };
 }

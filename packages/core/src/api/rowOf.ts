@@ -80,8 +80,12 @@ export function rowOf<
   Given extends object = object,
 >(options: RowOfOptions<Parent, Params, In, Given>): Each<[In] extends [never] ? Given : In, Params> {
   checkOptions('rowOf()', options, {
-    ...{ source: 'text', params: 'a function', given: 'an object or a function?', parentParams: 'a function?' },
-    ...{ fields: 'a function?', onPartitionError: 'text?' },
+    source: 'text',
+    params: 'a function',
+    given: 'an object or a function?',
+    parentParams: 'a function?',
+    fields: 'a function?',
+    onPartitionError: 'text?',
   });
   const { source, given: schema, parentParams, fields, onPartitionError = 'fail' } = options;
   const ways: readonly string[] = ['fail', 'skip'];
@@ -95,11 +99,15 @@ export function rowOf<
   const made: { of(parent: object, given: Given): object } = { of: options.params };
   const known = schema && describeParams(schema);
   return Object.freeze({
-    ...{ source, known, isSkipping: onPartitionError === 'skip' },
+    source,
+    known,
+    isSkipping: onPartitionError === 'skip',
     begin(name: string, params: object): GivenParams<Params> {
       const given = decodeParams<Given>(name, { schema, known }, params);
       return {
-        ...{ given, parents: parentParams?.(given) ?? given, of: (parent) => made.of(parent, given) },
+        given,
+        parents: parentParams?.(given) ?? given,
+        of: (parent) => made.of(parent, given),
         ...(fields && { fields }),
       };
     },

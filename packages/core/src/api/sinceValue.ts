@@ -25,7 +25,8 @@ export const sinceRules: Readonly<Record<SinceType, SinceRule>> = {
     wanted: 'a date with a time and a zone, e.g. 2026-01-31T08:30:00Z',
     read: (value) => (typeof value === 'string' && instantOf(value) ? value : undefined),
     compare(a, b) {
-      const [first, second] = [instantOf(a), instantOf(b)];
+      const first = instantOf(a);
+      const second = instantOf(b);
       if (!first || !second) return compareTexts(a, b);
       return first.seconds - second.seconds || compareTexts(first.fraction, second.fraction);
     },

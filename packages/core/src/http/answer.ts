@@ -90,7 +90,9 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
   const isKeyless = (status === 401 || status === 403) && !isSent && name === clientKey;
   return failure(
     faultOfStatus(answer, context, {
-      ...{ retry: isRetriedStatus(status), hint: adviceFor(status, context.credentials), lower: 'rateLimit' },
+      retry: isRetriedStatus(status),
+      hint: adviceFor(status, context.credentials),
+      lower: 'rateLimit',
       advice: isKeyless ? [{ kind: 'set', option: 'apiKey' }] : [],
     }),
   );
@@ -141,7 +143,9 @@ function rateLimitError(
   const { status, requested, now, details, lower } = about;
   const retryAt = requested === undefined ? undefined : dateAfter(now, requested);
   return new RateLimitError(message, {
-    ...{ status, retryAt, details },
+    status,
+    retryAt,
+    details,
     advice: [{ kind: 'lower', option: lower }, { kind: 'wait' }],
   });
 }
@@ -162,7 +166,9 @@ export function faultUnderQuota(fault: AttemptFault, notice: QuotaNotice, wasFor
   const usedUp = new RateLimitError(
     `${String(route)}: the server responded with ${status}, since its quota is used up.`,
     {
-      ...{ status, retryAt: quota && new Date(quota.resetAt), details: { route, excerpt } },
+      status,
+      retryAt: quota && new Date(quota.resetAt),
+      details: { route, excerpt },
       advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
     },
   );

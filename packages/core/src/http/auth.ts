@@ -149,8 +149,14 @@ export interface OAuth2Options {
  */
 export function oauth2(options: OAuth2Options): Auth {
   checkOptions('oauth2()', options, {
-    ...{ tokenUrl: 'text', clientId: 'text', clientSecret: 'anything?', clientIn: 'text?' },
-    ...{ scope: 'text?', params: 'an object?', refreshToken: 'anything?', save: 'a function?' },
+    tokenUrl: 'text',
+    clientId: 'text',
+    clientSecret: 'anything?',
+    clientIn: 'text?',
+    scope: 'text?',
+    params: 'an object?',
+    refreshToken: 'anything?',
+    save: 'a function?',
   });
   if (options.clientId === '') throw new ConfigError('oauth2 needs a clientId.', { option: 'clientId' });
   return Object.freeze({ ...options, kind: 'oauth2' });

@@ -21,7 +21,9 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   // Given once and not with each request, which would merge them again and again. The exchange waits instead: axios-retry
   // has no maximum delay, overflows its timer, and takes no clock.
   axiosRetry(instance, {
-    ...{ retries: maxChained, retryDelay: () => 0, shouldResetTimeout: true },
+    retries: maxChained,
+    retryDelay: () => 0,
+    shouldResetTimeout: true,
     retryCondition: shouldRetry,
     onRetry: async (_count: number, error: unknown) => {
       if (error instanceof AttemptError) await error.exchange.backOff(error.failure);

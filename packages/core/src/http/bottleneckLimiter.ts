@@ -147,7 +147,8 @@ class BottleneckLimiter implements Limiter {
     this.#starts = withStart(this.#starts, pending);
     this.#running += 1;
     return new Promise((resolve) => {
-      let [isPending, isReleased] = [true, false];
+      let isPending = true;
+      let isReleased = false;
       const end = (use?: 'unwritten'): void => {
         if (!isPending) return;
         isPending = false;

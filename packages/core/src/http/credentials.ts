@@ -44,7 +44,9 @@ export function stampedWith(
   const secrets = new WeakMap<Stamped, string>();
   let last: { readonly secret: string; readonly give: Stamp } | undefined;
   return {
-    ...{ name, isSent: ring.hasKey, param },
+    name,
+    isSent: ring.hasKey,
+    param,
     async prepare() {
       const secret = await ring.get();
       if (last?.secret !== secret) {

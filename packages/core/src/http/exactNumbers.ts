@@ -36,7 +36,9 @@ const longNumber = 16;
 const shortestChanged = 4;
 const exponent = /\d[eE][+-]?\d+(?:[\s,\]}]|$)/;
 const numbers = /-?(?:[\d.]{16}|[\d.]+[eE])[\d.eE+-]*/g;
-const [zero, nine, dot] = [48, 57, 46];
+const zero = 48;
+const nine = 57;
+const dot = 46;
 
 /**
  * Whether a number may have so many digits. Looking at every 16th character is several times faster than a pattern; what
@@ -45,7 +47,8 @@ const [zero, nine, dot] = [48, 57, 46];
 function hasLongNumber(json: string): boolean {
   for (let at = longNumber - 1; at < json.length; at += longNumber) {
     if (!isOfNumber(json, at)) continue;
-    let [from, to] = [at, at + 1];
+    let from = at;
+    let to = at + 1;
     while (isOfNumber(json, from - 1)) from -= 1;
     while (isOfNumber(json, to)) to += 1;
     if (to - from >= longNumber && /^$|[\s:,[-]/.test(json.charAt(from - 1))) return true;
@@ -103,7 +106,8 @@ function endOfString(json: string, open: number): number {
 }
 
 /** Digits that identify a double: C's `%.17g`. `toPrecision` writes up to 100. */
-const [enoughDigits, mostDigits] = [17, 100];
+const enoughDigits = 17;
+const mostDigits = 100;
 
 function isExact(token: string): boolean {
   const value = Number(token);
@@ -126,7 +130,8 @@ function decimal(token: string): string {
   const [mantissa = '', power = '0'] = token.toLowerCase().split('e');
   const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
   const digits = whole + fraction;
-  let [start, end] = [0, digits.length];
+  let start = 0;
+  let end = digits.length;
   while (digits[start] === '0') start += 1;
   // A pattern for zeros at the end would take quadratic time.
   while (end > start && digits[end - 1] === '0') end -= 1;

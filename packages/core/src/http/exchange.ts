@@ -179,8 +179,13 @@ export class Exchange {
     const { error } = fault;
     const reason = error.code;
     this.#emit('retry', () => ({
-      ...{ ...this.#requestId, type: 'retry', attempt: this.attempts, delay, reason },
-      ...{ left, error: reportOf(error) },
+      ...this.#requestId,
+      type: 'retry',
+      attempt: this.attempts,
+      delay,
+      reason,
+      left,
+      error: reportOf(error),
     }));
     // A pause holds in the limiter, for this request like for all others.
     if (!fault.pauses) await sleep(this.#options.clock, delay, this.#stop.signal);
@@ -196,7 +201,9 @@ export class Exchange {
     const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
     const message = `${route}: the server asked to wait ${secondsOf(requested)}${until}, but the limit is ${secondsOf(maxRetryAfter)}.`;
     return new RateLimitError(message, {
-      ...{ status, retryAt, details: { route, retryAfter: requested } },
+      status,
+      retryAt,
+      details: { route, retryAfter: requested },
       advice: [{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }],
     });
   }
@@ -266,7 +273,11 @@ export class Exchange {
       const notice = permit.observe?.({ status, headers: answer.headers }) ?? {};
       const { quota } = notice;
       this.#emit('response', () => ({
-        ...{ ...this.#requestId, type: 'response', attempt, status, took },
+        ...this.#requestId,
+        type: 'response',
+        attempt,
+        status,
+        took,
         ...(quota && { quota }),
       }));
       if (status === success && this.#startsNext(answer)) {

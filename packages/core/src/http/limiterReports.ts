@@ -91,7 +91,14 @@ export class LimiterReports {
     if (last.isPaused && pausedFor === 0) last.cause = 'unknown';
     last.isPaused = pausedFor > 0;
     emit('limiter', () => ({
-      ...{ type: 'limiter', apis: apisOf(limiter), used, limit, per, queued, running, paused: pausedFor },
+      type: 'limiter',
+      apis: apisOf(limiter),
+      used,
+      limit,
+      per,
+      queued,
+      running,
+      paused: pausedFor,
       ...(pausedFor > 0 && { cause }),
     }));
   }

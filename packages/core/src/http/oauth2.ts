@@ -56,7 +56,8 @@ export function tokenCredentials(options: TokenOptions): ApiCredentials {
   const shortHash = shortHasher(hash);
   const tokens = new Tokens(options);
   return {
-    ...{ name: `token of ${api}`, isSent: true },
+    name: `token of ${api}`,
+    isSent: true,
     prepare: async () => {
       await tokens.get();
       return (isLast) => (isLast ? tokens.latest : tokens.current);

@@ -103,7 +103,10 @@ function openTokens(
   };
   return tokenCredentials({
     ...tools,
-    ...{ tokenUrl: url, clientId, scope, save },
+    tokenUrl: url,
+    clientId,
+    scope,
+    save,
     refreshToken: textOf(refreshToken),
     request: (grant) => requestToken(server, grant),
   });

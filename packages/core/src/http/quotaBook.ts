@@ -30,7 +30,8 @@ interface RouteQuotas extends Counted {
   uses: readonly string[] | undefined;
 }
 
-const [maxQuotas, maxRoutes] = [100, 1000];
+const maxQuotas = 100;
+const maxRoutes = 1000;
 /** Ms; timers are not more precise. */
 const due = 0.01;
 
@@ -154,8 +155,11 @@ export class QuotaBook {
       // `Retry-After` has precedence over the reset (section 6 of the draft), unless it is absurd.
       const wait = asked !== undefined && asked <= this.#rules.maxQuotaWait ? asked : resetIn;
       quota.known = learned(quota.known, {
-        ...{ remaining, resetIn: isGone ? wait : resetIn, sentAt: flight.startedAt },
-        ...{ arrivedAt, isRefused: isGone },
+        remaining,
+        resetIn: isGone ? wait : resetIn,
+        sentAt: flight.startedAt,
+        arrivedAt,
+        isRefused: isGone,
       });
       if (isRefused && !isUsedUp) quota.known = doubted(quota.known, arrivedAt);
     }
@@ -175,7 +179,10 @@ export class QuotaBook {
   #start(quota: TrackedQuota, flights: readonly Flight[], lastStart: number): number {
     const { known } = quota;
     return quotaStart(known, {
-      ...{ inFlight: flights.length, lastStart, now: this.#clock.monotonic(), maxWait: this.#rules.maxQuotaWait },
+      inFlight: flights.length,
+      lastStart,
+      now: this.#clock.monotonic(),
+      maxWait: this.#rules.maxQuotaWait,
       isProbed: flights.some(({ startedAt }) => startedAt >= (known?.resetAt ?? -Infinity)),
     });
   }
@@ -196,7 +203,9 @@ export class QuotaBook {
 
   #quota(name: string): TrackedQuota {
     return entryOf(this.#quotas, name, maxQuotas, () => ({
-      ...{ known: undefined, lastStart: -Infinity, flights: new Set<Flight>() },
+      known: undefined,
+      lastStart: -Infinity,
+      flights: new Set<Flight>(),
     }));
   }
 
@@ -205,7 +214,9 @@ export class QuotaBook {
     const until = retryAt ? ` until ${retryAt.toISOString()}` : '';
     const message = `${route}: the quota is used up${until}, and requests wait for ${String(Math.round(this.#rules.maxQuotaWait / 1000))} s at most.`;
     return new RateLimitError(message, {
-      ...{ status: this.#lastStatus, retryAt, details: { route } },
+      status: this.#lastStatus,
+      retryAt,
+      details: { route },
       advice: [{ kind: 'wait' }],
     });
   }

@@ -49,7 +49,9 @@ class QuotaLimiter implements Limiter {
     const routes = new Set(this.#waiting.map(({ route }) => route));
     const pauses = [...routes].map((route) => this.#book.pauseOf(route));
     return {
-      ...{ queued: queued + this.#waiting.length, running, pausedFor: Math.max(pausedFor, ...pauses) },
+      queued: queued + this.#waiting.length,
+      running,
+      pausedFor: Math.max(pausedFor, ...pauses),
       ...(rate && { rate }),
     };
   }
@@ -92,7 +94,8 @@ class QuotaLimiter implements Limiter {
         this.#serve();
       };
       const waiter: Waiter = {
-        ...{ place, route },
+        place,
+        route,
         admit(flight) {
           leave();
           resolve(flight);
@@ -138,7 +141,8 @@ class QuotaLimiter implements Limiter {
   }
 
   #observed(permit: Permit, route: string, flight: Flight): Permit {
-    let [isAnswered, isReleased] = [false, false];
+    let isAnswered = false;
+    let isReleased = false;
     return {
       observe: (response) => {
         isAnswered = true;

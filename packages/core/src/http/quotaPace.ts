@@ -42,7 +42,12 @@ export function learned(known: KnownQuota | undefined, report: TimedReport): Kno
   const reset = arrivedAt + resetIn;
   const next = known ? Math.min(reset, known.resetAt) : reset;
   const asReported = (resetAt: number, isSliding = known?.isSliding ?? false): KnownQuota => ({
-    ...{ remaining, resetAt, staleAt: resetAt + margin, knownAt: arrivedAt, isRefused, isSliding },
+    remaining,
+    resetAt,
+    staleAt: resetAt + margin,
+    knownAt: arrivedAt,
+    isRefused,
+    isSliding,
     most: Math.max(known?.most ?? 0, remaining),
   });
   if (!known || isRefused) return asReported(reset);

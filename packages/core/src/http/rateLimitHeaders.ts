@@ -112,7 +112,8 @@ function quotasOf(
   const items = itemsOf(value);
   if (items.some(({ name }) => isNumber(name))) return [];
   return items.flatMap(({ name, params }) => {
-    const [remaining, reset] = [params.get('r'), params.get('t')];
+    const remaining = params.get('r');
+    const reset = params.get('t');
     // A policy may count something else than requests.
     const isOfRequests = !policies.has(name) || policies.get(name) !== undefined;
     if (!isOfRequests) return [];
@@ -175,7 +176,8 @@ function numberOf(text: string | undefined): number | undefined {
 
 const year = 366 * 86_400;
 /** The least seconds (September 2001) and ms (March 1973) that count since 1970. */
-const [leastEpoch, leastEpochMs] = [1e9, 1e11];
+const leastEpoch = 1e9;
+const leastEpochMs = 1e11;
 
 /** Ms from `sent` until a reset. A moment that has just passed is now; one that is long past is a mistake. */
 function timeUntil(given: string, sent: number): number | undefined {

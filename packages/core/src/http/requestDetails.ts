@@ -66,7 +66,8 @@ export function encodeRequest(route: string, details: RequestDetails): EncodedRe
   const isJson = body !== undefined;
   if (!isJson && headers === none) return { method, headers: accept[format] ?? none, isRepeatable };
   return {
-    ...{ method, isRepeatable },
+    method,
+    isRepeatable,
     headers: { ...accept[format], ...(isJson && { 'Content-Type': 'application/json' }), ...headers },
     ...(isJson && { body: jsonText(frozenJson(body, `The body of ${route}`)) }),
   };

@@ -46,7 +46,11 @@ export interface RequestOptions {
 
 /** The names of these options. */
 export const requestOptionNames = {
-  ...{ timeouts: true, retry: true, clock: true, random: true, adapter: true },
+  timeouts: true,
+  retry: true,
+  clock: true,
+  random: true,
+  adapter: true,
 } as const satisfies Readonly<Record<keyof RequestOptions, true>>;
 
 /** Applies the defaults. @throws ConfigError if a number is invalid, or a name unknown. */
@@ -56,7 +60,11 @@ export function requestTimesOf(wanted: Pick<RequestOptions, 'timeouts' | 'retry'
 } {
   refuseUnknown('timeouts', wanted.timeouts, { connect: true, response: true, total: true });
   refuseUnknown('retry', wanted.retry, {
-    ...{ for: true, retries: true, baseDelay: true, maxDelay: true, maxRetryAfter: true },
+    for: true,
+    retries: true,
+    baseDelay: true,
+    maxDelay: true,
+    maxRetryAfter: true,
   });
   const given = { ...defaultRetry, ...wanted.retry };
   // Whoever lets retries take an hour also waits for an hour if the API asks for that, but not for ever.

@@ -28,8 +28,11 @@ export interface RetryOptions {
 }
 
 export const defaultRetry: RetryOptions = {
-  ...{ for: 60_000, retries: Infinity },
-  ...{ baseDelay: 250, maxDelay: 20_000, maxRetryAfter: 60_000 },
+  for: 60_000,
+  retries: Infinity,
+  baseDelay: 250,
+  maxDelay: 20_000,
+  maxRetryAfter: 60_000,
 };
 
 /** TLS versions that do not match, and a proxy that refuses the request. Both are configuration, so they stay. */

@@ -172,14 +172,17 @@ function needleOf(form: string, characters: number, base64?: Pick<Needle, 'share
     text,
     isBase64: base64 !== undefined,
     shortestPart: Math.min(text.length, Math.ceil(text.length * share)),
-    ...{ sharesBefore: false, sharesAfter: false, ...base64 },
+    sharesBefore: false,
+    sharesAfter: false,
+    ...base64,
   };
 }
 
 /** The part of the base64 of `bytes`, `shift` bytes into a group, that does not depend on the bytes around them. */
 function base64Of(bytes: Uint8Array, shift: number): Needle {
   const text = btoa(Array.from([...new Uint8Array(shift), ...bytes], (byte) => String.fromCharCode(byte)).join(''));
-  const [from, to] = [shift * 8, (shift + bytes.length) * 8];
+  const from = shift * 8;
+  const to = (shift + bytes.length) * 8;
   const own = text.slice(Math.ceil(from / 6), Math.floor(to / 6));
   return needleOf(own, bytes.length, { sharesBefore: from % 6 !== 0, sharesAfter: to % 6 !== 0 });
 }
@@ -192,7 +195,8 @@ function hexOf(text: string): string {
 function placesOf(needle: Needle, text: string): Place[] {
   const { text: whole, shortestPart } = needle;
   const places: Place[] = [];
-  const [beginning, end] = [whole.slice(0, shortestPart), whole.slice(-shortestPart)];
+  const beginning = whole.slice(0, shortestPart);
+  const end = whole.slice(-shortestPart);
   for (let from = text.indexOf(beginning); from >= 0; from = text.indexOf(beginning, from + 1)) {
     let length = shortestPart;
     while (length < whole.length && text[from + length] === whole[length]) length += 1;

@@ -58,7 +58,10 @@ const bytesOfAnswer = 16 * 1024;
 export function createSender(options: SenderOptions): Sender {
   refuseUnknown('createSender()', options, {
     ...requestOptionNames,
-    ...{ url: true, guard: true, secrets: true, onEvent: true },
+    url: true,
+    guard: true,
+    secrets: true,
+    onEvent: true,
   });
   const { url, guard, onEvent, clock = systemClock, random = Math.random } = options;
   const { origin } = new URL(url);
@@ -69,11 +72,20 @@ export function createSender(options: SenderOptions): Sender {
   const limiter = unlimited(clock);
   const closing = new AbortController();
   const adapter = (options.adapter ?? createAdapter)({
-    ...{ connectTimeout: timeouts.connect, maxBodyBytes: bytesOfAnswer, bodies: 'beginning', proxies: false },
+    connectTimeout: timeouts.connect,
+    maxBodyBytes: bytesOfAnswer,
+    bodies: 'beginning',
+    proxies: false,
     ...(guard && { guard }),
   });
   const call = axiosTransport({
-    ...{ adapter, clock, random, timeouts, retry, maxBodyBytes: bytesOfAnswer, closed: closing.signal },
+    adapter,
+    clock,
+    random,
+    timeouts,
+    retry,
+    maxBodyBytes: bytesOfAnswer,
+    closed: closing.signal,
     emit(_type, make) {
       try {
         onEvent?.(make());
@@ -86,7 +98,12 @@ export function createSender(options: SenderOptions): Sender {
     name,
     async send({ body, headers, signal }) {
       const sent = call({
-        ...{ route: name, method: 'POST', url, body, signal, shownUrl: () => origin },
+        route: name,
+        method: 'POST',
+        url,
+        body,
+        signal,
+        shownUrl: () => origin,
         headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
         limiter,
         credentials: {

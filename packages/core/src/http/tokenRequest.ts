@@ -58,7 +58,11 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
     ? { Authorization: `Basic ${btoa(`${formEncoded(clientId)}:${formEncoded(secret)}`)}` }
     : {};
   const { body } = await call({
-    ...{ route, method: 'POST', url, limiter, shownUrl: () => secrets.redact(url) },
+    route,
+    method: 'POST',
+    url,
+    limiter,
+    shownUrl: () => secrets.redact(url),
     headers: { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' },
     body: encodeQuery(form, 'repeat').replaceAll('%20', '+'),
     credentials: {
@@ -82,7 +86,9 @@ function readToken(answer: AttemptAnswer, context: AnswerContext, grant: Grant):
   if (status >= 200 && status < 300) {
     if (document !== undefined) return { ok: true, body: document };
     const error = new DecodeError(`${route}: the server responded with something that is not JSON. Check tokenUrl.`, {
-      ...{ route, status, path: '' },
+      route,
+      status,
+      path: '',
     });
     return { ok: false, fault: { error, retry: true, status } };
   }
@@ -93,7 +99,9 @@ function readToken(answer: AttemptAnswer, context: AnswerContext, grant: Grant):
   // RFC 6749, section 5.2: a refused grant is a 400. That it has expired is not the request's fault.
   if (code !== 'invalid_grant' || grant.kind !== 'refresh') return { ok: false, fault };
   const error = new HttpError(`${route} does not accept the refresh token any more (invalid_grant). Sign in again.`, {
-    ...{ status, excerpt: '', details: { route } },
+    status,
+    excerpt: '',
+    details: { route },
   });
   return { ok: false, fault: { ...fault, error, retry: false } };
 }

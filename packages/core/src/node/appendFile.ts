@@ -14,7 +14,8 @@ export const startOfFile: FilePosition = { bytes: 0, crc32: 0 };
 const encoder = new TextEncoder();
 const bytesPerRead = 1024 * 1024;
 /** Sizes of the buffer. A file gets the larger one after writing `maxBuffer` bytes since its last flush. */
-const [minBuffer, maxBuffer] = [64 * 1024, 256 * 1024];
+const minBuffer = 64 * 1024;
+const maxBuffer = 256 * 1024;
 /** Bytes after which a sync starts in the background, so that the next commit has little to wait for. */
 const bytesPerWriteBack = 2 * 1024 * 1024;
 
@@ -166,7 +167,8 @@ export class AppendFile {
 
   /** Starts to write the buffer, once the previous write is done. */
   async #writeBuffer(): Promise<void> {
-    const [buffer, filled] = [this.#buffer, this.#buffered];
+    const buffer = this.#buffer;
+    const filled = this.#buffered;
     await this.#writing;
     if (!buffer || filled === 0) return;
     [this.#buffer, this.#buffered] = [undefined, 0];
@@ -210,7 +212,8 @@ export class AppendFile {
    */
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
     await this.#writePending();
-    let [sum, seen] = [0, 0];
+    let sum = 0;
+    let seen = 0;
     for await (const piece of pieces(this.#file, this.path, this.#bytes)) {
       sum = crc32(piece, sum);
       seen += piece.length;

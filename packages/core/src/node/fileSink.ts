@@ -36,7 +36,10 @@ export interface FileTarget {
 
 /** The names of these options. */
 const fileTargetNames = {
-  ...{ path: true, ifExists: true, gzip: true, fileSystem: true },
+  path: true,
+  ifExists: true,
+  gzip: true,
+  fileSystem: true,
 } as const satisfies Readonly<Record<keyof FileTarget, true>>;
 
 /**
@@ -131,7 +134,8 @@ function targetFile(
 ): TargetFile {
   if (!isEndless) return new PartFile(fileSystem, resolve(path), ifExists);
   return new EndlessFile(fileSystem, resolve(path), {
-    ...{ ifExists: ifExists === 'overwrite' ? ifExists : 'fail', header },
+    ifExists: ifExists === 'overwrite' ? ifExists : 'fail',
+    header,
     recommit: async (at) => recommit?.(positionOfOnePartition(at)),
   });
 }

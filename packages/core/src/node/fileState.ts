@@ -51,8 +51,13 @@ export interface FileState extends StateStore {
  */
 export function fileState(folder: string, options: FileStateOptions = {}): FileState {
   refuseUnknown('fileState()', options, {
-    ...{ newId: true, breakLock: true, trustFileSystem: true, onWarning: true },
-    ...{ fileSystem: true, processes: true, clock: true },
+    newId: true,
+    breakLock: true,
+    trustFileSystem: true,
+    onWarning: true,
+    fileSystem: true,
+    processes: true,
+    clock: true,
   });
   if (folder === '') throw new ConfigError("The path of the state's folder is empty.");
   return new FolderState(resolve(folder), options);

@@ -31,7 +31,13 @@ export interface TickOptions {
 
 /** The names of these options. */
 export const tickOptionNames = {
-  ...{ every: true, jitter: true, immediate: true, concurrency: true, conditional: true, clock: true, random: true },
+  every: true,
+  jitter: true,
+  immediate: true,
+  concurrency: true,
+  conditional: true,
+  clock: true,
+  random: true,
 } as const satisfies Readonly<Record<keyof TickOptions, true>>;
 
 /** What {@link Ticks} measure with, and what ends them. */

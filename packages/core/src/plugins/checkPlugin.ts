@@ -53,7 +53,14 @@ function faultOf(value: unknown): string | undefined {
 }
 
 const pluginParts: Readonly<Record<keyof Plugin, true>> = {
-  ...{ name: true, requires: true, setup: true, hooks: true, links: true, sinks: true, stores: true, dispose: true },
+  name: true,
+  requires: true,
+  setup: true,
+  hooks: true,
+  links: true,
+  sinks: true,
+  stores: true,
+  dispose: true,
 };
 
 /** What is wrong with a record of functions. */

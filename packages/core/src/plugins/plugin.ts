@@ -91,7 +91,12 @@ export interface EndpointOptions {
 
 /** The names of these options. */
 export const endpointOptionNames = {
-  ...{ arrays: true, headers: true, auth: true, rateLimit: true, limiter: true, quota: true },
+  arrays: true,
+  headers: true,
+  auth: true,
+  rateLimit: true,
+  limiter: true,
+  quota: true,
 } as const satisfies Readonly<Record<keyof EndpointOptions, true>>;
 
 /** What `setup` receives: neither axios nor the key. */

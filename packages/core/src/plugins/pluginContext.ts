@@ -51,7 +51,9 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
   });
   let state: StateStore | undefined;
   return Object.freeze({
-    ...{ clock, random, logger },
+    clock,
+    random,
+    logger,
     endpoint: (baseUrl: string, options: EndpointOptions = {}) => endpoint(baseUrl, plugin, options, parts, logger),
     // Made on first use: most plugins store nothing.
     get state() {
@@ -125,8 +127,18 @@ function endpoint(
 }
 
 const requestNames = {
-  ...{ route: true, path: true, query: true, arrays: true, signal: true, method: true, body: true, headers: true },
-  ...{ isRepeatable: true, format: true, exactNumbers: true, errors: true, beforeParse: true },
+  route: true,
+  path: true,
+  query: true,
+  arrays: true,
+  signal: true,
+  method: true,
+  body: true,
+  headers: true,
+  isRepeatable: true,
+  format: true,
+  errors: true,
+  beforeParse: true,
 } as const satisfies Readonly<Record<keyof ApiRequest, true>>;
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -46,8 +46,11 @@ export function checkpointWithoutPartition(checkpoint: Checkpoint, partition: nu
   const { [partition]: gone = { rows: 0, pages: 0 }, ...begun } = checkpoint.begun;
   return {
     ...checkpoint,
-    ...{ begun, sinkPosition, position: withoutPartition(checkpoint.position, partition) },
-    ...{ rows: checkpoint.rows - gone.rows, pages: checkpoint.pages - gone.pages },
+    begun,
+    sinkPosition,
+    position: withoutPartition(checkpoint.position, partition),
+    rows: checkpoint.rows - gone.rows,
+    pages: checkpoint.pages - gone.pages,
     ...(checkpoint.increment && { increment: incrementWithoutPartition(checkpoint.increment, partition) }),
   };
 }

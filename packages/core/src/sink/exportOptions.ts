@@ -70,9 +70,22 @@ export interface ExportOptions extends Identifiers {
 
 /** The names of these options. */
 export const exportOptionNames = {
-  ...{ state: true, commitEvery: true, concurrency: true, prefetch: true, restart: true, sameProject: true },
-  ...{ resumeWithin: true, onExpired: true, incremental: true, stopWithin: true, onWarning: true, onCommitted: true },
-  ...{ clock: true, newId: true, sha256: true, requireTotal: true },
+  state: true,
+  commitEvery: true,
+  concurrency: true,
+  prefetch: true,
+  restart: true,
+  sameProject: true,
+  resumeWithin: true,
+  onExpired: true,
+  incremental: true,
+  stopWithin: true,
+  onWarning: true,
+  onCommitted: true,
+  clock: true,
+  newId: true,
+  sha256: true,
+  requireTotal: true,
 } as const satisfies Readonly<Record<keyof ExportOptions, true>>;
 
 /** The progress of an export. */

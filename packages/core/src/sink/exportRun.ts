@@ -294,7 +294,9 @@ export class ExportRun<T> {
     const { items, partition, endsPartition, health, commit, unconfirmed } = page;
     const generation = commit && health?.generation;
     await this.#opened.write({
-      ...{ items, partition, endsPartition },
+      items,
+      partition,
+      endsPartition,
       ...(generation !== undefined && { generation }),
       ...(unconfirmed && { unconfirmed }),
     });
@@ -465,7 +467,11 @@ export class ExportRun<T> {
     const state = this.#state;
     const folder = state?.folder;
     return {
-      ...{ source: name, isEndless, restart: false, signal: this.#cancelled.signal, ...how },
+      source: name,
+      isEndless,
+      restart: false,
+      signal: this.#cancelled.signal,
+      ...how,
       ...(schema && { schema }),
       ...(onWarning && { warn: onWarning }),
       ...(incremental && { increment: isFull ? 'all' : 'new' }),
@@ -567,7 +573,10 @@ export class ExportRun<T> {
     await this.#increments?.prepare(this.#checkpoint.runId);
     const increment = isSealed ? this.#increments?.sealed(this.#checkpoint) : this.#increments?.progress;
     this.#checkpoint = {
-      ...{ ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.committable },
+      ...this.#checkpoint,
+      ...change,
+      sinkPosition,
+      ...this.#tally.committable,
       ...(increment && { increment }),
       ...(this.#isIncomplete && { isIncomplete: true }),
     };
@@ -621,7 +630,9 @@ export class ExportRun<T> {
   #done(report: SinkReport & Pick<ExportReport, 'finishedAt'>): Step {
     const short = this.#shortOfTotal;
     this.report = {
-      ...{ ...this.#tally.counts, ...report, isDone: true },
+      ...this.#tally.counts,
+      ...report,
+      isDone: true,
       ...(this.#lacksRows && { isIncomplete: true }),
       ...(short && { shortOfTotal: { total: short.total, listed: short.listed } }),
     };

@@ -126,11 +126,16 @@ async function firstCheckpoint<T>(
   return {
     v: 1,
     runId: newId(),
-    ...{ source: info.name, planHash: hash, settings },
+    source: info.name,
+    planHash: hash,
+    settings,
     ...(info.partitions !== Infinity && { partitions: info.partitions }),
     ...(target !== undefined && { target }),
     ...(key && { key }),
-    ...{ position: startOfPlan, rows: 0, pages: 0, begun: {} },
+    position: startOfPlan,
+    rows: 0,
+    pages: 0,
+    begun: {},
   };
 }
 

@@ -27,7 +27,9 @@ export function givenSink<T>(sink: Sink<T>, options: GivenOptions): Sink<T> {
   const calls = new GivenCalls(whose, SinkError, options);
   const { name, identity, target, delivery, state, isRefreshed } = sink;
   return {
-    ...{ name, identity, delivery },
+    name,
+    identity,
+    delivery,
     ...(target !== undefined && { target }),
     ...(isRefreshed !== undefined && { isRefreshed }),
     ...(state && { state: givenStore(state, `The state of the sink ${sink.name}`, options) }),

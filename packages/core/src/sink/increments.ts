@@ -231,7 +231,9 @@ class ParentIncrements implements Increments {
       ]),
     ];
     return {
-      ...{ ...(from !== undefined && { from }), moves: true, ...(isFull && { isFull }) },
+      ...(from !== undefined && { from }),
+      moves: true,
+      ...(isFull && { isFull }),
       parents: Object.fromEntries(parents),
       ...(this.#marks && { records: this.#marks.records }),
     };

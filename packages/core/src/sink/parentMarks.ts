@@ -46,7 +46,8 @@ export class ParentMarks {
     try {
       for await (const record of this.#log.read()) {
         if (!isMarks(record)) throw unreadableMark();
-        const [isMarked, isOwn] = [record.run === mark?.run, record.run === own?.run];
+        const isMarked = record.run === mark?.run;
+        const isOwn = record.run === own?.run;
         if (isMarked) this.#take(record.parents);
         if (isMarked) kept.push(record);
         if (isOwn) this.#added += 1;

@@ -4,7 +4,12 @@ import { inWords, shownText } from '../values.js';
 import type { ColumnType } from './definition.js';
 
 const known: Readonly<Record<ColumnType, true>> = {
-  ...{ text: true, integer: true, number: true, boolean: true, timestamp: true, json: true },
+  text: true,
+  integer: true,
+  number: true,
+  boolean: true,
+  timestamp: true,
+  json: true,
 };
 
 interface Typed {

@@ -185,7 +185,8 @@ export class PageChain<T> {
 
   /** Not of a walk that has only some rows on purpose. */
   #ended(): ChainPage<T>['ended'] {
-    const [total, listed] = [this.#total, this.#offset];
+    const total = this.#total;
+    const listed = this.#offset;
     const isPart = this.#since !== undefined || this.#definition.maxRows !== undefined;
     return isPart || total === undefined || listed === undefined ? undefined : { total, listed };
   }
@@ -194,9 +195,17 @@ export class PageChain<T> {
   skip(): ChainPage<T> {
     this.isDone = true;
     return {
-      ...{ rows: 0, items: () => [], partition: this.partition, parent: this.parent },
-      ...{ page: this.#pages, endsPartition: true },
-      ...{ total: undefined, ended: undefined, isIncomplete: true, increment: undefined, position: () => 'done' },
+      rows: 0,
+      items: () => [],
+      partition: this.partition,
+      parent: this.parent,
+      page: this.#pages,
+      endsPartition: true,
+      total: undefined,
+      ended: undefined,
+      isIncomplete: true,
+      increment: undefined,
+      position: () => 'done',
     };
   }
 
@@ -404,9 +413,14 @@ export class PageChain<T> {
 
   #snapshot(): () => ChainPosition | 'done' {
     const next = this.#next;
-    const [pages, rows, offset] = [this.#pages, this.#rows, this.#offset];
-    const [empty, lastRow, total] = [this.#empty, this.#lastRow, this.#total];
-    const [known, isCircle] = [this.#known, this.#isCircle];
+    const pages = this.#pages;
+    const rows = this.#rows;
+    const offset = this.#offset;
+    const empty = this.#empty;
+    const lastRow = this.#lastRow;
+    const total = this.#total;
+    const known = this.#known;
+    const isCircle = this.#isCircle;
     if (!next) return () => 'done';
     return () => ({
       next,

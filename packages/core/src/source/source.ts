@@ -125,8 +125,17 @@ export class Source<T> extends Flow<T> {
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
     refuseUnknown('pages()', options, {
-      ...{ startAt: true, partition: true, concurrency: true, prefetch: true, newHistory: true },
-      ...{ since: true, cache: true, partitionLog: true, requireTotal: true, onShort: true, drain: true },
+      startAt: true,
+      partition: true,
+      concurrency: true,
+      prefetch: true,
+      newHistory: true,
+      since: true,
+      cache: true,
+      partitionLog: true,
+      requireTotal: true,
+      onShort: true,
+      drain: true,
     });
     const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog, drain } = options;
     const { requireTotal = false, onShort } = options;
@@ -147,7 +156,9 @@ export class Source<T> extends Flow<T> {
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
-          ...{ startAt: position, concurrency, prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency) },
+          startAt: position,
+          concurrency,
+          prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency),
           ...(only !== undefined && { partition: only }),
           ...(newHistory !== undefined && { newHistory }),
           ...(since && { since }),
@@ -178,7 +189,10 @@ export class Source<T> extends Flow<T> {
     const { keyFingerprint, observe, redact, isObserved, closed, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
-      ...{ name, identity: { of: identity, pipePages }, partitions, hasOperator: true as const },
+      name,
+      identity: { of: identity, pipePages },
+      partitions,
+      hasOperator: true as const,
       ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, pipePages } }),
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
@@ -249,10 +263,20 @@ export class Source<T> extends Flow<T> {
 /** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a part of it is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   checkOptions('createSource()', definition, {
-    ...{ name: 'text', identity: 'anything', rowsIdentity: 'anything?', schema: 'an object' },
-    ...{ partitions: 'a number?', offset: 'a number?', maxPages: 'a number?', maxRows: 'a number?' },
-    ...{ isRepeatable: 'a boolean?', increment: 'an object?', filter: 'a function?', expiredStatuses: 'a list?' },
-    ...{ fetch: 'a function', endpoint: 'an object?' },
+    name: 'text',
+    identity: 'anything',
+    rowsIdentity: 'anything?',
+    schema: 'an object',
+    partitions: 'a number?',
+    offset: 'a number?',
+    maxPages: 'a number?',
+    maxRows: 'a number?',
+    isRepeatable: 'a boolean?',
+    increment: 'an object?',
+    filter: 'a function?',
+    expiredStatuses: 'a list?',
+    fetch: 'a function',
+    endpoint: 'an object?',
   });
   const info = infoOf(definition);
   return new Source(info, (options) => walk(definition, options, info.observe));
@@ -266,7 +290,11 @@ export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sourc
   for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
   return {
-    ...{ name, identity, schema, partitions, isDrainable: true as const },
+    name,
+    identity,
+    schema,
+    partitions,
+    isDrainable: true as const,
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
     ...(definition.isRepeatable === false && { isRepeatable: false as const }),

@@ -120,7 +120,8 @@ class Walk<T> {
     this.#totals = startAt.totals;
     for (const [partition, at] of Object.entries(startAt.begun))
       this.#started.set(Number(partition), {
-        ...{ isDone: at === 'done', kept: at === 'done' ? 0 : (at.kept ?? 0) },
+        isDone: at === 'done',
+        kept: at === 'done' ? 0 : (at.kept ?? 0),
         position: () => at,
       });
     this.#drained = drain;
@@ -213,8 +214,12 @@ class Walk<T> {
   }
 
   #snapshot(): () => Position {
-    const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#started]];
-    const [kept, totals] = [this.#kept, this.#totals];
+    const before = this.#before;
+    const rows = this.#rows;
+    const pages = this.#pages;
+    const begun = [...this.#started];
+    const kept = this.#kept;
+    const totals = this.#totals;
     const isFiltered = this.#definition.filter !== undefined;
     return () => ({
       before,
@@ -273,7 +278,10 @@ class Walk<T> {
     const parent = this.#discovery?.parentOf(partition);
     const since = (parent && this.#since?.ofParent?.(parent.key, partition)) ?? this.#since;
     const chain = new PageChain(this.#definition, {
-      ...{ partition, parent, since, cache: this.#cache },
+      partition,
+      parent,
+      since,
+      cache: this.#cache,
       ...(from !== 'done' && { from }),
     });
     this.#chains.set(partition, chain);
@@ -351,7 +359,10 @@ function withEnded(
   const partitions = before.partitions + 1;
   if (listed >= total) return { ...before, partitions };
   return {
-    ...{ partitions, short: before.short + 1, total: before.total + total, listed: before.listed + listed },
+    partitions,
+    short: before.short + 1,
+    total: before.total + total,
+    listed: before.listed + listed,
     ...(which !== undefined && before.short === 0 && { which }),
   };
 }

@@ -43,7 +43,9 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
   if (!isCount(generation) || typeof observedAt !== 'string' || !Array.isArray(differences)) throw unreadable();
   return {
     kind: 'delta',
-    ...{ generation, observedAt, missing: decodeMissing(missing) },
+    generation,
+    observedAt,
+    missing: decodeMissing(missing),
     differences: differences.map((each: unknown) => decodeDifference(each, before)),
   };
 }
@@ -60,7 +62,13 @@ function decodeBase(record: Record<string, unknown>): BaseRecord {
   return {
     kind: 'base',
     v: base,
-    ...{ watch, history, generation, observedAt, committed, size, missing: decodeMissing(missing) },
+    watch,
+    history,
+    generation,
+    observedAt,
+    committed,
+    size,
+    missing: decodeMissing(missing),
     ...(isRecord(key) && { key: { salt: String(key['salt']), fingerprint: String(key['fingerprint']) } }),
   };
 }

@@ -22,7 +22,10 @@ export interface ComparisonOptions<T> {
 
 /** The names of these options. */
 export const comparisonOptionNames = {
-  ...{ key: true, project: true, ignore: true, equals: true },
+  key: true,
+  project: true,
+  ignore: true,
+  equals: true,
 } as const satisfies Readonly<Record<keyof ComparisonOptions<never>, true>>;
 
 /** Returns the sorted paths of the fields in which two rows differ; empty if they are equal. */
@@ -70,7 +73,8 @@ function byPath(
     if (!isRecord(before) || !isRecord(after)) return otherwise(before, after);
     let fields = none;
     for (const each of paths) {
-      const [one, other] = [fieldAt(before, each), fieldAt(after, each)];
+      const one = fieldAt(before, each);
+      const other = fieldAt(after, each);
       if (one !== other) fields = [...fields, ...differingFields(one, other, ignored, each.path)];
     }
     return fields === none ? none : [...new Set(fields)].sort();

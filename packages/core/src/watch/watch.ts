@@ -76,8 +76,16 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   refuseUnknown('watch()', options, {
     ...tickOptionNames,
     ...comparisonOptionNames,
-    ...{ newId: true, state: true, confirmations: true, holdAbove: true, acceptRemovals: true, sameProject: true },
-    ...{ maxFailures: true, retry: true, polls: true, onHealth: true },
+    newId: true,
+    state: true,
+    confirmations: true,
+    holdAbove: true,
+    acceptRemovals: true,
+    sameProject: true,
+    maxFailures: true,
+    retry: true,
+    polls: true,
+    onHealth: true,
   });
   refuseUnknown('retry of watch()', options.retry, { for: true });
   const { info } = source;
@@ -106,8 +114,18 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     );
   const watched = changeInfo(info, options);
   const settings: WatchSettings<T> = {
-    ...{ key, concurrency, clock, every, newTicks, polls, maxFailures, state, conditional },
-    ...{ onHealth: options.onHealth, newId: options.newId, retryFor: retry.for ?? Infinity },
+    key,
+    concurrency,
+    clock,
+    every,
+    newTicks,
+    polls,
+    maxFailures,
+    state,
+    conditional,
+    onHealth: options.onHealth,
+    newId: options.newId,
+    retryFor: retry.for ?? Infinity,
     fields: fieldsBetween(options, schema?.columns),
     events: changeEvents(watched, schema),
     rules: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },
@@ -143,12 +161,17 @@ function changeInfo<T>(
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = {
-    ...{ columns: changeColumns, key: ({ id }) => id },
+    columns: changeColumns,
+    key: ({ id }) => id,
     event: ({ id, key, type, observedAt }) => ({ id, key, type, timestamp: observedAt }),
     ...(rows && { rows }),
   };
   return {
-    ...{ name: `${name}.changes`, identity: watched, partitions: 1, schema, isEndless: true },
+    name: `${name}.changes`,
+    identity: watched,
+    partitions: 1,
+    schema,
+    isEndless: true,
     ...(isUnversioned && { isUnversioned }),
     ...(keyFingerprint && { keyFingerprint }),
     ...(observe && { observe }),

@@ -196,8 +196,12 @@ export class WatchLog<T> {
     const { generation, missing } = this.#snapshot;
     yield {
       base: 1,
-      ...{ watch: this.#identity.watch, history: this.#history, generation, observedAt: this.#observedAt },
-      ...{ committed: this.#committed, size: this.#rows.size },
+      watch: this.#identity.watch,
+      history: this.#history,
+      generation,
+      observedAt: this.#observedAt,
+      committed: this.#committed,
+      size: this.#rows.size,
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
     };

@@ -305,7 +305,10 @@ export class WatchRun<T> {
       value: {
         items: delta ? changesOf(delta, this.#log?.history ?? '') : [],
         position: positionAt(this.#emitted || (this.#log?.committed ?? 0), this.#pages),
-        ...{ index, partition: 0, endsPartition: false, health: whole },
+        index,
+        partition: 0,
+        endsPartition: false,
+        health: whole,
         // Makes an export commit it before the next poll.
         ...(delta && { commit: true }),
         ...(delta && delta.missing.size > 0 && { unconfirmed: this.#unconfirmed(delta) }),

@@ -56,7 +56,8 @@ describe('A3 a listing that posts', () => {
     let built = 0;
     const filter = { tags: ['a'] };
     const items = listing({
-      ...{ ...common, paging: byNext },
+      ...common,
+      paging: byNext,
       body: ({ tag }: { tag: string }) => {
         built += 1;
         return { filter, tag };
@@ -80,7 +81,9 @@ describe('A3 a listing that posts', () => {
   test('gives each partition its own body, and leaves its query out of the URL', async () => {
     const server = await serve(() => ({ body: { items: [] } }));
     const items = listing({
-      ...{ ...common, paging: byNext, query: { v: 1 } },
+      ...common,
+      paging: byNext,
+      query: { v: 1 },
       partitions: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })),
       body: (_params, { id }) => ({ only: String(id) }),
     });
@@ -109,7 +112,8 @@ describe('A3 a listing that posts', () => {
       return { body: { items: numbered(25).slice(from, from + size) } };
     });
     const items = listing({
-      ...{ ...common, body: { window: { from: null } } },
+      ...common,
+      body: { window: { from: null } },
       pageSize: { into: 'window.size', default: 10, max: 50 },
       paging: byOffset({ into: 'window.from' }),
     });

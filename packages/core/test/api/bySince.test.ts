@@ -126,7 +126,10 @@ describe('A5 paging by a value', () => {
       pageSize?: { param: string; default: number; max?: number },
     ): unknown =>
       listing({
-        ...{ path: '/rows', rows: '', columns: ['id'], ...(pageSize && { pageSize }) },
+        path: '/rows',
+        rows: '',
+        columns: ['id'],
+        ...(pageSize && { pageSize }),
         paging: bySince({ param: 'since', field: 'at', type: 'instant', ...options } as SinceOptions),
       });
     const size = { param: 'n', default: 10, max: 10 };

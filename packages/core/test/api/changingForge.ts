@@ -95,7 +95,10 @@ export class ChangingForge {
 }
 
 const tables = listing<{ name: string }>({
-  ...{ path: '/tables', rows: 'items', columns: ['name'], key: ({ name }) => name },
+  path: '/tables',
+  rows: 'items',
+  columns: ['name'],
+  key: ({ name }) => name,
   paging: byCursor({ param: 'after', at: 'next?' }),
 });
 
@@ -112,7 +115,9 @@ function entriesOfEach(isSkipping: boolean) {
       onPartitionError: isSkipping ? 'skip' : 'fail',
     }),
     path: ({ table }) => `/tables/${table}`,
-    ...{ rows: 'items', columns: ['table', 'id', 'text', 'updated_at'], version: '1' },
+    rows: 'items',
+    columns: ['table', 'id', 'text', 'updated_at'],
+    version: '1',
     pageSize: { param: 'n', default: 8, max: 8 },
     paging: bySince({ param: 'since', field: 'updated_at', type: 'instant', overlap }),
     key: ({ table, id }) => `${table}/${String(id)}`,

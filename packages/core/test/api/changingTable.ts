@@ -61,7 +61,9 @@ export class ChangingTable {
     const id = Math.floor(this.#random() * 60);
     const isLate = this.#random() < 0.2;
     this.#rows.set(id, {
-      ...{ id, text: `text ${String(Math.floor(this.#random() * 1e9))}`, at: this.now },
+      id,
+      text: `text ${String(Math.floor(this.#random() * 1e9))}`,
+      at: this.now,
       visible: isLate ? this.now + Math.floor(this.#random() * (overlap - 2_000)) : this.now,
       updated_at: written(this.now, this.#random()),
     });
@@ -77,7 +79,7 @@ export class ChangingTable {
   /** Adds a row that requests see only as late as the overlap allows, in ms of the clock. */
   addLate(id: number, at: number): void {
     const updated_at = new Date(at).toISOString();
-    this.#rows.set(id, { ...{ id, text: 'late', at, updated_at }, visible: at + overlap - 1_000 });
+    this.#rows.set(id, { id, text: 'late', at, updated_at, visible: at + overlap - 1_000 });
   }
 
   get #visible(): Stored[] {
@@ -98,7 +100,10 @@ function written(at: number, random: number): string {
 
 /** The listing of the table. */
 export const entries = listing<Entry>({
-  ...{ path: '/entries', rows: 'items', columns: ['id', 'text', 'updated_at'], version: '1' },
+  path: '/entries',
+  rows: 'items',
+  columns: ['id', 'text', 'updated_at'],
+  version: '1',
   pageSize: { param: 'n', default: 8, max: 8 },
   paging: bySince({ param: 'since', field: 'updated_at', type: 'instant', overlap }),
   key: ({ id }) => id,

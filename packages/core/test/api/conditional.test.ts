@@ -107,7 +107,8 @@ describe('A7 a watch of a listing with entity tags', () => {
       return headers['if-none-match'] === etag ? { status: 304, headers: { etag } } : { body, headers: { etag } };
     };
     const items = tableListing({
-      ...{ pageSize: { param: 'limit', default: 50 }, total: 'total' },
+      pageSize: { param: 'limit', default: 50 },
+      total: 'total',
       paging: byOffset({ param: 'offset' }),
     });
     const told = await watched(openListing(items, table)(), 4, {
@@ -285,7 +286,10 @@ describe('A7 a 304', () => {
     const { baseUrl } = await serve((_url, nth) => (nth === 1 ? { body: { items: [{ id: 1 }] } } : { status: 304 }));
     const source = openListing(
       listing<Row>({
-        ...{ path: '/items', paging: byPage({ param: 'page' }), columns: ['id'], ...parts },
+        path: '/items',
+        paging: byPage({ param: 'page' }),
+        columns: ['id'],
+        ...parts,
         rows: ({ body }) => (body as { readonly items: readonly Row[] } | null)?.items ?? [],
       }),
       { baseUrl, links },
@@ -418,7 +422,9 @@ describe('A7 validators and credentials', () => {
     let valid = 'first-token';
     const items = tableListing();
     const api = defineApi({
-      ...{ name: 'test', baseUrl: table.baseUrl, sources: { items } },
+      name: 'test',
+      baseUrl: table.baseUrl,
+      sources: { items },
       auth: bearer(() => valid),
     });
     const client = createClient({ apiKey: false, rateLimit: false }).use(api());

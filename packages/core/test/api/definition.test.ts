@@ -117,16 +117,30 @@ describe('an API on a client', () => {
     expect([...sources.keys()]).toEqual(['coins.markets', 'coins.of-day', 'coins.fixed']);
     expect([...sources.values()].map((source) => source.describe())).toEqual([
       {
-        ...{ name: 'coins.markets', description: 'All of them.', params: [], columns: ['id', 'name'], hasKey: true },
-        ...{ pageSize: { default: 50, max: 100 }, paging: 'cursor', isIncremental: false },
+        name: 'coins.markets',
+        description: 'All of them.',
+        params: [],
+        columns: ['id', 'name'],
+        hasKey: true,
+        pageSize: { default: 50, max: 100 },
+        paging: 'cursor',
+        isIncremental: false,
       },
       {
-        ...{ name: 'coins.of-day', columns: ['id', 'name'], hasKey: false, pageSize: { default: 5 } },
-        ...{ paging: 'cursor', isIncremental: false },
+        name: 'coins.of-day',
+        columns: ['id', 'name'],
+        hasKey: false,
+        pageSize: { default: 5 },
+        paging: 'cursor',
+        isIncremental: false,
       },
       {
-        ...{ name: 'coins.fixed', params: [], columns: ['id'], hasKey: false },
-        ...{ paging: 'offset', isIncremental: false },
+        name: 'coins.fixed',
+        params: [],
+        columns: ['id'],
+        hasKey: false,
+        paging: 'offset',
+        isIncremental: false,
       },
     ]);
     expect(isApiSource(client.coins.fixed)).toBe(true);
@@ -154,7 +168,8 @@ describe('an API on a client', () => {
     for (const [name, auth] of Object.entries(auths))
       client.use(
         defineApi({ name, sources })({
-          ...{ baseUrl: `https://${name}.example.com/v1/`, ...(auth && { auth }) },
+          baseUrl: `https://${name}.example.com/v1/`,
+          ...(auth && { auth }),
           ...(name === 'github' && { rateLimit: own, quota: rateLimitHeaders() }),
         }),
       );
@@ -172,7 +187,9 @@ describe('an API on a client', () => {
       { kind: 'oauth2', tokenUrl: 'https://auth.example.com/token', variables: ['SECRET', 'REFRESH'] },
     ]);
     expect(described[2]).toMatchObject({
-      ...{ name: 'github', baseUrl: 'https://github.example.com/v1', limits: [own] },
+      name: 'github',
+      baseUrl: 'https://github.example.com/v1',
+      limits: [own],
       quota: { concurrency: 8, maxQuotaWait: 3_900_000 },
     });
     expect(described[0]).toMatchObject({ limits: [] });

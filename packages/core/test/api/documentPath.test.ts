@@ -17,12 +17,20 @@ describe('every option that is a path takes quoted names', () => {
     ['byConnection', byConnection("['a.b']"), { cursor: 'end' }],
   ])('%s, rows and total', (_, paging, found) => {
     const items = listing({
-      ...{ path: '/items', paging, rows: "['the.rows']", total: "['the.total']", columns: ['row.id'] },
+      path: '/items',
+      paging,
+      rows: "['the.rows']",
+      total: "['the.total']",
+      columns: ['row.id'],
       ...(paging.fields?.length ? { method: 'POST' as const, body: {} } : {}),
     });
     const body = {
-      ...{ '@odata.nextLink': next, 'next.cursor': 'abc', 'has.more': true, 'page.count': 3 },
-      ...{ 'the.rows': [{ 'row.id': 7 }], 'the.total': 9 },
+      '@odata.nextLink': next,
+      'next.cursor': 'abc',
+      'has.more': true,
+      'page.count': 3,
+      'the.rows': [{ 'row.id': 7 }],
+      'the.total': 9,
       'a.b': { pageInfo: { hasNextPage: true, endCursor: 'end' } },
     };
     expect(items.read({ body })).toMatchObject({ rows: [{ 'row.id': 7 }], total: 9, next: found });

@@ -53,7 +53,13 @@ describe('A6 a listing for each row of another one', () => {
     const [first, second, third, last] = forge.repos;
     forge.repos = [first!, second!, first!, second!, third!, second!, last!];
     expect((await openForge(forge).source.toArray()).map(lineOf)).toEqual([
-      ...['r0/0', 'r1/0', 'r1/1', 'r2/0', 'r2/1', 'r2/2', 'r3/0'],
+      'r0/0',
+      'r1/0',
+      'r1/1',
+      'r2/0',
+      'r2/1',
+      'r2/2',
+      'r3/0',
     ]);
     const none = await forgeOf([]);
     expect(await openForge(none).source.toArray()).toEqual([]);
@@ -88,7 +94,9 @@ describe('A6 a listing for each row of another one', () => {
           path: ({ repo }) => `/repos/${repo}/issues`,
           query: ({ state }) => ({ state }),
           paging: byCursor({ param: 'after', at: 'next' }),
-          ...{ rows: 'items', columns: ['id'], version: '1' },
+          rows: 'items',
+          columns: ['id'],
+          version: '1',
         }),
       },
     });
@@ -190,7 +198,8 @@ describe('A6 an export of a listing for each row of another one', () => {
           return undefined;
         };
         const exporting = exportOn(disk, openForge(forge).client.forge.issues({ pageSize: 40 }), {
-          ...{ ...options, signal: stopping.signal },
+          ...options,
+          signal: stopping.signal,
         });
         await expect(exporting).rejects.toThrow('abandoned');
         const again = forge.asked.slice(from).filter((each) => seen.has(each));
@@ -450,7 +459,8 @@ describe('A6 an error of a parent names it', () => {
       .toArray()
       .catch((thrown: unknown) => thrown);
     const report = {
-      ...{ code, message: expect.stringContaining(' It concerns "1001" of forge.repos.') },
+      code,
+      message: expect.stringContaining(' It concerns "1001" of forge.repos.'),
       details: expect.objectContaining({ parent: '"1001" of forge.repos' }),
     };
     expect(error).toMatchObject(report);
@@ -494,7 +504,10 @@ describe('A6 refuses', () => {
   const definition = {
     each: rowOf({ source: 'repos', params: ({ name }: { name: string }) => ({ repo: name }) }),
     path: ({ repo }: { repo: string }) => `/repos/${repo}`,
-    ...{ paging: byOffset({ param: 'offset' }), rows: 'items', columns: ['id'] as const, version: '1' },
+    paging: byOffset({ param: 'offset' }),
+    rows: 'items',
+    columns: ['id'] as const,
+    version: '1',
   };
   type Definition = ListingDefinition<Record<string, unknown>, object, { repo: string }>;
 
@@ -533,7 +546,11 @@ test('A6 the parents are part of the plan', async () => {
     return hash;
   };
   const other = listing<Repo>({
-    ...{ path: '/repos', query: { archived: true }, rows: 'items', columns: ['id'], key: ({ id }) => id },
+    path: '/repos',
+    query: { archived: true },
+    rows: 'items',
+    columns: ['id'],
+    key: ({ id }) => id,
     paging: byOffset({ param: 'from' }),
   });
   expect(await hashOf(reposOf())).toBe(await hashOf(reposOf()));

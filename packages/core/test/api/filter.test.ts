@@ -119,13 +119,21 @@ describe('P5 a filter ends no listing', () => {
       name: 'test',
       sources: {
         parents: listing<Row>({
-          ...{ path: '/items', paging: byPage({ param: 'page' }), rows: 'items', columns: ['id'], version: '1' },
-          ...{ filter: isWanted, key: ({ id }) => id },
+          path: '/items',
+          paging: byPage({ param: 'page' }),
+          rows: 'items',
+          columns: ['id'],
+          version: '1',
+          filter: isWanted,
+          key: ({ id }) => id,
         }),
         children: listing({
           each: rowOf({ source: 'parents', params: ({ id }: { id: number }) => ({ id }) }),
           path: ({ id }) => `/items/${id}`,
-          ...{ paging: byPage({ param: 'page' }), rows: 'items', columns: ['id'], version: '1' },
+          paging: byPage({ param: 'page' }),
+          rows: 'items',
+          columns: ['id'],
+          version: '1',
         }),
       },
     });
@@ -274,7 +282,8 @@ describe('P5 a rows function that leaves rows out ends no listing', () => {
   test.each(['byOffset', 'byKeyset', 'bySince'])('%s refuses a page of which no row is left', async (kind) => {
     const { baseUrl } = await served();
     const items = listing<Row>({
-      ...{ ...listed, paging: kinds[kind]! },
+      ...listed,
+      paging: kinds[kind]!,
       rows: ({ body }) => (body as Body).items.filter(({ id }) => id < 5),
     });
     await expect(openListing(items, { baseUrl })().toArray()).rejects.toMatchObject({

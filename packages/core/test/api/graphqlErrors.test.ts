@@ -77,8 +77,14 @@ function open(
   }: { errors?: ErrorFinder; retry?: Partial<RetryOptions>; auth?: Auth } = {},
 ) {
   const all = listing({
-    ...{ method: 'POST', path: '/graphql', body: { query: '{ all }' }, errors, columns: ['id'] },
-    ...{ paging: byConnection('data.all'), rows: 'data.all.nodes', key: ({ id }) => Number(id) },
+    method: 'POST',
+    path: '/graphql',
+    body: { query: '{ all }' },
+    errors,
+    columns: ['id'],
+    paging: byConnection('data.all'),
+    rows: 'data.all.nodes',
+    key: ({ id }) => Number(id),
   });
   const api = defineApi({ name: 'graph', sources: { all }, ...(auth && { auth }) });
   const client = createClient({ apiKey: 'key-of-graph-1', rateLimit: false, retry }).use(api({ baseUrl }));
@@ -185,7 +191,8 @@ describe('A3 a page with errors in a 200 answer', () => {
       sources: {
         parents: listing({ ...shared, paging, key: ({ id }) => Number(id) }),
         rows: listing({
-          ...{ ...shared, paging },
+          ...shared,
+          paging,
           each: rowOf({ source: 'parents', params: ({ id }) => ({ parent: Number(id) }), onPartitionError: 'skip' }),
           query: ({ parent }) => ({ parent }),
         }),

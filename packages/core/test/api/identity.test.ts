@@ -19,7 +19,9 @@ interface Params {
 }
 
 const definition = {
-  ...{ path: '/items', rows: 'items', columns: ['id'] as const },
+  path: '/items',
+  rows: 'items',
+  columns: ['id'] as const,
   query: ({ coin }: Params) => ({ coin, day: 'today' }),
   pageSize: { param: 'limit', default: 2 },
   paging: byOffset({ param: 'offset' }),
@@ -69,7 +71,8 @@ describe('E6 another plan', () => {
     ['path of the rows', () => infoOf(listing({ ...definition, rows: 'items?' }))],
     ['version', () => infoOf(listing({ ...definition, version: '2' }))],
   ])('comes of another %s, for exports and for watches', (_what, change) => {
-    const [plain, other] = [infoOf(listing(definition)), change()];
+    const plain = infoOf(listing(definition));
+    const other = change();
     expect(other.identity).not.toEqual(plain.identity);
     expect(other.rowsIdentity).not.toEqual(plain.rowsIdentity);
   });
@@ -78,7 +81,8 @@ describe('E6 another plan', () => {
     ['page size', () => infoOf(listing(definition), { ...asked, pageSize: 7 })],
     ['kind of paging', () => infoOf(listing({ ...definition, paging: byCursor({ param: 'offset', at: 'next' }) }))],
   ])('comes of another %s for exports, and is the same watch', (_what, change) => {
-    const [plain, other] = [infoOf(listing(definition)), change()];
+    const plain = infoOf(listing(definition));
+    const other = change();
     expect(other.identity).not.toEqual(plain.identity);
     expect(other.rowsIdentity).toEqual(plain.rowsIdentity);
   });

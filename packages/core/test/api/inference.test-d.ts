@@ -112,7 +112,8 @@ const children = defineApi({
       ...common,
       each: rowOf({ source: 'repos', params: repo }),
       path: ({ repo }) => `/repos/${repo.toUpperCase()}`,
-      ...{ version: '1', columns: ['id'] },
+      version: '1',
+      columns: ['id'],
     }),
     given: listing({
       ...common,
@@ -136,7 +137,8 @@ const children = defineApi({
         params: ({ name }: { name: string }, { days }) => ({ repo: name, hours: days * 24 }),
       }),
       path: ({ repo, hours }) => `/repos/${repo}/${hours.toFixed()}`,
-      ...{ version: '1', columns: ['id'] },
+      version: '1',
+      columns: ['id'],
     }),
   },
 });

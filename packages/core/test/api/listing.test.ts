@@ -161,7 +161,9 @@ describe('a schema', () => {
 
   test('is not needed: a function makes rows, too', () => {
     const decoded = listing({
-      ...{ ...common, rows, version: '1' },
+      ...common,
+      rows,
+      version: '1',
       decode: (row, path, read) => {
         const { id } = read.record(row, path);
         if (typeof id !== 'number') throw read.fault(`${path}.id`, 'it is no number');

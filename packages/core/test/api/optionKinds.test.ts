@@ -28,7 +28,9 @@ import {
 const paging = byPage({ param: 'page' });
 const items = { path: '/items', paging, rows: 'items', columns: ['id'] } as const;
 const rows: SourceDefinition<object> = {
-  ...{ name: 'rows', identity: null, schema: { columns: ['id'] } },
+  name: 'rows',
+  identity: null,
+  schema: { columns: ['id'] },
   fetch: () => Promise.resolve({ rows: [], next: 'end' }),
 };
 /** As JavaScript calls it. */

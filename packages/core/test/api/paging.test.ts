@@ -108,7 +108,8 @@ const kinds: Record<string, Fitting> = {
     },
   },
   'byCursor in a body': {
-    ...{ method: 'POST', body: { filter: { tag: 'a' }, page: { size } } },
+    method: 'POST',
+    body: { filter: { tag: 'a' }, page: { size } },
     paging: byCursor({ into: 'page.after', at: 'meta.next' }),
     answer(_url, rows, body) {
       const { after = 1 } = body?.['page'] as { after?: string };
@@ -117,7 +118,8 @@ const kinds: Record<string, Fitting> = {
     },
   },
   byConnection: {
-    ...{ method: 'POST', body: { query: 'query …', variables: { first: size, after: null } } },
+    method: 'POST',
+    body: { query: 'query …', variables: { first: size, after: null } },
     paging: byConnection('data.all'),
     answer(_url, rows, body) {
       const { after } = body?.['variables'] as { after: string | null };
@@ -157,7 +159,8 @@ const kinds: Record<string, Fitting> = {
       { field: 'id', param: 'after_id' },
     ]),
     answer(url, rows) {
-      const [group, id] = [url.searchParams.get('after_group'), url.searchParams.get('after_id')];
+      const group = url.searchParams.get('after_group');
+      const id = url.searchParams.get('after_id');
       const begin = rows.findIndex((row) => `g${String(row['id'])}` === group && String(row['id']) === id) + 1;
       return {
         body: { items: rows.slice(begin, begin + size).map((row) => ({ ...row, group: `g${String(row['id'])}` })) },
@@ -183,7 +186,10 @@ async function open(
 ) {
   const server = await serve((url, nth, asked) => meddle(answer(url, rows, asked.body), nth, url));
   const items = listing({
-    ...{ path: '/items', paging, rows: 'items', columns: ['id'] },
+    path: '/items',
+    paging,
+    rows: 'items',
+    columns: ['id'],
     ...(pageSize && { pageSize }),
     ...(method && { method }),
     ...(body !== undefined && { body }),
@@ -352,7 +358,9 @@ describe('paging by offset', () => {
 describe('paging by cursor', () => {
   const items = (at: string, more?: string) =>
     listing({
-      ...{ path: '/items', rows: 'items', columns: ['id'] },
+      path: '/items',
+      rows: 'items',
+      columns: ['id'],
       paging: byCursor({ param: 'after', at, ...(more !== undefined && { more }) }),
     });
 
@@ -403,7 +411,9 @@ describe('paging by page numbers', () => {
 
   test.each([null, -1, 'many', 1.5])('with %j pages is an error', (pages) => {
     const items = listing({
-      ...{ path: '/items', rows: 'items', columns: ['id'] },
+      path: '/items',
+      rows: 'items',
+      columns: ['id'],
       paging: byPage({ param: 'p', pages: 'pages' }),
     });
     expect(() => items.read({ body: { items: [], pages } })).toThrow(/at pages: it is not a number of pages/);
@@ -520,7 +530,10 @@ describe('pages are told apart by what came, not by what a schema makes of it', 
     const rows = numbered(25);
     const server = await serve((url, nth) => meddle(fit.answer(url, rows, undefined), nth));
     const items = listing({
-      ...{ path: '/items', paging: fit.paging, rows: 'items', version: '1' },
+      path: '/items',
+      paging: fit.paging,
+      rows: 'items',
+      version: '1',
       schema: z.object({ id: z.number().transform((id) => ({ id: BigInt(id), nth: (made += 1) })) }),
       columns: ['id'],
     });

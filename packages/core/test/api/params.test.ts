@@ -7,7 +7,9 @@ import type { Query } from '../../src/http/query.js';
 import type { StandardSchema } from '../../src/api/standardSchema.js';
 
 const common = {
-  ...{ path: '/items', rows: 'items', columns: ['id'] as const },
+  path: '/items',
+  rows: 'items',
+  columns: ['id'] as const,
   paging: byCursor({ param: 'cursor', at: 'next?' }),
 };
 

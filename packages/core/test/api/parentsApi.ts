@@ -51,7 +51,9 @@ export type EachIssue = RowOfOptions<Repo, { repo: string }, never, object>;
 /** The definition of its sources. */
 export const reposOf = (key: ((repo: Repo) => RowKey) | null = ({ id }) => id) =>
   listing<Repo>({
-    ...{ path: '/repos', rows: 'items', columns: ['id', 'name'] },
+    path: '/repos',
+    rows: 'items',
+    columns: ['id', 'name'],
     pageSize: { param: 'size', default: 3 },
     paging: byPage({ param: 'page', pages: 'pages' }),
     ...(key && { key }),
@@ -60,13 +62,18 @@ export const reposOf = (key: ((repo: Repo) => RowKey) | null = ({ id }) => id) =
 export const issuesOf = (each: Partial<EachIssue> = {}, paging: Paging = byCursor({ param: 'after', at: 'next' })) =>
   listing<Issue, { repo: string }, object>({
     each: rowOf({
-      ...{ source: 'repos', params: ({ name }: Repo) => ({ repo: name }), fields: ({ repo }) => ({ repo }) },
+      source: 'repos',
+      params: ({ name }: Repo) => ({ repo: name }),
+      fields: ({ repo }) => ({ repo }),
       ...each,
     }),
     path: ({ repo }) => `/repos/${repo}/issues`,
     pageSize: { param: 'size', default: 2 },
     paging,
-    ...{ rows: 'items', total: 'total', columns: ['repo', 'id'], version: '1' },
+    rows: 'items',
+    total: 'total',
+    columns: ['repo', 'id'],
+    version: '1',
     key: ({ repo, id }) => `${repo}/${String(id)}`,
   });
 

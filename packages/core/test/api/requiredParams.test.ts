@@ -88,7 +88,9 @@ describe('A8 a missing parameter', () => {
 
   test('is refused when the source is made, before any request', () => {
     const items = listing({
-      ...{ paging: byLink(), rows: '', columns: ['id'] },
+      paging: byLink(),
+      rows: '',
+      columns: ['id'],
       path: ({ order }: { order: string }) => `/orders/${order}/items`,
     });
     const open = openListing(items, { baseUrl: 'http://127.0.0.1:1' });

@@ -2,10 +2,8 @@ import { expect } from 'vitest';
 import { DecodeError } from '../../src/index.js';
 
 /** A row of either: a stream is told by its id, a holding by a field that is known of holdings. */
-const [one, other] = [
-  { id: 'a', name: 'one' },
-  { id: 'b', name: 'other' },
-];
+const one = { id: 'a', name: 'one' };
+const other = { id: 'b', name: 'other' };
 
 /** Shapes in which the APIs of streams and of Aptos have both been seen to send a page's rows: name, document, rows. */
 export const resultShapes: readonly (readonly [shape: string, text: string, rows: readonly object[]])[] = [

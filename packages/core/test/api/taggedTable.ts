@@ -25,7 +25,9 @@ export function tagOf(body: unknown): string {
 export async function serveTable(count: number, pageSize = 100): Promise<TaggedTable> {
   const seen: TaggedTable['seen'] = [];
   const table: TaggedTable = {
-    ...{ baseUrl: '', seen, alter: (said) => said },
+    baseUrl: '',
+    seen,
+    alter: (said) => said,
     rows: Array.from({ length: count }, (_, id) => ({ id, name: `row ${id}` })),
   };
   const { baseUrl } = await serve((url, _nth, request) => {
@@ -51,7 +53,11 @@ export function tableListing(
 ): Listing<Row, object> & { readonly decoded: () => number } {
   let decoded = 0;
   const items = listing<Row, object, object>({
-    ...{ path: '/rows', rows: 'items', columns: ['id', 'name'], key: ({ id }) => id, version: '1' },
+    path: '/rows',
+    rows: 'items',
+    columns: ['id', 'name'],
+    key: ({ id }) => id,
+    version: '1',
     paging: byCursor({ param: 'after', at: 'next?' }),
     decode(value, path, read) {
       decoded += 1;

@@ -30,7 +30,11 @@ import { recordingServer, type Reply } from './recordingServer.js';
 
 const clientKey = 'client-key-8d1fe2b7';
 const rows = listing({
-  ...{ path: '/rows', rows: 'items', paging: byLink(), columns: ['id'], version: '1' },
+  path: '/rows',
+  rows: 'items',
+  paging: byLink(),
+  columns: ['id'],
+  version: '1',
   decode: (row, path, read): { id: number } => ({ id: Number(read.recordWith(['id'], row, path)['id']) }),
 });
 
@@ -198,7 +202,8 @@ test('A1 a key in the query replaces a parameter of its name', async () => {
 });
 
 describe('A1 a request of one API', () => {
-  const [a, b] = [bearer('token-of-first-api'), bearer('token-of-second-api')];
+  const a = bearer('token-of-first-api');
+  const b = bearer('token-of-second-api');
 
   test('that a link sends to another API has that one’s credentials, and none elsewhere', async () => {
     const first = await recordingServer(() => ({ body: { items: [] } }));
@@ -266,7 +271,8 @@ describe("A1 the client's key", () => {
   const answer = () => ({ body: { items: [] } });
 
   test('goes to APIs at two addresses with one warning for each that does not say `sharedKey`', async () => {
-    const [one, two] = [await recordingServer(answer), await recordingServer(answer)];
+    const one = await recordingServer(answer);
+    const two = await recordingServer(answer);
     const client = open()
       .use(api('first', sharedKey)({ baseUrl: one.url }))
       .use(api('second')({ baseUrl: two.url }))
@@ -286,7 +292,8 @@ describe("A1 the client's key", () => {
     ['the other API has credentials of its own', undefined, bearer('token-of-another'), clientKey],
     ['there is none', undefined, undefined, false],
   ])('goes without a warning where %s', async (_, auth, otherAuth, apiKey) => {
-    const [one, two] = [await recordingServer(answer), await recordingServer(answer)];
+    const one = await recordingServer(answer);
+    const two = await recordingServer(answer);
     const client = open({ apiKey })
       .use(api('first', auth)({ baseUrl: one.url }))
       .use(api('second', otherAuth)({ baseUrl: two.url }));

@@ -52,7 +52,9 @@ const thrown: Readonly<Record<string, (row: Row) => unknown>> = {
 /** A sink that refuses its first row. */
 function refusing(fault: (row: Row) => unknown): Sink<Row> {
   return {
-    ...{ name: 'own', identity: null, delivery: 'at-least-once' as const },
+    name: 'own',
+    identity: null,
+    delivery: 'at-least-once' as const,
     open: () =>
       Promise.resolve({
         write: ({ items }: Pick<Page<Row>, 'items'>) => Promise.reject(fault(items[0]!) as Error),
@@ -68,7 +70,10 @@ function refusing(fault: (row: Row) => unknown): Sink<Row> {
 async function echoing(decode?: (row: unknown) => Row, links: readonly Link[] = []) {
   const { baseUrl } = await serve(() => ({ body: [{ id: 1, amount: canary }] }));
   const items = listing<Row>({
-    ...{ path: '/items', rows: '', columns: ['id', 'amount'], paging: byCursor({ param: 'c', at: () => undefined }) },
+    path: '/items',
+    rows: '',
+    columns: ['id', 'amount'],
+    paging: byCursor({ param: 'c', at: () => undefined }),
     ...(decode && { decode, version: '1' }),
   } as Parameters<typeof listing<Row>>[0]);
   const api = defineApi({ name: 'echo', sources: { items } });

@@ -116,7 +116,8 @@ describe('D4 of a document', () => {
             expect(is).toBe(was);
             return;
           }
-          const [before, after] = [Object.entries(was), Object.entries(is as object)];
+          const before = Object.entries(was);
+          const after = Object.entries(is as object);
           expect(after.map(([name]) => name)).toEqual(before.map(([name]) => name));
           for (const [nth, [, value]] of before.entries()) walk(value, after[nth]?.[1]);
         };
@@ -184,7 +185,8 @@ function isKept(token: string): boolean | undefined {
   const value = Number(token);
   if (/^-?\d+$/.test(token)) return Number.isSafeInteger(value);
   if (!Number.isFinite(value)) return false;
-  const [sent, double] = [scaled(token), exactly(value)];
+  const sent = scaled(token);
+  const double = exactly(value);
   const shift = Math.max(sent.scale, double.scale);
   const [a, b] = [sent, double].map(({ digits, scale }) => digits * 10n ** BigInt(shift - scale)) as [bigint, bigint];
   if (a === b) return true;
@@ -198,7 +200,8 @@ function isKept(token: string): boolean | undefined {
 
 /** A double as digits times 10 to the power of minus `scale`. */
 function exactly(value: number): { readonly digits: bigint; readonly scale: number } {
-  let [whole, halvings] = [value, 0];
+  let whole = value;
+  let halvings = 0;
   while (!Number.isInteger(whole)) [whole, halvings] = [whole * 2, halvings + 1];
   return { digits: BigInt(whole) * 5n ** BigInt(halvings), scale: halvings };
 }

@@ -173,7 +173,8 @@ function expectHeapOf(bytes: Buffer): void {
 
 /** What stays when garbage is collected until there is no more: what a round sets free may have held more. */
 function heapInUse(): number {
-  let [before, now] = [Infinity, Infinity];
+  let before = Infinity;
+  let now = Infinity;
   do {
     collectGarbage();
     [before, now] = [now, process.memoryUsage().heapUsed];

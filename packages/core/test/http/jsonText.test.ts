@@ -90,7 +90,9 @@ function documentOf({ bytes, places, long: length }: { bytes: number; places: nu
 }
 
 describe('a JSON text has escapes', () => {
-  const [bytes, max, longest] = [2 * shortest, 64, 64];
+  const bytes = 2 * shortest;
+  const max = 64;
+  const longest = 64;
 
   test.each([
     ['with as many places, and as long ones, as may be', { bytes, places: max, long: longest }],

@@ -41,6 +41,7 @@ function echo(text: string, leak = text): Echo {
 }
 
 function halves(text: string, at: number): Echo {
-  const [first, second] = [text.slice(0, at), text.slice(at)];
+  const first = text.slice(0, at);
+  const second = text.slice(at);
   return { body: JSON.stringify({ prefix: first, suffix: second }), leaks: [first, second] };
 }

@@ -34,7 +34,9 @@ function reported(isObserved = () => true) {
     },
   };
   const reports = new LimiterReports({
-    ...{ clock, isObserved, apisOf: () => ['test'] },
+    clock,
+    isObserved,
+    apisOf: () => ['test'],
     emit: (_type, make) => seen.push({ ...make(), at: clock.monotonic() }),
   });
   return { clock, limiter: counted, reports, seen, read: () => read };
@@ -50,7 +52,14 @@ describe('U1 limiter events', () => {
     );
     await client.api.request(request);
     expect(seen[0]).toEqual({
-      ...{ type: 'limiter', apis: ['api'], used: 0, limit: 5, per: 1_000, queued: 1, running: 0, paused: 0 },
+      type: 'limiter',
+      apis: ['api'],
+      used: 0,
+      limit: 5,
+      per: 1_000,
+      queued: 1,
+      running: 0,
+      paused: 0,
     });
     const pause = seen.find(({ paused }) => paused > 0);
     expect(pause).toMatchObject({ used: 1, limit: 5, cause: 'retry-after' });

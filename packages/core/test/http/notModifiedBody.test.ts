@@ -32,7 +32,9 @@ test.each([
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestEnd(() => new Promise((resolve) => server.close(resolve)));
   const items = listing({
-    ...{ path: '/rows', rows: 'items', columns: ['id'] },
+    path: '/rows',
+    rows: 'items',
+    columns: ['id'],
     paging: byCursor({ param: 'after', at: 'next?' }),
   });
   const { port } = server.address() as AddressInfo;

@@ -30,7 +30,9 @@ async function issuing(): Promise<Issuing> {
     issued += 1;
     return {
       body: {
-        ...{ access_token: `token-${String(issued)}`, token_type: 'Bearer', expires_in: issuer.lifetime },
+        access_token: `token-${String(issued)}`,
+        token_type: 'Bearer',
+        expires_in: issuer.lifetime,
         ...(issuer.rotates && { refresh_token: `rt-next-${String(issued)}-b7` }),
       },
     };
@@ -40,7 +42,10 @@ async function issuing(): Promise<Issuing> {
     return issuer.accepts(token) ? { body: { items: [] } } : { status: 401, body: { message: `${token} is refused` } };
   });
   const issuer: Issuing = {
-    ...{ tokens, api, lifetime: 3_600, rotates: false },
+    tokens,
+    api,
+    lifetime: 3_600,
+    rotates: false,
     accepts: (token) => token === `token-${String(issued)}`,
     reply: () => undefined,
   };
@@ -74,7 +79,9 @@ describe('A1 oauth2 with client credentials', () => {
     const pair = Buffer.from(request?.headers.authorization?.slice('Basic '.length) ?? '', 'base64').toString();
     expect(pair).toBe(`sluice+app:${encodeURIComponent(clientSecret)}`);
     expect(formOf(request!)).toEqual({
-      ...{ grant_type: 'client_credentials', scope: 'read list', audience: 'https://api.example.com' },
+      grant_type: 'client_credentials',
+      scope: 'read list',
+      audience: 'https://api.example.com',
     });
     expect(sentTokens(issuer)).toEqual(['token-1', 'token-1', 'token-1']);
   });
@@ -112,7 +119,9 @@ describe('A1 oauth2 with client credentials', () => {
     const [request] = issuer.tokens.arrived;
     expect(request?.headers.authorization).toBeUndefined();
     expect(formOf(request!)).toEqual({
-      ...{ grant_type: 'client_credentials', client_id: 'sluice app', client_secret: clientSecret },
+      grant_type: 'client_credentials',
+      client_id: 'sluice app',
+      client_secret: clientSecret,
     });
   });
 
@@ -160,7 +169,8 @@ describe('A1 oauth2 with client credentials', () => {
     await clock.advance(1_000);
     for (let nth = 0; nth < 3; nth += 1)
       await expect(client.shop.get('/a')).rejects.toMatchObject({
-        ...{ status: 401, message: expect.stringContaining('Check the token of shop') },
+        status: 401,
+        message: expect.stringContaining('Check the token of shop'),
       });
     expect(issuer.tokens.arrived).toHaveLength(1);
   });

@@ -210,7 +210,8 @@ describe('the key', () => {
   });
 
   test('T1 may follow a link to and fro between base URLs of the same client', async () => {
-    const [first, second] = [await startServer(ok('first')), await startServer(ok('second'))];
+    const first = await startServer(ok('first'));
+    const second = await startServer(ok('second'));
     let isTurned = false;
     const client = createClient({
       apiKey: canary,
@@ -229,7 +230,8 @@ describe('the key', () => {
   });
 
   test('T1 may follow a link to another base URL of the same client', async () => {
-    const [first, second] = [await startServer(ok('first')), await startServer(ok('second'))];
+    const first = await startServer(ok('first'));
+    const second = await startServer(ok('second'));
     const client = createClient({
       apiKey: canary,
       rateLimit: false,

@@ -271,7 +271,9 @@ describe('T9 a forward whose endpoint', () => {
     const sender = createSender({
       url: server.url.replace('127.0.0.1', 'hooks.sluice.test'),
       guard: addressGuard({ allow: ['hooks.sluice.test'], resolve }),
-      ...{ clock, random: () => 0.5, retry: { for: 60_000 } },
+      clock,
+      random: () => 0.5,
+      retry: { for: 60_000 },
       onEvent: (event) => {
         if (event.type === 'retry') void clock.asked(event.delay).then(() => clock.advance(event.delay));
       },

@@ -34,7 +34,9 @@ describe('A4 when the next request may start', () => {
         fc.array(fc.integer({ min: 0, max: 5_000 }), { maxLength: 400 }),
         (remaining, resetIn, delays) => {
           const known = at(remaining, resetIn);
-          let [now, lastStart, started] = [0, -Infinity, 0];
+          let now = 0;
+          let lastStart = -Infinity;
+          let started = 0;
           for (const delay of delays) {
             now = Math.max(now + delay, quotaStart(known, { ...pace, inFlight: started, lastStart, now: now + delay }));
             if (now >= known.staleAt) break;
@@ -50,7 +52,8 @@ describe('A4 when the next request may start', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1_000, max: 120_000 }), (remaining, resetIn) => {
         const known = at(remaining, resetIn);
-        let [now, started] = [0, 0];
+        let now = 0;
+        let started = 0;
         for (;;) {
           now = quotaStart(known, { ...pace, inFlight: started, lastStart: now, now });
           if (now >= known.staleAt) break;

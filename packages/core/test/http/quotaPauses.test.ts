@@ -184,7 +184,8 @@ describe('A4 a wait that is too long', () => {
   test('is a RateLimitError with retryAt, for the refused request and for all others', async () => {
     await using api = open(scripted([429, left(0, 4_000)], [200]));
     const refused = expect(api.request()).rejects.toMatchObject({
-      ...{ code: 'rate-limited', status: 429 },
+      code: 'rate-limited',
+      status: 429,
       retryAt: new Date(api.clock.now() + 4_001_020),
     });
     const other = expect(api.request()).rejects.toMatchObject({ code: 'rate-limited', retryAt: expect.any(Date) });
@@ -277,7 +278,8 @@ describe('A4 with other limiters', () => {
   test('a rate limit and the quota apply together', { tags: ['slow'] }, async () => {
     const clock = patientClock();
     const rate = bottleneckLimiter([{ requests: 5, per: 1_000, concurrency: 2 }], clock);
-    let [running, most] = [0, 0];
+    let running = 0;
+    let most = 0;
     const counted: Limiter = {
       async acquire(request) {
         const permit = await rate.acquire(request);
@@ -326,7 +328,8 @@ describe('A4 with other limiters', () => {
     const clock = patientClock();
     const shared = unlimited(clock);
     await using api = open(scripted([200, left(9, 60)], [200, left(0, 60)], [200, left(50, 60)]), {
-      ...{ endpoint: { limiter: shared }, clock },
+      endpoint: { limiter: shared },
+      clock,
     });
     const first = api.request();
     await clock.advance(50);
@@ -345,7 +348,8 @@ describe('A4 with other limiters', () => {
   });
 
   test('without a rate, only the quota and its concurrency limit the requests', async () => {
-    let [open, most] = [0, 0];
+    let open = 0;
+    let most = 0;
     const server = {
       answer: () => {
         most = Math.max(most, (open += 1));

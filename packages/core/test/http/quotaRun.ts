@@ -75,14 +75,20 @@ export function openQuotaApi(options: QuotaRunOptions): QuotaApi {
     setup: (context) => context.endpoint('https://quota.example', { quota: rateLimitHeaders(quota), ...endpoint }),
   });
   const client = createClient({
-    ...{ apiKey: false, clock, adapter, random: () => random.next() },
+    apiKey: false,
+    clock,
+    adapter,
+    random: () => random.next(),
     ...options.client,
   }).use(plugin);
   const events: ClientEvent[] = [];
   client.events.subscribe((event) => events.push(event));
   let isOver = false;
   const api: QuotaApi = {
-    ...{ clock, events, given, client },
+    clock,
+    events,
+    given,
+    client,
     request: ({ route = 'api.things', path = '/', signal } = {}) =>
       client.api.request({ route, path, query: {}, ...(signal && { signal }) }),
     keepRequesting(workers, path = '/') {

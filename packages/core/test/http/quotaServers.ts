@@ -21,9 +21,11 @@ interface Quota {
 
 /** Windows of fixed length on the clock, with the reset in whole seconds. */
 export function fixedWindow({ requests, per }: Quota, rounding: (seconds: number) => number = Math.ceil): QuotaServer {
-  let [window, used] = [-1, 0];
+  let window = -1;
+  let used = 0;
   return {
-    ...{ requests, per },
+    requests,
+    per,
     answer(now) {
       const current = Math.floor(now / per);
       if (current !== window) [window, used] = [current, 0];
@@ -47,7 +49,8 @@ export function fixedWindow({ requests, per }: Quota, rounding: (seconds: number
 export function slidingWindow({ requests, per }: Quota, leaver: 'oldest' | 'newest' = 'oldest'): QuotaServer {
   let starts: number[] = [];
   return {
-    ...{ requests, per },
+    requests,
+    per,
     answer(now) {
       starts = starts.filter((at) => at > now - per);
       const isFull = starts.length >= requests;
@@ -65,9 +68,11 @@ export function slidingWindow({ requests, per }: Quota, leaver: 'oldest' | 'newe
 
 /** A window begins with its first request; 403 instead of 429, resources, and the reset in seconds since 1970. */
 export function githubWindow({ requests, per }: Quota, resource = 'core'): QuotaServer {
-  let [end, used] = [0, 0];
+  let end = 0;
+  let used = 0;
   return {
-    ...{ requests, per },
+    requests,
+    per,
     answer(now) {
       if (now >= end) [end, used] = [Math.ceil((now + per) / 1000) * 1000, 0];
       const isFull = used >= requests;
@@ -88,11 +93,14 @@ export function githubWindow({ requests, per }: Quota, resource = 'core'): Quota
 
 /** The draft's structured fields, with a policy for bursts beside that of the window. */
 export function draftWindow({ requests, per }: Quota, burst: Quota): QuotaServer {
-  const [long, short] = [fixedWindow({ requests, per }), fixedWindow(burst)];
+  const long = fixedWindow({ requests, per });
+  const short = fixedWindow(burst);
   return {
-    ...{ requests, per },
+    requests,
+    per,
     answer(now) {
-      const [first, second] = [long.answer(now), short.answer(now)];
+      const first = long.answer(now);
+      const second = short.answer(now);
       const field = (name: string, { headers }: QuotaAnswer): string =>
         `"${name}";r=${headers['x-ratelimit-remaining'] ?? ''};t=${headers['x-ratelimit-reset'] ?? ''}`;
       return {

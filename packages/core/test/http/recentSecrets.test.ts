@@ -13,7 +13,8 @@ const tokenOf = (nth: number): string => {
 
 /** Which tokens are redacted after each of them was replaced so many ms after the one before. */
 async function keptAfter(gaps: readonly number[], echoedFor: number): Promise<number[]> {
-  const [secrets, clock] = [new Secrets(), new FakeClock(() => Promise.resolve())];
+  const secrets = new Secrets();
+  const clock = new FakeClock(() => Promise.resolve());
   const recent = new RecentSecrets(secrets, clock, echoedFor);
   recent.replace([tokenOf(0)]);
   for (const [at, gap] of gaps.entries()) {

@@ -124,7 +124,8 @@ describe('Retry-After', () => {
   );
 
   test("T6 is measured against the answer's Date, however wrong our clock is", () => {
-    const [from, until] = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:50:37 GMT'];
+    const from = 'Sun, 06 Nov 1994 08:49:37 GMT';
+    const until = 'Sun, 06 Nov 1994 08:50:37 GMT';
     expect(retryAfter(until, from, now)).toBe(60_000);
     expect(retryAfter(until, from, 0)).toBe(60_000);
     // In two digits, by a clock of ours from which that year is in the past, whose century is exact.

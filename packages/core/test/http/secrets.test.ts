@@ -103,7 +103,8 @@ describe('secrets', () => {
       const secrets = new Secrets();
       secrets.add(secret);
       const half = secret.length / 2;
-      const [first, second] = [secret.slice(0, half), secret.slice(half)];
+      const first = secret.slice(0, half);
+      const second = secret.slice(half);
       const redacted = secrets.redact(JSON.stringify({ first, second }));
       expect(redacted).toBe(JSON.stringify({ first: '[hidden]', second: '[hidden]' }));
     },

@@ -23,7 +23,11 @@ async function openSender(
   const clock = new FakeClock();
   const events: HttpEvent[] = [];
   const sender = createSender({
-    ...{ url: `${server.url}/hook`, clock, random: () => 0.5, secrets: [secret], ...options },
+    url: `${server.url}/hook`,
+    clock,
+    random: () => 0.5,
+    secrets: [secret],
+    ...options,
     onEvent(event) {
       events.push(event);
       const wait = event.type === 'retry' ? event.delay : undefined;
@@ -34,7 +38,10 @@ async function openSender(
   onTestFinished(() => sender.close());
   let sent = 0;
   return {
-    ...{ sender, server, clock, events },
+    sender,
+    server,
+    clock,
+    events,
     send: (signal = new AbortController().signal) => {
       const headers = (): Record<string, string> => ({ 'x-attempt': String((sent += 1)) });
       return sender.send({ body: '{"a":1}', headers, signal });
@@ -190,7 +197,9 @@ describe('an answer', () => {
 test('T3 an endpoint that does not answer is given up after its deadline', async () => {
   const never: Answer = () => undefined;
   const { send, server, clock } = await openSender([never], {
-    ...{ isHandTurned: true, retry: { retries: 0 }, timeouts: { response: 700 } },
+    isHandTurned: true,
+    retry: { retries: 0 },
+    timeouts: { response: 700 },
   });
   const outcome = expect(send()).rejects.toMatchObject({ code: 'timeout', details: { deadline: 'response' } });
   await server.until(() => server.requests.length === 1);
@@ -202,7 +211,8 @@ test('T4 an abort ends it at once, and closing ends all of it', async () => {
   const never: Answer = () => undefined;
   const { send, sender, server } = await openSender([never]);
   const stopped = new AbortController();
-  const [first, second] = [send(stopped.signal), send()];
+  const first = send(stopped.signal);
+  const second = send();
   await server.until(() => server.requests.length === 2);
   stopped.abort(new Error('enough'));
   await expect(first).rejects.toThrow('enough');
@@ -233,7 +243,8 @@ test('what goes over the wire is the body and its type, and no API key', async (
   const { send, server } = await openSender([ok()]);
   await send();
   expect(server.requests[0]).toMatchObject({
-    ...{ method: 'POST', url: '/hook' },
+    method: 'POST',
+    url: '/hook',
     headers: { 'content-type': 'application/json', 'content-length': '7', 'user-agent': 'sluice' },
   });
   expect(Object.keys(server.requests[0]!.headers)).not.toContain('x-api-key');

@@ -121,7 +121,10 @@ test('T9 a forward to a server that closes every connection is sent again at onc
   const delays: number[] = [];
   const clock = new FakeClock();
   const sender = createSender({
-    ...{ url: server.url, retry: { retries: 2 }, clock, random: () => 0.5 },
+    url: server.url,
+    retry: { retries: 2 },
+    clock,
+    random: () => 0.5,
     onEvent: (event) => {
       if (event.type !== 'retry') return;
       delays.push(event.delay);

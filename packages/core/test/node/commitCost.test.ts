@@ -16,7 +16,8 @@ async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: nu
   const source = partitionsOf([Array.from({ length: pages }, () => 1)]);
   const state = fileState(`${path}.sluice`, { fileSystem });
   await exportTo(source, fileSink(textFormat, { path, fileSystem }), {
-    ...{ state, clock: new FakeClock() },
+    state,
+    clock: new FakeClock(),
     ...(commitEvery !== undefined && { commitEvery }),
   }).run();
   return {

@@ -39,11 +39,16 @@ async function exportScroll(
   options: ExportOptions = { state: fileState(`${path}.sluice`) },
 ) {
   const scroll = listing({
-    ...{ method: 'POST', path: '/search', rows: 'rows', columns: ['text'], isRepeatable: false },
+    method: 'POST',
+    path: '/search',
+    rows: 'rows',
+    columns: ['text'],
+    isRepeatable: false,
     partitions: () => parts.map((part) => ({ part })),
     body: (_params: object, { part }) => ({ part: String(part) }),
     paging: byCursor({ into: 'scroll', at: 'scroll?' }),
-    ...{ decode: (row: unknown) => row as { text: string }, version: '1' },
+    decode: (row: unknown) => row as { text: string },
+    version: '1',
   });
   const source = openListing(scroll, { ...server, retry: { baseDelay: 1 } })();
   const texts = source.pipePages(textsOf, { version: '1' });

@@ -193,7 +193,9 @@ describe('E7 a cursor that the API refuses', () => {
       remove: () => Promise.reject(new Error('killed')),
     };
     const refused = run(partitionsOf([[2, 2]], refusals.onFetch), path, {
-      ...{ state, onExpired: 'restart-partition', commitEvery: 32 },
+      state,
+      onExpired: 'restart-partition',
+      commitEvery: 32,
     });
     await expect(refused).rejects.toMatchObject({ code: 'cursor-refused' });
     expect(existsSync(`${path}.part`)).toBe(false);

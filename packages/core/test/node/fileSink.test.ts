@@ -322,7 +322,8 @@ describe('E9 a disk that fails', () => {
           const error: unknown = await run({ path, ifExists, fileSystem }).catch((reason: unknown) => reason);
           expect(error).toBeInstanceOf(SinkError);
           expect(error).toMatchObject({ details: { platformCode: 'EIO' } });
-          const [final, partition] = [textAt(path), textAt(`${path}.part`)];
+          const final = textAt(path);
+          const partition = textAt(`${path}.part`);
           expect([ifExists === 'overwrite' ? 'the old file' : undefined, whole]).toContain(final);
           // What is left is complete, but for the file whose creation itself failed after all.
           const isPartUsable =

@@ -43,8 +43,15 @@ describe('E1 an export that finished, and is run again', () => {
     expect(first.finishedAt).toBeUndefined();
     const again = await run(path, { concurrency: 2, commitEvery: 1 });
     expect(again).toEqual({
-      ...{ rows: 8, pages: 3, resumedRows: 8, committedRows: 8, isDone: true, asked: 0 },
-      ...{ target: path, bytes: whole.length, finishedAt: new Date(clock.now()).toISOString() },
+      rows: 8,
+      pages: 3,
+      resumedRows: 8,
+      committedRows: 8,
+      isDone: true,
+      asked: 0,
+      target: path,
+      bytes: whole.length,
+      finishedAt: new Date(clock.now()).toISOString(),
     });
     expect(readFileSync(path, 'utf8')).toBe(whole);
   });

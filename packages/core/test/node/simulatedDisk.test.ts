@@ -152,7 +152,8 @@ async function write(disk: SimulatedDisk, at: string, text: string, { sync = fal
 
 /** Replaces no file, and moves no folder into another, where the loss of a move in between could leave each in the other. */
 async function isPlainMove(disk: SimulatedDisk, { from, to }: { readonly from: string; readonly to: string }) {
-  const [moved, taken] = [await disk.kind(from).catch(() => 'none'), await disk.kind(to).catch(() => 'none')];
+  const moved = await disk.kind(from).catch(() => 'none');
+  const taken = await disk.kind(to).catch(() => 'none');
   return taken !== 'file' && (moved === 'file' || to.lastIndexOf('/') === 0);
 }
 
@@ -328,7 +329,8 @@ describe('after a restart', () => {
   test('is the same for the same mode and seed, and leaves the first disk as it was', async () => {
     await fc.assert(
       fc.asyncProperty(sequences, fc.integer(), async (sequence, seed) => {
-        const [disk, twin] = [await disturbed(sequence), await disturbed(sequence)];
+        const disk = await disturbed(sequence);
+        const twin = await disturbed(sequence);
         for (const mode of ['killed', 'all', 'dropped', 'names', 'bytes', { seed }] as const) {
           const left = contents(disk.restart(mode));
           expect(contents(disk.restart(mode))).toEqual(left);

@@ -142,7 +142,8 @@ describe('poll', () => {
     expect(told).toEqual([1, 2]);
     listing.walks = 0;
     const impatient = poll(listing.source(), {
-      ...{ every: 1_000, clock },
+      every: 1_000,
+      clock,
       onFailure(error, failures) {
         if (failures === 2) throw error;
       },

@@ -202,12 +202,10 @@ describe('events of walks', () => {
   test('tell the total where the API says it', async () => {
     const events: SourceEvent[] = [];
     const source = createSource<number>({
-      ...{
-        name: 'test.few',
-        identity: null,
-        schema: { columns: [] },
-        endpoint: { observe: (event) => events.push(event) },
-      },
+      name: 'test.few',
+      identity: null,
+      schema: { columns: [] },
+      endpoint: { observe: (event) => events.push(event) },
       fetch: () => Promise.resolve({ rows: [1, 2], next: 'end', total: 2 }),
     });
     await source.toArray();
@@ -256,7 +254,10 @@ describe('events of walks', () => {
       }
     }
     const source = createSource<number>({
-      ...{ name: 'test.few', identity: null, schema: { columns: [] }, endpoint: new Watching() },
+      name: 'test.few',
+      identity: null,
+      schema: { columns: [] },
+      endpoint: new Watching(),
       fetch: () => Promise.resolve({ rows: [1, 2], next: 'end' }),
     });
     const sink = recordingSink<number>();
@@ -307,7 +308,8 @@ describe('events of exports', () => {
       script: ({ n }) => (n === 4 ? { kind: 'status', status: 403 } : undefined),
     });
     const events = eventsOf(client);
-    const [state, sink] = [memoryState(), recordingSink<Row>()];
+    const state = memoryState();
+    const sink = recordingSink<Row>();
     const flow = exportTo(list(), sink, { state, commitEvery: 1, prefetch: 0 });
     await expect(flow.run()).rejects.toMatchObject({ status: 403 });
     expect(errorsIn(events)).toEqual([

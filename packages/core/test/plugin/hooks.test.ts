@@ -160,7 +160,14 @@ describe('hooks', () => {
     expect(called).toBeGreaterThan(20);
     const hooks = new Set(faults.map((fault) => fault.type === 'plugin-fault' && fault.hook));
     expect([...hooks].sort()).toEqual([
-      ...['attempt', 'commit', 'limiter', 'page', 'request', 'response', 'retry', 'settled'],
+      'attempt',
+      'commit',
+      'limiter',
+      'page',
+      'request',
+      'response',
+      'retry',
+      'settled',
     ]);
     for (const fault of faults)
       expect(fault).toMatchObject({ plugin: 'failing', error: { message: expect.any(String) } });
@@ -226,7 +233,8 @@ describe('hooks', () => {
     expect(infos).toBe(2 * 999);
     expect(faults).toHaveLength(2);
     expect(faults[0]).toMatchObject({
-      ...{ plugin: 'storm', hook: 'info' },
+      plugin: 'storm',
+      hook: 'info',
       error: { code: 'plugin', message: expect.stringContaining('more than 1000 events') },
     });
   });
@@ -443,9 +451,18 @@ describe('links of plugins', () => {
     await client.api.request(question);
     await client.close();
     expect(notes).toEqual([
-      ...['made own', 'own'],
-      ...['made a2', 'made a1', 'own', 'a1', 'a2'],
-      ...['made b', 'own', 'a1', 'a2', 'b'],
+      'made own',
+      'own',
+      'made a2',
+      'made a1',
+      'own',
+      'a1',
+      'a2',
+      'made b',
+      'own',
+      'a1',
+      'a2',
+      'b',
     ]);
   });
 

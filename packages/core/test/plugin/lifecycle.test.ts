@@ -140,7 +140,8 @@ describe('plugins', () => {
       setup: ({ logger }) => ({ say: (word: string) => logger.info(word) }),
       hooks: { info: ({ message }) => heard.push(message) },
     } satisfies Plugin<'a'>;
-    const [one, other] = [createClient(options).use(plugin), createClient(options).use(plugin)];
+    const one = createClient(options).use(plugin);
+    const other = createClient(options).use(plugin);
     one.a.say('one');
     await one.close();
     other.a.say('other');

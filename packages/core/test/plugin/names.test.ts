@@ -16,7 +16,9 @@ import { thrownBy } from '../../../../test/kit/thrownBy.js';
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
 
 const nowhere: Sink<object> = {
-  ...{ name: 'nowhere', identity: null, delivery: 'at-least-once' },
+  name: 'nowhere',
+  identity: null,
+  delivery: 'at-least-once',
   open: () => Promise.reject(new Error('It is never opened.')),
 };
 
@@ -51,8 +53,21 @@ describe('names', () => {
   });
 
   test.each([
-    ...['use', 'close', 'events', 'limiter', 'sinks', 'stores'],
-    ...['then', 'catch', 'finally', 'toJSON', 'toString', 'valueOf', 'constructor', 'prototype', 'hasOwnProperty'],
+    'use',
+    'close',
+    'events',
+    'limiter',
+    'sinks',
+    'stores',
+    'then',
+    'catch',
+    'finally',
+    'toJSON',
+    'toString',
+    'valueOf',
+    'constructor',
+    'prototype',
+    'hasOwnProperty',
   ])('G1 can not be %j, which has a meaning already', async (name) => {
     const client = createClient(options);
     expectRefusal(client, { name }, `The name "${name}" is taken or reserved`);
@@ -97,7 +112,8 @@ describe('what a plugin requires', () => {
       .use(greeting)
       .use(noting('other', []))
       .use({
-        ...{ name: 'polite', requires: ['greeting'] },
+        name: 'polite',
+        requires: ['greeting'],
         setup: (_context, handed: object) => (needs = handed),
       });
     expect(Object.keys(needs)).toEqual(['greeting']);
@@ -136,7 +152,8 @@ describe('sinks and stores by name', () => {
     const state = memoryState();
     const asked: unknown[] = [];
     const client = createClient(options).use({
-      ...{ name: 'a', sinks: { nowhere: (...args) => (asked.push(args), nowhere) } },
+      name: 'a',
+      sinks: { nowhere: (...args) => (asked.push(args), nowhere) },
       stores: { memory: async () => Promise.resolve(state) },
     } satisfies Plugin<'a'>);
     expect([...client.sinks.keys(), ...client.stores.keys()]).toEqual(['nowhere', 'memory']);

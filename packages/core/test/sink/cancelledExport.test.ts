@@ -48,7 +48,8 @@ describe('E9 a cancelled export', () => {
     'E9 writes and commits the pages that it has fetched, in order: none is fetched again (concurrency %i)',
     async (concurrency) => {
       const { running, stop, release, source, state, sink, sandbox, options, fetched } = await stuckAt(5, {
-        ...{ holdings: 600, concurrency },
+        holdings: 600,
+        concurrency,
       });
       stop.abort('enough');
       release();

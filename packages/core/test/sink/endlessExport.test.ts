@@ -80,7 +80,17 @@ describe('an export of what never ends, without state of its own', () => {
     await expect(exportTo(source, sink, { commitEvery: 50 }).run()).rejects.toThrow('gone');
     expect(sink.calls).toEqual([
       'open',
-      ...['page 0', 'write', 'page 1', 'write', 'flush', 'page 2', 'write', 'page 3', 'write', 'flush', 'page 4'],
+      'page 0',
+      'write',
+      'page 1',
+      'write',
+      'flush',
+      'page 2',
+      'write',
+      'page 3',
+      'write',
+      'flush',
+      'page 4',
       'abort',
     ]);
     expect(sink.aborted).toMatchObject({ isResumable: true });

@@ -141,7 +141,9 @@ describe('exportTo', () => {
       if (sink.rows.length === 300) throw full;
     };
     await expect(exportTo(list(), sink).run()).rejects.toMatchObject({
-      ...{ name: 'SinkError', summary: 'The sink recording failed in write: disk full.', cause: full },
+      name: 'SinkError',
+      summary: 'The sink recording failed in write: disk full.',
+      cause: full,
     });
     expect(sink.aborted).toMatchObject({ reason: { cause: full }, isResumable: false });
     expect(sandbox.counts.requests).toBeLessThanOrEqual(5);
@@ -430,7 +432,9 @@ describe('exportTo with state', () => {
   test('one state serves one export at a time: the next one waits, and can be stopped while it does', async () => {
     const { list } = await startHoldings({ holdings: 500 });
     const state = memoryState();
-    const [one, two, three] = [recordingSink<Row>(), recordingSink<Row>(), recordingSink<Row>()];
+    const one = recordingSink<Row>();
+    const two = recordingSink<Row>();
+    const three = recordingSink<Row>();
     const first = exportTo(list(), one, { state }).run();
     const stop = new AbortController();
     const second = exportTo(list(), two, { state }).run({ signal: stop.signal });

@@ -50,7 +50,8 @@ describe('T4 a call of a sink that never settles', () => {
     const state = memoryState();
     const { error, clock, sink, list } = await hung(call, { state });
     expect(error).toMatchObject({
-      ...{ name: 'SinkError', details: { hangsIn: call } },
+      name: 'SinkError',
+      details: { hangsIn: call },
       message: `The sink recording hangs in ${call}: it did not end within 30 s after the cancel, and may still be at work.`,
     });
     expect(clock.pending).toEqual([]);
@@ -243,7 +244,8 @@ describe('T4 an error of a sink of somebody else', () => {
       const target = recordingSink<Row>();
       const sink = changed(target, call, () => Promise.resolve(position as Json));
       await expect(exportTo(list(), sink, { state, commitEvery: 1 }).run()).rejects.toMatchObject({
-        ...{ code: 'plugin', message: expect.stringContaining(`a position from ${call} that is not plain JSON`) },
+        code: 'plugin',
+        message: expect.stringContaining(`a position from ${call} that is not plain JSON`),
       });
       expect(await exportTo(list(), target, { state }).run()).toMatchObject({ rows: 150 });
       expect(target.rows).toHaveLength(150);

@@ -286,7 +286,11 @@ describe('A5 an incremental export', () => {
         return { body: listed.filter(({ at }) => isNew(at)) };
       });
       const rows = listing<{ id: number }>({
-        ...{ path: '/rows', rows: '', columns: ['id'], version: '1', pageSize: { param: 'n', default: 8, max: 8 } },
+        path: '/rows',
+        rows: '',
+        columns: ['id'],
+        version: '1',
+        pageSize: { param: 'n', default: 8, max: 8 },
         partitions: () => [...groups.keys()].map((group) => ({ group })),
         paging: bySince({ param: 'since', field: 'at', type, overlap: 0 }),
         key: ({ id }) => id,

@@ -46,7 +46,8 @@ describe('T2 a value of an incremental export that holds the key is refused, and
         path: '/items',
         pageSize: { param: 'limit', default: 10, max: 10 },
         paging: bySince({ param: 'since', field: 'at', type: 'text', ...(stable && { stable }) }),
-        ...{ rows: 'items', columns: ['id', 'at'] },
+        rows: 'items',
+        columns: ['id', 'at'],
       });
       const { state, written } = watchedState();
       const source = openListing(items, { baseUrl, apiKey: key })();
@@ -80,7 +81,10 @@ test.each<[string, Repo]>([
       issues: listing<{ id: number }, { repo: string }, object>({
         each: rowOf({ source: 'repos', params: ({ name }: Repo) => ({ repo: name }) }),
         path: ({ repo }) => `/repos/${repo}/issues`,
-        ...{ paging: byNext, rows: 'items', columns: ['id'], version: '1' },
+        paging: byNext,
+        rows: 'items',
+        columns: ['id'],
+        version: '1',
       }),
     },
   });

@@ -85,7 +85,10 @@ describe('P10 an export compares the rows of a listing with the total that the A
   test('counts what was received, and not what a filter keeps', async () => {
     const { baseUrl } = await serve((url) => ({ body: pageOf(url, 10, 10) }));
     const items = listing<Row>({
-      ...{ ...parts, path: '/rows', paging: pagings['byPage']!, version: '1' },
+      ...parts,
+      path: '/rows',
+      paging: pagings['byPage']!,
+      version: '1',
       filter: ({ id }) => id % 2 === 0,
     });
     const { report, rows } = await exported(openListing(items, { baseUrl })(), { requireTotal: true });
@@ -113,7 +116,9 @@ describe('P10 an export compares the rows of a listing with the total that the A
       return { body: group === 'a' ? pageOf(url, 10, 25) : pageOf(url, 20, group === 'b' ? 5 : 30) };
     });
     const items = listing<Row>({
-      ...{ ...parts, path: '/rows', paging: pagings['byPage']! },
+      ...parts,
+      path: '/rows',
+      paging: pagings['byPage']!,
       partitions: () => [{ group: 'a' }, { group: 'b' }, { group: 'c' }],
     });
     const { report, warnings } = await exported(openListing(items, { baseUrl })(), { concurrency: 2 });
@@ -130,7 +135,9 @@ describe('P10 an export compares the rows of a listing with the total that the A
       body: url.searchParams.get('group') === 'b' ? pageOf(url, 2, 4) : pageOf(url, 4, 4),
     }));
     const items = listing<Row>({
-      ...{ ...parts, path: '/rows', paging: pagings['byPage']! },
+      ...parts,
+      path: '/rows',
+      paging: pagings['byPage']!,
       partitions: () => [{ group: 'a' }, { group: 'b' }, { group: 'c' }],
     });
     const source = openListing(items, { baseUrl })();
@@ -185,7 +192,11 @@ describe('P10 an export compares the rows of a listing with the total that the A
       message: expect.stringContaining("can't be compared with a total, since the API states none") as string,
     });
     const partial = listing<Row>({
-      ...{ ...parts, path: '/rows', paging: pagings['byPage']!, rows: 'items', total: () => 25 },
+      ...parts,
+      path: '/rows',
+      paging: pagings['byPage']!,
+      rows: 'items',
+      total: () => 25,
       errors: () => ({ kind: 'partial', message: 'a part failed' }),
     });
     const incomplete = openListing(partial, { baseUrl })();
@@ -208,7 +219,9 @@ describe('a listing for each row of another one', () => {
         parents: listing<Row>({ ...parts, path: '/parents', paging: pagings['byPage']!, key: ({ id }) => id }),
         children: listing({
           each: rowOf({ source: 'parents', params: ({ id }: { id: number }) => ({ parent: id }) }),
-          ...{ ...parts, paging: pagings['byPage']!, version: '1' },
+          ...parts,
+          paging: pagings['byPage']!,
+          version: '1',
           path: ({ parent }) => `/children/${parent}`,
         }),
       },
@@ -259,7 +272,8 @@ describe('a listing for each row of another one', () => {
       const recording = recordingSink<object>();
       const ends: WalkEnd[] = [];
       const sink: Sink<object> = {
-        ...{ ...recording, isRefreshed: true },
+        ...recording,
+        isRefreshed: true,
         async open(context) {
           const writer = await recording.open(context);
           const seal: typeof writer.seal = (given) => {

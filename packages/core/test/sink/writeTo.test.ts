@@ -41,7 +41,8 @@ describe('writeTo', () => {
   });
 
   test('or loses rows where that is allowed: the newest ones, or the oldest ones', async () => {
-    const [newest, oldest] = [recordingSink<number>(), recordingSink<number>()];
+    const newest = recordingSink<number>();
+    const oldest = recordingSink<number>();
     // All rows come before the sink is open, so only the buffer decides.
     await lastValueFrom(range(0, 1000).pipe(writeTo(newest, { buffer: 3, overflow: 'drop-newest' })));
     await lastValueFrom(range(0, 1000).pipe(writeTo(oldest, { buffer: 3, overflow: 'drop-oldest' })));

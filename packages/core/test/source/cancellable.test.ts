@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { cancellable, type PullIterator } from '../../src/source/cancellable.js';
 
 test('steps never overlap, even if what a step calls asks for the next one', async () => {
-  let [running, most, steps] = [0, 0, 0];
+  let running = 0;
+  let most = 0;
+  let steps = 0;
   const asked: Promise<unknown>[] = [];
   const iterator: PullIterator<number> = cancellable(async () => {
     running += 1;

@@ -249,7 +249,9 @@ test('a cursor that the API moves on by itself, and renews now and then, is no c
   const scrolls = ['first', 'first', 'second', 'second', 'second', 'third'];
   let asked = 0;
   const source = createSource<Row>({
-    ...{ name: 'scrolling', identity: null, schema: { columns: ['id'] } },
+    name: 'scrolling',
+    identity: null,
+    schema: { columns: ['id'] },
     fetch() {
       const page = asked;
       asked += 1;

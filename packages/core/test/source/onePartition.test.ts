@@ -22,7 +22,9 @@ const rowsOf = (pages: readonly Page<Row>[]): Row[] => pages.flatMap(({ items })
 
 /** A source of three partitions in memory that must not be asked for anything. */
 const untouched = {
-  ...{ name: 'test.untouched', identity: null, schema: { columns: ['id'] } },
+  name: 'test.untouched',
+  identity: null,
+  schema: { columns: ['id'] },
   fetch: () => expect.unreachable(),
 };
 

@@ -71,9 +71,15 @@ describe('rows that are made of what came', () => {
       happened.push(`got ${page.items.map(({ id }) => id).join()}`);
     }
     expect(happened.filter((what) => !what.startsWith('page'))).toEqual([
-      ...['asked for 0', 'asked for 1', 'made 0', 'got 1'],
-      ...['asked for 2', 'made 1', 'got 2'],
-      ...['made 2', 'got 3'],
+      'asked for 0',
+      'asked for 1',
+      'made 0',
+      'got 1',
+      'asked for 2',
+      'made 1',
+      'got 2',
+      'made 2',
+      'got 3',
     ]);
   });
 
@@ -122,7 +128,12 @@ describe('rows that are made of what came', () => {
     for await (const page of sourceOf([[{ id: 1 }], [{ id: 2 }]], happened).pages({ prefetch: 0 }))
       happened.push(`got ${page.items.length}`);
     expect(happened.filter((what) => !what.startsWith('page'))).toEqual([
-      ...['asked for 0', 'made 0', 'got 1', 'asked for 1', 'made 1', 'got 1'],
+      'asked for 0',
+      'made 0',
+      'got 1',
+      'asked for 1',
+      'made 1',
+      'got 1',
     ]);
   });
 
@@ -134,7 +145,10 @@ describe('rows that are made of what came', () => {
     expect(items.map((page: Page<Row>) => page.items)).toEqual([[{ id: '1' }]]);
     expect(error).toMatchObject({ code: 'decode', position: { rows: 1, pages: 1 } });
     expect(happened.filter((what) => /asked|error/.test(what))).toEqual([
-      ...['asked for 0', 'asked for 1', 'asked for 2', 'error test.late'],
+      'asked for 0',
+      'asked for 1',
+      'asked for 2',
+      'error test.late',
     ]);
     const position = (error as DecodeError).position;
     expect(position).toEqual(items.at(-1)?.position);

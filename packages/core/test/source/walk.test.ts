@@ -461,7 +461,9 @@ describe('a walk', () => {
     const refused = Object.assign(new Error('gone'), { code: 'http', details: { status: 410 } });
     Object.defineProperty(refused, Symbol.for('sluice.error'), { value: true });
     const source = createSource<{ id: number }>({
-      ...{ name: 'foreign', identity: null, schema: { columns: ['id'] } },
+      name: 'foreign',
+      identity: null,
+      schema: { columns: ['id'] },
       fetch: ({ at }) =>
         at
           ? Promise.reject(refused)
@@ -478,7 +480,9 @@ describe('a walk', () => {
     const failed = Object.assign(new Error('down'), { code: 'network', details: {} });
     Object.defineProperty(failed, Symbol.for('sluice.error'), { value: true });
     const source = createSource<{ id: number }>({
-      ...{ name: 'foreign', identity: null, schema: { columns: ['id'] } },
+      name: 'foreign',
+      identity: null,
+      schema: { columns: ['id'] },
       fetch: ({ at }) =>
         at ? Promise.reject(failed) : Promise.resolve({ rows: [{ id: 1 }], next: { cursor: 'the next page' } }),
     });

@@ -3,8 +3,14 @@ import { CheckpointError } from '../../src/index.js';
 import { decodeWatchRecord } from '../../src/watch/decodeWatchRecord.js';
 
 const base = {
-  ...{ base: 1, watch: 'of rows', history: 'one', generation: 3, observedAt: '2030-01-01T00:00:00.000Z' },
-  ...{ committed: 2, size: 0, missing: {} },
+  base: 1,
+  watch: 'of rows',
+  history: 'one',
+  generation: 3,
+  observedAt: '2030-01-01T00:00:00.000Z',
+  committed: 2,
+  size: 0,
+  missing: {},
 };
 
 const decoded = (record: unknown): unknown => decodeWatchRecord(record, () => undefined);

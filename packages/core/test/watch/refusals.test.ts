@@ -52,7 +52,9 @@ describe('a watch refuses at once', () => {
 
   test('a source whose rows nothing tells apart', () => {
     const keyless = createSource<Row>({
-      ...{ name: 'test.keyless', identity: null, schema: { columns: ['id'] } },
+      name: 'test.keyless',
+      identity: null,
+      schema: { columns: ['id'] },
       fetch: () => Promise.resolve({ rows: [], next: 'end' }),
     });
     expect(() => watch(keyless, { every: 1_000 })).toThrow(/The rows of test.keyless have no key: give watch a key/);

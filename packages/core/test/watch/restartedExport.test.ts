@@ -36,7 +36,8 @@ async function run(listing: Listing, { state, path, restart = false }: Run): Pro
 
 describe('C7 an export that starts over begins its watch anew', () => {
   test('so that the new file begins with initial, and goes on from there', async () => {
-    const [state, path] = [memoryState(), join(temporaryFolder(), 'changes')];
+    const state = memoryState();
+    const path = join(temporaryFolder(), 'changes');
     const listing = new Listing(rowsOf('a', 'b'));
     expect(await run(listing, { state, path })).toEqual(['initial a', 'initial b']);
     listing.set('a', 'error');
@@ -114,7 +115,8 @@ describe('C7 an export that starts over begins its watch anew', () => {
   });
 
   test('and what was known stays until its first poll succeeds, in this run or a later one', async () => {
-    const [state, path] = [memoryState(), join(temporaryFolder(), 'changes')];
+    const state = memoryState();
+    const path = join(temporaryFolder(), 'changes');
     const listing = new Listing(rowsOf('a', 'b'));
     await run(listing, { state, path });
     const { walks } = listing;

@@ -17,10 +17,7 @@ function change(listing: Listing): void {
   listing.add('v', 'paused');
   listing.remove('e');
 }
-const netChanges = [
-  ...['a', 'c', 'k', 'm', 't'].map((id) => `changed ${id}: active -> error`),
-  ...['added u', 'added v'],
-];
+const netChanges = [...['a', 'c', 'k', 'm', 't'].map((id) => `changed ${id}: active -> error`), 'added u', 'added v'];
 
 describe('a watch that is started again', () => {
   test('C4 tells exactly what changed while it was down, each once', async () => {
@@ -125,7 +122,7 @@ describe('a watch that polls once at a time, as under cron', () => {
     listing.rows = [];
     // Three walks agree after a minute and a half, and many more before two are over.
     expect([await runAt(1), await runAt(1.5), await runAt(2), await runAt(2.5), await runAt(2.999)]).toEqual([
-      ...[0, 0, 0, 0, 0],
+      0, 0, 0, 0, 0,
     ]);
     expect(await runAt(3)).toBe(20);
   });

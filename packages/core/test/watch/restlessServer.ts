@@ -60,7 +60,8 @@ export class RestlessServer {
     this.pages += 1;
     this.#served();
     if (this.#isCalm) return;
-    const [random, listing] = [this.#random, this.listing];
+    const random = this.#random;
+    const listing = this.listing;
     const id = ids[random.int(0, ids.length - 1)] ?? '';
     if (random.chance(0.5)) listing.set(id, random.chance(0.5) ? 'active' : 'error');
     else if (random.chance(0.5)) listing.remove(id);

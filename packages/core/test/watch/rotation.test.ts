@@ -242,14 +242,12 @@ test('each file of an endless export begins with its header', async () => {
         if (index === 2) renameSync(path, `${path}.1`);
         const position = { before: 0, begun: {}, rows: index, pages: index };
         yield await Promise.resolve({
-          ...{
-            items: [`row ${String(index)}`],
-            position,
-            index,
-            partition: 0,
-            endsPartition: false,
-            commit: true as const,
-          },
+          items: [`row ${String(index)}`],
+          position,
+          index,
+          partition: 0,
+          endsPartition: false,
+          commit: true as const,
         });
       }
     },
@@ -302,7 +300,8 @@ describe('C6 a watch that is killed at any call, or has its power cut, while it 
         for (const mode of ['killed', 'dropped', 'all', { seed: n }] as const) {
           const left = cutDisk.restart(mode);
           if (!isNew(left, listing.rows)) continue;
-          const [old, now] = [first.text(`${path}.1`) ?? '', left.text(path) ?? ''];
+          const old = first.text(`${path}.1`) ?? '';
+          const now = left.text(path) ?? '';
           if (now !== '' && (old.startsWith(now) || now.startsWith(old))) {
             // The power took back what its owner had cut off. Nothing that was committed since is in it.
             expect(left.text('/data/state/checkpoint')).not.toContain('"place":{"bytes":0,');

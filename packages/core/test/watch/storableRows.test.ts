@@ -98,8 +98,14 @@ test('a RangeError of the program’s own still ends it', async () => {
 
 test('what JSON has a form for can be kept, 500 levels deep, and comes back without a change', async () => {
   const value = {
-    ...{ at: new Date(0), never: NaN, gap: [undefined], url: new URL('http://a/'), nothing: undefined },
-    ...{ list: [1, [2]], deep: nested(498), json: { toJSON: () => ({ amount: 7 }) } },
+    at: new Date(0),
+    never: NaN,
+    gap: [undefined],
+    url: new URL('http://a/'),
+    nothing: undefined,
+    list: [1, [2]],
+    deep: nested(498),
+    json: { toJSON: () => ({ amount: 7 }) },
   };
   const source = sourceOf(() => [{ id: 'a', status: 'active', value }]);
   const state = memoryState();

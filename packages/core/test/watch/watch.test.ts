@@ -168,9 +168,13 @@ describe('a server that misbehaves makes no false change', () => {
     'C3 where it %s: two walks are not believed',
     async (_, short, { hasOperator }: { readonly hasOperator?: true } = {}) => {
       const whole: typeof short = [[[a, 10]], [['KLMNO', 5]]];
-      let [polls, sent] = [0, whole];
+      let polls = 0;
+      let sent = whole;
       const listing = createSource<Row>({
-        ...{ name: 'test.partitions', identity: null, partitions: 2, schema: { columns: ['id'], key: ({ id }) => id } },
+        name: 'test.partitions',
+        identity: null,
+        partitions: 2,
+        schema: { columns: ['id'], key: ({ id }) => id },
         fetch: async ({ partition, at }) => {
           const page = at && 'cursor' in at ? Number(at.cursor) : 0;
           const pages = sent[partition] ?? [];

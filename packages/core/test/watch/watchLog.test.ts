@@ -14,7 +14,8 @@ function heavyDelta(generation: number): Delta<Row> {
     { walks: 1, since: 0, isHeld: false },
   ]);
   return {
-    ...{ generation, observedAt: '2030-01-01T00:00:00.000Z' },
+    generation,
+    observedAt: '2030-01-01T00:00:00.000Z',
     missing: generation === 2 ? new Map(missed) : new Map(),
     differences: [{ type: 'added', key, before: null, after: row(key), fields: [] }],
   };

@@ -26,7 +26,10 @@ test.each<[string, Listing<{ id?: unknown }, object>, RegExp]>([
   [
     'function of the rows throws a TypeError',
     listing({
-      ...{ path: '/items', paging, key, columns },
+      path: '/items',
+      paging,
+      key,
+      columns,
       rows: () => {
         throw new TypeError('x is not a function');
       },

@@ -71,7 +71,8 @@ export async function encodeParquet(
   const inexact = new Map<string, number>();
   let nth = 0;
   let group: unknown[][] = columns.map(() => []);
-  let [rows, size] = [0, 0];
+  let rows = 0;
+  let size = 0;
   const write = async (): Promise<void> => {
     signal.throwIfAborted();
     await writer.write({
@@ -130,8 +131,11 @@ const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
   },
   integer: {
     element: {
-      ...{ type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL' },
-      ...{ logical_type: { type: 'DECIMAL', ...decimal }, ...decimal },
+      type: 'FIXED_LEN_BYTE_ARRAY',
+      type_length: 16,
+      converted_type: 'DECIMAL',
+      logical_type: { type: 'DECIMAL', ...decimal },
+      ...decimal,
     },
     value: (cell) => {
       const text = textOf(cell);
@@ -149,7 +153,8 @@ const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
   boolean: { element: { type: 'BOOLEAN' }, value: (cell) => cell === true },
   timestamp: {
     element: {
-      ...{ type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MICROS',
       logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
     },
     value: (cell) => BigInt(textOf(cell)),

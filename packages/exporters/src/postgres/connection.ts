@@ -96,7 +96,9 @@ export async function openPostgres(
   signal.throwIfAborted();
   const socket = new Socket();
   const client = driver.client({
-    ...{ keepAlive: true, connectionTimeoutMillis: connectTimeout, application_name: `sluice ${process.pid}` },
+    keepAlive: true,
+    connectionTimeoutMillis: connectTimeout,
+    application_name: `sluice ${process.pid}`,
     stream: () => socket,
     ...config,
   });
@@ -380,7 +382,9 @@ function unknownCharacter(
   const column = columns[rows[row]?.findIndex(hasIt) ?? -1];
   if (column === undefined) return undefined;
   return new RefusedValue(`the encoding of its database has no ${character}, and UTF8 has`, {
-    ...{ row, column, cause: error },
+    row,
+    column,
+    cause: error,
   });
 }
 

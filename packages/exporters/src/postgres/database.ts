@@ -69,8 +69,12 @@ export function postgresDatabase(
     hasSchemas: true,
     withSchema,
     types: {
-      ...{ text: 'text', integer: 'numeric', number: 'numeric' },
-      ...{ boolean: 'boolean', timestamp: 'timestamptz', json: 'json' },
+      text: 'text',
+      integer: 'numeric',
+      number: 'numeric',
+      boolean: 'boolean',
+      timestamp: 'timestamptz',
+      json: 'json',
     },
     timestamp: timestampOf,
     refusalOf,
@@ -166,7 +170,8 @@ async function lockTable(
       await connection.transaction((session) =>
         session.rows(
           'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ?::int AND application_name = ?',
-          ...[String(holder['pid']), String(holder['application_name'])],
+          String(holder['pid']),
+          String(holder['application_name']),
         ),
       );
     else if (pause === undefined) throw lockedBy(table.given, holder);

@@ -58,7 +58,8 @@ export class PostgresRunTable implements RunTable {
         by.id !== undefined ? [' AND run = ?', by.id] : by.name !== undefined ? [' AND name = ?', by.name] : [''];
       const [found] = await session.rows(
         `SELECT * FROM ${runs} WHERE target = ?${where} ORDER BY nth DESC LIMIT 1`,
-        ...[this.#target, ...values],
+        this.#target,
+        ...values,
       );
       return found && decodeRun(found);
     });
@@ -93,7 +94,10 @@ export class PostgresRunTable implements RunTable {
       await session.run(`CREATE INDEX ON ${quotedTable(stage.name)} USING brin ${order}`);
       await session.run(
         `INSERT INTO ${runs} (run, target, name, state, record) VALUES (?, ?, ?, 'planned', ?)`,
-        ...[run.id, this.#target, run.name, run.record],
+        run.id,
+        this.#target,
+        run.name,
+        run.record,
       );
       const nothing = { plan: undefined, partitions: 0, done: 0, rows: 0, isIncomplete: false, rowsNotRemoved: 0 };
       return { ...run, state: 'planned', ...nothing };
@@ -104,7 +108,9 @@ export class PostgresRunTable implements RunTable {
     return this.#write(async (session, { plans }) => {
       await session.run(
         `INSERT INTO ${plans} (run, first, chunk) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-        ...[run, BigInt(first), chunk],
+        run,
+        BigInt(first),
+        chunk,
       );
       const [found] = await session.rows(`SELECT chunk FROM ${plans} WHERE run = ? AND first = ?`, run, BigInt(first));
       return found?.['chunk'] === chunk;
@@ -115,7 +121,8 @@ export class PostgresRunTable implements RunTable {
     return this.#read(async (session, { plans }) => {
       const [found] = await session.rows(
         `SELECT chunk FROM ${plans} WHERE run = ? AND first <= ? ORDER BY first DESC LIMIT 1`,
-        ...[run, BigInt(partition)],
+        run,
+        BigInt(partition),
       );
       return found && String(found['chunk']);
     });
@@ -132,7 +139,9 @@ export class PostgresRunTable implements RunTable {
     return this.#write(async (session, { runs }) => {
       await session.run(
         `UPDATE ${runs} SET state = 'open', plan = ?, partitions = ? WHERE run = ? AND state = 'planned'`,
-        ...[plan, BigInt(partitions), run],
+        plan,
+        BigInt(partitions),
+        run,
       );
       const [found] = await session.rows(`SELECT plan FROM ${runs} WHERE run = ?`, run);
       return found && String(found['plan']);
@@ -143,7 +152,9 @@ export class PostgresRunTable implements RunTable {
     return this.#read(async (session, { partitions }) => {
       const found = await session.rows(
         `SELECT partition FROM ${partitions} WHERE run = ? AND partition >= ? AND partition < ? AND state = 'done'`,
-        ...[run, BigInt(from), BigInt(before)],
+        run,
+        BigInt(from),
+        BigInt(before),
       );
       return found.map(({ partition }) => numberOf(partition));
     });
@@ -163,7 +174,10 @@ export class PostgresRunTable implements RunTable {
       if (found['state'] === 'finished') return 'done';
       const stage = new Stage(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
-        ...{ connection: this.#connection, tables, stage, shape },
+        connection: this.#connection,
+        tables,
+        stage,
+        shape,
         publish: async (within, rows, isIncomplete) => {
           await this.#endStale(within, stage.name);
           const { mode = 'fail', requireTotal } = options;
@@ -339,11 +353,16 @@ async function create(session: Session, { runs, plans, partitions }: RunTables):
 function decodeRun(found: Readonly<Record<string, unknown>>): StoredRun {
   const { run, name, record, state, plan, partitions, done, rows } = found;
   return {
-    ...{ id: String(run), name: String(name), record: String(record) },
+    id: String(run),
+    name: String(name),
+    record: String(record),
     state: state === 'planned' || state === 'finished' || state === 'cancelled' ? state : 'open',
     plan: typeof plan === 'string' ? plan : undefined,
-    ...{ partitions: numberOf(partitions), done: numberOf(done), rows: numberOf(rows) },
-    ...{ isIncomplete: found['incomplete'] === true, rowsNotRemoved: numberOf(found['not_removed'] ?? 0) },
+    partitions: numberOf(partitions),
+    done: numberOf(done),
+    rows: numberOf(rows),
+    isIncomplete: found['incomplete'] === true,
+    rowsNotRemoved: numberOf(found['not_removed'] ?? 0),
   };
 }
 

@@ -76,19 +76,25 @@ export class TableClaim<T> implements RunClaim<T> {
       `INSERT INTO ${partitions} AS known (run, partition, claim, state, saves, rows, restarts, incomplete) VALUES (?, ?, ?, 'open', 0, 0, 0, false)
        ON CONFLICT (run, partition) DO UPDATE SET claim = excluded.claim, saves = 0 WHERE known.state = 'open'
        RETURNING position, rows, restarts, incomplete`,
-      ...[run, BigInt(partition), id],
+      run,
+      BigInt(partition),
+      id,
     );
     if (!found) return 'done';
     const { rows, restarts: before } = found;
     const position = typeof found['position'] === 'string' ? found['position'] : undefined;
     if (restarts === undefined)
       return new TableClaim(request, parts, {
-        ...{ position, rows: numberOf(rows), restarts: numberOf(before) },
+        position,
+        rows: numberOf(rows),
+        restarts: numberOf(before),
         isIncomplete: found['incomplete'] === true,
       });
     await session.run(
       `UPDATE ${partitions} SET position = NULL, rows = 0, incomplete = false, restarts = ? WHERE run = ? AND partition = ?`,
-      ...[BigInt(restarts), run, BigInt(partition)],
+      BigInt(restarts),
+      run,
+      BigInt(partition),
     );
     await parts.stage.dropPartition(session, partition);
     return new TableClaim(request, parts, { position: undefined, rows: 0, restarts, isIncomplete: false });
@@ -153,8 +159,13 @@ export class TableClaim<T> implements RunClaim<T> {
   async #advance(session: Session, state: 'open' | 'done'): Promise<void> {
     const changed = await session.run(
       `UPDATE ${this.#parts.tables.partitions} SET saves = saves + 1, position = ?, rows = ?, incomplete = ?, state = ? WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
-      ...[this.#position ?? null, BigInt(this.#rows), String(this.#isIncomplete), state],
-      ...[...this.#place, this.id, BigInt(this.#saves)],
+      this.#position ?? null,
+      BigInt(this.#rows),
+      String(this.#isIncomplete),
+      state,
+      ...this.#place,
+      this.id,
+      BigInt(this.#saves),
     );
     if (changed !== 1) throw new ClaimEnd('refused');
   }
@@ -165,7 +176,9 @@ export class TableClaim<T> implements RunClaim<T> {
     const { runs } = this.#parts.tables;
     const [found] = await session.rows(
       `UPDATE ${runs} SET done = done + 1, rows = rows + ?, incomplete = incomplete OR ? WHERE run = ? AND state = 'open' RETURNING done = partitions AS last, rows, incomplete`,
-      ...[BigInt(this.#rows), String(this.#isIncomplete), run],
+      BigInt(this.#rows),
+      String(this.#isIncomplete),
+      run,
     );
     if (!found) throw new ClaimEnd('cancelled');
     if (found['last'] !== true) return;
@@ -189,7 +202,9 @@ export class TableClaim<T> implements RunClaim<T> {
           await this.#checkOpen(session);
           const [found] = await session.rows(
             `SELECT 1 AS found FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
-            ...[...this.#place, this.id, BigInt(this.#saves)],
+            ...this.#place,
+            this.id,
+            BigInt(this.#saves),
           );
           return found ? undefined : 'refused';
         }),

@@ -151,7 +151,8 @@ export class Ledger implements TableState {
     const loaded = async (session: Session, ledger: string, target: string): Promise<unknown> => {
       const [found] = await session.rows(
         `SELECT record FROM ${quotedTable(ledger, this.#database)} WHERE target = ? AND name = ?`,
-        ...[target, recordName(name)],
+        target,
+        recordName(name),
       );
       return found && decoded(found['record'], name);
     };
@@ -219,14 +220,18 @@ export class Ledger implements TableState {
     const name = recordName(mark);
     await session.run(
       `DELETE FROM ${this.ledger} WHERE target = ? AND substr(name, 1, ${name.length}) = ?`,
-      ...[this.target, name],
+      this.target,
+      name,
     );
   }
 
   async insert(session: Session, name: string, nth: bigint, record: object): Promise<void> {
     await session.run(
       `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, ?, ?)`,
-      ...[this.target, name, nth, encoded(record)],
+      this.target,
+      name,
+      nth,
+      encoded(record),
     );
   }
 
@@ -267,7 +272,10 @@ export class Ledger implements TableState {
         if (await isCommitted()) return;
         const changed = await session.run(
           `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,
-          ...[this.target, control, JSON.stringify(this.#token), BigInt(before)],
+          this.target,
+          control,
+          JSON.stringify(this.#token),
+          BigInt(before),
         );
         if (changed !== 1) {
           // Its COMMIT may have been on the way still, and arrived while this statement waited for its lock.
@@ -296,7 +304,9 @@ export class Ledger implements TableState {
       await this.#delete(session, control);
       await session.run(
         `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,
-        ...[this.target, control, JSON.stringify(this.#token)],
+        this.target,
+        control,
+        JSON.stringify(this.#token),
       );
     });
   }
@@ -330,7 +340,8 @@ export class Ledger implements TableState {
   async #current(session: Session): Promise<{ readonly token: unknown; readonly sequence: number } | undefined> {
     const [found] = await session.rows(
       `SELECT nth, record FROM ${this.ledger} WHERE target = ? AND name = ?`,
-      ...[this.target, control],
+      this.target,
+      control,
     );
     return found && { token: decoded(found['record'], 'the run'), sequence: Number(integerOf(found['nth'])) };
   }
@@ -355,7 +366,9 @@ class LedgerLog implements StateLog {
       const found = await this.#ledger.read((session) =>
         session.rows(
           `SELECT nth, record FROM ${this.#ledger.ledger} WHERE target = ? AND name = ? AND nth > ? ORDER BY nth LIMIT 500`,
-          ...[this.#ledger.target, this.#name, after],
+          this.#ledger.target,
+          this.#name,
+          after,
         ),
       );
       if (found.length === 0) break;
@@ -376,7 +389,8 @@ class LedgerLog implements StateLog {
   }
 
   async replace(records: Iterable<object>): Promise<void> {
-    let [nth, bytes] = [0n, 0];
+    let nth = 0n;
+    let bytes = 0;
     // A transaction may run more than once, and an iterable may not.
     const all = [...records];
     await this.#ledger.commit(async (session) => {

@@ -444,8 +444,12 @@ class MirrorTable<T> {
         return stayed.map(({ values }) => values[nth]);
       };
       const swapping = {
-        ...{ table: this.#table, key: this.shape.key, unique, valuesToBe },
-        ...{ count: taken.length, rows: taken },
+        table: this.#table,
+        key: this.shape.key,
+        unique,
+        valuesToBe,
+        count: taken.length,
+        rows: taken,
       };
       await vacateRows(session, this.#database, swapping, async (assignmentOf) => {
         for (const [nth, key] of taken.entries())

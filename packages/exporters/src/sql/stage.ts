@@ -31,7 +31,9 @@ export type TableMode = 'fail' | 'append' | 'merge' | 'replace';
 /** Rows of a partition have numbers of their own, so that their order is the plan's at any concurrency. */
 const rowsOfPartition = 1n << 40n;
 /** Names within a statement, which no table may have. */
-const [staged, later, nth] = ['_sluice_staged', '_sluice_later', '_sluice_nth'];
+const staged = '_sluice_staged';
+const later = '_sluice_later';
+const nth = '_sluice_nth';
 
 /** The parts of a column's definition. */
 type Definition = 'name' | 'type' | 'equality' | 'check';
@@ -400,7 +402,9 @@ export class Stage<T> {
     // A column may take no value in between, so none is made where no row needs it.
     if (found.length === 0) return;
     const swapping = {
-      ...{ table: this.#table, key, unique },
+      table: this.#table,
+      key,
+      unique,
       count: await this.#count(session, `(${taken}) AS ${staged}`),
       rows: found.map((row) => key.map((name) => String(row[name]))),
       valuesToBe: (column: string) => extremesOf(session, this.#stage, column),

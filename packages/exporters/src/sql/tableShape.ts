@@ -70,7 +70,9 @@ export function tableShape<T>(
   const columns = names.map((name): Column => ({ name, type: schema?.types?.[name] ?? 'text' }));
   const key = hasKeyColumn ? [keyColumn] : (keyNames ?? []);
   const fields = columns.map((column) => ({
-    ...{ column, read: fieldReader(column.name), isKey: key.includes(column.name) },
+    column,
+    read: fieldReader(column.name),
+    isKey: key.includes(column.name),
   }));
   const known = newFields === 'freeze' ? new Set([...names, ...(schema?.columns ?? [])]) : undefined;
   return {

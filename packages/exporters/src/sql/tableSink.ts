@@ -250,7 +250,10 @@ class TableWriter<T> implements SinkWriter<T> {
   get #position(): Readonly<Record<string, Json>> {
     const columns = this.#columns;
     return {
-      ...{ stage: this.#id, mode: this.#mode, nth: this.#nth, staged: this.#staged },
+      stage: this.#id,
+      mode: this.#mode,
+      nth: this.#nth,
+      staged: this.#staged,
       ...(columns !== undefined && { columns }),
     };
   }
@@ -283,7 +286,9 @@ function decodePosition(position: Json, table: string): TablePosition {
     const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
     if (typeof stage === 'string' && typeof nth === 'number' && isMode(mode) && isDropped)
       return {
-        ...{ stage, mode, nth },
+        stage,
+        mode,
+        nth,
         ...(typeof staged === 'number' && { staged }),
         ...(typeof columns === 'string' && { columns }),
         ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),

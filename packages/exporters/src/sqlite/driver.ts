@@ -281,7 +281,10 @@ function sessionOf(db: SqliteDatabase): Session {
       );
       return Promise.resolve(
         found.map(({ name, type, notnull, dflt_value: initial, pk }, nth) => ({
-          ...{ name: String(name), declared: String(type), isNullable: notnull !== 1n, ...collations[nth] },
+          name: String(name),
+          declared: String(type),
+          isNullable: notnull !== 1n,
+          ...collations[nth],
           // SQLite numbers the rows of an integer key itself.
           isRequired: notnull === 1n && initial === null && !(pk === 1n && /^integer$/i.test(String(type))),
         })),

@@ -23,7 +23,10 @@ export function decodeSpooledPage(record: unknown): SpooledRecord {
       { kind: 'restart' },
     ]);
   return {
-    ...{ at, first, sinkPosition, records: records.map(([id, key, body]) => ({ id, key, body })) },
+    at,
+    first,
+    sinkPosition,
+    records: records.map(([id, key, body]) => ({ id, key, body })),
     ...(recent && { recent }),
   };
 }

@@ -31,8 +31,17 @@ export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent'
 
 /** The names of these options. */
 export const endpointNames = {
-  ...{ retry: true, onEvent: true, clock: true, random: true, adapter: true, url: true, secret: true },
-  ...{ headers: true, timeout: true, allowAddresses: true, resolve: true },
+  retry: true,
+  onEvent: true,
+  clock: true,
+  random: true,
+  adapter: true,
+  url: true,
+  secret: true,
+  headers: true,
+  timeout: true,
+  allowAddresses: true,
+  resolve: true,
 } as const satisfies Readonly<Record<keyof EndpointOptions, true>>;
 
 /** A checked endpoint, not connected yet. */
@@ -73,7 +82,9 @@ export function endpointOf(options: EndpointOptions): Endpoint {
       ...(onEvent && { onEvent }),
       ...(random && { random }),
       ...(adapter && { adapter }),
-      ...{ clock, url: url.href, guard },
+      clock,
+      url: url.href,
+      guard,
       timeouts: { connect: (timeout * 2) / 3, response: timeout, total: Infinity },
       secrets: secretsIn({ secrets, headers, url }),
     });
@@ -129,7 +140,9 @@ export function signedSend({ sender, signer, headers, clock }: SignedSendOptions
 function inOwnTerms(error: unknown): unknown {
   if (!SluiceError.is(error, 'timeout')) return error;
   return new RequestTimeoutError(error.summary, {
-    ...{ details: error.details, fault: error.fault, cause: error.cause },
+    details: error.details,
+    fault: error.fault,
+    cause: error.cause,
     advice: error.advice.map((each) =>
       each.option?.startsWith('timeouts.') ? { kind: 'raise', option: 'timeout' } : each,
     ),

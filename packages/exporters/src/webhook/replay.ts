@@ -19,8 +19,16 @@ export type WebhookReplayOptions = EndpointOptions & Omit<ReplayOptions, 'send'>
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
   refuseUnknown('replay()', options, {
     ...endpointNames,
-    ...{ newId: true, breakLock: true, trustFileSystem: true, onWarning: true, fileSystem: true, processes: true },
-    ...{ deliveries: true, signal: true, onProgress: true, onRefused: true },
+    newId: true,
+    breakLock: true,
+    trustFileSystem: true,
+    onWarning: true,
+    fileSystem: true,
+    processes: true,
+    deliveries: true,
+    signal: true,
+    onProgress: true,
+    onRefused: true,
   });
   const endpoint = endpointOf(options);
   const { url, secret, headers, timeout, allowAddresses, resolve, retry, onEvent, random, adapter, ...replaying } =

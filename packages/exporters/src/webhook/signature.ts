@@ -16,7 +16,8 @@ export interface Signer {
 
 const prefix = 'whsec_';
 /** In bytes. The specification asks for 24 to 64, but its example and many secrets in use have fewer. */
-const [min, max] = [16, 64];
+const min = 16;
+const max = 64;
 
 /**
  * Signs according to Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. Two secrets give

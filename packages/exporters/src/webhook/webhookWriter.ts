@@ -69,7 +69,11 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#refused = this.#dead;
     this.#lettersBefore = sinkPosition.letters;
     this.#deliveries = new Deliveries({
-      ...{ send, deliveries, batch, onDead, next: sinkPosition.next },
+      send,
+      deliveries,
+      batch,
+      onDead,
+      next: sinkPosition.next,
       dead: letters?.own ?? [],
       store: (letter) => this.#storeDeadLetter(letter),
       now: () => isoTime(clock),

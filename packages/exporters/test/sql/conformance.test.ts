@@ -8,7 +8,9 @@ import { databaseKinds } from './databases.js';
 const asText: RowSamples<SampleRow> = {
   ...sampleRows,
   readBack: ({ id, name, amount, note }) => ({
-    ...{ id, name, amount: String(amount) },
+    id,
+    name,
+    amount: String(amount),
     note: typeof note === 'object' && note !== null ? JSON.stringify(note) : note,
   }),
 };

@@ -197,7 +197,7 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL with types
   };
   const rowsOf = (changes: object) => [
     ...Array.from({ length: 700 }, (_, nth) => ({ id: nth, name: 'a', amount: '1', more: {} })),
-    { ...{ id: 1_000, name: 'b', amount: '2', more: {} }, ...changes },
+    { id: 1_000, name: 'b', amount: '2', more: {}, ...changes },
   ];
   const create = 'CREATE TABLE items (id text, name varchar(5), amount smallint, more jsonb)';
 

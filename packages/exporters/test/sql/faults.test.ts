@@ -63,7 +63,8 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
     expect(proxy.commits).toBe(2);
     const always = await openBehindProxy(() => 'before the commit');
     await expect(always.sink().state.load('checkpoint')).rejects.toMatchObject({
-      ...{ code: 'sink', message: expect.stringMatching(/^127\.0\.0\.1:\d+\/db_\w+: the server can't be reached/) },
+      code: 'sink',
+      message: expect.stringMatching(/^127\.0\.0\.1:\d+\/db_\w+: the server can't be reached/),
     });
     expect(always.proxy.commits).toBeGreaterThan(2);
   });
@@ -298,7 +299,8 @@ describe.runIf(postgresPrograms !== undefined)('D3 readers of PostgreSQL', () =>
           itemSource([itemsOf(ids)], { pageSize: 50 }),
           database.sink<Item>({ table: 'items', mode: 'replace' }),
           {
-            ...{ restart, commitEvery: 1 },
+            restart,
+            commitEvery: 1,
           },
         ).run();
       await export_(range(0, 300), false);

@@ -18,7 +18,8 @@ describe.each(databaseKinds)('$name', ({ open }) => {
     'D6 a million rows take no more memory than 100,000, but for less than 32 bytes each',
     { tags: ['slow'], timeout: 0 },
     async () => {
-      const [databaseOfFew, database] = [await open(), await open()];
+      const databaseOfFew = await open();
+      const database = await open();
       const few = await peakOf(databaseOfFew.place, 100_000);
       const many = await peakOf(database.place, 1_000_000);
       expect(few).toBeGreaterThan(2 ** 20);

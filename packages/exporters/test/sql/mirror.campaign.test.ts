@@ -146,7 +146,9 @@ describe.each([false, true])(
       const server = await startPostgres();
       onTestEnd(() => server.close());
       const database = await openEmptyPostgres('', server);
-      let [cuts, crashes, disturbances] = [0, 0, 0];
+      let cuts = 0;
+      let crashes = 0;
+      let disturbances = 0;
       const endings = await campaign(
         'mirror in PostgreSQL',
         async (random) => {

@@ -89,7 +89,10 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
       "SELECT attname AS name, format_type(atttypid, atttypmod) AS type FROM pg_attribute WHERE attrelid = 'items'::regclass AND attnum > 0 AND NOT attisdropped",
     );
     expect(types.map(({ name, type }) => `${name} ${type}`)).toEqual([
-      ...['id numeric', 'name text', 'amount numeric', '_key text'],
+      'id numeric',
+      'name text',
+      'amount numeric',
+      '_key text',
     ]);
   });
 
@@ -124,7 +127,9 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
     expect(await after(database, listing, { deletedAt: true })).toEqual([`1 a ${gone}`, `2 b ${here}`]);
     listing.set(item(1, 'back'), item(3, 'c'));
     expect(await after(database, listing, { deletedAt: true })).toEqual([
-      ...[`1 back ${here}`, `2 b ${here}`, `3 c ${here}`],
+      `1 back ${here}`,
+      `2 b ${here}`,
+      `3 c ${here}`,
     ]);
     listing.remove(3);
     expect(await after(database, listing, { deletedAt: true, restart: true })).toEqual([

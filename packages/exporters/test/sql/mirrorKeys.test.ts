@@ -51,7 +51,9 @@ describe.each(databaseKinds)('a mirror in $name whose keys go from row to row', 
       for (let poll = 1; poll <= 8; poll += 1) {
         const polls = random.int(1, 2);
         await mirrored(listing, by(database, key, deletedAt), {
-          ...{ ...options, acceptRemovals: random.chance(0.5), polls },
+          ...options,
+          acceptRemovals: random.chance(0.5),
+          polls,
           onPage: () => void (listing.rows = wander(listing.rows, random)),
         });
         const rows = await database.query(

@@ -65,7 +65,8 @@ class Nights {
     const opened = night.isUnreachable ? { ...table, open: away } : table;
     const sink = night.isKilledAtEnd ? killedAtEnd(table, night) : opened;
     return exportTo(this.#source(night), sink, {
-      ...{ commitEvery: 1, clock: { ...systemClock, now: () => Date.UTC(2030, 0, 1) + this.hours * hour } },
+      commitEvery: 1,
+      clock: { ...systemClock, now: () => Date.UTC(2030, 0, 1) + this.hours * hour },
       onWarning: (message) => this.warnings.push(message),
       ...night.options,
     }).run();
@@ -89,7 +90,9 @@ class Nights {
     const { hours } = this;
     const { pageSize = 2, maxRows } = bounds ?? {};
     return createSource<Row>({
-      ...{ name: 'items', identity: { pageSize }, maxRows },
+      name: 'items',
+      identity: { pageSize },
+      maxRows,
       schema: { columns: ['id', 'night'], types: { id: 'integer' }, key: ({ id }) => id },
       async fetch({ at }) {
         const [page, of] = at && 'cursor' in at ? at.cursor.split(' ').map(Number) : [0];
@@ -117,8 +120,12 @@ function killedAtEnd(sink: Sink<Row>, { isPublished = false }: Night): Sink<Row>
       const { start = null } = writer;
       const { write, flush, seal, abort } = writer;
       return {
-        ...{ start, close },
-        ...{ write: write.bind(writer), flush: flush.bind(writer), seal: seal.bind(writer), abort: abort.bind(writer) },
+        start,
+        close,
+        write: write.bind(writer),
+        flush: flush.bind(writer),
+        seal: seal.bind(writer),
+        abort: abort.bind(writer),
       };
     },
   };
@@ -146,7 +153,8 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
         nights.hours = night;
         const { finishedAt } = await nights.run();
         expect({ mode, isFinished: finishedAt !== undefined }).toEqual({
-          ...{ mode, isFinished: night > 0 && !isRefreshed(mode) },
+          mode,
+          isFinished: night > 0 && !isRefreshed(mode),
         });
       }
       expect(await nights.rows()).toBe(isRefreshed(mode) ? '222222' : '000000');
@@ -346,7 +354,8 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
       };
       const ended = await nights.run({ onPage }).catch((error: unknown) => error);
       expect({ mode, code: SluiceError.is(ended) && ended.code, pages }).toEqual({
-        ...{ mode, pages: 1 },
+        mode,
+        pages: 1,
         code: isRefreshed(mode) ? 'lock' : 'cursor-refused',
       });
       await expect(nights.rows()).rejects.toThrow();
@@ -460,7 +469,9 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     const exported = (rows: readonly Row[], isIncomplete: boolean) =>
       exportTo(
         createSource<Row>({
-          ...{ name: 'items', identity: null, schema: { columns: ['id', 'night'], key: ({ id }: Row) => id } },
+          name: 'items',
+          identity: null,
+          schema: { columns: ['id', 'night'], key: ({ id }: Row) => id },
           fetch: () => Promise.resolve({ rows, next: 'end', ...(isIncomplete && { isIncomplete: true as const }) }),
         }),
         keyless,

@@ -228,7 +228,10 @@ export class ServerSession {
   #columnsOf(quotedName: string): Row[] {
     const found = rowsOf(this.#server.visibleTo(this), `PRAGMA table_info(${quotedName})`, []);
     return found.map(({ name, type }) => ({
-      ...{ name, declared: declaredType(String(type)), computed: false, required: false },
+      name,
+      declared: declaredType(String(type)),
+      computed: false,
+      required: false,
     }));
   }
 

@@ -174,7 +174,8 @@ test('D2 a file is written whose name a backup links every night, and readers se
 
 test('D2 D8 two runs that use two names of a file write both of their tables', async () => {
   const folder = temporaryFolder();
-  const [path, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
+  const path = join(folder, 'a.sqlite');
+  const other = join(folder, 'b.sqlite');
   await writeTo(path, 'old');
   linkSync(path, other);
   let second: Promise<unknown> | undefined;
@@ -195,7 +196,8 @@ test('D2 D8 two runs that use two names of a file write both of their tables', a
 
 test('D2 D8 a name of a file whose latest rows may be beside another name is refused', async () => {
   const folder = temporaryFolder();
-  const [path, other] = [join(folder, 'a.sqlite'), join(folder, 'b.sqlite')];
+  const path = join(folder, 'a.sqlite');
+  const other = join(folder, 'b.sqlite');
   const refused = {
     code: 'sink',
     message: expect.stringMatching(/b\.sqlite has 2 names \(hard links\) and is in WAL mode/),

@@ -41,7 +41,8 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
         : "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'i') AND relnamespace = 'public'::regnamespace";
     const seen: string[] = [];
     const { rows } = await exported(database, [itemsOf(range(0, 7)), itemsOf(range(10, 14))], {
-      ...{ concurrency: 2, commitEvery: 1 },
+      concurrency: 2,
+      commitEvery: 1,
       async onPage(_, page) {
         if (page > 0) seen.push(...(await database.query(tables)).map(({ name }) => String(name)));
       },
@@ -101,7 +102,10 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     const found = await database.query('SELECT id, _key FROM items');
     expect(found.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(range(0, keys.length));
     expect(found.filter(({ id }) => ['0', '1', '2', '7'].includes(String(id))).map(({ _key }) => _key)).toEqual([
-      ...['#5', '5', '#"#5"', String.raw`#"a\u0000"`],
+      '#5',
+      '5',
+      '#"#5"',
+      String.raw`#"a\u0000"`,
     ]);
   });
 
@@ -161,7 +165,9 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
   test('D4 fields that are not columns are left out, or with freeze refused', async () => {
     const database = await open();
     const source = createSource<object>({
-      ...{ name: 'test.grown', identity: null, schema: { columns: ['id', 'name'] } },
+      name: 'test.grown',
+      identity: null,
+      schema: { columns: ['id', 'name'] },
       fetch: () => Promise.resolve({ rows: [{ id: '1' }, { id: '2', note: 'new' }], next: 'end' }),
     });
     const into = (schema?: 'freeze' | 'discard') =>

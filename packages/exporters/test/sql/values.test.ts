@@ -82,19 +82,21 @@ describe.each(databaseKinds)('D4 the values of $name', ({ open, name: kind }) =>
         const found = await readByProgram(kind, database, columns, 'v ORDER BY CAST(nth AS integer)');
         expect(
           found.map((read) => ({
-            ...{ text: read['text'], boolean: /^(1|t|true)$/.test(read['boolean'] ?? '') },
-            ...{ integer: canonical(read['integer']), number: canonical(read['number']) },
-            ...{
-              at: micros(read['at']),
-              json: read['json'] === null ? null : (JSON.parse(String(read['json'])) as unknown),
-            },
+            text: read['text'],
+            boolean: /^(1|t|true)$/.test(read['boolean'] ?? ''),
+            integer: canonical(read['integer']),
+            number: canonical(read['number']),
+            at: micros(read['at']),
+            json: read['json'] === null ? null : (JSON.parse(String(read['json'])) as unknown),
           })),
         ).toEqual(
           rows.map((given) => ({
             text: String(given.text).replace(/[\0\p{Surrogate}]/gu, '\uFFFD'),
             boolean: String(given.boolean) === 'true',
-            ...{ integer: canonical(given.integer), number: canonical(given.number) },
-            ...{ at: timestampMicros(given.timestamp), json: JSON.parse(JSON.stringify(given.json)) as unknown },
+            integer: canonical(given.integer),
+            number: canonical(given.number),
+            at: timestampMicros(given.timestamp),
+            json: JSON.parse(JSON.stringify(given.json)) as unknown,
           })),
         );
       }),

@@ -37,8 +37,13 @@ export function mirrored(
 ): Promise<ExportReport> {
   const source = changingSource(() => listing.rows, onPage);
   const watched = watch(source, {
-    ...{ every: 1_000, clock: new SkippingClock(), polls: 1, confirmations: 1, acceptRemovals: true },
-    ...{ holdAbove: 1, state: mirror.state },
+    every: 1_000,
+    clock: new SkippingClock(),
+    polls: 1,
+    confirmations: 1,
+    acceptRemovals: true,
+    holdAbove: 1,
+    state: mirror.state,
     ...options,
   });
   return exportTo(watched, mirror, { restart }).run(signal ? { signal } : {});

@@ -46,7 +46,11 @@ test('W6 a batch is an envelope with an envelope for each record, and an id that
   const context = { source: 'things', at: '2026-01-02T03:04:05.678Z' };
   const { id, body } = batchDelivery(records, context);
   expect(JSON.parse(body)).toEqual({
-    ...{ id, type: 'batch', timestamp: context.at, source: 'things', sequence: 4 },
+    id,
+    type: 'batch',
+    timestamp: context.at,
+    source: 'things',
+    sequence: 4,
     data: [
       { id: 'id4', data: '\u2028' },
       { id: 'id5', data: '\u2028' },

@@ -9,11 +9,15 @@ const at = '2026-01-02T03:04:05.678Z';
 const context = { source: 'things', at };
 const taken: Outcome = { isAccepted: true, attempts: 1 };
 const refused = (status: number): Outcome => ({
-  ...{ isAccepted: false, attempts: 2 },
+  isAccepted: false,
+  attempts: 2,
   error: new HttpError('No.', { status, excerpt: 'why' }),
 });
 const recordOf = (number: number, key: string | null = null): Numbered => ({
-  ...{ number, key, id: `id${number}`, body: JSON.stringify({ n: number }) },
+  number,
+  key,
+  id: `id${number}`,
+  body: JSON.stringify({ n: number }),
 });
 
 /** Deliveries that note what they send, by the numbers in it. */
@@ -24,7 +28,12 @@ function openDeliveries(
   const sent: number[][] = [];
   const letters: DeadLetter[] = [];
   const deliveries = new Deliveries({
-    ...{ deliveries: 4, batch: undefined, onDead: 'continue', dead: [], now: () => at, next: 1 },
+    deliveries: 4,
+    batch: undefined,
+    onDead: 'continue',
+    dead: [],
+    now: () => at,
+    next: 1,
     async send({ body }) {
       const { n, data }: { n?: number; data?: { n: number }[] } = JSON.parse(body);
       const numbers = data?.map((each) => each.n) ?? [n ?? 0];
@@ -94,13 +103,11 @@ test('W5 what an earlier run has buried is not sent again, and is settled', asyn
 
 test('W7 what an earlier run has buried parks its key, where keys are parked', async () => {
   const { deliveries, sent, letters } = openDeliveries(() => taken, {
-    ...{
-      onDead: 'park',
-      dead: [
-        { id: 'gone', key: 'k' },
-        { id: 'replayed', key: null },
-      ],
-    },
+    onDead: 'park',
+    dead: [
+      { id: 'gone', key: 'k' },
+      { id: 'replayed', key: null },
+    ],
   });
   deliveries.add([recordOf(1, 'k'), recordOf(2, 'other'), recordOf(3)], context);
   await deliveries.until(4);

@@ -19,7 +19,10 @@ export function webhookTo<T extends object = Thing>(
   options: Partial<WebhookOptions<T>> = {},
 ): Sink<T> {
   return webhook<T>({
-    ...{ url: `${url}/hook`, secret, allowAddresses: ['127.0.0.1'], retry: { baseDelay: 1 } },
+    url: `${url}/hook`,
+    secret,
+    allowAddresses: ['127.0.0.1'],
+    retry: { baseDelay: 1 },
     ...options,
   });
 }

@@ -116,7 +116,11 @@ test('W7 a key is text or a whole number, or is refused', () => {
 test('W3 an envelope names the record, its source, time and sequence', () => {
   const { id, body } = rowEncoder<Thing>('things', keyed, { format: 'envelope' })({ uuid: 'u', n: 1 }, at, 12);
   expect(JSON.parse(body)).toEqual({
-    ...{ id, type: 'things.row', timestamp: at, source: 'things', sequence: 12 },
+    id,
+    type: 'things.row',
+    timestamp: at,
+    source: 'things',
+    sequence: 12,
     data: { uuid: 'u', n: 1 },
   });
 });

@@ -129,7 +129,8 @@ test('W9 with some letters under way at once, each key keeps its order, also pas
   const path = await filed(...letters);
   const taken: string[] = [];
   const tries = new Map<string, number>();
-  let [running, max] = [0, 0];
+  let running = 0;
+  let max = 0;
   const send = async ({ id, signal }: ReplayMessage): Promise<void> => {
     running += 1;
     max = Math.max(max, running);

@@ -28,7 +28,9 @@ class Endpoint {
 
   replay(disk: SimulatedDisk, deliveries: number): Promise<ReplayCounts> {
     return replayDeadLetters(path, {
-      ...{ fileSystem: disk, processes: newProcess(), deliveries },
+      fileSystem: disk,
+      processes: newProcess(),
+      deliveries,
       send: async ({ id, body }) => {
         expect(body).toBe(JSON.stringify(letters.find((letter) => letter.id === id)?.record));
         // A machine that has stopped sends nothing.

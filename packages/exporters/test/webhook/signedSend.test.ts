@@ -9,7 +9,9 @@ test('W3 each attempt is signed anew, with its own time and the same id', async 
   const clock = { now: () => now, monotonic: () => now, after: () => () => undefined };
   const stamped: Readonly<Record<string, string>>[] = [];
   const sender: Sender = {
-    ...{ name: 'The endpoint', pausedFor: 0, close: () => Promise.resolve() },
+    name: 'The endpoint',
+    pausedFor: 0,
+    close: () => Promise.resolve(),
     send({ headers }) {
       stamped.push(headers());
       now += 61_000;

@@ -10,7 +10,9 @@ const at = '2026-01-02T03:04:05.678Z';
 
 function pageOf(first: number, count: number, bytes = 2): SpooledPage {
   const records: Outgoing[] = Array.from({ length: count }, (_, index) => ({
-    ...{ id: `id${first + index}`, key: 'k', body: JSON.stringify('x'.repeat(bytes)) },
+    id: `id${first + index}`,
+    key: 'k',
+    body: JSON.stringify('x'.repeat(bytes)),
   }));
   return { at, first, records };
 }

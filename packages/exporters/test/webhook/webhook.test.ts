@@ -56,7 +56,8 @@ describe('a forward', () => {
   });
 
   test('W2 has the same ids on every run', async () => {
-    const [one, two] = [await openReceiver(), await openReceiver()];
+    const one = await openReceiver();
+    const two = await openReceiver();
     for (const receiver of [one, two]) await exportTo(thingSource({ count: 120 }), webhookTo(receiver)).run();
     expect([...two.accepted.keys()].sort()).toEqual([...one.accepted.keys()].sort());
   });
@@ -190,7 +191,8 @@ describe('W5 a fault of the endpoint', () => {
     '%s ends the export, which goes on once it is mended: nothing is lost, nothing dead',
     { tags: ['slow'] },
     async (_what, options, expected) => {
-      const [folder, deadLetter] = [temporaryFolder(), join(temporaryFolder(), 'dead.jsonl')];
+      const folder = temporaryFolder();
+      const deadLetter = join(temporaryFolder(), 'dead.jsonl');
       const broken = await startReceiver({ secrets: [secret], ...options });
       const run = (): Promise<unknown> =>
         exportTo(
@@ -278,7 +280,8 @@ describe('W5 a fault of the endpoint', () => {
 test('W1 a finished forward is complete: the same one again sends nothing, and has no dead letter twice', async () => {
   const receiver = await openReceiver({ script: ({ n }) => (n === 2 ? { status: 400 } : 'ok') });
   const folder = temporaryFolder();
-  const [state, deadLetter] = [fileState(join(folder, 'state')), join(folder, 'dead.jsonl')];
+  const state = fileState(join(folder, 'state'));
+  const deadLetter = join(folder, 'dead.jsonl');
   const run = (count = 5, restart = false) =>
     exportTo(thingSource({ count }), webhookTo(receiver, { deadLetter }), { state, restart }).run();
   expect(await run()).toMatchObject({ rows: 5, deadLetters: { count: 1 } });
@@ -310,7 +313,8 @@ describe('W5 dead letters', () => {
 
   test('beyond the number that is allowed they end the export, which goes on with a higher one', async () => {
     const receiver = await openReceiver(refusing(3, 5, 7, 9));
-    const [state, deadLetter] = [fileState(join(temporaryFolder(), 'state')), join(temporaryFolder(), 'dead.jsonl')];
+    const state = fileState(join(temporaryFolder(), 'state'));
+    const deadLetter = join(temporaryFolder(), 'dead.jsonl');
     const run = (maxDeadLetters: number) =>
       exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, deliveries: 1 }), {
         state,
@@ -345,7 +349,8 @@ describe('W5 dead letters', () => {
   });
 
   test('W7 parked keys stay parked over a restart', async () => {
-    const [state, deadLetter] = [fileState(join(temporaryFolder(), 'state')), join(temporaryFolder(), 'dead.jsonl')];
+    const state = fileState(join(temporaryFolder(), 'state'));
+    const deadLetter = join(temporaryFolder(), 'dead.jsonl');
     let isDown = true;
     const receiver = await openReceiver({
       script: ({ records }) => {
@@ -358,7 +363,10 @@ describe('W5 dead letters', () => {
       exportTo(
         thingSource({ count: 12, groups: 2 }),
         webhookTo(receiver, {
-          ...{ deadLetter, onDead: 'park', key: ({ group }: Thing) => group, deliveries: 1 },
+          deadLetter,
+          onDead: 'park',
+          key: ({ group }: Thing) => group,
+          deliveries: 1,
           retry: { retries: 0 },
         }),
         { state },
@@ -417,7 +425,9 @@ describe('W1 a source without end', () => {
                   rows: 0,
                   pages: page,
                 },
-                ...{ index: page - 1, partition: 0, endsPartition: false },
+                index: page - 1,
+                partition: 0,
+                endsPartition: false,
               },
             });
           },
@@ -480,8 +490,12 @@ describe('secrets', () => {
     });
     const state = fileState(join(folder, 'state'));
     const sink = webhook<Thing>({
-      ...{ url: `${receiver.url}/hook/${token}?key=${token}`, secret, allowAddresses: ['127.0.0.1'], deliveries: 1 },
-      ...{ headers: { authorization: `Bearer ${bearer}` }, deadLetter: join(folder, 'dead.jsonl') },
+      url: `${receiver.url}/hook/${token}?key=${token}`,
+      secret,
+      allowAddresses: ['127.0.0.1'],
+      deliveries: 1,
+      headers: { authorization: `Bearer ${bearer}` },
+      deadLetter: join(folder, 'dead.jsonl'),
     });
     const error = await faultOf(exportTo(thingSource({ count: 10 }), sink, { state }).run());
     expect(error).toMatchObject({ code: 'http', details: { status: 403 } });
@@ -520,7 +534,8 @@ describe('W8 an address', () => {
   test('that a name leads to is refused when it is private, once it is looked up', async () => {
     const receiver = await openReceiver();
     const sink = webhook<Thing>({
-      ...{ url: `https://hooks.example.com:${receiver.port}/`, secret },
+      url: `https://hooks.example.com:${receiver.port}/`,
+      secret,
       resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
     });
     const error = await faultOf(exportTo(thingSource({ count: 3 }), sink).run());
@@ -571,7 +586,8 @@ describe('refuses', () => {
     const sink = webhookTo(receiver, { deadLetter });
     const state = fileState(`${deadLetter}.sluice`);
     expect(await faultOf(exportTo(thingSource({ count: 3 }), sink, { state }).run())).toMatchObject({
-      ...{ code: 'config', details: { option: 'deadLetter' } },
+      code: 'config',
+      details: { option: 'deadLetter' },
     });
     const folder = temporaryFolder();
     const inFolder = exportTo(thingSource({ count: 3 }), webhookTo(receiver, { deadLetter: folder })).run();

@@ -41,8 +41,15 @@ export class DeliveryLog extends ServerLog<OpenDelivery> {
 
   arrive(request: Pick<ReceivedRequest, 'id' | 'attempt' | 'method' | 'path' | 'headers'>): OpenDelivery {
     return this.opened({
-      ...{ ...request, n: ++this.requests, arrivedAt: this.now() },
-      ...{ took: undefined, status: undefined, records: 0, accepted: false, refusal: undefined, aborted: false },
+      ...request,
+      n: ++this.requests,
+      arrivedAt: this.now(),
+      took: undefined,
+      status: undefined,
+      records: 0,
+      accepted: false,
+      refusal: undefined,
+      aborted: false,
     });
   }
 

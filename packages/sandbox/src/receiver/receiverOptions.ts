@@ -57,8 +57,15 @@ export type ReceiverSettings = Required<Omit<ReceiverOptions, 'secrets' | 'failu
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid value. */
 export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   refuseUnknown(options, {
-    ...{ secrets: true, tolerance: true, port: true, seed: true, latency: true, failures: true, script: true },
-    ...{ onRequest: true, now: true },
+    secrets: true,
+    tolerance: true,
+    port: true,
+    seed: true,
+    latency: true,
+    failures: true,
+    script: true,
+    onRequest: true,
+    now: true,
   });
   const { script, failures = { share: 0 } } = options;
   if (options.secrets?.length === 0)

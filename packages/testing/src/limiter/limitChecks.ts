@@ -123,7 +123,8 @@ export const limitChecks: LimiterChecks = {
 
   'counts the cost of each route': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.dear': 3 } }, 'rate', 'costs');
-    const [dear, cheap] = ['testing.dear', 'testing.route'];
+    const dear = 'testing.dear';
+    const cheap = 'testing.route';
     for (const route of [dear, cheap, cheap, dear, dear, cheap]) driven.acquire({ route });
     await driven.untilBegun(6, 'At 4 units a window');
     checkSame(driven.order, [0, 1, 2, 3, 4, 5], 'The order of permits with different costs');

@@ -40,7 +40,8 @@ export const pluginChecks: PluginChecks = {
 
   'makes its requests through its own client': async (trial) => {
     const fixture = await trial.fixture();
-    const [one, other] = [UsedPlugin.on(trial, fixture), UsedPlugin.on(trial, fixture)];
+    const one = UsedPlugin.on(trial, fixture);
+    const other = UsedPlugin.on(trial, fixture);
     await one.use();
     check(
       one.requests > 0,

@@ -9,8 +9,15 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
   limiter: [
     { type: 'limiter', apis: ['testing'], used: 3, limit: 5, per: 1_000, queued: 2, running: 1, paused: 0 },
     {
-      ...{ type: 'limiter', apis: ['testing'], used: 0, limit: Infinity, per: 1_000, queued: 1, running: 0 },
-      ...{ paused: 1_500, cause: 'retry-after' },
+      type: 'limiter',
+      apis: ['testing'],
+      used: 0,
+      limit: Infinity,
+      per: 1_000,
+      queued: 1,
+      running: 0,
+      paused: 1_500,
+      cause: 'retry-after',
     },
   ],
   attempt: [{ type: 'attempt', ...of, attempt: 1, waited: 0 }],
@@ -29,14 +36,12 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
   commit: [{ type: 'commit', source: 'testing.rows', sink: 'csv', rows: 100, pages: 1, isSealed: false }],
   change: [
     {
-      ...{
-        type: 'change',
-        source: 'testing.rows.changes',
-        key: 'a',
-        kind: 'changed',
-        before: 'active',
-        after: 'error',
-      },
+      type: 'change',
+      source: 'testing.rows.changes',
+      key: 'a',
+      kind: 'changed',
+      before: 'active',
+      after: 'error',
       observedAt: '2026-01-02T03:04:05.000Z',
     },
   ],

@@ -61,7 +61,11 @@ export class DrivenSink<T> {
   context(opening: Opening = {}, signal: AbortSignal = new AbortController().signal): SinkContext<T> {
     const { schema } = this.#trial.samples;
     return {
-      ...{ source: 'testing.rows', restart: false, isEndless: false, signal, ...opening },
+      source: 'testing.rows',
+      restart: false,
+      isEndless: false,
+      signal,
+      ...opening,
       ...(schema && { schema }),
       log: (name) => this.state.log(name),
     };

@@ -45,7 +45,9 @@ export class Interruption<T> {
   #sink(sink: Sink<T>): Sink<T> {
     const { name, identity, target, delivery, withoutPartition } = sink;
     return {
-      ...{ name, identity, delivery },
+      name,
+      identity,
+      delivery,
       ...(target !== undefined && { target }),
       ...(withoutPartition && { withoutPartition }),
       check: (context) => this.#at('check', async () => sink.check?.(context)),

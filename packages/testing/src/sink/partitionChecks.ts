@@ -45,7 +45,8 @@ export const partitionChecks: SinkChecks = {
       const { withoutPartition } = target.sink;
       if (!withoutPartition) throw new Skipped('`withoutPartition` of the sink');
       const pages = partitionPagesOf(trial.samples, shapes);
-      const [begun, rest] = [pages.slice(0, 4), pages.slice(4)];
+      const begun = pages.slice(0, 4);
+      const rest = pages.slice(4);
       const writer = await target.open();
       await writer.writeAndCommit(...begun);
       const { sinkPosition, pages: count } = writer.committed;

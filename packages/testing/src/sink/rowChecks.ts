@@ -110,9 +110,12 @@ export const rowChecks: SinkChecks = {
   },
 
   'separates two targets that are written at the same time': async (trial) => {
-    const [one, other] = [await DrivenSink.on(trial), await DrivenSink.on(trial)];
-    const [ones, others] = [pagesOf(trial.samples, [2, 1]), pagesOf(trial.samples, [1, 3], 50)];
-    const [writer, otherWriter] = [await one.open(), await other.open()];
+    const one = await DrivenSink.on(trial);
+    const other = await DrivenSink.on(trial);
+    const ones = pagesOf(trial.samples, [2, 1]);
+    const others = pagesOf(trial.samples, [1, 3], 50);
+    const writer = await one.open();
+    const otherWriter = await other.open();
     for (const at of [0, 1]) {
       await writer.writeAndCommit(...ones.slice(at, at + 1));
       await otherWriter.writeAndCommit(...others.slice(at, at + 1));

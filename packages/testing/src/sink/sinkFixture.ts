@@ -68,7 +68,9 @@ export const sampleRows: RowSamples<SampleRow> = {
     note: nth % 3 === 1 ? null : `note ${nth}`,
   }),
   nested: () => ({
-    ...{ id: 'nested', name: 'nested values', amount: 1 },
+    id: 'nested',
+    name: 'nested values',
+    amount: 1,
     note: { by: null, tags: ['a, "b"', 2] },
   }),
   schema: { columns: ['id', 'name', 'amount', 'note'], key: ({ id }) => id },

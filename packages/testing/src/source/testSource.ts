@@ -41,7 +41,11 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 export function testSource<T>(options: SourceSuiteOptions<T>): void {
   refuseUnknown('testSource()', options, { ...suiteOptionNames, factory: true });
   registerChecks(options, options.factory, {
-    ...{ ...walkChecks, ...demandChecks, ...requestChecks },
-    ...{ ...incrementChecks, ...faultChecks, ...infoChecks },
+    ...walkChecks,
+    ...demandChecks,
+    ...requestChecks,
+    ...incrementChecks,
+    ...faultChecks,
+    ...infoChecks,
   });
 }

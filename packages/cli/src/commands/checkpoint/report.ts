@@ -117,7 +117,11 @@ export function reportOf(path: string, checkpoint: Checkpoint, file: string | un
     ...(finishedAt !== undefined && { finishedAt }),
     ...(savedAt !== undefined && { writtenAt: savedAt }),
     ...(isRefreshed(sinkPosition) && { isRefreshed: true as const }),
-    ...{ source, isSealed: isSealed ?? false, rows, pages, partitions: partitionsOf(checkpoint) },
+    source,
+    isSealed: isSealed ?? false,
+    rows,
+    pages,
+    partitions: partitionsOf(checkpoint),
   };
 }
 

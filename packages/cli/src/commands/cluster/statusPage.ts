@@ -25,7 +25,9 @@ export async function showOnPage(
     let status = await look();
     const { name, source } = status;
     page.show({
-      ...{ kind: 'cluster', title: `${name}: ${source}`, target: redact(target, secrets) },
+      kind: 'cluster',
+      title: `${name}: ${source}`,
+      target: redact(target, secrets),
       command: `${command} cluster status ${shellQuoted(name)} --wait`,
     });
     for (;;) {
@@ -50,14 +52,21 @@ export async function showOnPage(
 function viewOf(status: ClusterStatus, now: number): ClusterView {
   const { name, partitions, done, rows, jobs, failed, failures, workers } = status;
   return {
-    ...{ partitions, done, rows, active: jobs.active, waiting: jobs.waiting, delayed: jobs.delayed, failed },
+    partitions,
+    done,
+    rows,
+    active: jobs.active,
+    waiting: jobs.waiting,
+    delayed: jobs.delayed,
+    failed,
     failures: failures.map(({ partition, reason }) => [partition, reason] as const),
     workers: workers.map(({ host, pid, runs }) => {
       const own = runs.find(({ run }) => run === name);
       return {
         name: `${host}, process ${pid}`,
         working: (own?.working ?? []).map(({ partition, since }) => [partition, Math.max(0, now - since)] as const),
-        ...{ rows: own?.rows ?? 0, unable: own?.unable ?? '' },
+        rows: own?.rows ?? 0,
+        unable: own?.unable ?? '',
       };
     }),
   };

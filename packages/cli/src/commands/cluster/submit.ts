@@ -87,7 +87,10 @@ async function submit(
     const opening = openClient(options, environment, config, withApi(sourceName(source), options, environment));
     return withClient(opening, environment, async (client) => {
       const run = await cluster.submit({
-        ...{ name, source, open: open(client), params: params(client) },
+        name,
+        source,
+        open: open(client),
+        params: params(client),
         to: await targetAt(to, library, environment, options),
       });
       await stdout.write(`${name}\n`);

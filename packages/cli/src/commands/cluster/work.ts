@@ -28,7 +28,9 @@ export function clusterWork(
       const reporter = new WorkReporter(options, environment);
       reporter.begin(new URL(url).host);
       const report = await cluster.work({
-        ...{ sources: openersOf(client), untilDone, signal: environment.signal },
+        sources: openersOf(client),
+        untilDone,
+        signal: environment.signal,
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
         ...(concurrency !== undefined && { concurrency }),
         ...(limiter && { limiter }),

@@ -111,7 +111,10 @@ export async function figuresOf(
     subject,
     rows: count,
     groups: counters.map(({ title, noun, counts, empty }) => ({
-      ...{ title, noun, empty, error: counts.error },
+      title,
+      noun,
+      empty,
+      error: counts.error,
       ...(counts.size !== undefined && { size: counts.size }),
       top: counts.top(topValues).map(({ key, count: of }) => ({ name: key, count: of })),
     })),

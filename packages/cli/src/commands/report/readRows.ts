@@ -76,7 +76,8 @@ async function csvRows(path: string): Promise<RowFile> {
     }
   }
   return {
-    ...{ columns, rows: rows() },
+    columns,
+    rows: rows(),
     close: () => {
       file.destroy();
       parser.destroy();

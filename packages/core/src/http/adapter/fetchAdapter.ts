@@ -32,7 +32,10 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
 
   async function answered({ url, method, headers, body, signal, onWrite }: AttemptRequest): Promise<AttemptAnswer> {
     const answer = await fetch(url, {
-      ...{ method, headers, body: body ?? null, signal: signal ?? null },
+      method,
+      headers,
+      body: body ?? null,
+      signal: signal ?? null,
       redirect: 'manual',
       credentials: 'omit',
       // A page must come from the API, not from a cache.

@@ -1,5 +1,11 @@
-const [quote, comma, colon, openList, backslash, openRecord] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b];
-const [firstDigit, lastDigit] = [0x30, 0x39];
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const openList = 0x5b;
+const backslash = 0x5c;
+const openRecord = 0x7b;
+const firstDigit = 0x30;
+const lastDigit = 0x39;
 /** The first non-ASCII byte. With one, V8 stores the text in two bytes a character, or twice while it is escaped. */
 const firstBeyondAscii = 0x80;
 

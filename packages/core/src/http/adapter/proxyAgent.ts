@@ -19,7 +19,8 @@ export function proxyAgent(
   const tls = { timeout };
   try {
     return new EnvHttpProxyAgent({
-      ...{ connect, ...reuse },
+      connect,
+      ...reuse,
       headersTimeout: 0,
       bodyTimeout: 0,
       requestTls: tls,

@@ -100,7 +100,8 @@ function rememberedTarget(): (address: string) => Target {
   let last: { readonly before: string; readonly target: Target } | undefined;
   return (address) => {
     const end = address.indexOf('?') + 1;
-    const [before, query] = [address.slice(0, end), address.slice(end)];
+    const before = address.slice(0, end);
+    const query = address.slice(end);
     if (end > 0 && last?.before === before && encodedQuery.test(query))
       return { ...last.target, path: last.target.path + query };
     const { origin, hostname, pathname, search, hash } = new URL(address);

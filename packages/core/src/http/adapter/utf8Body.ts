@@ -66,7 +66,8 @@ function escapedText(bytes: Buffer): string | undefined {
   let placesLeft = Math.floor(bytes.length / bytesPerPlace);
   let written = 0;
   for (let place = notAscii.exec(text); place; place = notAscii.exec(text)) {
-    const [from, end] = [place.index, notAscii.lastIndex];
+    const from = place.index;
+    const end = notAscii.lastIndex;
     if (placesLeft === 0 || end - from > longestPlace) return undefined;
     placesLeft -= 1;
     // After a backslash, our escape would turn an invalid escape into a valid one.

@@ -97,7 +97,8 @@ export class DiskTree {
 
   rename(from: string, to: string): void {
     // Linux looks at both folders before it looks at either name.
-    const [source, target] = [this.#walk(from), this.#walk(to)];
+    const source = this.#walk(from);
+    const target = this.#walk(to);
     const { inode } = source;
     if (!source.at || !target.at) throw diskError('EBUSY', to);
     if (source.volume.id !== target.volume.id) throw diskError('EXDEV', to);
@@ -157,7 +158,8 @@ export class DiskTree {
 }
 
 function isWithin(path: string, folder: string): boolean {
-  const [inner, outer] = [namesOf(path), namesOf(folder)];
+  const inner = namesOf(path);
+  const outer = namesOf(folder);
   return inner.length > outer.length && outer.every((name, index) => inner[index] === name);
 }
 

@@ -20,7 +20,9 @@ export function fingerprintOf({ root, journal, nextInode }: DiskTree): string {
     [...names].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, inode]) => [name, idOf(inode)]);
   idOf(root);
   const unsynced = journal.unsynced.map(({ inode, from, to, replaced }) => [
-    ...[idOf(inode), nameOf(from), nameOf(to)],
+    idOf(inode),
+    nameOf(from),
+    nameOf(to),
     replaced && idOf(replaced),
   ]);
   const told: unknown[] = [nextInode, unsynced];

@@ -38,7 +38,8 @@ function fateOf(mode: Exclude<RestartMode, 'killed'>): Fate {
 /** The odds are themselves random, so that cuts which take nearly all or nearly nothing occur too. */
 function randomFate(seed: number): Fate {
   const random = new Random(seed);
-  const [nameOdds, byteOdds] = [random.next(), random.next()];
+  const nameOdds = random.next();
+  const byteOdds = random.next();
   return {
     keepsName: () => random.chance(nameOdds),
     bytesOf: ({ durable, unsynced }) =>

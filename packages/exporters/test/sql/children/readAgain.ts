@@ -5,7 +5,8 @@ import pg from 'pg';
 
 const [place = '', sql = ''] = process.argv.slice(2);
 const seen = new Set<string>();
-let [reads, isOn] = [0, true];
+let reads = 0;
+let isOn = true;
 process.once('message', () => (isOn = false));
 
 const ask = place.startsWith('postgres:') ? await askPostgres() : askSqlite();
