@@ -6,7 +6,6 @@ import {
   type AttemptRequest,
   textBody,
 } from '../../packages/core/src/http/adapter/adapter.js';
-import { outerFields, outerLength } from '../../packages/core/src/http/outerFields.js';
 import type { Random } from '../../test/kit/random.js';
 import { arrivalOf, PartReader } from './parts.js';
 import type { Life, Schedule } from './schedule.js';
@@ -282,7 +281,7 @@ export class Network {
             if (isUnanswered) fail('network', 'ECONNRESET');
             else if (isCut) fail('cut-body');
             else if (isInParts) this.#deliver(answered, request, life, fail, answer);
-            else answer(answered, longBody(answered.body));
+            else answer(answered, textBody(answered.body));
           },
           life,
         );
@@ -357,9 +356,4 @@ function nameOf({ method, url }: AttemptRequest): string {
   return [method, host + pathname, ...(owners.length > 0 ? [owners.join()] : []), ...(cursor ? [cursor] : [])].join(
     ' ',
   );
-}
-
-/** A body that counts as long, however short it is: the walk may request the next page before it parses this one. */
-function longBody(text: string): AnswerBody {
-  return { ...textBody(text), outer: outerFields(text.slice(0, outerLength), text.slice(-outerLength)) };
 }

@@ -15,7 +15,6 @@ export function findNfts({ body, read }: Answer): FoundRows {
 export const nftPaging: Paging = {
   identity: 'cursor, or else offset',
   params: ['cursor', 'offset'],
-  outer: ['cursor', 'hasNextPage'],
   request: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
   next({ body, read }) {
     const document = read.record(body, '');

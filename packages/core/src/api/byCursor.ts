@@ -46,7 +46,6 @@ export function byCursor(options: CursorOptions): Paging {
     identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
     params,
     fields,
-    ...outerOf([at, more]),
     request(first, from) {
       const text = cursorOf(from);
       return put(first, 'isNumber' in from ? new ExactNumber(text) : text);
@@ -65,14 +64,4 @@ export function byCursor(options: CursorOptions): Paging {
       return 'end';
     },
   };
-}
-
-/** The fields that the selectors name, if they are all fields of the document itself. */
-function outerOf(selectors: readonly (Selector<unknown> | undefined)[]): Pick<Paging, 'outer'> {
-  const names = selectors.filter((selector) => selector !== undefined).map(fieldName);
-  return names.every((name) => name !== undefined) ? { outer: names } : {};
-}
-
-function fieldName(selector: Selector<unknown>): string | undefined {
-  return typeof selector === 'string' ? /^([^.[\]?]+)\??$/.exec(selector)?.[1] : undefined;
 }

@@ -2,14 +2,13 @@ import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { Json, PageRequest, RowSchema, UndecodedPage } from '../source/definition.js';
 import { createSource, type Source } from '../source/source.js';
-import type { OuterFields } from '../http/outerFields.js';
 import type { SourceOpening } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
 import type { WalkBounds } from './decodeOptions.js';
 import { type ParamDescription, decodeParams } from './decodeParams.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
-import { outerNext, type Requested } from './pageReader.js';
+import type { Requested } from './pageReader.js';
 
 /** A listing of an API on a client. */
 export interface OpenListing<Row extends object, In extends object, Params> {
@@ -118,19 +117,9 @@ export function listingFetch<Row extends object, In extends object, Params>({
     doubts.add(message);
   };
   const now = (): number => clock.now();
-  /** A page that the API sends only once is parsed first: if it is damaged, the next one must not be gone, too. */
-  const nextOf = definition.isRepeatable === false || errors ? undefined : outerNext(paging, name);
-  const withAnnouncement = (request: ApiRequest, announce: PageRequest['announce']): ApiRequest => {
-    if (!announce || !nextOf) return request;
-    const beforeParse = (found: OuterFields): boolean => {
-      const next = nextOf(found);
-      return next !== undefined && announce(next);
-    };
-    return { ...request, beforeParse };
-  };
   const conditional = new ConditionalPages<Row>();
   const made = rowsMadeOf(definition, opening, undefined);
-  return async (plan, { partition, at, atLeast, since, signal, cache, announce }, fields) => {
+  return async (plan, { partition, at, atLeast, since, signal, cache }, fields) => {
     const start = plan.first(partition, atLeast);
     const first = since?.from !== undefined && increment ? increment.from(start, since.from) : start;
     const address = at ? paging.request(first, at) : first;
@@ -158,7 +147,7 @@ export function listingFetch<Row extends object, In extends object, Params>({
     const readPage = (answer: ApiResponse): UndecodedPage<Row> => read(answer, requested);
     // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
     if (!cache || plan.details.method || increment || definition.isRepeatable === false)
-      return readPage(await endpoint.send(withAnnouncement(request, announce)));
+      return readPage(await endpoint.send(request));
     return conditional.fetch({
       cache,
       read: readPage,

@@ -1,10 +1,9 @@
 import { isCount, isList, isRecord, kindOf } from '../values.js';
-import type { OuterFields } from '../http/outerFields.js';
 import { HttpError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/responseError.js';
-import type { NextCursor, PageCursor } from '../position.js';
+import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
@@ -127,42 +126,6 @@ export function pageReader<Row>(
       });
     } catch (error) {
       throw thrownFault(error, '', response.body, read);
-    }
-  };
-}
-
-/**
- * Returns a function that tells how a listing continues from the fields around its rows; `undefined` if they are not
- * enough, or say that it ends, or are wrong, which is left to whoever reads the whole document.
- */
-export function outerNext(
-  { outer, next }: Pick<Paging, 'outer' | 'next'>,
-  route: string,
-): ((fields: OuterFields) => NextCursor | undefined) | undefined {
-  if (!outer) return undefined;
-  const read = documentReader(route);
-  return (fields) => {
-    if (!outer.every((name) => Object.hasOwn(fields, name))) return undefined;
-    try {
-      const found = next({
-        status: 200,
-        headers: {},
-        body: fields,
-        read,
-        at: (text) => documentPath(text).find(fields, read),
-        rows: [],
-        countItems: () => 0,
-        total: undefined,
-        from: undefined,
-        newRows: 0,
-        requested: undefined,
-        baseUrl: '',
-        path: '',
-        withoutSecret: same,
-      });
-      return typeof found === 'object' ? found : undefined;
-    } catch {
-      return undefined;
     }
   };
 }

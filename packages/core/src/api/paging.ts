@@ -41,11 +41,6 @@ export interface Paging {
   request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
-  /**
-   * The fields of the document that `next` looks at, if it looks at nothing else. With it, the walk requests the next page
-   * before it parses a long one whose rows stand between such fields. Default: the page is parsed first.
-   */
-  readonly outer?: readonly string[];
   /** How rows are found that are new since an earlier walk: made by `bySince`. */
   readonly increment?: IncrementalPaging;
 }

@@ -86,10 +86,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
     const parent = this.#open.get(request.partition);
     if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
     parent.isAtStart = request.at === undefined;
-    const { at, atLeast, signal, since, cache } = request;
-    // Without `announce`: what is known of a parent here is that of its latest request, so none is made early.
-    const alone = { partition: 0, at, atLeast, signal, ...(since && { since }), ...(cache && { cache }) };
-    const page = await this.#rules.fetch(parent.plan, parent.params, alone);
+    const page = await this.#rules.fetch(parent.plan, parent.params, { ...request, partition: 0 });
     if (page.next === 'end') this.#open.delete(request.partition);
     return page;
   }

@@ -21,7 +21,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   const urlOf = lastUrl();
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, signal, format = 'json', errors, beforeParse } = request;
+    const { route, signal, format = 'json', errors } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
@@ -35,7 +35,6 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       credentials,
       limiter,
       signal,
-      beforeParse,
       shownUrl: () => secrets.redact(target),
       read: (answer, now) =>
         readAnswer(answer, { now, isConditional: !mayBeEmpty && isConditional(message.headers), ...context }),

@@ -5,8 +5,7 @@ import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapte
 import { closedError, faultOf, faultUnderQuota, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
 import type { Credentials, Stamp, Stamped } from './credentials.js';
 import { type Emit, type HttpEvent, requestEvent, type RequestOutcome } from './events.js';
-import { afterRequestsSent } from '../eventLoop.js';
-import type { HttpMethod, RequestDetails } from './requestDetails.js';
+import type { HttpMethod } from './requestDetails.js';
 import type { Limiter } from './limiter.js';
 import type { PauseCause } from './limiterReports.js';
 import type { Timeouts } from './requestTimes.js';
@@ -44,7 +43,6 @@ export interface Call {
   readonly isRepeatable?: boolean;
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
-  readonly beforeParse?: RequestDetails['beforeParse'];
   /** Reads a response. `now` is wall time in ms. */
   readonly read: (answer: AttemptAnswer, now: number) => ReadResult;
   readonly signal?: AbortSignal | undefined;
@@ -280,10 +278,6 @@ export class Exchange {
         took,
         ...(quota && { quota }),
       }));
-      if (status === success && this.#startsNext(answer)) {
-        await afterRequestsSent();
-        signal.throwIfAborted();
-      }
       const reading = read(answer, clock.now());
       if (reading.ok) return { status, headers: answer.headers, body: reading.body };
       const fault = faultUnderQuota(reading.fault, notice, this.#wasForbidden);
@@ -292,19 +286,6 @@ export class Exchange {
     } finally {
       permit.release(mayBeWritten ? undefined : 'unwritten');
       onLimiter?.(limiter);
-    }
-  }
-
-  /** Whether the caller has started the next request, since it knows enough of the response. */
-  #startsNext({ body }: AttemptAnswer): boolean {
-    const { beforeParse } = this.#call;
-    if (!beforeParse) return false;
-    try {
-      const { outer } = body;
-      return outer !== undefined && beforeParse(outer);
-    } catch {
-      // It is the caller's, and the response counts without it.
-      return false;
     }
   }
 
@@ -366,8 +347,6 @@ export class Exchange {
     this.#stop.abort();
   }
 }
-
-const success = 200;
 
 /** Ms. Other requests keep a pause even if this one gives up, but an absurd one must not hold them for good. */
 const longestPause = 86_400_000;

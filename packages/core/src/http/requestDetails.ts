@@ -1,6 +1,5 @@
 import { ConfigError } from '../errors.js';
 import { frozenJson, type Json, jsonText } from '../json.js';
-import type { OuterFields } from './outerFields.js';
 import type { ErrorFinder } from './responseError.js';
 
 /** The methods that requests may have. */
@@ -26,11 +25,6 @@ export interface RequestDetails {
   readonly format?: ResponseFormat;
   /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
   readonly errors?: ErrorFinder | undefined;
-  /**
-   * Called with fields around the rows of a long document before it is parsed, once for each attempt that has one. The
-   * document may still turn out to be invalid. Returns whether it has started a request, which is then sent first.
-   */
-  readonly beforeParse?: ((fields: OuterFields) => boolean) | undefined;
 }
 
 interface EncodedRequest {

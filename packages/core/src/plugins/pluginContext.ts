@@ -138,7 +138,6 @@ const requestNames = {
   isRepeatable: true,
   format: true,
   errors: true,
-  beforeParse: true,
 } as const satisfies Readonly<Record<keyof ApiRequest, true>>;
 
 type Fields = Readonly<Record<string, unknown>>;

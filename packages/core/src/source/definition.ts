@@ -58,11 +58,6 @@ export interface PageRequest {
   readonly since?: Since;
   /** Stores pages between the walks of a poll or watch, for conditional requests. */
   readonly cache?: PageCache;
-  /**
-   * May be called as soon as it is known that the listing continues at a cursor, before the page is parsed. Returns
-   * whether the walk has requested the next page: what `fetch` resolves to must then have the same cursor.
-   */
-  readonly announce?: (next: NextCursor) => boolean;
   readonly signal: AbortSignal;
 }
 

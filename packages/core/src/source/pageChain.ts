@@ -1,7 +1,7 @@
 import { type Advice, amend, DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import { isRecord, kindOf } from '../values.js';
-import type { ChainPosition, NextCursor, PageCursor } from '../position.js';
+import type { ChainPosition, PageCursor } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import type { ParentRow } from './discovery.js';
 import type { PageIncrement, Since } from './increment.js';
@@ -73,10 +73,6 @@ export class PageChain<T> {
   #nextLandmark: number;
   /** `undefined` at the start of a partition. */
   #lastRow: LastRow | undefined;
-  /** The next page, which was requested before the current one was parsed. */
-  #early: EarlyPage<T> | undefined;
-  /** A page did not continue where it was announced to, so nothing more is requested early. */
-  #isMisled = false;
   /** It resumes where each page can be fetched only once: nobody knows which pages the API counts as fetched. */
   readonly #isLost: boolean;
   /** The last page had only the known row, so the next request omits it. */
@@ -123,36 +119,14 @@ export class PageChain<T> {
     this.#lastRow = from.lastRow === undefined ? undefined : new LastRow(undefined, from.lastRow);
   }
 
-  /** Whether the next page is requested already. */
-  get isAhead(): boolean {
-    return this.#early !== undefined;
-  }
-
-  /**
-   * Fetches and checks the next page.
-   *
-   * @param mayRequestAhead whether the page after it may be requested before it is parsed. Called when that is possible.
-   */
-  async next(signal: AbortSignal, mayRequestAhead: () => boolean = () => false): Promise<ChainPage<T>> {
+  /** Fetches and checks the next page. */
+  async next(signal: AbortSignal): Promise<ChainPage<T>> {
     if (this.#isCircle) throw this.#loopError();
     if (this.#isLost) throw this.#lostError('an interrupted walk');
     const at = this.#next;
     // Continuing by offset reads the last row again: if it has changed, rows have moved and some would be lost.
     const rereadsLast = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isFilledByKnownRow;
-    const early = this.#early;
-    this.#early = undefined;
-    // Only if a link has changed the page does it continue elsewhere than was announced.
-    const isRequested = early !== undefined && at !== undefined && 'cursor' in at && at.cursor === early.cursor;
-    if (early && !isRequested) this.#isMisled = true;
-    const fetched = await (isRequested
-      ? early.page
-      : this.#fetch(
-          rereadsLast ? { offset: at.offset - 1 } : at,
-          rereadsLast,
-          this.#pages + 1,
-          signal,
-          mayRequestAhead,
-        ));
+    const fetched = await this.#fetch(rereadsLast ? { offset: at.offset - 1 } : at, rereadsLast, signal);
     const lazyRows = new LazyRows(fetched, this.#definition.name);
     const { received } = lazyRows;
     if (rereadsLast) this.#checkKnownRow(received);
@@ -209,24 +183,11 @@ export class PageChain<T> {
     };
   }
 
-  /** @param nth the number of the page, from 1 */
   async #fetch(
     at: PageCursor | undefined,
     rereadsLast: boolean,
-    nth: number,
     signal: AbortSignal,
-    mayRequestAhead: () => boolean,
   ): Promise<FetchedPage<T> | UndecodedPage<T>> {
-    const announce = (next: NextCursor): boolean => {
-      const { cursor } = next;
-      if (this.#early?.cursor === cursor) return true;
-      if (this.#early || this.#isMisled || !this.#isGood(cursor) || !mayRequestAhead()) return false;
-      const page = this.#fetch(next, false, nth + 1, signal, mayRequestAhead);
-      // It is awaited once this page is read, if that succeeds.
-      page.catch(() => undefined);
-      this.#early = { cursor, page };
-      return true;
-    };
     try {
       return this.#checkPage(
         await this.#definition.fetch({
@@ -236,19 +197,19 @@ export class PageChain<T> {
           signal,
           ...(this.#since && { since: this.#since }),
           ...(this.#cache && { cache: this.#cache }),
-          ...(this.#requestsAhead && { announce }),
         }),
       );
     } catch (error) {
       if (this.#definition.isRepeatable === false && at !== undefined && isTransient(error))
         throw this.#lostError('a failed request', error);
-      if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http')) throw this.#refusal(error, nth);
+      if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http')) throw this.#refusal(error);
       throw sourceFault(error, this.#name, 'fetch');
     }
   }
 
   /** What the API said to a request with a cursor of its own. */
-  #refusal(error: SluiceError, nth: number): SluiceError {
+  #refusal(error: SluiceError): SluiceError {
+    const nth = this.#pages + 1;
     const { status, excerpt } = error.details;
     const details = { partition: this.partition, status };
     const { expiredStatuses = [] } = this.#definition;
@@ -390,17 +351,6 @@ export class PageChain<T> {
     );
   }
 
-  /** With a bound of pages or rows, and where each page is sent only once, the next page may be one too many. */
-  get #requestsAhead(): boolean {
-    const { isRepeatable, maxPages, maxRows } = this.#definition;
-    return isRepeatable !== false && maxPages === undefined && maxRows === undefined;
-  }
-
-  /** Whether a cursor will not be refused once the page is read. */
-  #isGood(cursor: string): boolean {
-    return faultOf(cursor) === undefined && !this.#isSecret(cursor) && !this.#seenCursors.has(cursor);
-  }
-
   /** A cursor is sent in a URL and stored in checkpoints. */
   #checkCursor(cursor: string): void {
     const fault = faultOf(cursor);
@@ -471,12 +421,6 @@ function faultOf(cursor: string): string | undefined {
   if (cursor.length > longestCursor)
     return `${cursor.length} characters long, and no server accepts a URL with more than ${longestCursor}`;
   return /\p{Surrogate}/u.test(cursor) ? 'a text with half of a character, which no URL can contain' : undefined;
-}
-
-/** A page that is requested while the one before it is parsed. */
-interface EarlyPage<T> {
-  readonly cursor: string;
-  readonly page: Promise<FetchedPage<T> | UndecodedPage<T>>;
 }
 
 /** The last row of a page, as JSON from when it arrived. Hashed on demand, since few positions are stored. */

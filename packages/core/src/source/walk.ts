@@ -10,7 +10,6 @@ import type { PageCache } from './pageCache.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { sourceFault } from './sourceFault.js';
-import { afterRequestsSent } from '../eventLoop.js';
 import { kindOf } from '../values.js';
 
 export interface WalkOptions {
@@ -85,8 +84,6 @@ class Walk<T> {
   /** Rows fetched, including those before `startAt`. */
   #rowsFetched: number;
   #isConsuming = false;
-  /** A request was started that may not be sent yet. */
-  #isRequesting = false;
   #isStopped = false;
   /** Only pages that are fetched already are emitted. */
   #isDraining = false;
@@ -148,20 +145,14 @@ class Walk<T> {
     // With a filter, more may be requested by now: that is cancelled.
     if (this.#kept >= (this.#definition.maxRows ?? Infinity)) return done;
     for (;;) {
+      if (this.#isStopped) return done;
       this.#startFetching();
-      if (this.#ready.length > 0 && this.#isRequesting) {
-        // Send pending requests first, so that the API works while this page is decoded and consumed.
-        this.#isRequesting = false;
-        await afterRequestsSent();
-        if (this.#isStopped) return done;
-      }
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#emit(page) };
       // Its pending requests are cancelled, so there may be errors of the cancellation.
       if (this.#isDraining) return done;
       if (this.#failure) throw this.#reported(this.#located(this.#failure.error));
       if (this.#busy.size === 0 && !this.#isDiscovering) return done;
-      this.#isRequesting = false;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -239,12 +230,9 @@ class Walk<T> {
 
   #startFetching(): void {
     if (this.#failure || this.#stopped.signal.aborted) return;
-    // What is requested already counts, so waiting for it takes no capacity.
-    for (const chain of this.#chains.values()) if (chain.isAhead && !this.#busy.has(chain)) void this.#fetch(chain);
     while (this.#hasCapacity()) {
       const chain = this.#idleChain() ?? this.#openPartition();
       if (!chain) return;
-      this.#isRequesting = true;
       void this.#fetch(chain);
     }
   }
@@ -253,9 +241,7 @@ class Walk<T> {
     if (this.#failure || this.#stopped.signal.aborted) return false;
     const { filter, maxRows = Infinity } = this.#definition;
     if ((filter ? this.#kept : this.#rowsFetched) >= maxRows) return false;
-    let pages = this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0);
-    for (const chain of this.#chains.values()) if (chain.isAhead) pages += 1;
-    return pages < this.#capacity;
+    return this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0) < this.#capacity;
   }
 
   #idleChain(): PageChain<T> | undefined {
@@ -304,7 +290,7 @@ class Walk<T> {
   async #fetch(chain: PageChain<T>): Promise<void> {
     this.#busy.add(chain);
     try {
-      const page = await chain.next(this.#stopped.signal, () => this.#hasCapacity());
+      const page = await chain.next(this.#stopped.signal);
       this.#rowsFetched += page.rows;
       const told = this.#discovery ? { ...page, total: undefined } : page;
       tell(this.#observe, pageEvent(this.#definition.name, told));

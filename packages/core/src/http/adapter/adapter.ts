@@ -1,4 +1,3 @@
-import type { OuterFields } from '../outerFields.js';
 import type { HttpMethod } from '../requestDetails.js';
 
 export interface AdapterOptions {
@@ -76,8 +75,6 @@ export interface AnswerBody {
   readonly text: string;
   /** JSON text with the same meaning, or invalid JSON if the body is. It need not be the same text: see `jsonText`. */
   readonly json: string;
-  /** Fields that a long document has around its rows, found without parsing it. Absent for a short one. */
-  readonly outer?: OuterFields | undefined;
 }
 
 export function textBody(text: string): AnswerBody {

@@ -1,5 +1,4 @@
 import { isAscii, transcode } from 'node:buffer';
-import { outerFields, outerLength, type OuterFields } from '../outerFields.js';
 import type { AnswerBody } from './adapter.js';
 
 /** A body of valid UTF-8. Usually only its JSON is read, so its text is made on demand. */
@@ -17,17 +16,7 @@ export class Utf8Body implements AnswerBody {
   get json(): string {
     return jsonText(this.#bytes);
   }
-
-  get outer(): OuterFields | undefined {
-    const bytes = this.#bytes;
-    if (bytes.length < longDocument) return undefined;
-    // Both ends as single bytes: what is not ASCII in them is not looked at.
-    return outerFields(bytes.toString('latin1', 0, outerLength), bytes.toString('latin1', bytes.length - outerLength));
-  }
 }
-
-/** Bytes that take about 50 µs to parse: in that time, the next request can be on its way. */
-const longDocument = 32 * 1024;
 
 /** The text of valid UTF-8, faster than `toString()`: ASCII is copied, `transcode` converts in blocks. */
 export function utf8Text(bytes: Buffer): string {
