@@ -17,7 +17,7 @@ const limit = 180_000;
  * `npm test` leaves out the tests with this tag, and the files with the comment `// @module-tag slow`: processes that are killed again and
  * again, power cuts at each call, servers of databases, millions of rows.
  */
-const slow = { name: 'slow', description: 'takes seconds, or minutes', timeout: 3 * limit };
+export const slow = { name: 'slow', description: 'takes seconds, or minutes', timeout: 3 * limit };
 
 /**
  * `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.

@@ -91,14 +91,16 @@ async function prove(): Promise<void> {
     if (interrupted) return;
     const ms = performance.now() - start;
     judged.push({ candidate, verdict, ms });
-    console.log(
-      `${verdict.how.padEnd(9)}  ${candidate.where}  ${candidate.mutant.kind}: ${candidate.change}  ${said(verdict)} (${(ms / 1_000).toFixed(1)} s)`,
-    );
+    console.log(`${verdict.how.padEnd(9)}  ${nameOf(candidate)}  ${said(verdict)} (${(ms / 1_000).toFixed(1)} s)`);
   }
 }
 
+function nameOf({ where, change, mutant }: Candidate): string {
+  return `${where}  ${mutant.kind}: ${change}`;
+}
+
 function said(verdict: Verdict): string {
-  if (verdict.how !== 'survived') return `by "${verdict.by}"`;
+  if (verdict.how !== 'survived') return `by ${verdict.isSlow ? 'the slow ' : ''}"${verdict.by}"`;
   if (verdict.of === 0) return 'no test comes by';
   return `${verdict.tests} tests${verdict.tests < verdict.of ? ` of ${verdict.of} that come by` : ''}`;
 }
@@ -108,12 +110,12 @@ async function tell(): Promise<void> {
   const rows = folders
     .map((name) => ({
       name,
-      verdicts: judged.filter(({ candidate }) => folderOf(candidate) === name).map(({ verdict }) => verdict.how),
+      verdicts: judged.filter(({ candidate }) => folderOf(candidate) === name).map(({ verdict }) => verdict),
     }))
     .filter(({ verdicts }) => verdicts.length > 0)
     .map(({ name, verdicts }) => {
       const [killed = 0, timedOut = 0, survived = 0] = (['killed', 'timed out', 'survived'] as const).map(
-        (how) => verdicts.filter((each) => each === how).length,
+        (how) => verdicts.filter((verdict) => verdict.how === how).length,
       );
       return {
         name,
@@ -121,25 +123,29 @@ async function tell(): Promise<void> {
         killed,
         timedOut,
         survived,
+        slow: verdicts.filter((verdict) => verdict.how !== 'survived' && verdict.isSlow).length,
         score: (100 * (killed + timedOut)) / verdicts.length,
       };
     });
   console.log(`\nseed ${seed}, ${((performance.now() - began) / 1_000).toFixed(0)} s\n`);
   printTable(
-    ['folder', 'mutants', 'killed', 'timed out', 'survived', 'score'],
-    rows.map(({ name, all, killed, timedOut, survived, score }) => [
+    ['folder', 'mutants', 'killed', 'timed out', 'survived', 'score', 'by slow tests only'],
+    rows.map(({ name, all, killed, timedOut, survived, score, slow }) => [
       name,
       all,
       killed,
       timedOut,
       survived,
       `${score.toFixed(0)} %`,
+      slow,
     ]),
   );
   const survivors = judged.filter(({ verdict }) => verdict.how === 'survived');
   if (survivors.length > 0) console.log('\nSurvived; each needs a test, or a line in mutants/equivalent.ts:');
-  for (const { candidate } of survivors)
-    console.log(`  ${candidate.where}  ${candidate.mutant.kind}: ${candidate.change}`);
+  for (const { candidate } of survivors) console.log(`  ${nameOf(candidate)}`);
+  const missed = judged.filter(({ verdict }) => verdict.how !== 'survived' && verdict.isSlow);
+  if (missed.length > 0) console.log('\nMissed by `npm test`, since only slow tests find them:');
+  for (const { candidate, verdict } of missed) console.log(`  ${nameOf(candidate)}  ${said(verdict)}`);
   const report = judged.map(({ candidate: { where, change, mutant }, verdict, ms }) => ({
     where,
     kind: mutant.kind,

@@ -11,6 +11,8 @@ export interface CoveringTest {
   readonly file: string;
   readonly title: string;
   readonly ms: number;
+  /** `npm test` leaves it out. */
+  readonly isSlow: boolean;
   /** The probes that it passes. */
   readonly reached: readonly number[];
 }
@@ -79,8 +81,8 @@ export async function coverage(
   const end = await runs.run(order, {
     on: (message) => {
       if (message.is !== 'over' || message.state === 'failed') return undefined;
-      const { file, title, ms, reached } = message;
-      tests.push({ file, title, ms, reached });
+      const { file, title, ms, isSlow, reached } = message;
+      tests.push({ file, title, ms, isSlow, reached });
       onTest(tests.length);
       return undefined;
     },

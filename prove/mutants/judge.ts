@@ -7,12 +7,16 @@ const longestHook = 30_000;
 
 /** The verdict of the tests on a mutant. */
 export type Verdict =
-  | { readonly how: 'killed'; readonly by: string }
-  /** A test took many times as long as without the mutant. */
-  | { readonly how: 'timed out'; readonly by: string }
+  | {
+      /** `timed out`: a test took many times as long as without the mutant. */
+      readonly how: 'killed' | 'timed out';
+      readonly by: string;
+      /** `npm test` leaves it out, and none that it runs finds the mutant. */
+      readonly isSlow: boolean;
+    }
   | { readonly how: 'survived'; readonly tests: number; readonly of: number };
 
-/** Runs the tests that execute a mutant, on the source with the mutant in it, until one of them fails. */
+/** Runs the tests that execute a mutant, on the source with the mutant in it, until one of them fails: those that `npm test` runs first. */
 export async function judge(
   source: Source,
   mutant: Mutant & { readonly probe: number | undefined },
@@ -24,8 +28,26 @@ export async function judge(
 ): Promise<Verdict> {
   const covering = tests.filter(({ reached }) => comesBy(source, mutant.probe, reached));
   const chosen = withinBudget(covering, budget);
-  if (chosen.length === 0) return { how: 'survived', tests: 0, of: covering.length };
-  const files = byFile(chosen);
+  for (const isSlow of [false, true]) {
+    const found = await findFailure(
+      source,
+      mutant,
+      chosen.filter((test) => test.isSlow === isSlow),
+      runs,
+    );
+    if (found) return { ...found, isSlow };
+  }
+  return { how: 'survived', tests: chosen.length, of: covering.length };
+}
+
+async function findFailure(
+  source: Source,
+  mutant: Mutant,
+  tests: readonly CoveringTest[],
+  runs: TestRuns,
+): Promise<Pick<Extract<Verdict, { readonly by: string }>, 'how' | 'by'> | undefined> {
+  if (tests.length === 0) return undefined;
+  const files = byFile(tests);
   const order = {
     texts: { [source.path]: mutated(source.text, mutant) },
     tests: Object.fromEntries([...files].map(([file, ofFile]) => [file, ofFile.map(({ title }) => title)])),
@@ -47,7 +69,7 @@ export async function judge(
   if (by !== undefined) return { how: 'killed', by };
   if (end.how === 'hung') return { how: 'timed out', by: current };
   if (end.how === 'died') return { how: 'killed', by: `${current}: its process died` };
-  return { how: 'survived', tests: chosen.length, of: covering.length };
+  return undefined;
 }
 
 /** Code that runs while a module is loaded has no probe: then all tests that execute anything of the source are run. */

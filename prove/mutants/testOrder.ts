@@ -16,6 +16,8 @@ export type TestMessage =
       readonly title: string;
       readonly state: 'passed' | 'failed';
       readonly ms: number;
+      /** `npm test` leaves it out. */
+      readonly isSlow: boolean;
       /** The probes that were passed in it, and in its file before it. */
       readonly reached: readonly number[];
     }

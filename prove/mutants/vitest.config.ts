@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type Reporter, type TestSpecification } from 'vitest/node';
 
-import { fromSources } from '../../vitest.config.js';
+import { fromSources, slow } from '../../vitest.config.js';
 import type { TestMessage, TestOrder } from './testOrder.js';
 
 // Runs the tests of an order, one after the other, with the texts that it contains. No file is changed, so none must be
@@ -37,6 +37,7 @@ const messenger: Reporter = {
       title: test.fullName,
       state,
       ms,
+      isSlow: test.tags.includes(slow.name),
       reached: test.meta().reached ?? [],
     });
   },
@@ -64,6 +65,7 @@ export default defineConfig({
   plugins: [{ name: 'sluice-texts', enforce: 'pre', load: (id) => order.texts[id] }],
   test: {
     include: files,
+    tags: [{ ...slow, timeout: 20_000 }],
     runner: fileURLToPath(new URL('testRunner.ts', import.meta.url)),
     sequence: { sequencer: AsOrdered },
     reporters: [messenger],

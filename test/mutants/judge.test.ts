@@ -26,16 +26,21 @@ test('a mutant is killed by a test that executes it, or survives, and no file is
   const runs = testRuns(folder);
   const [source] = await sourcesOf(join(example, 'src'), ['numbers']);
   const tests = await coverage(example, [source!], { runs, kept, onTest: () => undefined });
-  expect(tests).toMatchObject([{ file: testFile, title }]);
+  const slowTitle = 'a number without a limit stays';
+  expect(tests).toMatchObject([
+    { file: testFile, title, isSlow: false },
+    { file: testFile, title: slowTitle, isSlow: true },
+  ]);
 
   const verdictOf = (kind: string): ReturnType<typeof judge> => {
     const mutant = source!.mutants.find((each) => each.kind === kind);
     return judge(source!, mutant!, { tests, runs, budget: 60_000 });
   };
-  expect(await verdictOf('swapped min and max')).toEqual({ how: 'killed', by: title });
-  // The test passes a number, and always passes the limit.
+  expect(await verdictOf('swapped min and max')).toEqual({ how: 'killed', by: title, isSlow: false });
+  expect(await verdictOf('dropped ??')).toEqual({ how: 'killed', by: slowTitle, isSlow: true });
+  // The tests pass numbers.
   expect(await verdictOf('removed statement')).toEqual({ how: 'survived', tests: 0, of: 0 });
-  expect(await verdictOf('dropped ??')).toEqual({ how: 'survived', tests: 1, of: 1 });
+  expect(await verdictOf('never')).toEqual({ how: 'survived', tests: 2, of: 2 });
 
   expect(readFileSync(source!.path, 'utf8')).toBe(source!.text);
   expect(readdirSync(folder)).toEqual(['order.json']);
@@ -75,7 +80,7 @@ test('tests that cannot run are reported', slow, async () => {
 
 describe('of the tests that execute a mutant', () => {
   function aTest(file: string, ms: number, ...reached: number[]): CoveringTest {
-    return { file, title: `of ${ms} ms`, ms, reached };
+    return { file, title: `of ${ms} ms`, ms, isSlow: false, reached };
   }
 
   test('the fastest ones run, as many as fit into the time', () => {
