@@ -1,6 +1,6 @@
 /** A mutant that no test can detect, because it behaves like the source. */
 export interface Equivalent {
-  /** As printed: `http/pauseGate.ts`. */
+  /** As printed: `http/startLog.ts`. */
   readonly file: string;
   /** Its line, trimmed. */
   readonly line: string;
@@ -19,12 +19,6 @@ export const equivalents: readonly Equivalent[] = [
     line: 'this.#seen += 1;',
     change: 'this.#seen += 1; -> ;',
     because: 'It saves a look for what is gone, which finds nothing.',
-  },
-  {
-    file: 'http/bottleneckLimiter.ts',
-    line: 'const tooLarge = this.#windows.find((window, w) => (costs[w] ?? 1) > window.max);',
-    change: '1 -> 0',
-    because: 'There is a cost for each window: only the compiler does not know.',
   },
   {
     file: 'source/pageChain.ts',

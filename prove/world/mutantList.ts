@@ -251,25 +251,19 @@ export const mutantList: readonly Mutant[] = [
       'this.#refuse(error);\n    this.#done();',
     ],
   ]),
-  ...inFile('packages/core/src/http/bottleneckLimiter.ts', [
+  ...inFile('packages/core/src/http/localLimiter.ts', [
     [
       'a start counts when it is permitted',
-      'const pending: Start = { at: now + this.#longestPending, costs };',
+      'const pending: Start = { at: now + this.#options.longestPending, costs };',
       'const pending: Start = { at: now, costs };',
     ],
     [
       'a written start counts from its permit',
-      'withStart(others, { at: this.#clock.monotonic(), costs })',
+      'withStart(others, { at: this.#now, costs })',
       'withStart(others, { at: now, costs })',
     ],
-    ['a request is written in a pause', 'if (this.#gate.remaining > 0) return false;', ''],
-  ]),
-  ...inFile('packages/core/src/http/pauseGate.ts', [
-    [
-      'a later pause shortens a longer one',
-      'Math.max(this.#until, this.#clock.monotonic() + ms)',
-      'this.#clock.monotonic() + ms',
-    ],
+    ['a request is written in a pause', 'mayStart: () => this.#now >= this.#pausedUntil', 'mayStart: () => true'],
+    ['a later pause shortens a longer one', 'Math.max(this.#pausedUntil, this.#now + ms)', 'this.#now + ms'],
   ]),
   ...inFile('packages/core/src/http/retryPolicy.ts', [
     ['a Retry-After is cut short', 'return Number(text) * 1000;', 'return Number(text) * 900;'],

@@ -77,8 +77,9 @@ export type { SavedToken } from './http/oauth2.js';
 
 // Requests
 export type { Timeouts } from './http/requestTimes.js';
-export type { Limit, Limiter, LimiterState, Permit, AcquireOptions, RateUse } from './http/limiter.js';
-export type { ObservedResponse, Quota, QuotaNotice } from './http/limiter.js';
+export type { Limit } from './http/limit.js';
+export type { Limiter, LimiterState, Permit, AcquireOptions, RateUse } from './http/limiterTypes.js';
+export type { ObservedResponse, Quota, QuotaNotice } from './http/limiterTypes.js';
 export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/rateLimitHeaders.js';
 export type { QuotaReport, QuotaRules } from './http/rateLimitHeaders.js';
 export type { ArrayFormat } from './http/query.js';

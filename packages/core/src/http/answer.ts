@@ -12,7 +12,7 @@ import {
 } from '../errors.js';
 import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import type { ApiCredentials } from './credentials.js';
-import type { Quota, QuotaNotice } from './limiter.js';
+import type { Quota, QuotaNotice } from './limiterTypes.js';
 import { parseExactly } from './exactNumbers.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import type { ApiCredentials } from './credentials.js';
-import type { Limiter } from './limiter.js';
+import type { Limiter } from './limiterTypes.js';
 import type { TransportRequest } from './transport.js';
 
 /** What the requests of one API get below the links. */

@@ -6,7 +6,7 @@ import { closedError, faultOf, faultUnderQuota, timeoutError, type AttemptFault,
 import type { Credentials, Stamp, Stamped } from './credentials.js';
 import { type Emit, type HttpEvent, requestEvent, type RequestOutcome } from './events.js';
 import type { HttpMethod } from './requestDetails.js';
-import type { Limiter } from './limiter.js';
+import type { Limiter } from './limiterTypes.js';
 import type { PauseCause } from './limiterReports.js';
 import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';

@@ -1,6 +1,6 @@
 import { settlesWithin, type Clock } from '../clock.js';
 import { PluginError, RequestTimeoutError, SluiceError } from '../errors.js';
-import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiter.js';
+import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 
 /** Ms that a limiter may take to close. */
 const longestClose = 30_000;

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Emit } from './events.js';
-import type { Limiter, RateUse } from './limiter.js';
+import type { Limiter, RateUse } from './limiterTypes.js';
 
 /**
  * Why a limiter is paused. `retry-after`: the API said how long to wait. `back-off`: it refused a request and did not

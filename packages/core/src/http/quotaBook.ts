@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { RateLimitError } from '../errors.js';
-import type { ObservedResponse, QuotaNotice } from './limiter.js';
+import type { ObservedResponse, QuotaNotice } from './limiterTypes.js';
 import { doubted, learned, quotaStart, spent, type KnownQuota } from './quotaPace.js';
 import type { QuotaReport, QuotaRules } from './rateLimitHeaders.js';
 import { dateAfter, retryAfter } from './retryPolicy.js';

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.js';
-import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiter.js';
+import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { QuotaBook, type Flight } from './quotaBook.js';
 import type { QuotaRules } from './rateLimitHeaders.js';
-import { unlimited } from './unlimited.js';
+import { unlimited } from './localLimiter.js';
 
 /**
  * A limiter that an API's responses steer, around the one that sets the rate. Without that one, only the quota and its

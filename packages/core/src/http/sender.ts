@@ -9,7 +9,7 @@ import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
 import { requestOptionNames, requestTimesOf, type RequestOptions } from './requestTimes.js';
 import { Secrets } from './secrets.js';
-import { unlimited } from './unlimited.js';
+import { unlimited } from './localLimiter.js';
 
 /** Options of {@link createSender}. */
 export interface SenderOptions extends RequestOptions {

@@ -4,7 +4,7 @@ import { isRecord } from '../values.js';
 import type { AttemptAnswer } from './adapter/adapter.js';
 import { type AnswerContext, faultOfStatus, type ReadResult } from './answer.js';
 import type { Call } from './exchange.js';
-import type { Limiter } from './limiter.js';
+import type { Limiter } from './limiterTypes.js';
 import { encodeQuery } from './query.js';
 import type { Secrets } from './secrets.js';
 import type { TransportResponse } from './transport.js';

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { Auth } from '../http/auth.js';
-import type { Limit, Limiter } from '../http/limiter.js';
+import type { Limit } from '../http/limit.js';
+import type { Limiter } from '../http/limiterTypes.js';
 import type { QuotaRules } from '../http/rateLimitHeaders.js';
 import type { ArrayFormat, Query } from '../http/query.js';
 import type { RequestDetails } from '../http/requestDetails.js';

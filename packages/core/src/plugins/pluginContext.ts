@@ -5,7 +5,7 @@ import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/apiAccess.js';
 import type { OwnAuth } from '../http/auth.js';
 import type { ApiCredentials } from '../http/credentials.js';
-import type { Limiter } from '../http/limiter.js';
+import type { Limiter } from '../http/limiterTypes.js';
 import { checkBaseUrl } from '../http/origin.js';
 import { withoutParam } from '../http/query.js';
 import type { Secrets } from '../http/secrets.js';

@@ -1,8 +1,9 @@
 import { getEventListeners } from 'node:events';
+import Bottleneck from 'bottleneck';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
-import { unlimited } from '../../src/http/unlimited.js';
+import { unlimited } from '../../src/http/localLimiter.js';
 import { ConfigError, type Limit, type Limiter, type LimiterState, type Permit } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 
@@ -267,6 +268,17 @@ describe('a limiter', () => {
     expect(Date.now() - began).toBe(20);
   });
 
+  test('L1 starts a thousand that may start at once in one job of Bottleneck', async () => {
+    const schedule = vi.spyOn(Bottleneck.prototype, 'schedule');
+    onTestFinished(() => schedule.mockRestore());
+    const trial = new Trial({ requests: 1_000, per: 987 });
+    asks(trial, 2_000);
+    await trial.clock.advance(1_000);
+    expect(trial.times).toEqual([...Array<number>(1_000).fill(0), ...Array<number>(1_000).fill(1_000)]);
+    // Besides the empty one with which it begins.
+    expect(schedule).toHaveBeenCalledTimes(2);
+  });
+
   test('L2 refuses at once a cost that exceeds every limit, and nobody else', async () => {
     const trial = new Trial({ requests: 5, per: 1_000, costs: { dear: 6 } }, { requests: 9, per: 1_000 });
     trial.limiter.pause(60_000);
@@ -405,6 +417,33 @@ test('L4 without a limit shows the same', async () => {
   expect(limiter.state).toEqual({ queued: 1, running: 1, pausedFor: 500 });
   await clock.advance(500);
   expect(limiter.state).toEqual({ queued: 0, running: 2, pausedFor: 0 });
+});
+
+test('T7 whoever waits for the end of a pause goes before who comes when it is over, and in the order of coming', async () => {
+  const clock = new FakeClock();
+  let ring = (): void => undefined;
+  const limiter = unlimited({
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    after: (_ms, callback) => {
+      ring = callback;
+      return () => undefined;
+    },
+  });
+  const passed: string[] = [];
+  const pass = (route: string): Promise<unknown> => limiter.acquire({ route }).then(() => passed.push(route));
+  limiter.pause(100);
+  const waiting = ['first', 'second', 'third'].map(pass);
+  // The pause is over, and the timer has not gone off yet: the process was busy.
+  await clock.stall(100);
+  const late = pass('late');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(passed).toEqual([]);
+  ring();
+  await Promise.all([...waiting, late]);
+  expect(passed).toEqual(['first', 'second', 'third', 'late']);
+  // Nobody waits any more.
+  await pass('next');
 });
 
 /** The most that began within any `span` ms, in cost units. */

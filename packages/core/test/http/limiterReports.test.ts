@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientOptions, type Hooks, type LimiterEvent } from '../../src/index.js';
 import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
-import type { LimiterState } from '../../src/http/limiter.js';
+import type { LimiterState } from '../../src/http/limiterTypes.js';
 import { LimiterReports } from '../../src/http/limiterReports.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from './canary.js';

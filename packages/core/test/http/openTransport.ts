@@ -6,12 +6,12 @@ import { apiTransport } from '../../src/http/apiTransport.js';
 import { stampedWith } from '../../src/http/credentials.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
-import type { Limiter } from '../../src/http/limiter.js';
+import type { Limiter } from '../../src/http/limiterTypes.js';
 import { requestTimesOf } from '../../src/http/requestTimes.js';
 import type { RetryOptions } from '../../src/http/retryPolicy.js';
 import { Secrets } from '../../src/http/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
-import { unlimited } from '../../src/http/unlimited.js';
+import { unlimited } from '../../src/http/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from './canary.js';
 

@@ -89,24 +89,3 @@ export interface Limiter {
   /** Ends what it holds, e.g. a connection. A client calls it when it closes, also if others use the same limiter. */
   close?(): Promise<void>;
 }
-
-/**
- * A rate: at most `requests` starts in any `per` ms.
- *
- * @example { requests: 25, per: 1000, concurrency: 4, costs: { 'aptos.walletNfts': 5 } }
- */
-export interface Limit {
-  /** Starts, or cost units, in any `per` ms. Above some 400 a second the limiter is the bottleneck: use no limit. */
-  readonly requests: number;
-  /** Length of the window in ms. */
-  readonly per: number;
-  /** How many may start back to back; the others are spread evenly. Default: `requests`. 1 gives an even pace. */
-  readonly burst?: number;
-  /** Requests in parallel. Default: no limit. */
-  readonly concurrency?: number;
-  /** Cost of a request by route. Default: 1. A cost above `requests` (or `burst`) could never start: it is refused. */
-  readonly costs?: Readonly<Record<string, number>>;
-}
-
-/** The default of a client, since the limits of the APIs are unknown: 5 requests a second, 4 in parallel. */
-export const defaultLimit: Limit = { requests: 5, per: 1000, concurrency: 4 };

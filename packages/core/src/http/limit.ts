@@ -1,0 +1,91 @@
+import { refuseUnknown } from '../checks.js';
+import { ConfigError } from '../errors.js';
+import type { RateUse } from './limiterTypes.js';
+
+/**
+ * A rate: at most `requests` starts in any `per` ms.
+ *
+ * @example { requests: 25, per: 1000, concurrency: 4, costs: { 'aptos.walletNfts': 5 } }
+ */
+export interface Limit {
+  /** Starts, or cost units, in any `per` ms. */
+  readonly requests: number;
+  /** Length of the window in ms. */
+  readonly per: number;
+  /** How many may start back to back; the others are spread evenly. Default: `requests`. 1 gives an even pace. */
+  readonly burst?: number;
+  /** Requests in parallel. Default: no limit. */
+  readonly concurrency?: number;
+  /** Cost of a request by route. Default: 1. A cost above `requests` (or `burst`) could never start: it is refused. */
+  readonly costs?: Readonly<Record<string, number>>;
+}
+
+/** The default of a client, since the limits of the APIs are unknown: 5 requests a second, 4 in parallel. */
+export const defaultLimit: Limit = { requests: 5, per: 1000, concurrency: 4 };
+
+/** At most `max` cost units may start in any `span` ms. A limit with a burst has two windows. */
+export interface LimitWindow {
+  readonly max: number;
+  readonly span: number;
+  /** Of its limit, by route. */
+  readonly costs: Readonly<Record<string, number>>;
+  /** Ms of its limit; absent for a burst. */
+  readonly per?: number;
+}
+
+/**
+ * Ms added to each window. A server counts arrivals, and requests take different times to arrive: without a margin a
+ * strict server refuses a few. It costs 1.3 % of a rate per second.
+ */
+const arrivalMargin = 13;
+
+/** @param margin ms added to each window besides the one for arrivals */
+export function limitWindows(limits: readonly Limit[], margin = 0): LimitWindow[] {
+  return limits.flatMap(({ requests, per, burst = requests, costs = {} }) => {
+    const span = per + arrivalMargin + margin;
+    const windows: LimitWindow[] = [{ max: requests, span, costs, per }];
+    if (burst < requests) windows.push({ max: burst, span: (burst * span) / requests, costs });
+    return windows;
+  });
+}
+
+/**
+ * The cost of a request in each window.
+ *
+ * @throws ConfigError if it could never start.
+ */
+export function costsOf(windows: readonly LimitWindow[], route: string): number[] {
+  return windows.map(({ max, costs }) => {
+    const cost = (Object.hasOwn(costs, route) ? costs[route] : undefined) ?? 1;
+    if (cost <= max) return cost;
+    throw new ConfigError(
+      `A request of ${route} costs more than the limiter ever lets start at once (${String(max)}): raise the limit's requests or burst, or lower the route's cost.`,
+      { route, max },
+    );
+  });
+}
+
+/** How much is used of the limit of which the largest share is, given the use of each window; `undefined` without limits. */
+export function rateUse(windows: readonly LimitWindow[], used: readonly number[]): RateUse | undefined {
+  const uses = windows.flatMap(({ max, per }, w): RateUse[] =>
+    per === undefined ? [] : [{ used: used[w] ?? 0, limit: max, per }],
+  );
+  return uses.sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
+}
+
+/** @throws ConfigError if a number is invalid, or a name unknown. */
+export function checkLimit(limit: Limit): void {
+  refuseUnknown('rateLimit', limit, { requests: true, per: true, burst: true, concurrency: true, costs: true });
+  const { requests, per, burst = 1, concurrency = 1, costs = {} } = limit;
+  check('requests', requests, requests >= 1, 'a number of at least 1');
+  check('per', per, per > 0 && Number.isFinite(per), 'a positive number of ms');
+  check('burst', burst, burst >= 1, 'a number of at least 1');
+  check('concurrency', concurrency, concurrency >= 1, 'a number of at least 1');
+  for (const [route, cost] of Object.entries(costs))
+    check(`costs["${route}"]`, cost, cost >= 0, 'a number of at least 0');
+}
+
+function check(name: string, value: number, isRight: boolean, wanted: string): void {
+  if (typeof value === 'number' && isRight) return;
+  throw new ConfigError(`rateLimit.${name} is ${String(value)}: it must be ${wanted}.`);
+}

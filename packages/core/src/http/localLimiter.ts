@@ -1,0 +1,112 @@
+import type { Clock } from '../clock.js';
+import { costsOf, limitWindows, rateUse, type Limit, type LimitWindow } from './limit.js';
+import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
+import { newPermit } from './permit.js';
+import { earliestStart, recentStarts, type Start, withoutStart, withStart } from './startLog.js';
+import { WaitQueue, type Waiter } from './waitQueue.js';
+
+interface LocalLimiterOptions {
+  readonly clock: Clock;
+  /** Ms for which a permit counts whose request is not written yet. */
+  readonly longestPending: number;
+  /** Runs what serves the queue, at once or soon. Called when a queue forms. */
+  readonly run: (serve: () => void) => void;
+}
+
+type Waiting = Waiter<Permit, CostlyRequest>;
+
+interface CostlyRequest extends AcquireOptions {
+  /** By window. */
+  readonly costs: readonly number[];
+}
+
+/** The limiter of `rateLimit: false`: a request waits only for a pause that the API asked for. */
+export function unlimited(clock: Clock): Limiter {
+  return new LocalLimiter([], { clock, longestPending: 0, run: (serve) => serve() });
+}
+
+/** A limiter of one process. The log of the actual starts decides when the next request may start. */
+export class LocalLimiter implements Limiter {
+  readonly #options: LocalLimiterOptions;
+  readonly #windows: readonly LimitWindow[];
+  readonly #concurrency: number;
+  readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
+  #starts: readonly Start[] = [];
+  #running = 0;
+  #pausedUntil = -Infinity;
+  #cancelTimer = (): void => undefined;
+
+  constructor(limits: readonly Limit[], options: LocalLimiterOptions) {
+    this.#options = options;
+    this.#windows = limitWindows(limits);
+    this.#concurrency = Math.min(...limits.map(({ concurrency = Infinity }) => concurrency));
+  }
+
+  get state(): LimiterState {
+    const now = this.#now;
+    const used = this.#windows.map(({ span }, w) =>
+      this.#starts.reduce((sum, { at, costs }) => (at + span > now ? sum + (costs[w] ?? 1) : sum), 0),
+    );
+    const rate = rateUse(this.#windows, used);
+    return {
+      queued: this.#queue.size,
+      running: this.#running,
+      pausedFor: Math.max(0, this.#pausedUntil - now),
+      ...(rate && { rate }),
+    };
+  }
+
+  pause(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#now + ms);
+  }
+
+  async acquire(request: AcquireOptions): Promise<Permit> {
+    const permit = this.#queue.wait({ ...request, costs: costsOf(this.#windows, request.route) });
+    // Those before it are being served already, or wait for a timer, a write or a release.
+    if (this.#queue.size === 1) this.#options.run(() => this.#serve());
+    return permit;
+  }
+
+  get #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  /** Starts those that may start now, in order, and sets a timer for the next one. */
+  #serve(): void {
+    this.#cancelTimer();
+    const now = this.#now;
+    this.#starts = recentStarts(this.#starts, this.#windows, now);
+    while (this.#running < this.#concurrency) {
+      const { first } = this.#queue;
+      if (!first) return;
+      const allowed = earliestStart(this.#starts, this.#windows, first.request.costs, now);
+      const at = Math.max(allowed, this.#pausedUntil);
+      if (at > now) {
+        this.#cancelTimer = this.#options.clock.after(at - now, () => this.#serve());
+        return;
+      }
+      this.#begin(first, now);
+    }
+  }
+
+  /** Gives a permit. Its start is pending until the request is written: connecting may take longer than a window. */
+  #begin(waiter: Waiting, now: number): void {
+    const { costs } = waiter.request;
+    const pending: Start = { at: now + this.#options.longestPending, costs };
+    this.#starts = withStart(this.#starts, pending);
+    this.#running += 1;
+    const permit = newPermit({
+      mayStart: () => this.#now >= this.#pausedUntil,
+      onStart: (isWritten) => {
+        const others = withoutStart(this.#starts, pending);
+        this.#starts = isWritten ? withStart(others, { at: this.#now, costs }) : others;
+        this.#serve();
+      },
+      onRelease: () => {
+        this.#running -= 1;
+        this.#serve();
+      },
+    });
+    waiter.admit(permit);
+  }
+}

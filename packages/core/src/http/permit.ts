@@ -1,0 +1,34 @@
+import type { Permit } from './limiterTypes.js';
+
+interface PermitLife {
+  /** Whether a request may be written now. */
+  readonly mayStart: () => boolean;
+  /** Called once: the request is written, or it never will be. */
+  readonly onStart: (isWritten: boolean) => void;
+  /** Called once, after `onStart`. */
+  readonly onRelease: () => void;
+}
+
+/** A permit whose start counts once, when its request is written, or else at its release; and which is released once. */
+export function newPermit({ mayStart, onStart, onRelease }: PermitLife): Permit & { started(): boolean } {
+  let isPending = true;
+  let isReleased = false;
+  const start = (isWritten: boolean): void => {
+    if (!isPending) return;
+    isPending = false;
+    onStart(isWritten);
+  };
+  return {
+    started() {
+      const isAllowed = mayStart();
+      if (isAllowed) start(true);
+      return isAllowed;
+    },
+    release(use) {
+      if (isReleased) return;
+      isReleased = true;
+      start(use !== 'unwritten');
+      onRelease();
+    },
+  };
+}
