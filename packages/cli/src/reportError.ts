@@ -3,7 +3,7 @@ import { ReportedError, UnfinishedExport } from './errors/errors.js';
 import { exitCodeOf, isClosedOutput } from './errors/exitCode.js';
 import { errorSentence } from './errors/formatError.js';
 import { redact, redactorFor } from './errors/redact.js';
-import { hasFlagOf } from './options/commandOptions.js';
+import { hasFlagOf } from './options/commands.js';
 import { visibleText } from './terminal/text.js';
 
 /** Limits the loop below: some errors are their own cause. */

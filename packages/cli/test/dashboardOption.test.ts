@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { pageOptions, withoutDashboard } from '../src/source/dashboardPage.js';
-import { parsePort } from '../src/options/parse.js';
+import { parsePort } from '../src/options/option.js';
 import { sluice } from './runSluice.js';
 
 describe('--dashboard', () => {

@@ -6,7 +6,7 @@ import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { withPlugins } from '../source/openClient.js';
 import { namedStore } from '../target/namedSink.js';
 import {

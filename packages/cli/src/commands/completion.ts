@@ -2,7 +2,7 @@ import { script } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 
 /** The program, as the package that completes takes it. */
 type Program = Parameters<typeof tab>[0];

@@ -6,7 +6,7 @@ import { streams } from '@sluice/streams';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import type { ExportOutcome } from '../export/exportRows.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { addDashboard, pageOf } from '../source/dashboardPage.js';
 import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import { exportHoldings, showChanges, showCollections, showForward } from './demo/acts.js';

@@ -10,7 +10,7 @@ import { redact } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
 import { standardInput } from '../input/readInput.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { webhookOptions } from '../target/forwardTarget.js';
 import { formatCount, formatNumber, formatTime } from '../terminal/format.js';
 import { type Column, table } from '../terminal/table.js';

@@ -16,7 +16,7 @@ import { exitCodes } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redactValues } from '../errors/redact.js';
 import type { Invocation } from '../config/config.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
 import { unsetVariables } from '../source/describe.js';
 import { addRequired, clientOptions, isRequired } from '../source/openClient.js';

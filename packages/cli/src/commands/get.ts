@@ -4,7 +4,7 @@ import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
 import { isApiName } from '../input/baseUrl.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { unknownApi } from '../source/findSource.js';
 import { openClient, withApi, withClient } from '../source/openClient.js';
 import { readQuery } from '../source/params.js';

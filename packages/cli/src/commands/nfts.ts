@@ -4,7 +4,7 @@ import type { Environment } from '../environment/environment.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
 import { findOwners } from '../input/owners.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice nfts export`: exports the NFTs of wallets. */

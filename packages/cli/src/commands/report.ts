@@ -5,7 +5,7 @@ import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
 import { standardOutput } from '../options/checkTarget.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { type Figures, figuresOf, type ReportRow, subjectOf, subjects } from './report/figures.js';

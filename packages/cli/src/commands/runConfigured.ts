@@ -6,7 +6,7 @@ import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
-import type { OptionsOf } from '../options/table.js';
+import type { OptionsOf } from '../options/commands.js';
 import { namedTarget } from '../target/namedTarget.js';
 
 /** A command that uses plugins and defaults. */

@@ -3,7 +3,7 @@ import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox
 import type { Environment } from '../environment/environment.js';
 import { exitCodes, Failure, UsageError } from '../errors/errors.js';
 import { flagOf } from '../errors/cliTerms.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 
 /** `sluice sandbox`: a local server of both APIs, until a signal ends it. Prints URLs, key and owners as JSON. */
 export async function sandbox(options: CommandOptions<'sandbox'>, environment: Environment): Promise<number> {

@@ -6,7 +6,7 @@ import { exitCodes, UsageError } from '../errors/errors.js';
 import { redactValues } from '../errors/redact.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
 import { standardOutput } from '../options/checkTarget.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { explained, findDescribed, knownApis, secretsOf } from '../source/describe.js';
 import { findSource, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';

@@ -9,7 +9,7 @@ import { collectRows, rowSink, standardOutputName } from '../export/rowSink.js';
 import { type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
 import { standardOutput } from '../options/checkTarget.js';
-import type { CommandOptions } from '../options/commandOptions.js';
+import type { CommandOptions } from '../options/commands.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/table.js';

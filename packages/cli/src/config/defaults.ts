@@ -7,7 +7,7 @@ import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
 import { formatOfName, standardOutput } from '../options/checkTarget.js';
-import { optionSpec, type OptionsOf } from '../options/table.js';
+import { optionNamed, type OptionsOf } from '../options/commands.js';
 import type { Config } from './config.js';
 
 interface DefaultsContext {
@@ -39,7 +39,7 @@ export function applyDefaults(
     const place = `defaults.${name} of ${file.name}`;
     const parsed = commands.flatMap((other) => parseFor(other, name, value));
     if (parsed.length === 0) throw unknownOption(name, file.name, commands);
-    const { isForOneRun, variable = '', value: valueName } = optionSpec(name) ?? {};
+    const { isForOneRun, variable = '', isPath } = optionNamed(name) ?? {};
     if (isForOneRun)
       throw new UsageError(`${place}: ${flagOf(name)} is for a single run. Give it on the command line instead.`);
     const errors = parsed.flatMap((result) => ('error' in result ? [result.error] : []));
@@ -50,8 +50,12 @@ export function applyDefaults(
     if ((variables[variable] ?? '').trim() !== '') continue;
     if (!isApplicable(name, own.value, given, isSink)) continue;
     // Paths are relative to the configuration's folder.
-    const isPath = valueName === '<file>' && typeof own.value === 'string' && own.value !== standardInput;
-    command.setOptionValueWithSource(name, isPath ? resolve(dirname(file.path), own.value) : own.value, 'config');
+    const path = isPath && typeof own.value === 'string' && own.value !== standardInput ? own.value : undefined;
+    command.setOptionValueWithSource(
+      name,
+      path === undefined ? own.value : resolve(dirname(file.path), path),
+      'config',
+    );
     used.add(name);
   }
   return used;
@@ -124,7 +128,7 @@ function isApplicable(
 ): boolean {
   const kind = kindOf(given, isSink);
   const target = typeof given.to === 'string' ? given.to : standardOutput;
-  const about = optionSpec(option)?.about;
+  const about = optionNamed(option)?.about;
   if (about === 'webhook') return kind === 'webhook';
   if (option === 'onExpired') return kind === 'file';
   if (option === 'resumeWithin') return kind === 'sink' || given.mode === 'merge' || given.mode === 'replace';

@@ -2,7 +2,7 @@ import { lstat, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
-import type { OptionsOf } from '../options/table.js';
+import type { OptionsOf } from '../options/commands.js';
 import { type Config, type ConfigFile, noConfig } from './config.js';
 
 /** The configuration of a command line. @throws UsageError that says where, if it can't be loaded or is invalid. */

@@ -16,7 +16,7 @@ import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport 
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
-import type { GroupOptions } from '../options/commandOptions.js';
+import type { GroupOptions } from '../options/options.js';
 import { keptText, newsOf, resumedAt, summaryLine } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';

@@ -8,7 +8,7 @@ import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
 import { type RowFormatName, rowFormatOf, standardOutput } from '../options/checkTarget.js';
-import type { GroupOptions } from '../options/commandOptions.js';
+import type { GroupOptions } from '../options/options.js';
 
 /** A file or stdout as a target of rows. */
 interface RowSink<T> {

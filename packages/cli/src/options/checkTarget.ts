@@ -1,10 +1,11 @@
 import { UsageError } from '../errors/errors.js';
-import { flagAbout, type OptionsOf } from './table.js';
+import { flagAbout, type OptionsOf } from './commands.js';
+import type { GroupOptions } from './options.js';
 
 /** The target that stands for stdout. */
 export const standardOutput = '-';
 
-export type RowFormatName = NonNullable<OptionsOf<'format'>['format']>;
+export type RowFormatName = NonNullable<GroupOptions<'target'>['format']>;
 
 const formatOfEnding: ReadonlyMap<string, RowFormatName> = new Map([
   ['csv', 'csv'],

@@ -2,7 +2,7 @@ import type { Client } from '@sluice/core';
 import type { Dashboard } from '@sluice/dashboard';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
-import type { OptionsOf } from '../options/table.js';
+import type { OptionsOf } from '../options/commands.js';
 
 /** What `@sluice/dashboard` exports. It is loaded for `--dashboard` only, and needs to be there only then. */
 export type DashboardLibrary = Awaited<ReturnType<typeof importDashboard>>;

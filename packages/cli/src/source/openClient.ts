@@ -27,7 +27,7 @@ import {
   isApiName,
 } from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
-import type { GroupOptions } from '../options/commandOptions.js';
+import type { GroupOptions } from '../options/options.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { addDashboard, type DashboardOption } from './dashboardPage.js';
 import { visibleText } from '../terminal/text.js';

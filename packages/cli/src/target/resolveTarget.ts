@@ -2,7 +2,7 @@ import type { Sink } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { checkOneTarget } from '../options/checkTarget.js';
-import type { OptionsOf } from '../options/table.js';
+import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from './forwardTarget.js';
 import { namedTarget, refuseAddress, refuseBareName, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
 import { tableName, type TableName, tableTarget, type TableTargetOptions } from './tableTarget.js';

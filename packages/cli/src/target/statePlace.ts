@@ -5,7 +5,7 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
-import type { OptionsOf } from '../options/table.js';
+import type { OptionsOf } from '../options/commands.js';
 import { hidePassword, namedTarget, refuseAddress, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
 import type { TargetKind } from './target.js';
 

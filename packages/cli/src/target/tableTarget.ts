@@ -3,7 +3,7 @@ import type { Change, Sink } from '@sluice/core';
 import type { TableSink } from '@sluice/exporters/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
-import type { OptionsOf } from '../options/table.js';
+import type { OptionsOf } from '../options/commands.js';
 import type { Target } from './target.js';
 
 /** A table of a database, as `--to` names it. */

@@ -17,7 +17,7 @@ import { exitCodes } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
 import { resumeCommand } from '../export/resume.js';
-import type { GroupOptions } from '../options/commandOptions.js';
+import type { GroupOptions } from '../options/options.js';
 import { afterHint, type Notice } from '../progress/notices.js';
 import { timedSink } from '../progress/timedSink.js';
 import { RequestWaits, TargetWait } from '../progress/waits.js';

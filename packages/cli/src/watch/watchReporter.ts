@@ -2,7 +2,7 @@ import { type Clock, type PageHealth, SluiceError } from '@sluice/core';
 import type { Output } from '../environment/output.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { redact } from '../errors/redact.js';
-import type { OptionsOf } from '../options/table.js';
+import type { GroupOptions } from '../options/options.js';
 import { openingLine } from '../progress/messages.js';
 import type { Deliveries, RunHeader } from '../progress/progress.js';
 import { type Ending, messageLines, type Reporter } from '../progress/reporter.js';
@@ -39,7 +39,7 @@ interface WatchReporterContext {
 
 /** `silent` shows nothing. */
 export function openWatchReporter(
-  mode: NonNullable<OptionsOf<'progress of a watch'>['progress']> | 'silent',
+  mode: NonNullable<GroupOptions<'watchProgress'>['progress']> | 'silent',
   context: WatchReporterContext,
 ): WatchReporter {
   switch (mode) {

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
-import type { GroupOptions } from '../options/commandOptions.js';
+import type { GroupOptions } from '../options/options.js';
 import { folderPlace, refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 

@@ -3,8 +3,8 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { applyDefaults } from '../../src/config/defaults.js';
 import type { Defaults } from '../../src/config/defineConfig.js';
 import { UsageError } from '../../src/errors/errors.js';
-import { addOptions, type CommandName, type CommandOptions } from '../../src/options/commandOptions.js';
-import type { OptionForOneRun } from '../../src/options/table.js';
+import { addOptions, type CommandName, commands as lines, type CommandOptions } from '../../src/options/commands.js';
+import type { OptionGroup } from '../../src/options/options.js';
 
 const names = ['nfts export', 'streams watch', 'streams list', 'watch'] as const satisfies CommandName[];
 
@@ -206,12 +206,71 @@ describe('a default is refused with its place', () => {
   });
 });
 
+/** What the type of the defaults has, which the compiler compares. */
+const known: Readonly<Record<keyof Defaults, true>> = {
+  streamsUrl: true,
+  aptosUrl: true,
+  apiKeyFile: true,
+  rate: true,
+  timeout: true,
+  retryFor: true,
+  maxRetryAfter: true,
+  pageSize: true,
+  concurrency: true,
+  ownersPerRequest: true,
+  owner: true,
+  ownersFile: true,
+  includeCollections: true,
+  excludeCollections: true,
+  only: true,
+  key: true,
+  format: true,
+  columns: true,
+  gzip: true,
+  ifExists: true,
+  guardFormulas: true,
+  extra: true,
+  bom: true,
+  strictTypes: true,
+  secretFile: true,
+  headerFile: true,
+  allowAddress: true,
+  deliveries: true,
+  batch: true,
+  maxDeadLetters: true,
+  onDead: true,
+  onExpired: true,
+  resumeWithin: true,
+  requireTotal: true,
+  commitEvery: true,
+  trustFilesystem: true,
+  every: true,
+  jitter: true,
+  maxFailures: true,
+  progress: true,
+  quiet: true,
+};
+
 test('the type of the defaults has every option that may stand there, with its choices, and no other', () => {
+  const options = (['nfts export', 'watch', 'streams watch'] as const).flatMap((name) =>
+    lines[name].options.flatMap((group) => Object.entries(group.options)),
+  );
+  const wanted = options.filter(([, { isForOneRun = false }]) => !isForOneRun).map(([name]) => name);
+  expect(Object.keys(known).toSorted()).toEqual([...new Set(wanted)].toSorted());
   type All = CommandOptions<'nfts export'> & CommandOptions<'watch'> & CommandOptions<'streams watch'>;
-  expectTypeOf<keyof Defaults>().toEqualTypeOf<Exclude<keyof All, OptionForOneRun>>();
   type Choices = 'ifExists' | 'onDead' | 'onExpired' | 'only' | 'gzip' | 'guardFormulas' | 'quiet';
   expectTypeOf<Pick<Defaults, Choices>>().toEqualTypeOf<Pick<All, Choices>>();
   type Varied = CommandOptions<(typeof names)[number] | 'sources'>;
   expectTypeOf<Defaults['format']>().toEqualTypeOf<Varied['format']>();
   expectTypeOf<Defaults['progress']>().toEqualTypeOf<Varied['progress']>();
+});
+
+test('options of one name have the same traits in all commands', () => {
+  const traits = new Map<string, object>();
+  for (const { options } of Object.values(lines).flatMap((line): readonly OptionGroup[] => line.options))
+    for (const [name, { about, isForOneRun, isPath, variable }] of Object.entries(options)) {
+      const own = { about, isForOneRun, isPath, variable };
+      expect({ name, ...own }).toEqual({ name, ...(traits.get(name) ?? own) });
+      traits.set(name, own);
+    }
 });

@@ -8,7 +8,7 @@ import {
   parseRate,
   parseShares,
   parseSpan,
-} from '../../src/options/parse.js';
+} from '../../src/options/option.js';
 
 describe('a duration', () => {
   test.each([

@@ -3,7 +3,7 @@ import type { Invocation } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, UsageError } from '../../errors/errors.js';
 import { runExport } from '../../export/runExport.js';
-import type { CommandOptions } from '../../options/commandOptions.js';
+import type { CommandOptions } from '../../options/commands.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { tableName } from '../../target/tableTarget.js';
 import { withCluster, withRun } from './withCluster.js';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
 import { exitCodes, Failure, UsageError } from '../../errors/errors.js';
-import type { CommandOptions } from '../../options/commandOptions.js';
+import type { CommandOptions } from '../../options/commands.js';
 import { shortText } from '../../progress/messages.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/table.js';

@@ -3,8 +3,8 @@ import { isAbsolute, resolve } from 'node:path';
 import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
 import { findRedisUrl } from '../../input/secrets.js';
-import type { GroupOptions } from '../../options/commandOptions.js';
-import { flagAbout, type OptionsOf } from '../../options/table.js';
+import type { GroupOptions } from '../../options/options.js';
+import { flagAbout, type OptionsOf } from '../../options/commands.js';
 import { serverOf, tableName } from '../../target/tableTarget.js';
 
 /** What `@sluice/cluster` exports. It is loaded only for what several machines do, and needs to be there only then. */
@@ -84,9 +84,7 @@ function isPath(named: string): boolean {
 }
 
 /** How rows go into a target. */
-type RunTargetOptions = OptionsOf<
-  'trustFilesystem' | 'mode' | 'keyColumns' | 'columns' | 'schema' | 'requireTotal of a run'
->;
+type RunTargetOptions = OptionsOf<'trustFilesystem' | 'mode' | 'keyColumns' | 'columns' | 'schema' | 'requireTotal'>;
 
 /**
  * The target of a run, as `--to` names it and as Redis has it: a folder, or a table of PostgreSQL.

@@ -4,7 +4,7 @@ import type { Invocation } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
-import type { CommandOptions } from '../../options/commandOptions.js';
+import type { CommandOptions } from '../../options/commands.js';
 import { newsOf } from '../../progress/messages.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';

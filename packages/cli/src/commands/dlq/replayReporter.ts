@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/core';
 import type { ReplayCounts } from '@sluice/exporters/webhook';
 import type { Output } from '../../environment/output.js';
-import type { OptionsOf } from '../../options/table.js';
+import type { GroupOptions } from '../../options/options.js';
 import { type Ending, every, type Reporter } from '../../progress/reporter.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 
@@ -24,7 +24,7 @@ const eventEvery = 1000;
 
 /** `silent` shows only how many letters are left. */
 export function openReplayReporter(
-  mode: NonNullable<OptionsOf<'progress of letters'>['progress']> | 'silent',
+  mode: NonNullable<GroupOptions<'lineProgress'>['progress']> | 'silent',
   context: ReplayReporterContext,
 ): ReplayReporter {
   switch (mode) {
