@@ -15,6 +15,7 @@ export function findNfts({ body, read }: Answer): FoundRows {
 export const nftPaging: Paging = {
   identity: 'cursor, or else offset',
   params: ['cursor', 'offset'],
+  reads: [],
   request: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
   next({ body, read }) {
     const document = read.record(body, '');

@@ -50,6 +50,7 @@ export function byConnection(connection: string, options: ConnectionOptions = {}
     identity: { by: 'connection', at: connection, into },
     params,
     fields,
+    reads: [],
     request: (first, from) => put(first, cursorOf(from)),
     next({ body, read }) {
       const follows = more?.find(body, read);

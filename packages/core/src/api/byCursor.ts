@@ -2,7 +2,7 @@ import { checkOptions } from '../checks.js';
 import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
-import { finder } from './documentPath.js';
+import { finder, headersRead } from './documentPath.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. */
@@ -46,6 +46,7 @@ export function byCursor(options: CursorOptions): Paging {
     identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
     params,
     fields,
+    reads: headersRead(cursor, flag),
     request(first, from) {
       const text = cursorOf(from);
       return put(first, 'isNumber' in from ? new ExactNumber(text) : text);

@@ -30,6 +30,7 @@ export function byHeader(options: HeaderOptions): Paging {
     identity: { by: 'header', header: name, ...identity },
     params,
     fields,
+    reads: [name],
     request: (first, from) => put(first, cursorOf(from)),
     next({ headers, read }) {
       const token = read.cursor(headers[name], `the ${name} header`);

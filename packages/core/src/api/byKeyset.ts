@@ -5,7 +5,7 @@ import { ExactNumber, jsonText } from '../json.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, kindOf } from '../values.js';
 import type { Selector } from './answer.js';
-import { type DocumentPath, documentPath, finder } from './documentPath.js';
+import { type DocumentPath, documentPath, finder, headersRead } from './documentPath.js';
 import { cursorOf, leftOutFault, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
@@ -50,6 +50,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
     },
     params: keys.flatMap(({ params }) => params),
     fields: keys.flatMap(({ fields }) => fields),
+    reads: headersRead(flag),
     request(first, from) {
       const known = decodeKeyset(cursorOf(from), keys.length);
       return keys.reduce((request, { put }, nth) => put(request, known[nth] ?? ''), first);

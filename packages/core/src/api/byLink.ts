@@ -4,7 +4,7 @@ import { addressOf } from '../http/origin.js';
 import type { Query } from '../http/query.js';
 import type { PageAnswer, Selector } from './answer.js';
 import { shownText } from '../values.js';
-import { finder } from './documentPath.js';
+import { finder, headersRead } from './documentPath.js';
 import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
 const longestShown = 200;
@@ -41,6 +41,7 @@ export function byLink(options: LinkOptions = {}): Paging {
   return {
     identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
+    reads: selector ? headersRead(selector) : ['link'],
     request: ({ body }, from) => ({ ...addressAt(cursorOf(from)), ...(body !== undefined && { body }) }),
     next(answer) {
       const where = selector ? selector.text : 'the Link header';

@@ -25,6 +25,7 @@ export function byOffset(place: OffsetOptions): Paging {
     identity: { by: 'offset', ...identity },
     params,
     fields,
+    reads: [],
     request: (first, at) => put(first, offsetOf(at)),
     next({ rows, newRows, total, requested, from, read, countItems }) {
       if (newRows === 0 && countItems() > rows.length) throw leftOutFault(read);

@@ -3,7 +3,7 @@ import { isCount } from '../values.js';
 import { checkCount, checkOptions } from '../checks.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
-import { finder } from './documentPath.js';
+import { finder, headersRead } from './documentPath.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byPage}: where a request has the page number, e.g. `{ param: 'page' }`, and how it counts. */
@@ -40,6 +40,7 @@ export function byPage(options: PageNumberOptions): Paging {
     identity: { by: 'page', ...identity, first, pages: last?.identity ?? null },
     params,
     fields,
+    reads: headersRead(last),
     request: (request, at) => put(request, numberOf(cursorOf(at))),
     next(answer) {
       const { from, rows, read } = answer;

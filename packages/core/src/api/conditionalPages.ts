@@ -16,6 +16,8 @@ interface ConditionalRequest<Row> {
   /** Sends the request, with `If-None-Match` if there is a tag. */
   readonly send: (tag?: string) => Promise<ApiResponse>;
   readonly read: (answer: ApiResponse) => UndecodedPage<Row>;
+  /** The headers that say whether a page ends the listing; absent if that is unknown. */
+  readonly reads: readonly string[] | undefined;
 }
 
 interface Content<Row> {
@@ -45,7 +47,7 @@ export class ConditionalPages<Row> {
       const answer = await send(page.tag);
       if (answer.status !== notModified) return this.#stored(key, credential, answer, request);
       const isOwn = isSameTag(answer.headers['etag'] ?? page.tag, page.tag) && (await fingerprint()) === credential;
-      const reused = isOwn ? reusedPage(content, answer, read) : undefined;
+      const reused = isOwn ? reusedPage(content, answer, request) : undefined;
       if (reused) {
         cache.countUse();
         return reused;
@@ -84,39 +86,16 @@ export class ConditionalPages<Row> {
 
 /**
  * The stored page with what the 304 says in its headers, e.g. in `Link`. A server may omit such headers (RFC 9110,
- * 15.4.5). Then the page's own ones count, unless they say that the listing ends: there may be a next page by now.
+ * 15.4.5). Then the page's own ones count, unless it ends the listing: there may be a next page by now.
  */
 function reusedPage<Row>(
   { answer, received, rows }: Content<Row>,
   { headers }: ApiResponse,
-  read: ConditionalRequest<Row>['read'],
+  { read, reads }: ConditionalRequest<Row>,
 ): UndecodedPage<Row> | undefined {
-  const looked = new Set<string>();
-  const page = read({ ...answer, headers: observedHeaders({ ...answer.headers, ...headers }, looked) });
-  const usesOld = [...looked].some((name) => !Object.hasOwn(headers, name));
+  const page = read({ ...answer, headers: { ...answer.headers, ...headers } });
+  const repeatsHeaders = reads?.every((name) => Object.hasOwn(headers, name)) === true;
   const isSame = page.received.length === received.length && received.every((row, nth) => row === page.received[nth]);
-  if (!isSame || page.isIncomplete || (usesOld && page.next === 'end')) return undefined;
+  if (!isSame || page.isIncomplete || (page.next === 'end' && !repeatsHeaders)) return undefined;
   return { ...page, received, decode: () => rows };
-}
-
-/** Adds each name that is looked up, whether or not there is such a header. */
-function observedHeaders(headers: ApiResponse['headers'], looked: Set<string>): ApiResponse['headers'] {
-  const observe = (name: string | symbol): void => {
-    if (typeof name === 'string') looked.add(name);
-  };
-  return new Proxy(headers, {
-    get(target, name): unknown {
-      observe(name);
-      return Reflect.get(target, name);
-    },
-    has(target, name) {
-      observe(name);
-      return Reflect.has(target, name);
-    },
-    // Also called for each name by what copies or lists them.
-    getOwnPropertyDescriptor(target, name) {
-      observe(name);
-      return Reflect.getOwnPropertyDescriptor(target, name);
-    },
-  });
 }

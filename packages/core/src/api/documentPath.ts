@@ -160,6 +160,11 @@ export interface Finder {
   isExactNumber(answer: Answer): boolean;
 }
 
+/** The headers that selectors look at: none, or unknown if one is a function. */
+export function headersRead(...selectors: readonly (Finder | undefined)[]): readonly string[] | undefined {
+  return selectors.every((selector) => selector?.isPath !== false) ? [] : undefined;
+}
+
 /** Parses a selector. @throws ConfigError if its path is invalid. */
 export function finder(where: Selector<unknown>): Finder {
   if (typeof where === 'function')

@@ -25,6 +25,7 @@ export interface PageAddress {
  * const byLastId: Paging = {
  *   identity: 'last-id',
  *   params: ['after'],
+ *   reads: [],
  *   request: ({ path, query }, at) => ({ path, query: { ...query, after: cursorOf(at) } }),
  *   next: ({ at, rows, read }) =>
  *     at('more') === true ? { cursor: String(read.record(rows.at(-1), 'items')['id']) } : 'end',
@@ -37,6 +38,11 @@ export interface Paging {
   readonly params: readonly string[];
   /** The places in the body that it sets, e.g. `variables.after`, so that nothing else sets them. Default: none. */
   readonly fields?: readonly string[];
+  /**
+   * The response headers, in lower case, that `next` looks at. A 304 stands for a page that ends the listing only if it
+   * repeats them all. Default: unknown, so that page is always requested in full.
+   */
+  readonly reads?: readonly string[] | undefined;
   /** Makes a page's request from the first page's. @throws ConfigError if it cannot start at this cursor or offset. */
   request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */

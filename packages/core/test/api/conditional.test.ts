@@ -14,6 +14,7 @@ import {
   type ClientEvent,
   type Link,
   type PageHealth,
+  type Paging,
   type Snapshot,
   type Source,
   type WatchOptions,
@@ -528,6 +529,43 @@ describe('A7 an API that pages by Link headers and does not count 304s', () => {
       },
     });
     expect(later(told)).toEqual(['added 100']);
+  });
+});
+
+describe('A7 the last page of a listing', () => {
+  /** Pages of ten rows by number. Only a header says how many there are, and no 304 repeats it. */
+  async function serveCounted() {
+    const state = {
+      rows: Array.from({ length: 20 }, (_, id) => ({ id, name: `row ${id}` })),
+      statuses: [] as number[],
+    };
+    const { baseUrl } = await serve((url, _nth, { headers: sent }): Said => {
+      const page = Number(url.searchParams.get('page') ?? 1);
+      const body = { items: state.rows.slice(10 * (page - 1), 10 * page) };
+      const etag = tagOf(body);
+      const isSame = sent['if-none-match'] === etag;
+      state.statuses.push(isSame ? 304 : 200);
+      if (isSame) return { status: 304, headers: { etag } };
+      return { body, headers: { etag, 'x-pages': String(Math.ceil(state.rows.length / 10)) } };
+    });
+    return { state, baseUrl };
+  }
+  const ofHeader = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): number =>
+    Number(headers['x-pages']);
+  const byCount = byPage({ param: 'page', pages: ofHeader });
+
+  test.each<[string, Paging]>([
+    ['a function may look at', byCount],
+    ['the paging says that it reads', { ...byCount, reads: ['x-pages'] }],
+  ])('A7 is requested in full if it depends on a header that %s', async (_what, paging) => {
+    const { state, baseUrl } = await serveCounted();
+    const told = await watched(openListing(tableListing({ paging }), { baseUrl })(), 3, {
+      between: (poll) => {
+        if (poll === 2) state.rows.push({ id: 100, name: 'new' });
+      },
+    });
+    expect(later(told)).toEqual(['added 100']);
+    expect(state.statuses.filter((status) => status === 304).length).toBeGreaterThanOrEqual(2);
   });
 });
 
