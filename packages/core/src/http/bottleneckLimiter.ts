@@ -17,6 +17,7 @@ export function bottleneckLimiter(limits: readonly Limit[], clock: Clock, longes
   let bottleneck: Bottleneck | undefined;
   return new LocalLimiter(limits, {
     clock,
+    concurrency: Math.min(...limits.map(({ concurrency = Infinity }) => concurrency)),
     longestPending,
     run(serve) {
       bottleneck ??= newBottleneck();

@@ -37,13 +37,15 @@ export interface Quota {
 /** What a response says about its API's quota. */
 export interface QuotaNotice {
   /** Of several quotas, the one of which least is left. Absent if the response reports none. */
-  readonly quota?: Quota;
+  readonly quota?: Quota | undefined;
   /**
    * Set if the request is refused for now. `used-up`: the limiter waits for the quota, `wait` ms, unless that is too
    * long, which is an `error`; without `wait`, the API does not say how long. `asked`: `Retry-After` says how long.
    */
   readonly refusal?:
-    { readonly kind: 'asked' } | { readonly kind: 'used-up'; readonly wait?: number; readonly error?: RateLimitError };
+    | { readonly kind: 'asked' }
+    | { readonly kind: 'used-up'; readonly wait?: number | undefined; readonly error?: RateLimitError | undefined }
+    | undefined;
 }
 
 /** The request that wants a permit. */

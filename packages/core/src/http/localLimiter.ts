@@ -7,6 +7,8 @@ import { WaitQueue, type Waiter } from './waitQueue.js';
 
 interface LocalLimiterOptions {
   readonly clock: Clock;
+  /** Requests in parallel. */
+  readonly concurrency: number;
   /** Ms for which a permit counts whose request is not written yet. */
   readonly longestPending: number;
   /** Runs what serves the queue, at once or soon. Called when a queue forms. */
@@ -21,15 +23,14 @@ interface CostlyRequest extends AcquireOptions {
 }
 
 /** The limiter of `rateLimit: false`: a request waits only for a pause that the API asked for. */
-export function unlimited(clock: Clock): Limiter {
-  return new LocalLimiter([], { clock, longestPending: 0, run: (serve) => serve() });
+export function unlimited(clock: Clock, concurrency = Infinity): Limiter {
+  return new LocalLimiter([], { clock, concurrency, longestPending: 0, run: (serve) => serve() });
 }
 
 /** A limiter of one process. The log of the actual starts decides when the next request may start. */
 export class LocalLimiter implements Limiter {
   readonly #options: LocalLimiterOptions;
   readonly #windows: readonly LimitWindow[];
-  readonly #concurrency: number;
   readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
   #starts: readonly Start[] = [];
   #running = 0;
@@ -39,7 +40,6 @@ export class LocalLimiter implements Limiter {
   constructor(limits: readonly Limit[], options: LocalLimiterOptions) {
     this.#options = options;
     this.#windows = limitWindows(limits);
-    this.#concurrency = Math.min(...limits.map(({ concurrency = Infinity }) => concurrency));
   }
 
   get state(): LimiterState {
@@ -76,7 +76,7 @@ export class LocalLimiter implements Limiter {
     this.#cancelTimer();
     const now = this.#now;
     this.#starts = recentStarts(this.#starts, this.#windows, now);
-    while (this.#running < this.#concurrency) {
+    while (this.#running < this.#options.concurrency) {
       const { first } = this.#queue;
       if (!first) return;
       const allowed = earliestStart(this.#starts, this.#windows, first.request.costs, now);

@@ -33,7 +33,7 @@ interface RouteQuotas extends Counted {
 const maxQuotas = 100;
 const maxRoutes = 1000;
 /** Ms; timers are not more precise. */
-const due = 0.01;
+const precision = 0.01;
 
 /** The quotas of an API: what is left of each, which requests are in flight, and which route uses which. */
 export class QuotaBook {
@@ -50,10 +50,6 @@ export class QuotaBook {
     this.#clock = clock;
   }
 
-  get inFlight(): number {
-    return this.#all.flights.size;
-  }
-
   /** What a request of this route waits for. */
   queuesOf(route: string): readonly Counted[] {
     const { uses, known } = this.#of(route);
@@ -62,12 +58,12 @@ export class QuotaBook {
     return [this.#hasAnswered ? this.#route(route) : this.#all];
   }
 
-  /** When a request of this route may be admitted: now, or a later time. */
-  admission(route: string): number {
+  /** When a request of this route may be admitted: `now`, or a later time. */
+  admission(route: string, now: number): number {
     const { uses, known } = this.#of(route);
-    const now = this.#clock.monotonic();
     if (!uses) return this.queuesOf(route).some(({ flights }) => flights.size > 0) ? Infinity : now;
-    return Math.max(now, ...known.map((quota) => this.#start(quota, [...quota.flights], quota.lastStart)));
+    const at = Math.max(now, ...known.map((quota) => this.#start(quota, [...quota.flights], quota.lastStart)));
+    return at <= now + precision ? now : at;
   }
 
   /** Ms until the quotas of a route that are used up are renewed; 0 if none is. */
@@ -96,7 +92,7 @@ export class QuotaBook {
     const now = this.#clock.monotonic();
     const others = (counted: Counted): Flight[] =>
       [...counted.flights].filter((other) => other !== flight && other.hasStarted);
-    if (flight.quotas.some((quota) => this.#start(quota, others(quota), -Infinity) > now + due)) return false;
+    if (flight.quotas.some((quota) => this.#start(quota, others(quota), -Infinity) > now + precision)) return false;
     flight.startedAt = now;
     flight.hasStarted = true;
     for (const quota of flight.quotas) quota.lastStart = now;
@@ -115,59 +111,51 @@ export class QuotaBook {
     const read = this.#rules.read(headers, now);
     const mayRefuse = status === 403 || status === 429;
     const asked = mayRefuse ? retryAfter(headers['retry-after'], headers['date'], now) : undefined;
-    const isUsedUp = mayRefuse && read.some(({ remaining }) => remaining === 0);
     // An absurd `Retry-After` must not hold back all others.
     const until = asked !== undefined && asked <= this.#rules.maxQuotaWait ? asked : undefined;
     const reports = read.flatMap(({ name, remaining, resetIn = until ?? this.#resetIn(name) }) =>
       resetIn === undefined ? [] : [{ name, remaining, resetIn }],
     );
+    const isUsedUp = mayRefuse && read.some(({ remaining }) => remaining === 0);
     const isRefused = isUsedUp || asked !== undefined || status === 429;
     this.#hasAnswered = true;
     if (isRefused) this.#lastStatus = status;
-    this.#learn(flight, reports, { isRefused, isUsedUp, asked, status });
+    for (const report of reports) this.#learn(flight, report, { until, isUsedUp, isRefused });
+    if (reports.length > 0) flight.route.uses = reports.map(({ name }) => name);
+    else this.#learnNothing(flight, isRefused, status);
     const [least] = [...reports].sort((a, b) => a.remaining - b.remaining || b.resetIn - a.resetIn);
     const resetAt = least && dateAfter(now, least.resetIn);
     const quota = resetAt && Object.freeze({ remaining: least.remaining, resetAt: resetAt.toISOString() });
-    if (!isUsedUp) return { ...(quota && { quota }), ...(asked !== undefined && { refusal: { kind: 'asked' } }) };
-    const error = this.refusal(route);
+    if (!isUsedUp) return { quota, refusal: asked === undefined ? undefined : { kind: 'asked' } };
     const wait = this.pauseOf(route);
-    return {
-      ...(quota && { quota }),
-      refusal: { kind: 'used-up', ...(wait > 0 && { wait }), ...(error && { error }) },
-    };
+    return { quota, refusal: { kind: 'used-up', wait: wait > 0 ? wait : undefined, error: this.refusal(route) } };
   }
 
   #learn(
-    flight: Flight,
-    reports: readonly Required<QuotaReport>[],
-    answer: {
-      readonly isRefused: boolean;
-      readonly isUsedUp: boolean;
-      readonly asked?: number | undefined;
-      readonly status: number;
-    },
+    { startedAt }: Flight,
+    { name, remaining, resetIn }: Required<QuotaReport>,
+    { until, isUsedUp, isRefused }: { until: number | undefined; isUsedUp: boolean; isRefused: boolean },
   ): void {
-    const { isRefused, isUsedUp, asked, status } = answer;
+    const quota = this.#quota(name);
     const arrivedAt = this.#clock.monotonic();
-    for (const { name, remaining, resetIn } of reports) {
-      const quota = this.#quota(name);
-      const isGone = isUsedUp && remaining === 0;
-      // `Retry-After` has precedence over the reset (section 6 of the draft), unless it is absurd.
-      const wait = asked !== undefined && asked <= this.#rules.maxQuotaWait ? asked : resetIn;
-      quota.known = learned(quota.known, {
-        remaining,
-        resetIn: isGone ? wait : resetIn,
-        sentAt: flight.startedAt,
-        arrivedAt,
-        isRefused: isGone,
-      });
-      if (isRefused && !isUsedUp) quota.known = doubted(quota.known, arrivedAt);
-    }
-    if (reports.length > 0) flight.route.uses = reports.map(({ name }) => name);
-    else if (isRefused) for (const quota of flight.quotas) quota.known = doubted(quota.known, arrivedAt);
-    else if (status < 500 && !flight.quotas.some(({ known }) => known && arrivedAt < known.staleAt))
-      flight.route.uses = [];
-    else spend(flight.quotas);
+    const isGone = isUsedUp && remaining === 0;
+    quota.known = learned(quota.known, {
+      remaining,
+      // `Retry-After` has precedence over the reset (section 6 of the draft).
+      resetIn: isGone ? (until ?? resetIn) : resetIn,
+      sentAt: startedAt,
+      arrivedAt,
+      isRefused: isGone,
+    });
+    if (isRefused && !isUsedUp) quota.known = doubted(quota.known, arrivedAt);
+  }
+
+  /** From a response without a report. */
+  #learnNothing({ route, quotas }: Flight, isRefused: boolean, status: number): void {
+    const arrivedAt = this.#clock.monotonic();
+    if (isRefused) for (const quota of quotas) quota.known = doubted(quota.known, arrivedAt);
+    else if (status < 500 && !quotas.some(({ known }) => known && arrivedAt < known.staleAt)) route.uses = [];
+    else spend(quotas);
   }
 
   /** Ms until the reset that an earlier response has reported. */

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
+import { unlimited } from './localLimiter.js';
 import { QuotaBook, type Flight } from './quotaBook.js';
 import type { QuotaRules } from './rateLimitHeaders.js';
-import { unlimited } from './localLimiter.js';
+import { WaitQueue } from './waitQueue.js';
 
 /**
  * A limiter that an API's responses steer, around the one that sets the rate. Without that one, only the quota and its
@@ -13,43 +14,28 @@ import { unlimited } from './localLimiter.js';
  */
 export function quotaLimiter(limiter: Limiter | undefined, rules: QuotaRules, clock: Clock): Limiter {
   if (limiter instanceof QuotaLimiter) return limiter;
-  const book = new QuotaBook(rules, clock);
-  return limiter
-    ? new QuotaLimiter(limiter, book, { clock, concurrency: Infinity })
-    : new QuotaLimiter(unlimited(clock), book, { clock, concurrency: rules.concurrency });
-}
-
-interface Waiter {
-  /** In the order of `acquire`. */
-  readonly place: number;
-  readonly route: string;
-  admit(flight: Flight): void;
-  refuse(error: Error): void;
+  return new QuotaLimiter(limiter ?? unlimited(clock, rules.concurrency), rules, clock);
 }
 
 class QuotaLimiter implements Limiter {
   readonly #inner: Limiter;
   readonly #clock: Clock;
   readonly #book: QuotaBook;
-  readonly #concurrency: number;
-  /** By place. */
-  #waiting: readonly Waiter[] = [];
-  #places = 0;
+  readonly #queue = new WaitQueue<Flight>(() => this.#serve());
   #cancelTimer = (): void => undefined;
 
-  constructor(inner: Limiter, book: QuotaBook, { clock, concurrency }: { clock: Clock; concurrency: number }) {
+  constructor(inner: Limiter, rules: QuotaRules, clock: Clock) {
     this.#inner = inner;
-    this.#book = book;
+    this.#book = new QuotaBook(rules, clock);
     this.#clock = clock;
-    this.#concurrency = concurrency;
   }
 
   get state(): LimiterState {
     const { queued, running, pausedFor, rate } = this.#inner.state;
-    const routes = new Set(this.#waiting.map(({ route }) => route));
+    const routes = new Set(this.#queue.all.map(({ request }) => request.route));
     const pauses = [...routes].map((route) => this.#book.pauseOf(route));
     return {
-      queued: queued + this.#waiting.length,
+      queued: queued + this.#queue.size,
       running,
       pausedFor: Math.max(pausedFor, ...pauses),
       ...(rate && { rate }),
@@ -65,9 +51,11 @@ class QuotaLimiter implements Limiter {
   }
 
   async acquire(request: AcquireOptions): Promise<Permit> {
-    const place = (this.#places += 1);
+    const place = this.#queue.newPlace();
     for (;;) {
-      const flight = await this.#admission(request, place);
+      const admitted = this.#queue.wait(request, place);
+      this.#serve();
+      const flight = await admitted;
       let permit: Permit;
       try {
         permit = await this.#inner.acquire(request);
@@ -81,51 +69,18 @@ class QuotaLimiter implements Limiter {
     }
   }
 
-  #admission({ route, signal }: AcquireOptions, place: number): Promise<Flight> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      const leave = (): void => {
-        this.#waiting = this.#waiting.filter((other) => other !== waiter);
-        signal?.removeEventListener('abort', onAbort);
-      };
-      const onAbort = (): void => {
-        leave();
-        reject(signal?.reason);
-        this.#serve();
-      };
-      const waiter: Waiter = {
-        place,
-        route,
-        admit(flight) {
-          leave();
-          resolve(flight);
-        },
-        refuse(error) {
-          leave();
-          reject(error);
-        },
-      };
-      signal?.addEventListener('abort', onAbort, { once: true });
-      const later = this.#waiting.findIndex((other) => other.place > place);
-      const at = later === -1 ? this.#waiting.length : later;
-      this.#waiting = [...this.#waiting.slice(0, at), waiter, ...this.#waiting.slice(at)];
-      this.#serve();
-    });
-  }
-
   /** Admits whoever may start now, in order, and looks again when the next one may. */
   #serve(): void {
     this.#cancelTimer();
     const now = this.#clock.monotonic();
     const blocked = new Set<object>();
     let next = Infinity;
-    for (const waiter of this.#waiting) {
-      const { route } = waiter;
-      if (this.#book.inFlight >= this.#concurrency) break;
+    for (const waiter of this.#queue.all) {
+      const { route } = waiter.request;
       const queues = this.#book.queuesOf(route);
       if (queues.some((queue) => blocked.has(queue))) continue;
-      const at = this.#book.admission(route);
-      if (at <= now + precision) {
+      const at = this.#book.admission(route, now);
+      if (at <= now) {
         waiter.admit(this.#book.admit(route));
         continue;
       }
@@ -137,7 +92,7 @@ class QuotaLimiter implements Limiter {
       for (const queue of queues) blocked.add(queue);
       next = Math.min(next, at);
     }
-    this.#cancelTimer = next === Infinity ? () => undefined : this.#clock.after(next - now, () => this.#serve());
+    if (next < Infinity) this.#cancelTimer = this.#clock.after(next - now, () => this.#serve());
   }
 
   #observed(permit: Permit, route: string, flight: Flight): Permit {
@@ -163,6 +118,3 @@ class QuotaLimiter implements Limiter {
     this.#serve();
   }
 }
-
-/** Ms; timers are not more precise. */
-const precision = 0.01;
