@@ -478,7 +478,7 @@ export const mutantList: readonly Mutant[] = [
       '',
     ],
   ]),
-  ...inFile('packages/cluster/src/limiter/limiterBook.ts', [
+  ...inFile('test/kit/limiterTwin.ts', [
     [
       'a book that was lost opens at once',
       'const book = found ?? newBook(first);',

@@ -70,7 +70,7 @@ async function search(mutant: Mutant): Promise<string | undefined> {
   writeFileSync(path, mutated(text, mutant));
   try {
     const args = ['--import', 'tsx', 'scripts/runBundled.ts', 'prove/worlds.ts', '--first'];
-    const only = file.startsWith('packages/cluster/') ? ['--only', 'cluster'] : [];
+    const only = /^(packages\/cluster|test\/kit)\//.test(file) ? ['--only', 'cluster'] : [];
     const how = ['--minutes', values.minutes, '--seed', values.seed, ...only];
     const child = spawn(process.execPath, [...args, ...how], { cwd: copy });
     let output = '';

@@ -1,6 +1,6 @@
 import type { ProgressHints } from '@sluice/cluster';
-import { answerCall, type LimiterBook } from '../../../packages/cluster/src/limiter/limiterBook.js';
-import type { LimiterBookAccess } from '../../../packages/cluster/src/limiter/sharedLimiter.js';
+import { answerCall, type LimiterBook } from '../../../test/kit/limiterTwin.js';
+import type { LimiterBookAccess } from '../../../packages/cluster/src/limiter/limiterCall.js';
 import type { Random } from '../../../test/kit/random.js';
 import type { Life, Schedule } from '../schedule.js';
 import { epoch } from '../platform.js';

@@ -1,4 +1,4 @@
-import type { LimiterReply } from './limiterBook.js';
+import type { LimiterReply } from './limiterCall.js';
 
 /** Reads what the script returns. @throws TypeError if something else answered. */
 export function decodeReply(value: unknown): LimiterReply {

@@ -1,6 +1,6 @@
 /**
- * The limiter in Redis: `answerCall` of `limiterBook.ts`, line by line. The book is one value, so that it can't be lost in
- * part.
+ * The limiter in Redis: the book of starts that processes share. The book is one value, so that it can't be lost in part. The
+ * tests have a twin of it in TypeScript, line by line, which explains it.
  *
  * `KEYS[1]` is the book, `ARGV[1]` the call as JSON. `ARGV[2]` and `ARGV[3]` are the time and the run id of a test; empty:
  * Redis' own. The script returns the fields of a `LimiterReply`.

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { isRecord } from '../run/rowLine.js';
 import { decodeLimits, limitsInWords, limitsText } from './decodeLimits.js';
 import { decodeReply } from './decodeReply.js';
-import type { LimiterCall } from './limiterBook.js';
+import type { LimiterCall } from './limiterCall.js';
 import { limiterScript } from './limiterScript.js';
 import { limiterKey } from './redisLimiter.js';
 import { otherLimits } from './sharedLimiter.js';

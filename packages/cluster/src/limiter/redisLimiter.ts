@@ -3,9 +3,9 @@ import { refuseUnknown, systemClock, type Clock, type Limit, type Limiter } from
 import type { Redis } from 'ioredis';
 import { limitsText } from './decodeLimits.js';
 import { decodeReply } from './decodeReply.js';
-import type { LimiterCall, LimiterReply } from './limiterBook.js';
+import type { LimiterBookAccess, LimiterCall, LimiterReply } from './limiterCall.js';
 import { limiterScript } from './limiterScript.js';
-import { SharedLimiter, type LimiterBookAccess } from './sharedLimiter.js';
+import { SharedLimiter } from './sharedLimiter.js';
 import { checkedRedisUrl, checkServer, RedisConnection } from '../redis.js';
 
 /** Options of {@link redisLimiter}. */

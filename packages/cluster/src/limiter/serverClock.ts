@@ -1,4 +1,4 @@
-import type { LimiterReply } from './limiterBook.js';
+import type { LimiterReply } from './limiterCall.js';
 
 /**
  * Ms, and the share of the time between two replies, by which clocks may disagree before it is taken for a step. What is

@@ -8,18 +8,15 @@ import {
   type Permit,
 } from '@sluice/core';
 import { decodeLimits, limitsInWords, rateUse, type BookLimits } from './decodeLimits.js';
-import { maxRoundTrip, type LimiterCall, type LimiterReply } from './limiterBook.js';
+import {
+  maxRoundTrip,
+  type LimiterBookAccess,
+  type LimiterCall,
+  type LimiterReply,
+  type UsedPermit,
+} from './limiterCall.js';
 import { LimiterUnavailableError } from './limiterUnavailableError.js';
 import { ServerClock } from './serverClock.js';
-
-/** Where the book is. */
-export interface LimiterBookAccess {
-  /** Answers one call. @throws ConfigError if that is final, any other error if it may be tried again. */
-  call(call: LimiterCall): Promise<LimiterReply>;
-  /** Whether somebody waits for an answer, so that the process must stay alive for it. */
-  isNeeded(needed: boolean): void;
-  close(): Promise<void>;
-}
 
 export interface SharedLimiterOptions {
   readonly name: string;
@@ -77,7 +74,7 @@ export class SharedLimiter implements Limiter {
   /** What the next call declares. */
   #declared: string;
   #limits: BookLimits;
-  #used: LimiterCall['used'][number][] = [];
+  #used: UsedPermit[] = [];
   #running = 0;
   #isCalling = false;
   /** The book has told when to call again. */

@@ -4,7 +4,8 @@ import { onTestEnd } from '../../../../scripts/testScope.js';
 import { Random } from '../../../../test/kit/random.js';
 import { startRedis } from '../../../../test/kit/redisServer.js';
 import { limitsText } from '../../src/limiter/decodeLimits.js';
-import { answerCall, type LimiterBook, type LimiterCall, type LimiterReply } from '../../src/limiter/limiterBook.js';
+import { answerCall, type LimiterBook } from '../../../../test/kit/limiterTwin.js';
+import type { LimiterCall, LimiterReply } from '../../src/limiter/limiterCall.js';
 import { limiterScript } from '../../src/limiter/limiterScript.js';
 
 const limits: readonly [string, string, string] = [

@@ -5,7 +5,8 @@ import { Random } from '../../../../test/kit/random.js';
 import { limitsText } from '../../src/limiter/decodeLimits.js';
 import { LimiterUnavailableError } from '../../src/index.js';
 import { SharedLimiter } from '../../src/limiter/sharedLimiter.js';
-import { answerCall, type LimiterCall, type LimiterReply } from '../../src/limiter/limiterBook.js';
+import { answerCall } from '../../../../test/kit/limiterTwin.js';
+import type { LimiterCall, LimiterReply } from '../../src/limiter/limiterCall.js';
 import { silent, TwinServer } from './twinAccess.js';
 
 const limit: Limit = { requests: 50, per: 1_000 };

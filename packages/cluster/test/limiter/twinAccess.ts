@@ -1,6 +1,7 @@
 import type { Clock } from '@sluice/core';
-import { answerCall, type LimiterBook, type LimiterCall, type LimiterReply } from '../../src/limiter/limiterBook.js';
-import type { LimiterBookAccess } from '../../src/limiter/sharedLimiter.js';
+import { answerCall, type LimiterBook } from '../../../../test/kit/limiterTwin.js';
+import type { LimiterCall, LimiterReply } from '../../src/limiter/limiterCall.js';
+import type { LimiterBookAccess } from '../../src/limiter/limiterCall.js';
 
 /** The twin of the script behind a connection that a test controls. */
 export class TwinServer {

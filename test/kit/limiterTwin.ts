@@ -1,11 +1,12 @@
-import { decodeLimits, type BookWindow } from './decodeLimits.js';
+import { decodeLimits, type BookWindow } from '../../packages/cluster/src/limiter/decodeLimits.js';
+import { maxRoundTrip, type LimiterCall, type LimiterReply } from '../../packages/cluster/src/limiter/limiterCall.js';
 
 /**
  * The limiter's book, which all processes share: when their requests started, and who waits. All times are integers in
  * microseconds of Redis' clock.
  *
- * This is the twin of the script in `limiterScript.ts`, line by line: it explains the script, serves fake clocks, and is
- * compared with it over thousands of random histories.
+ * This is the twin of the script in `limiterScript.ts`, line by line: it explains the script, plays on simulated clocks, and
+ * is compared with it over thousands of random histories.
  */
 export interface LimiterBook {
   /** The limits that the first process declared, and those that hold since an operator changed them. */
@@ -30,7 +31,7 @@ export interface LimiterBook {
   workers: Worker[];
 }
 
-export interface Granted {
+interface Granted {
   readonly worker: string;
   readonly at: number;
   /** Tells apart the permits of one call. */
@@ -49,47 +50,6 @@ interface Worker {
   until: number;
 }
 
-/** What a process says and asks in one call. */
-export interface LimiterCall {
-  readonly worker: string;
-  /** The limits that the process was given; empty: those of the book, whatever they are. */
-  readonly declared: string;
-  /** The limits by which it has computed `wants`. */
-  readonly known: string;
-  /** The costs, by window, of each of its requests that wait, the first ones. */
-  readonly wants: readonly (readonly number[])[];
-  readonly running: number;
-  /** When permits of earlier calls were used: `late` after `at`. A negative `late` gives a permit back. */
-  readonly used: readonly (Omit<Granted, 'worker'> & { readonly late: number })[];
-  /** The process has seen the clock jump, since the log was opened at this time; 0: it has not. */
-  readonly steppedSince: number;
-  /** Nothing starts for this long. */
-  readonly pause: number;
-  /** Limits that replace those in force; empty: none. */
-  readonly replace: string;
-}
-
-export interface LimiterReply {
-  /** `none`: there are no limits of this name. `other`: there are others. `learn`: use the limits in force and call again. */
-  readonly status: 'ok' | 'none' | 'other' | 'learn';
-  readonly time: number;
-  readonly openedAt: number;
-  /** Permits that are granted, of the requests in the order of `wants`. They count from `time`. */
-  readonly granted: number;
-  /** From `time` on, when to call again for the next permit; -1 if all are granted. */
-  readonly due: number;
-  /** Of all processes. */
-  readonly queued: number;
-  readonly running: number;
-  /** How long the pause lasts from `time` on. */
-  readonly pausedFor: number;
-  readonly inForce: string;
-  /** By window: cost units in use. None unless the status is `ok`. */
-  readonly used: readonly number[];
-}
-
-/** The longest time between a permit and its start that the book takes into account. A later one is given back. */
-export const maxRoundTrip = 250_000;
 /** How long a ticket outlives the time when it was due, and how long a process that only runs is shown. */
 const lease = 500_000;
 const shownFor = 60_000_000;
