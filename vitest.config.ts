@@ -71,7 +71,7 @@ export default defineConfig({
       // found it. One project for all, since each project has processes of its own.
       project({
         name: 'shared',
-        include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+        include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts', 'prove/**/*.test.ts'],
         exclude: notHere,
         isolate: false,
       }),

@@ -11,7 +11,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Session, type Profiler } from 'node:inspector/promises';
 import { join } from 'node:path';
-import { printTable } from '../prove/printTable.js';
+import { printTable } from '../prove/terminal/printTable.js';
 import { startPostgres } from '../test/kit/postgresServer.js';
 import type { Contestant } from './contestants/contestant.js';
 import { rowsPerPage, type ServedPages } from './server/servedPages.js';

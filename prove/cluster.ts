@@ -2,7 +2,7 @@
 // for longer than their jobs' locks, and continued, and Redis is restarted, emptied, or loses its connections. Each row has to be
 // there once, in the bytes of an export by one machine, and the API key nowhere.
 //
-//   npm run prove:cluster -- --workers 4 --kills 50 --seed 7
+//   npm run prove -- cluster --workers 4 --kills 50 --seed 7
 //
 // `--dispatch random` puts a dispatcher in BullMQ's place that gives out partitions at random, often twice. `--mutant unfenced`
 // lets later commits replace earlier ones, which has to be found.
@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { redisProgram } from '../test/kit/redisServer.js';
 import { campaign } from './cluster/campaign.js';
-import { refuse, wholeNumber } from './options.js';
-import { printTable } from './printTable.js';
+import { refuse, wholeNumber } from './terminal/options.js';
+import { printTable } from './terminal/printTable.js';
 
 const { values } = parseArgs({
   options: {
@@ -43,7 +43,7 @@ try {
     [[runs, partitions, rows, ...Object.values(disturbances), refused, resubmitted, requests, rateLimited]],
   );
   for (const fault of faults.slice(0, 20)) console.log(`- ${fault}`);
-  const again = `npm run prove:cluster -- --workers ${workers} --kills ${kills} --dispatch ${dispatch} --seed ${seed}`;
+  const again = `npm run prove -- cluster --workers ${workers} --kills ${kills} --dispatch ${dispatch} --seed ${seed}`;
   console.log(
     faults.length === 0
       ? `Proven: each row once, as one machine exports them, and the key nowhere (seed ${seed}).`

@@ -1,10 +1,10 @@
 // Proves E1, E2 and E4 against crashes: exports in processes of their own are killed with SIGKILL, between two operations
 // on the disk and at requests, and run again until they finish.
 //
-//   npm run prove:crash -- --kills 200 --seed 7
+//   npm run prove -- crash --kills 200 --seed 7
 //
-//   npm run prove:crash -- --to sqlite --kills 100                   exports into tables, also such that drop rows (D1 to D3)
-//   npm run prove:crash -- --to postgres --kills 100 --crashes 30    and crashes of the server
+//   npm run prove -- crash --to sqlite --kills 100                   exports into tables, also such that drop rows (D1 to D3)
+//   npm run prove -- crash --to postgres --kills 100 --crashes 30    and crashes of the server
 //
 // A failure is printed with the command that repeats its job, and the job's folder stays.
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,8 +15,8 @@ import { parseArgs } from 'node:util';
 import { Campaign } from './crash/campaign.js';
 import { minPages, size } from './crash/exportOrder.js';
 import { shortcomings, tallyOf } from './crash/tally.js';
-import { refuse, wholeNumber } from './options.js';
-import { printTable } from './printTable.js';
+import { refuse, wholeNumber } from './terminal/options.js';
+import { printTable } from './terminal/printTable.js';
 import { killTableExports, type Target } from './tables/campaign.js';
 
 const { values } = parseArgs({
@@ -82,7 +82,7 @@ function tell(): boolean {
   for (const job of differences) {
     console.log(`\njob ${job.number}, ${job.folder}`);
     for (const difference of job.differences) console.log(`  ${difference}`);
-    console.log(`  again: npm run prove:crash -- --seed ${seed} --only ${job.number}`);
+    console.log(`  again: npm run prove -- crash --seed ${seed} --only ${job.number}`);
   }
   const lacks = only === undefined ? shortcomings(tally, wanted) : [];
   const isProven = lacks.length === 0 && differences.length === 0;

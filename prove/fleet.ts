@@ -2,16 +2,16 @@
 // Redis. No window has more starts than the limit, 95 % of the rate is used, and no process gets less than half of its fair
 // share. Redis is called at most twice for each start by a hundred processes, and at most three times by a thousand.
 //
-//   npm run prove:fleet -- --workers 1000
-//   npm run prove:fleet -- --keep         draws the pictures of the docs anew
+//   npm run prove -- fleet --workers 1000
+//   npm run prove -- fleet --keep         draws the pictures of the docs anew
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { playFleet } from './fleet/fleet.js';
 import { palettes } from '../scripts/chart.js';
 import { fleetPicture } from './fleet/fleetPicture.js';
-import { wholeNumber } from './options.js';
-import { printTable } from './printTable.js';
+import { wholeNumber } from './terminal/options.js';
+import { printTable } from './terminal/printTable.js';
 
 const { values } = parseArgs({
   options: {

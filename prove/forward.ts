@@ -1,14 +1,14 @@
 // Proves W1, W2 and W7 against crashes: the receiver kills the sender with SIGKILL, at requests that the seed decides, and
 // the sender is run again until it finishes. The receiver fails a third of the requests, and the API's rows move meanwhile.
 //
-//   npm run prove:forward -- --records 10000 --kills 50 --seed 7
+//   npm run prove -- forward --records 10000 --kills 50 --seed 7
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { forwardKills, type ForwardOutcome } from './forward/forwardKills.js';
-import { printTable } from './printTable.js';
+import { printTable } from './terminal/printTable.js';
 
 const { values } = parseArgs({
   options: {
@@ -50,6 +50,6 @@ for (const fault of faults) console.log(`- ${fault}`);
 console.log(
   faults.length === 0
     ? `Proven: all spooled records arrived, each with a single text and in the order of its key (seed ${seed}).`
-    : `Not proven. Again with: npm run prove:forward -- --records ${records} --kills ${kills} --seed ${seed}`,
+    : `Not proven. Again with: npm run prove -- forward --records ${records} --kills ${kills} --seed ${seed}`,
 );
 process.exitCode = faults.length === 0 ? 0 : 1;

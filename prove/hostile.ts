@@ -1,7 +1,7 @@
 // Proves that hostile responses yield the correct rows or an error that says what is wrong, without side effects: mutated
 // documents over odd wires, and bombs, are sent to both APIs in a process with 128 MB of heap, under a watchdog.
 //
-//   npm run prove:hostile -- --answers 100000 --seed 7
+//   npm run prove -- hostile --answers 100000 --seed 7
 //
 // The first failure is shrunk, and printed with the command that repeats it.
 import { randomInt } from 'node:crypto';
@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startSandbox } from '@sluice/sandbox';
-import { shortened } from '../test/hostile/hostileDocument.js';
+import { shortened } from './hostile/hostileDocument.js';
 import { Campaign, type Finding } from './hostile/campaign.js';
 import { corpusCases } from './hostile/corpusCases.js';
 import type { HostileCase, ValidRows } from './hostile/hostileCase.js';
@@ -18,8 +18,8 @@ import { childHeap, HostileChild } from './hostile/hostileChild.js';
 import { HostileServer } from './hostile/hostileServer.js';
 import type { HeapReport } from './hostile/order.js';
 import { storms } from './hostile/storms.js';
-import { wholeNumber } from './options.js';
-import { printTable } from './printTable.js';
+import { wholeNumber } from './terminal/options.js';
+import { printTable } from './terminal/printTable.js';
 
 /** Permitted growth of used bytes between the start and the end: caches fill, but responses must not be retained. */
 const maxGrowth = 8_000_000;
@@ -101,7 +101,7 @@ function tellOf(finding: Finding | undefined): void {
   const { fault, round } = finding;
   lacks.push('An answer was not dealt with as it should be.');
   console.log(`\n${fault}\n\n${shown(finding.case)}`);
-  if (round > 0) console.log(`\nagain: npm run prove:hostile -- --seed ${seed} --only ${round}`);
+  if (round > 0) console.log(`\nagain: npm run prove -- hostile --seed ${seed} --only ${round}`);
 }
 
 function shown({ texts, wires, first, ...rest }: HostileCase): string {

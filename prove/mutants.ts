@@ -2,7 +2,7 @@
 // execute the faulty code until one fails. A mutant that no test detects shows a missing test, or behaves like the
 // source.
 //
-//   npm run prove:mutants -- --count 30 --seed 7
+//   npm run prove -- mutants --count 30 --seed 7
 //
 // No file is changed: the tests receive the mutated text instead. `--at http/startLog.ts:46` tries all mutants of a file,
 // or of a line.
@@ -17,8 +17,8 @@ import { coverage, sourcesOf } from './mutants/coverage.js';
 import { judge, type Verdict } from './mutants/judge.js';
 import { folderOf, sampled, staleEquivalents, type Candidate } from './mutants/sample.js';
 import { TestRuns } from './mutants/testRun.js';
-import { refuse, wholeNumber } from './options.js';
-import { printTable } from './printTable.js';
+import { refuse, wholeNumber } from './terminal/options.js';
+import { printTable } from './terminal/printTable.js';
 
 const folders = ['http', 'source', 'sink', 'watch'];
 const core = fileURLToPath(new URL('../packages/core', import.meta.url));

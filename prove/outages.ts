@@ -1,7 +1,7 @@
 // Proves T9 with the real clock: a server stops during an export for a while, and returns at the same port. The file must
 // equal that of an undisturbed export.
 //
-//   npm run prove:outages -- --away 5,30,90 --for 120
+//   npm run prove -- outages --away 5,30,90 --for 120
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { aptos } from '@sluice/aptos';
 import { createClient, exportTo } from '@sluice/core';
 import { csv } from '@sluice/exporters/csv';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
-import { printTable } from './printTable.js';
+import { printTable } from './terminal/printTable.js';
 
 const { values } = parseArgs({
   options: {

@@ -2,13 +2,13 @@
 // receives 98 % of its rate. With a Redis, four processes that share a limiter get as little refused as one process did in
 // the same run, and 95 % of the rate.
 //
-//   npm run prove:rate -- --runs 10
+//   npm run prove -- rate --runs 10
 //
 // It also measures this machine: a stalled server sees the requests in its socket late. Run it on an idle machine; the last
 // column says how long the server stalled.
 import { parseArgs } from 'node:util';
 import { redisProgram, startRedis } from '../test/kit/redisServer.js';
-import { printTable } from './printTable.js';
+import { printTable } from './terminal/printTable.js';
 import { rate } from './rate/rate.js';
 import { requests, sharedRun, strictRun, type StrictRun } from './rate/strictRun.js';
 

@@ -1,14 +1,14 @@
 // Proves C6 and C11: the cost, memory and writes of a watch of 50,000 streams, and that each target receives the correct
 // changes while the process is killed at operations on the disk and during pages.
 //
-//   npm run prove:watch -- --rows 50000 --polls 200 --pairs 9 --kills 100 --seed 7
+//   npm run prove -- watch --rows 50000 --polls 200 --pairs 9 --kills 100 --seed 7
 //
 // It also measures this machine: run it on an idle one. Each measurement runs in a process of its own. `--only cost`,
 // `state`, `growth` or `kills` runs one of the four.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { refuse, wholeNumber } from './options.js';
-import { printTable } from './printTable.js';
+import { refuse, wholeNumber } from './terminal/options.js';
+import { printTable } from './terminal/printTable.js';
 import type { ComparisonCost } from './watch/comparisonCost.js';
 import type { Spread } from './watch/cpu.js';
 import type { Growth } from './watch/growth.js';

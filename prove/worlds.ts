@@ -1,17 +1,17 @@
 // Proves the promises about order in simulated worlds: production code with a simulated network, disk, clock and API, killed and
 // disturbed as a seed says.
 //
-//   npm run prove:worlds -- --minutes 5 --seed 7
-//   npm run prove:worlds -- --only cluster                        those of several machines
-//   npm run prove:worlds -- --seed 7 --trace                      one world, event by event
-//   npm run prove:worlds -- --replay reports/worlds/7.json --trace  the same for a world that was found
+//   npm run prove -- worlds --minutes 5 --seed 7
+//   npm run prove -- worlds --only cluster                        those of several machines
+//   npm run prove -- worlds --seed 7 --trace                      one world, event by event
+//   npm run prove -- worlds --replay reports/worlds/7.json --trace  the same for a world that was found
 import { fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { refuse, wholeNumber } from './options.js';
-import { printTable } from './printTable.js';
+import { refuse, wholeNumber } from './terminal/options.js';
+import { printTable } from './terminal/printTable.js';
 import { simulatePlatform } from './world/platform.js';
 import type { Played } from './world/played.js';
 import type { Found, Tally, WorldMessage } from './world/playSeeds.js';
@@ -142,7 +142,7 @@ function tellOf({ seed: of, scenario, violations }: Found): void {
   const file = join(found, `${of}.json`);
   writeFileSync(file, `${JSON.stringify(scenario, null, 2)}\n`);
   console.log(`\nSeed ${of}, says: ${violations[0] ?? ''}`);
-  console.log(`Again, event by event: npm run prove:worlds -- --replay ${file} --trace`);
+  console.log(`Again, event by event: npm run prove -- worlds --replay ${file} --trace`);
 }
 
 async function replayOne(): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { printTable } from '../../prove/printTable.js';
+import { printTable } from '../../prove/terminal/printTable.js';
 import { isReached, type Figure } from './figure.js';
 
 /** Prints figures as a table, with their goals. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { printTable } from '../../prove/printTable.js';
+import { printTable } from '../../prove/terminal/printTable.js';
 import { palettes } from '../../scripts/chart.js';
 import { compete, type Effort, type Entrant } from '../arena.js';
 import { figureOf, type Figure } from '../figures/figure.js';

@@ -1,10 +1,10 @@
 // Walks through the responses of a hostile server in a process with little memory: `node child.ts SETTINGS`. It
 // receives orders as messages, and reports on each.
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
-import { clientOf, HostileWalks, sourceOf, type WalkReport } from '../../test/hostile/hostileWalks.js';
-import { hostileKey } from '../../test/hostile/keyTraces.js';
-import { outcomeOf } from '../../test/hostile/outcome.js';
-import { pollution } from '../../test/hostile/pollution.js';
+import { clientOf, HostileWalks, sourceOf, type WalkReport } from './hostileWalks.js';
+import { hostileKey } from './keyTraces.js';
+import { outcomeOf } from './outcome.js';
+import { pollution } from './pollution.js';
 import { heap } from '../watch/heap.js';
 import type { ChildSettings, HeapReport, Order, StormOrder, StormReport } from './order.js';
 

@@ -1,6 +1,6 @@
 import { apis } from '../../test/kit/apiReference.js';
-import { corpusTexts } from '../../test/hostile/corpus.js';
-import { hostileKey } from '../../test/hostile/keyTraces.js';
+import { corpusTexts } from './corpus.js';
+import { hostileKey } from './keyTraces.js';
 import type { HostileCase } from './hostileCase.js';
 import { oddWires, plainWire } from './wire.js';
 

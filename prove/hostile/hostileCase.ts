@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { ApiName } from '../../test/kit/apiReference.js';
-import { expectedPage } from '../../test/hostile/expectedPage.js';
-import { hostileChange, hostileDocument, type DocumentOrigin } from '../../test/hostile/hostileDocument.js';
-import type { HostileWalk, Use } from '../../test/hostile/hostileWalks.js';
-import { hostileKey } from '../../test/hostile/keyTraces.js';
+import { expectedPage } from './expectedPage.js';
+import { hostileChange, hostileDocument, type DocumentOrigin } from './hostileDocument.js';
+import type { HostileWalk, Use } from './hostileWalks.js';
+import { hostileKey } from './keyTraces.js';
 import { wire, type Wire } from './wire.js';
 
 /** One walk, and how its responses arrive. */

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
+import type { WalkOrder, WalkReport } from './hostileWalks.js';
 import type { ChildSettings, HeapReport, Order, StormOrder, StormReport } from './order.js';
 import { withoutProxies } from '../../test/kit/environment.js';
 

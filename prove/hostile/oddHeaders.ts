@@ -1,4 +1,4 @@
-import { hostileKey } from '../../test/hostile/keyTraces.js';
+import { hostileKey } from './keyTraces.js';
 
 /** Header lines. */
 export interface Header {

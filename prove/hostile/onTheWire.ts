@@ -1,5 +1,5 @@
 import type { ApiName } from '../../test/kit/apiReference.js';
-import { expectedPage, type Expected } from '../../test/hostile/expectedPage.js';
+import { expectedPage, type Expected } from './expectedPage.js';
 import { bodyOf, packings, readAs } from './body.js';
 import { framed, inPieces, type Arrival } from './framing.js';
 import type { SentAnswer } from './hostileServer.js';

@@ -1,5 +1,5 @@
 import type { ApiName } from '../../test/kit/apiReference.js';
-import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
+import type { WalkOrder, WalkReport } from './hostileWalks.js';
 
 /** The settings of a child. */
 export interface ChildSettings {

@@ -1,5 +1,5 @@
-import { endOfListing } from '../../test/hostile/expectedWalk.js';
-import { faultIn, type Arrived } from '../../test/hostile/oracle.js';
+import { endOfListing } from './expectedWalk.js';
+import { faultIn, type Arrived } from './oracle.js';
 import type { HostileCase } from './hostileCase.js';
 import type { HostileChild } from './hostileChild.js';
 import type { HostileServer, SentAnswer } from './hostileServer.js';

@@ -1,6 +1,5 @@
-import type { Alteration } from './scenario.js';
 import type { Schedule } from './schedule.js';
-import type { Apis } from './services.js';
+import type { Alteration, Apis } from './services.js';
 
 /** When the listing stands still, in ms. */
 export const lastChange = 30_000;

@@ -2,7 +2,7 @@ import { byCursor, defineApi, exportTo, listing, rateLimitHeaders, rowOf } from 
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
 import { addresses } from './services.js';

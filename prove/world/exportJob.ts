@@ -6,7 +6,7 @@ import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import { difference } from './difference.js';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
 

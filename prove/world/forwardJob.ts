@@ -10,7 +10,7 @@ import {
 } from '@sluice/exporters/webhook';
 import { lastChange, letChange } from './changing.js';
 import { FoldedChanges } from './foldedChanges.js';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import { Receiver } from './receiver.js';
 import type { Scenario } from './scenario.js';
 import { telling } from './telling.js';

@@ -4,7 +4,7 @@ import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';
 import { lastChange } from './changing.js';
 import { difference } from './difference.js';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
 import { addresses } from './services.js';

@@ -1,56 +1,15 @@
-import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import { childrenJob } from './childrenJob.js';
 import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
 import { incrementJob } from './incrementJob.js';
+import type { RunningJob } from './job.js';
 import { mirrorJob } from './mirrorJob.js';
-import type { Answered, Service } from './network.js';
-import type { PagesInMemory } from './pagesInMemory.js';
 import { pollJob } from './pollJob.js';
-import type { Process } from './processes.js';
 import type { Scenario } from './scenario.js';
-import type { Schedule } from './schedule.js';
 import type { Apis } from './services.js';
 import type { Store } from './store.js';
 import { tableJob } from './tableJob.js';
 import { watchJob } from './watchJob.js';
-
-/** What the processes of a world do, one after another, until it is done. */
-export interface RunningJob {
-  /** Services that it talks to besides the API, by host. */
-  readonly services?: ReadonlyMap<string, Service>;
-  /** Lets the world live on, whoever runs. */
-  readonly begin?: (schedule: Schedule) => void;
-  /** Whether a request to the API asks for a page of the rows that are written. Default: all do. */
-  readonly isPage?: (url: URL) => boolean;
-  /** A run begins with this disk. */
-  readonly onStart?: (disk: SimulatedDisk) => void;
-  /** A process has got an answer of the API. */
-  readonly onAnswer?: (url: URL, answer: Answered) => void;
-  /** A process sends a request to the API. */
-  readonly onSend?: (url: URL) => void;
-  /** Requests of a process to these services that may be under way at once. */
-  readonly mostUnderWay?: number;
-  /** Does the work in one process; answers whether all of it is done. */
-  readonly run: (process: Process, how: RunningHow) => Promise<boolean>;
-  /** A transaction of the store was committed. */
-  readonly onCommit?: (statements: readonly string[]) => void;
-  /** What is wrong with a file that has its final name, as a process ends or is killed. */
-  readonly wrongInPlace?: (disk: SimulatedDisk) => readonly string[];
-  /** What was wrong with what readers of the store saw. */
-  readonly wrongSoFar?: readonly string[];
-  /** What is wrong with the outcome. */
-  readonly judge: (disk: SimulatedDisk) => readonly string[];
-}
-
-export interface RunningHow {
-  /** Nothing disturbs it any more. */
-  readonly isLast: boolean;
-  /** The pages of this process. */
-  readonly pages: PagesInMemory;
-}
-
-export type JobOf<Kind> = Extract<Scenario['job'], { readonly kind: Kind }>;
 
 /** @param storeOf gives the store of the world, whose commits the job hears of. */
 export function jobOf(scenario: Scenario, apis: Apis, storeOf: () => Store): RunningJob {

@@ -5,7 +5,7 @@ import { sqlValue } from '../../packages/exporters/src/sql/sqlValue.js';
 import { lastChange, letChange } from './changing.js';
 import { difference } from './difference.js';
 import { FoldedChanges } from './foldedChanges.js';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import type { Apis } from './services.js';
 import type { Store } from './store.js';
 import { telling } from './telling.js';

@@ -11,6 +11,7 @@ import { arrivalOf, PartReader } from './parts.js';
 import type { Life, Schedule } from './schedule.js';
 import { epoch } from './platform.js';
 import { isRepeated } from './repeats.js';
+import type { Answered, Service } from './service.js';
 
 /** What goes wrong on the way, as shares of all requests; and when nothing arrives at all. */
 export interface NetworkFaults {
@@ -39,23 +40,6 @@ export interface NetworkFaults {
   /** The process is busy before it writes the request. */
   readonly busyWrites?: number;
 }
-
-/** A request as a service finds it. */
-export interface Arrived {
-  readonly url: URL;
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-export interface Answered {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-/** A service in a world. It is asked at the moment at which a request arrives. */
-export type Service = (request: Arrived) => Answered;
 
 /** What a process sends, for whoever watches over the limit. */
 export interface Sent {

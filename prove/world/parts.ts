@@ -1,7 +1,7 @@
 import { Incoming } from '../../packages/core/src/http/adapter/incoming.js';
 import { Utf8Body } from '../../packages/core/src/http/adapter/utf8Body.js';
 import type { Random } from '../../test/kit/random.js';
-import type { Answered } from './network.js';
+import type { Answered } from './service.js';
 
 /** How a body arrives: its parts, each so many ms after the one before, and its end. */
 export interface Arrival {

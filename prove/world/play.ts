@@ -3,7 +3,8 @@ import { simulatedDisk, type SimulatedDisk } from '../../packages/core/test/node
 import { powerCuts, restarted } from './disk.js';
 import { Exchanges } from './exchanges.js';
 import { FetchedAgain } from './fetchedAgain.js';
-import { jobOf, type RunningJob } from './jobs.js';
+import type { RunningJob } from './job.js';
+import { jobOf } from './jobs.js';
 import { LimitOracle } from './limitOracle.js';
 import { Network, type NetworkFaults } from './network.js';
 import { PagesInMemory } from './pagesInMemory.js';

@@ -2,7 +2,7 @@ import { isTransient, poll } from '@sluice/core';
 import type { EvmStream } from '@sluice/streams';
 import { lastChange, letChange } from './changing.js';
 import { difference } from './difference.js';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import { FetchedInFull } from './fetchedInFull.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';

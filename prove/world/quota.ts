@@ -1,4 +1,4 @@
-import type { Answered } from './network.js';
+import type { Answered } from './service.js';
 import { epoch } from './platform.js';
 import type { Life } from './schedule.js';
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { decodeRecords } from '../../packages/sandbox/src/receiver/decodeRecords.js';
-import type { Answered, Service } from './network.js';
+import type { Answered, Service } from './service.js';
 import { Random } from '../../test/kit/random.js';
 
 interface ReceiverOptions {

@@ -1,5 +1,5 @@
 import type { Random } from '../../test/kit/random.js';
-import type { Answered } from './network.js';
+import type { Answered } from './service.js';
 import type { Life } from './schedule.js';
 
 /** How an API answers requests that carry a cursor with a page that it has sent before: a walk would never end. */

@@ -4,7 +4,7 @@ import type { NetworkFaults } from './network.js';
 import type { QuotaModel } from './quota.js';
 import type { RepeatsModel } from './repeats.js';
 import { Random } from '../../test/kit/random.js';
-import type { ApiModel } from './services.js';
+import type { Alteration, ApiModel } from './services.js';
 import type { StoreModel } from './store.js';
 import type { ChangingRow, Parent } from './shelf.js';
 import { type TableChange, tableOverlap } from './table.js';
@@ -134,13 +134,6 @@ export type Job =
       readonly concurrency?: number;
       readonly commitEvery?: number;
     };
-
-/** What happens to the listing of streams at a moment. */
-export type Alteration = { readonly at: number } & (
-  | { readonly what: 'add' }
-  | { readonly what: 'remove' | 'rename'; readonly nth: number }
-  | { readonly what: 'move'; readonly by: number }
-);
 
 /** How a service of tags says 304. */
 const tagging = ['always', 'not with all 304s'] as const;

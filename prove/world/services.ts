@@ -7,12 +7,11 @@ import type { Endpoint } from '../../packages/sandbox/src/requestListener.js';
 import { shapesOf } from '../../packages/sandbox/src/answerShape.js';
 import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
 import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
-import type { Answered, Service } from './network.js';
+import type { Answered, Service } from './service.js';
 import { epoch } from './platform.js';
 import { Quota, type QuotaModel } from './quota.js';
 import { Random } from '../../test/kit/random.js';
 import { Repeats, type RepeatsModel } from './repeats.js';
-import type { Alteration } from './scenario.js';
 import { Shelf } from './shelf.js';
 import { Table } from './table.js';
 import { Tables } from './tables.js';
@@ -45,6 +44,13 @@ export const addresses = {
 } as const;
 
 export const apiKey = '5f3a-a-secret-key-of-this-world-9e01';
+
+/** What happens to the listing of streams at a moment. */
+export type Alteration = { readonly at: number } & (
+  | { readonly what: 'add' }
+  | { readonly what: 'remove' | 'rename'; readonly nth: number }
+  | { readonly what: 'move'; readonly by: number }
+);
 
 /** Both APIs, answering at the moment of arrival with the rows of that moment: the sandbox's, without its sockets. */
 export class Apis {

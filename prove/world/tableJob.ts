@@ -4,7 +4,7 @@ import { exportTo, type RowSchema } from '@sluice/core';
 import { sqlValue } from '../../packages/exporters/src/sql/sqlValue.js';
 import { tableSink } from '../../packages/exporters/src/sql/tableSink.js';
 import { difference } from './difference.js';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import type { Apis } from './services.js';
 import type { Store } from './store.js';
 

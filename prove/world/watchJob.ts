@@ -4,7 +4,7 @@ import { jsonl } from '@sluice/exporters/jsonl';
 import type { EvmStream } from '@sluice/streams';
 import { lastChange, letChange } from './changing.js';
 import { FoldedChanges } from './foldedChanges.js';
-import type { JobOf, RunningJob } from './jobs.js';
+import type { JobOf, RunningJob } from './job.js';
 import { FetchedInFull } from './fetchedInFull.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';

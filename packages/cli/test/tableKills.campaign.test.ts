@@ -18,7 +18,7 @@ interface Target {
   readonly counts: () => Promise<string>;
 }
 
-/** Each part takes its kills; all of them would take too long for one test on a busy machine. `prove:crash` kills more often. */
+/** Each part takes its kills; all of them would take too long for one test on a busy machine. `prove -- crash` kills more often. */
 const parts = [1, 2];
 const kills = casesOf(25);
 

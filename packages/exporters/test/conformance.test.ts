@@ -11,7 +11,7 @@ import { readParquet, typedRows } from './readParquet.js';
 import { openReceiver, webhookTo } from './webhook/forwarding.js';
 
 const cells: RowSamples<SampleRow> = { ...sampleRows, readBack: (row) => Object.values(row).map(cellFor) };
-// `npm run prove:worlds -- --suites 9` runs it for other files, whose machine loses power.
+// `npm run prove -- worlds --suites 9` runs it for other files, whose machine loses power.
 describe('G5 a CSV file on the disk of this machine', () => {
   testSink({
     ...allBut('a sink whose writer has a `start`'),

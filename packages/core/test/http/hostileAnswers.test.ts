@@ -12,7 +12,7 @@ import { canary } from './canary.js';
 import { openTransport } from './openTransport.js';
 import { runChild } from './runChild.js';
 import { answer, begun, startServer } from './scriptedServer.js';
-import { nested } from '../../../../test/hostile/hostileTexts.js';
+import { nested } from '../../../../prove/hostile/hostileTexts.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');

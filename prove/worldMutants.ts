@@ -1,14 +1,14 @@
 // Plays worlds against code that is wrong on purpose: what does not get found shows what no world looks at.
 //
-//   npm run prove:worldMutants -- --minutes 2 --only segments
+//   npm run prove -- worldMutants --minutes 2 --only segments
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { printTable } from '../printTable.js';
-import { mutated } from './mutated.js';
-import { type Mutant, mutantList } from './mutantList.js';
+import { printTable } from './terminal/printTable.js';
+import { mutated } from './world/mutated.js';
+import { type Mutant, mutantList } from './world/mutantList.js';
 
 const { values } = parseArgs({
   options: {
@@ -20,7 +20,7 @@ const { values } = parseArgs({
   },
 });
 
-const home = join(import.meta.dirname, '..', '..');
+const home = join(import.meta.dirname, '..');
 const copy = mkdtempSync(join(tmpdir(), 'sluice-world-mutants-'));
 try {
   copyCheckout();

@@ -1,4 +1,4 @@
-import type { ApiName } from '../kit/apiReference.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
 import { exactJson } from './exactJson.js';
 import { expectedPage, type Expected, type ExpectedFault } from './expectedPage.js';
 import { holdsKey, keyTraces } from './keyTraces.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Countdown } from '../../prove/crash/failPoint.js';
-import type { Phase } from '../../prove/crash/phases.js';
+import { Countdown } from './failPoint.js';
+import type { Phase } from './phases.js';
 
 /** The results of a countdown for operations of these phases, each with the pages written by then. */
 function answers(countdown: Countdown, operations: readonly (readonly [Phase, number])[]): (string | undefined)[] {

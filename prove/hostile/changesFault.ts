@@ -1,4 +1,4 @@
-import { keyOf, type ApiName } from '../kit/apiReference.js';
+import { keyOf, type ApiName } from '../../test/kit/apiReference.js';
 import { exactJson } from './exactJson.js';
 import { expectedPage } from './expectedPage.js';
 import type { ExpectedWalk } from './expectedWalk.js';

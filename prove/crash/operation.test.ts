@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fileRole, phaseOf, type FileRole, type Stage } from '../../prove/crash/operation.js';
-import type { Phase } from '../../prove/crash/phases.js';
+import { fileRole, phaseOf, type FileRole, type Stage } from './operation.js';
+import type { Phase } from './phases.js';
 
 test.each<[string, FileRole]>([
   ['/a/b.csv', 'target'],

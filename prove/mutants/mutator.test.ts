@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mutantsOf, mutated, probed, probesOf } from '../../prove/mutants/mutator.js';
+import { mutantsOf, mutated, probed, probesOf } from './mutator.js';
 
 /** The source with each of its mutants, except for those of its numbers. */
 function textsOf(source: string): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { phases, weightOf, type Phase } from '../../prove/crash/phases.js';
-import { shortcomings, tallyOf, type KillOutcome } from '../../prove/crash/tally.js';
+import { phases, weightOf, type Phase } from './phases.js';
+import { shortcomings, tallyOf, type KillOutcome } from './tally.js';
 
 /** The given number of kills, each without a difference. */
 function killsIn(counts: Partial<Record<Phase, number>>): KillOutcome[] {

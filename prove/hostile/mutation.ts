@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { pageFields, type ApiName } from '../kit/apiReference.js';
+import { pageFields, type ApiName } from '../../test/kit/apiReference.js';
 import { nested } from './hostileTexts.js';
 import { placesIn, scalar, setAt, textOf, valueAt, type JsonList, type JsonTree, type Place } from './jsonTree.js';
 import { levels, nastyName, shape } from './nastyValue.js';

@@ -14,7 +14,7 @@ import { csv, csvFormat } from '../../packages/exporters/src/csv.js';
 import { jsonl, jsonlFormat } from '../../packages/exporters/src/jsonl.js';
 import { streams, type StreamsApi } from '../../packages/streams/src/index.js';
 import { AnsweringLink } from './answeringLink.js';
-import type { ApiName } from '../kit/apiReference.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
 import { exactJson } from './exactJson.js';
 import type { PageCursor } from './expectedWalk.js';
 import { hostileKey } from './keyTraces.js';

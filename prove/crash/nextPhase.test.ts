@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { nextPhase } from '../../prove/crash/nextPhase.js';
-import { phases, weightOf, type Phase } from '../../prove/crash/phases.js';
+import { nextPhase } from './nextPhase.js';
+import { phases, weightOf, type Phase } from './phases.js';
 
 const anyPhase = (): boolean => true;
 const noChance = (): number => 0;

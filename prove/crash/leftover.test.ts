@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { faultAfterKill, faultAtEnd, type Leftover } from '../../prove/crash/leftover.js';
-import { phases, type Phase } from '../../prove/crash/phases.js';
+import { faultAfterKill, faultAtEnd, type Leftover } from './leftover.js';
+import { phases, type Phase } from './phases.js';
 
 function left(
   target: Leftover['target'],

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ApiName } from '../kit/apiReference.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
 import { edit, edited, type Edit } from './edit.js';
 import { treeOf } from './jsonTree.js';
 import { mutated, mutation } from './mutation.js';

@@ -1,5 +1,5 @@
 import { parseExactly } from '../../packages/core/src/http/exactNumbers.js';
-import { holdingRecord, pageFields, rowFields, type ApiName } from '../kit/apiReference.js';
+import { holdingRecord, pageFields, rowFields, type ApiName } from '../../test/kit/apiReference.js';
 
 /** What a response must be read as: rows, and how the walk continues. */
 export interface ExpectedPage {

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { mutantList } from '../../prove/world/mutantList.js';
-import { mutated } from '../../prove/world/mutated.js';
+import { mutantList } from './mutantList.js';
+import { mutated } from './mutated.js';
 import { bundled } from '../../scripts/bundled.js';
 import { casesOf } from '../../scripts/testEffort.js';
-import { thrownBy } from '../kit/thrownBy.js';
-import { run } from '../run.js';
+import { thrownBy } from '../../test/kit/thrownBy.js';
+import { run } from '../../test/run.js';
 
-const harness = bundled(new URL('../../prove/worlds.ts', import.meta.url));
+const harness = bundled(new URL('../worlds.ts', import.meta.url));
 
 function worlds(...options: readonly string[]): ReturnType<typeof run> {
   return run([harness, ...options], join(import.meta.dirname, '../..'), {});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fetchedAgain, maxFetchedAgain } from '../../prove/crash/fetchedAgain.js';
+import { fetchedAgain, maxFetchedAgain } from './fetchedAgain.js';
 
 test('counts the pages of each run that later runs request again, retries once', () => {
   expect(

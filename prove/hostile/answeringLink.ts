@@ -2,7 +2,7 @@ import type { Link } from '../../packages/core/src/index.js';
 import { Utf8Body } from '../../packages/core/src/http/adapter/utf8Body.js';
 import { readAnswer } from '../../packages/core/src/http/answer.js';
 import { Secrets } from '../../packages/core/src/http/secrets.js';
-import type { ApiName } from '../kit/apiReference.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
 import { endOfListing, type PageCursor } from './expectedWalk.js';
 
 /**

@@ -2,10 +2,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { coverage, sourcesOf, type CoveringTest } from '../../prove/mutants/coverage.js';
-import { byFile, judge, withinBudget } from '../../prove/mutants/judge.js';
-import { TestRuns } from '../../prove/mutants/testRun.js';
-import { temporaryFolder } from '../kit/temporaryFolder.js';
+import { coverage, sourcesOf, type CoveringTest } from './coverage.js';
+import { byFile, judge, withinBudget } from './judge.js';
+import { TestRuns } from './testRun.js';
+import { temporaryFolder } from '../../test/kit/temporaryFolder.js';
 
 /** Each run starts Vitest, on a machine that may be busy. */
 const slow = { timeout: 240_000 };

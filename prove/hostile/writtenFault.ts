@@ -1,4 +1,4 @@
-import { rowFields, type ApiName } from '../kit/apiReference.js';
+import { rowFields, type ApiName } from '../../test/kit/apiReference.js';
 import { revived } from './exactJson.js';
 import type { ExpectedWalk } from './expectedWalk.js';
 import { readCsv } from '../../packages/exporters/test/readCsv.js';

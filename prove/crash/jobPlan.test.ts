@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { jobPlans, type JobPlan } from '../../prove/crash/jobPlan.js';
-import type { Kill } from '../../prove/crash/kill.js';
-import { isBetweenRowsAndSeal, isPast, isRepeated, phases, type Phase } from '../../prove/crash/phases.js';
+import { jobPlans, type JobPlan } from './jobPlan.js';
+import type { Kill } from './kill.js';
+import { isBetweenRowsAndSeal, isPast, isRepeated, phases, type Phase } from './phases.js';
 
 /** The jobs that a run starts until that many kills are planned. */
 function jobsFor(kills: number, seed: number): JobPlan[] {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Source } from '../../prove/mutants/coverage.js';
-import { equivalents } from '../../prove/mutants/equivalent.js';
-import { mutantsOf } from '../../prove/mutants/mutator.js';
-import { sampled } from '../../prove/mutants/sample.js';
+import type { Source } from './coverage.js';
+import { equivalents } from './equivalent.js';
+import { mutantsOf } from './mutator.js';
+import { sampled } from './sample.js';
 
 function aSource(name: string, text: string): Source {
   const mutants = mutantsOf(text).map((mutant) => ({ ...mutant, probe: undefined }));

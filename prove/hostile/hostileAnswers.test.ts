@@ -2,14 +2,14 @@ import { startSandbox } from '@sluice/sandbox';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { casesOf, someOf } from '../../scripts/testEffort.js';
-import { apis, type ApiName } from '../kit/apiReference.js';
+import { apis, type ApiName } from '../../test/kit/apiReference.js';
 import { corpusTexts } from './corpus.js';
 import { hostileDocument, shortened } from './hostileDocument.js';
 import { HostileWalks } from './hostileWalks.js';
 import { hostileKey } from './keyTraces.js';
 import { faultIn } from './oracle.js';
 
-// No request is sent and no file is written; `npm run prove:hostile` does that.
+// No request is sent and no file is written; `npm run prove -- hostile` does that.
 const walks = new HostileWalks({ url: 'http://127.0.0.1', folder: '' });
 let rows: Readonly<Record<ApiName, readonly object[]>>;
 const corpus = await corpusTexts();

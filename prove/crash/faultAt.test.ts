@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { faultAt } from '../../prove/crash/faultAt.js';
+import { faultAt } from './faultAt.js';
 
 test('one request in 20 fails, in one of several ways, and always the same requests', () => {
   const faults = Array.from({ length: 20_000 }, (_, n) => faultAt('7 job 1', `cursor=${n}`, 1));
