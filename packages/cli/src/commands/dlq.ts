@@ -7,15 +7,15 @@ import { sentenceOf } from '../errors/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
-import { endEarly } from '../export/exportRows.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
+import { endEarly } from '../export/withRun.js';
 import { standardInput } from '../input/readInput.js';
 import type { CommandOptions } from '../options/commands.js';
+import { openReporter } from '../progress/reporter.js';
 import { webhookOptions } from '../target/forwardTarget.js';
-import { formatCount, formatNumber, formatTime } from '../terminal/format.js';
+import { formatCount, formatDuration, formatNumber, formatTime } from '../terminal/format.js';
 import { type Column, table } from '../terminal/table.js';
 import { visibleText } from '../terminal/text.js';
-import { openReplayReporter } from './dlq/replayReporter.js';
 
 /** Refusals that are reported one by one; further ones are only counted. */
 const maxReported = 5;
@@ -33,18 +33,21 @@ export async function dlqReplay(
   const target = URL.canParse(to) ? new URL(to).origin : '';
   let latest: ReplayCounts | undefined;
   let refused = 0;
-  const reporter = openReplayReporter(quiet ? 'silent' : progress, {
-    output: stderr,
-    clock: systemClock,
+  const clock = systemClock;
+  const began = clock.monotonic();
+  const counts = () => ({ ...latest, elapsedMs: Math.round(clock.monotonic() - began) });
+  const run = {
     header: { file, target },
-    read: () => latest,
-  });
+    counts,
+    progress: { fields: () => latest && counts(), line: () => latest && replayProgress(latest) },
+  };
+  const reporter = openReporter(quiet ? 'silent' : progress, run, { output: stderr, clock });
   const warn = (message: string): void => {
     reporter.warn(visibleText(redact(message, secrets)));
   };
   for (const warning of environment.warnings) warn(warning);
   try {
-    const counts = await replay(resolve(folder, file), {
+    latest = await replay(resolve(folder, file), {
       ...endpoint,
       signal,
       onWarning: warn,
@@ -59,14 +62,37 @@ export async function dlqReplay(
       ...(breakLock !== undefined && { breakLock }),
       ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
     });
-    reporter.done(counts);
-    return counts.left === 0 ? exitCodes.done : exitCodes.deadLetters;
+    const { replayed, left } = latest;
+    const took = formatDuration(clock.monotonic() - began);
+    reporter.done({}, `${formatCount(replayed, 'dead letter')} replayed -> ${target} (${took}), ${replayRest(latest)}`);
+    // Nothing else says so then.
+    if (quiet && left > 0) stderr.print(`sluice: ${file}: ${replayRest(latest)}.\n`);
+    return left === 0 ? exitCodes.done : exitCodes.deadLetters;
   } catch (error) {
     const { text, isAddressCut } = resumeCommand(command, args, '--to');
     const isFromStdin = options.secretFile === standardInput;
     const commands = { resume: text, isAddressCut, ...(isFromStdin && { fromStdin: 'secret' as const }) };
     return endEarly({ error, interruptionReport: replayInterruption(error, latest, commands) }, reporter, environment);
   }
+}
+
+/** The progress of a replay. @example '1,200 of 3,000 dead letters replayed, 3 refused again' */
+function replayProgress({ replayed, stillDead, left }: ReplayCounts): string {
+  const again = stillDead === 0 ? '' : `, ${formatNumber(stillDead)} refused again`;
+  return `${formatNumber(replayed)} of ${formatCount(replayed + left, 'dead letter')} replayed${again}`;
+}
+
+/** How many letters are left, and why. @example '3 left (1 refused again, 2 behind one with their key)' */
+function replayRest({ stillDead, left }: ReplayCounts): string {
+  if (left === 0) return 'none left';
+  const pending = left - stillDead;
+  const why = [
+    ...(stillDead > 0 ? [`${formatNumber(stillDead)} refused again`] : []),
+    ...(pending > 0 && stillDead > 0
+      ? [`${formatNumber(pending)} behind one with ${pending === 1 ? 'its' : 'their'} key`]
+      : []),
+  ];
+  return `${formatNumber(left)} left${why.length === 0 ? '' : ` (${why.join(', ')})`}`;
 }
 
 /**

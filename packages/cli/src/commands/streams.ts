@@ -48,15 +48,13 @@ export async function streamsList(
   return withClient(opening, environment, async (client, notices) => {
     const source = () => client.streams.list({ pageSize });
     if (format !== 'table') {
-      const { sink, name } = rowSink<EvmStream>(
-        { to: standardOutput, format, ...(columns && { columns }) },
-        environment,
-      );
-      await exportRows({ client, notices, source, sink, target: name, format }, options, environment);
+      const target = rowSink<EvmStream>({ to: standardOutput, format, ...(columns && { columns }) }, environment);
+      await exportRows({ client, notices, source, sink: target.sink, target }, options, environment);
       return exitCodes.done;
     }
     const { sink, rows } = collectRows<EvmStream>();
-    const job = { client, notices, source, sink, target: standardOutputName, format, isSummedUp: false };
+    const target = { kind: 'stdout', name: standardOutputName, format } as const;
+    const job = { client, notices, source, sink, target, isSummedUp: false };
     await exportRows(job, { progress: stderr.isTerminal ? 'bar' : 'plain', ...options }, environment);
     const { text, leftOut } = table(shape, rows, stdout);
     await stdout.write(text);

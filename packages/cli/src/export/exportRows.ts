@@ -9,30 +9,26 @@ import {
   type Sink,
   systemClock,
 } from '@sluice/core';
-import type { Dashboard } from '@sluice/dashboard';
-import { type Observable, ReplaySubject } from 'rxjs';
+import type { Observable } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport } from '../errors/errors.js';
-import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
-import { errorSentence } from '../errors/formatError.js';
-import { redact, redactorFor } from '../errors/redact.js';
+import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/options.js';
-import { keptText, newsOf, resumedAt, summaryLine } from '../progress/messages.js';
+import {
+  countFields,
+  type Progress,
+  plainLine,
+  progressFields,
+  type RequestTally,
+  tallyRequests,
+} from '../progress/exportProgress.js';
+import { keptText, newsOf, resumedAt, resumedLine, summaryLine } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
-import { openReporter } from '../progress/openReporter.js';
-import type { ProgressMode, Reporter } from '../progress/reporter.js';
-import { timedSink } from '../progress/timedSink.js';
-import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
-import { type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
-import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
-import { pageOf } from '../source/dashboardPage.js';
-import { type TargetKind, targetNouns } from '../target/target.js';
+import type { ProgressMode } from '../progress/reporter.js';
+import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
-
-/** Warnings that are buffered until the export has started. */
-const maxBuffered = 100;
+import { openFrame, printDeadLetters, withRun } from './withRun.js';
 
 interface RowExport<T> {
   readonly client: Client;
@@ -41,13 +37,7 @@ interface RowExport<T> {
   /** Called after the subscription to the client's events, so that no warning is missed. */
   readonly source: () => PageSource<T>;
   readonly sink: Sink<T>;
-  /** The target's name in messages. */
-  readonly target: string;
-  /** Default: a file or stdout. */
-  readonly kind?: TargetKind | undefined;
-  readonly format: string;
-  /** For a webhook only. */
-  readonly forwarding?: Forwarding | undefined;
+  readonly target: Pick<Target<T>, 'kind' | 'name' | 'format' | 'forwarding'>;
   readonly concurrency?: number | undefined;
   /** Absent: the export always starts over. */
   readonly resumption?: Resumption | undefined;
@@ -71,8 +61,7 @@ export interface ExportOutcome {
 /**
  * Exports rows and shows the progress on stderr. When the environment's signal aborts, closes what is open first.
  *
- * @throws what the export raises, or the Interruption after a signal. Either is wrapped in an UnfinishedExport if there
- * is something to say about the rows. ReportedError if the reporter has already reported it.
+ * @throws what the export raises, or the Interruption after a signal, as `withRun` does.
  */
 export async function exportRows<T>(
   job: RowExport<T>,
@@ -80,23 +69,16 @@ export async function exportRows<T>(
   environment: Environment,
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
-  const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
-  const { isLast = true } = job;
-  const { incremental, requireTotal } = job;
-  const { stderr, signal, secrets, command } = environment;
+  const { client, sink, target, concurrency, resumption, maxRows, incremental, requireTotal } = job;
+  const { isLast = true, isSummedUp = true } = job;
+  const { name, kind, forwarding } = target;
+  const { stderr, signal, secrets } = environment;
   const tally = tallyRequests(client);
-  const { notices = noticesOf(client) } = job;
-  const exportWarnings = new ReplaySubject<string>(maxBuffered);
+  const frame = openFrame({ client, notices: job.notices ?? noticesOf(client), target }, environment, clock);
   const source = job.source();
-  const onWarning = (message: string): void => {
-    exportWarnings.next(visibleText(message));
-  };
-  const resuming = await resumption?.open(client, onWarning);
-  const { state, ...exportOptions } = resuming?.exportOptions ?? { restart: true, onWarning };
-  const targetWait = new TargetWait(clock, targetNouns[forwarding ? 'webhook' : (kind ?? 'file')], () => {
-    return forwarding?.tally.repeatedAfter;
-  });
-  const flow = exportTo(source, timedSink(sink, targetWait), {
+  const resuming = await resumption?.open(client, frame.onWarning);
+  const { state, ...exportOptions } = resuming?.exportOptions ?? { restart: true, onWarning: frame.onWarning };
+  const flow = exportTo(source, frame.timed(sink), {
     ...(concurrency !== undefined && { concurrency }),
     ...(incremental && { incremental }),
     ...(requireTotal !== undefined && { requireTotal }),
@@ -104,22 +86,9 @@ export async function exportRows<T>(
     ...(state && !sink.state && { state }),
     clock,
   });
-
-  const requestWaits = new RequestWaits(client, clock);
-  const waitNow = (): Wait | undefined =>
-    signal.aborted ? { kind: 'stopping' } : (targetWait.current() ?? requestWaits.current());
   const began = clock.monotonic();
   let latest: ExportProgress | undefined;
-  const read = (): Progress => {
-    const wait = waitNow();
-    const { lastRetry } = requestWaits;
-    return {
-      ...countsNow(),
-      ...(wait && { wait }),
-      ...(lastRetry !== undefined && { lastRetry }),
-    };
-  };
-  const countsNow = (): Progress => ({
+  const read = (): Progress => ({
     rows: latest?.rows ?? 0,
     pages: latest?.pages ?? 0,
     resumedRows: latest?.resumedRows ?? 0,
@@ -128,93 +97,89 @@ export async function exportRows<T>(
     requests: tally.requests,
     retries: tally.retries,
     waited: tally.waited,
-    ...(forwarding && { sent: sentOf(forwarding) }),
+    lastRetry: frame.lastRetry(),
+    wait: signal.aborted ? { kind: 'stopping' } : frame.wait(),
+    sent: forwarding?.tally,
   });
-  const header = {
-    source: source.info.name,
-    target,
-    format,
-    ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
-    ...(sink.state && { keepsState: true as const }),
-    ...(kind === 'sink' && resumption && !sink.state && { state: resumption.stateName }),
-  };
-  const page = pageOf(client);
+  const mode = modeFor(options, name, environment);
+  // Loaded on demand: only terminals have a bar.
+  const bar = mode === 'bar' ? (await import('../progress/progressLine.js')).progressLine : undefined;
   const { partitions } = source.info;
-  page?.show({
-    kind: forwarding ? 'forward' : 'export',
-    title: source.info.name,
-    target: redact(target, secrets),
-    ...(partitions !== Infinity && partitions > 1 && { partitions }),
-    ...(maxRows !== undefined && { expectedRows: maxRows }),
-  });
-  const mode = modeFor(options, target, environment);
-  const reporter = await openReporter(mode, { output: stderr, clock, header, read });
-  notices.subscribe(({ level, message }) => {
-    if (level === 'info') reporter.info(message);
-    else reporter.warn(message);
-  });
-  if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
-  const cancelStopNotice = noticeOfStop(signal, clock, reporter.info);
-  try {
-    const report = await flow.run({
-      signal,
-      onProgress: (progress) => {
-        const isFirst = latest === undefined;
-        latest = progress;
-        if (!isFirst) return;
-        if (resuming?.committed.found) {
-          reporter.resumed(resumedAt(resuming.committed.found));
-          page?.show({ resumedRows: resuming.committed.found.rows });
-        }
-        // Not earlier: these warnings would confuse if the export were refused.
-        exportWarnings.subscribe(reporter.warn);
-      },
-    });
-    cancelStopNotice();
-    const { rows, pages, resumedRows, bytes, finishedAt, rowsNotRemoved = 0 } = report;
+  const shown = {
+    mode,
+    header: { source: source.info.name, keepsState: sink.state ? (true as const) : undefined },
+    state: kind === 'sink' && !sink.state ? resumption?.stateName : undefined,
+    about: {
+      kind: forwarding ? 'forward' : 'export',
+      ...(partitions !== Infinity && partitions > 1 && { partitions }),
+      ...(maxRows !== undefined && { expectedRows: maxRows }),
+    } as const,
+    counts: () => countFields(read()),
+    progress: { fields: () => progressFields(read()), line: () => plainLine(read()) },
+    bar: bar && ((space: Parameters<typeof bar>[1]) => bar(read(), space)),
+    interruption: async (error: unknown) => {
+      // Loaded on demand: a completed export does not need it.
+      const { exportInterruption } = await import('./interruptedExport.js');
+      return exportInterruption({ error, target: name, latest, resuming, forwarding });
+    },
+  };
+  return withRun(frame, shown, async ({ header, reporter, page, showWarnings }) => {
+    const onBegin = (): void => {
+      const found = resuming?.committed.found;
+      if (found) {
+        const resumed = resumedAt(found);
+        reporter.report('resumed', resumed, [resumedLine(resumed, header)]);
+        page?.show({ resumedRows: found.rows });
+      }
+      showWarnings();
+    };
+    const cancelStopNotice = noticeOfStop(signal, clock, reporter.info);
+    const report = await flow
+      .run({
+        signal,
+        onProgress: (progress) => {
+          const isFirst = latest === undefined;
+          latest = progress;
+          if (isFirst) onBegin();
+        },
+      })
+      .finally(cancelStopNotice);
+    const { rows, pages, resumedRows, bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0 } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
-    const deadLetters = forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters };
-    const summary = {
+    const results = {
+      target: name,
+      bytes,
+      deadLetters: forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters },
+      finishedAt,
+      isIncomplete,
+      rowsNotRemoved: rowsNotRemoved || undefined,
+      shortOfTotal,
+    };
+    const summary = summaryLine({
+      ...results,
       rows,
       pages,
       resumedRows,
-      target,
-      bytes,
       elapsed,
       retries,
+      redeliveries: sent?.redeliveries,
       again: kind === 'file' ? '--if-exists overwrite' : '--restart',
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
-      ...(finishedAt !== undefined && { finishedAt }),
-      ...(report.isIncomplete && { isIncomplete: true }),
-      ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
-      ...(report.shortOfTotal && { shortOfTotal: report.shortOfTotal }),
-    };
-    if (isLast) page?.end({ outcome: 'finished', message: redact(summaryLine(summary), secrets) });
+    });
+    if (isLast) page?.end({ outcome: 'finished', message: redact(summary, secrets) });
     // It may also be that of its parents, which the report does not have.
-    const isTotalInTheWay = rowsNotRemoved > 0 && !report.isIncomplete && maxRows === undefined;
-    if (isTotalInTheWay) reporter.warn(keptText(visibleText(target), rowsNotRemoved, true));
-    reporter.done(
-      isSummedUp
-        ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }
-        : undefined,
-    );
+    const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined;
+    if (isTotalInTheWay) reporter.warn(keptText(visibleText(name), rowsNotRemoved, true));
+    reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
-    const news = mode === 'silent' ? [...newsOf(report, visibleText(target), isTotalInTheWay)] : [];
-    if (mode === 'silent' && finishedAt !== undefined) news.push(summaryLine(summary));
+    const news = mode === 'silent' ? [...newsOf(report, visibleText(name), isTotalInTheWay)] : [];
+    if (mode === 'silent' && finishedAt !== undefined) news.push(summary);
     for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
-    // Even with --quiet: these records did not arrive.
-    if (deadLetters && mode !== 'json')
-      stderr.print(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
+    printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);
     return { report, tally };
-  } catch (error) {
-    cancelStopNotice();
-    // Loaded on demand: a completed export does not need it.
-    const { exportInterruption } = await import('./interruptedExport.js');
-    const interruptionReport = exportInterruption({ error, target, latest, resuming, forwarding });
-    return endEarly({ error, interruptionReport }, reporter, environment, page);
-  }
+  });
 }
 
 /** A stop that takes longer than this is explained, in ms. */
@@ -235,15 +200,11 @@ function noticeOfStop(signal: AbortSignal, clock: Clock, show: (message: string)
   };
 }
 
-function sentOf({ tally: { deliveries, redeliveries } }: Forwarding): Deliveries {
-  return { deliveries, redeliveries };
-}
-
 function modeFor(
   { progress, quiet }: GroupOptions<'progress'>,
   target: string,
   { stdout, stderr }: Environment,
-): ProgressMode | 'silent' {
+): ProgressMode {
   if (quiet) return 'silent';
   if (progress !== undefined) return progress;
   // The rows appear on the terminal, where a bar would overwrite them.
@@ -254,34 +215,4 @@ function modeFor(
 function minOf(total: number | undefined, maxRows = Infinity): number | undefined {
   const min = Math.min(total ?? Infinity, maxRows);
   return min === Infinity ? undefined : min;
-}
-
-interface EarlyEnd {
-  readonly error: unknown;
-  readonly interruptionReport: InterruptionReport | undefined;
-}
-
-/** Lets the reporter report an early end, and throws: a ReportedError, or else the error for the caller to report. */
-export function endEarly(
-  { error, interruptionReport: consequences }: EarlyEnd,
-  reporter: Pick<Reporter, 'ended'>,
-  { secrets, hasFlag }: Pick<Environment, 'secrets' | 'hasFlag'>,
-  page?: Dashboard,
-): never {
-  const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';
-  const exitCode = exitCodeOf(error);
-  const interruptionReport = isClosedOutput(error) ? undefined : consequences;
-  const fullError = interruptionReport ? new UnfinishedExport(error, interruptionReport) : error;
-  const { command, keptRows } = interruptionReport ?? {};
-  const message = errorSentence(fullError, hasFlag) + (command === undefined ? '' : ` ${command}`);
-  const redacted = redactorFor(error)(message, secrets);
-  page?.end({ outcome: kind, message: redacted });
-  const isReported = reporter.ended({
-    kind,
-    message: redacted,
-    exitCode,
-    ...(keptRows !== undefined && { keptRows }),
-    ...(command !== undefined && { resume: redact(command, secrets) }),
-  });
-  throw isReported ? new ReportedError(exitCode) : fullError;
 }

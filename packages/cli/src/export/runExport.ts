@@ -47,12 +47,11 @@ export async function runExport<Added, T extends object>(
 ): Promise<number> {
   const target = await rowTargetOf<T>({ ...options, isIncremental: incremental !== undefined }, environment, config);
   const resumption = resumptionOf(options, target, args, config, environment);
-  const { name, kind, format, forwarding } = target;
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);
     if (sink.state) refusePlace(options);
     // A default of the configuration is for those plugins' sinks that are refreshed, which is known only now.
-    const isDefault = kind === 'sink' && config.defaults['resumeWithin'] !== undefined;
+    const isDefault = target.kind === 'sink' && config.defaults['resumeWithin'] !== undefined;
     if (options.resumeWithin !== undefined && !sink.isRefreshed && !isDefault)
       throw new UsageError(
         "--resume-within is for --mode merge or replace, and plugins' sinks that each export brings up to date: one into another target is resumed at any age.",
@@ -64,13 +63,14 @@ export async function runExport<Added, T extends object>(
       notices: afterHint(notices, hint),
       source: () => source(client),
       sink,
+      target,
+      concurrency,
+      resumption,
+      maxRows,
+      incremental,
+      requireTotal: options.requireTotal,
     };
-    const { requireTotal } = options;
-    const { report } = await exportRows(
-      { ...job, requireTotal, target: name, kind, format, forwarding, concurrency, resumption, maxRows, incremental },
-      options,
-      environment,
-    );
+    const { report } = await exportRows(job, options, environment);
     return exitCodeAfter(report);
   });
 }

@@ -1,6 +1,6 @@
 import type { Checkpoint, ExportReport } from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
-import type { RunHeader } from './progress.js';
+import type { RunHeader } from './exportProgress.js';
 
 /** Says where the state is stored, which may be a default; `undefined` for a file, whose state is next to it. */
 export function openingLine({ target, state, deadLetterFile, isMirror }: RunHeader): string | undefined {
@@ -84,21 +84,21 @@ export interface Summary {
   readonly elapsed: number;
   readonly retries: number;
   /** Requests to a webhook that were repeated. */
-  readonly redeliveries?: number;
+  readonly redeliveries?: number | undefined;
   /** Records that a webhook refused, and their file. */
-  readonly deadLetters?: { readonly count: number; readonly path: string };
+  readonly deadLetters?: { readonly count: number; readonly path: string } | undefined;
   /** When an earlier run finished the export (ISO 8601). */
-  readonly finishedAt?: string;
+  readonly finishedAt?: string | undefined;
   /** Rows may be missing. Default `false`. */
-  readonly isIncomplete?: boolean;
+  readonly isIncomplete?: boolean | undefined;
   /** Rows of the table that the walk did not find, and that stay since it was incomplete. */
-  readonly rowsNotRemoved?: number;
+  readonly rowsNotRemoved?: number | undefined;
   /** The API lists fewer rows than it says that there are. */
-  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
+  readonly shortOfTotal?: { readonly total: number; readonly listed: number } | undefined;
   /** The rows are those that are new since the last export. Default `false`. */
-  readonly isIncrement?: boolean;
+  readonly isIncrement?: boolean | undefined;
   /** The option that exports once more what is complete. Default `--if-exists overwrite`. */
-  readonly again?: string;
+  readonly again?: string | undefined;
 }
 
 /** The last line. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */

@@ -4,7 +4,7 @@ import { type Observable, Subject } from 'rxjs';
 import { redact } from '../errors/redact.js';
 import { causeOf } from '../progress/waits.js';
 import { outageSentences } from '../progress/notices.js';
-import type { Deliveries } from '../progress/progress.js';
+import type { Deliveries } from '../progress/exportProgress.js';
 import { formatCount } from '../terminal/format.js';
 import { shellQuoted, visibleText } from '../terminal/text.js';
 

@@ -6,13 +6,13 @@ import type { TargetKind } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
 
 /** The early end of a watch. */
-export interface WatchEnd {
+interface WatchEnd {
   readonly error: unknown;
   /** Consecutive failed polls before this one. */
   readonly failures: number;
   readonly maxFailures: number | undefined;
   /** The value of `--polls`, if the last poll failed. */
-  readonly lastOf?: number;
+  readonly lastOf?: number | undefined;
   /** The name of the state, if there is one. */
   readonly state: string | undefined;
   /** Whether the state contains a snapshot to resume from. */

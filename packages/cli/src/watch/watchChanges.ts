@@ -1,6 +1,7 @@
 import {
   type Change,
   type Client,
+  type Clock,
   type ExportProgress,
   type ExportReport,
   exportTo,
@@ -10,30 +11,29 @@ import {
   systemClock,
   type WatchOptions,
 } from '@sluice/core';
-import { type Observable, ReplaySubject } from 'rxjs';
-import type { Invocation } from '../config/config.js';
+import { type Observable, Subject } from 'rxjs';
+import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { exitCodes } from '../errors/errors.js';
+import { flagOf } from '../errors/cliTerms.js';
+import { exitCodes, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
-import { endEarly } from '../export/exportRows.js';
 import { resumeCommand } from '../export/resume.js';
+import { openFrame, printDeadLetters, withRun } from '../export/withRun.js';
 import type { GroupOptions } from '../options/options.js';
 import { afterHint, type Notice } from '../progress/notices.js';
-import { timedSink } from '../progress/timedSink.js';
-import { RequestWaits, TargetWait } from '../progress/waits.js';
+import { every } from '../progress/reporter.js';
+import { type Wait, waitEvent, waitText } from '../progress/waits.js';
 import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
-import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
-import { refusePlace, type StatePlace } from '../target/statePlace.js';
-import { type Target, targetNouns } from '../target/target.js';
-import { formatCount } from '../terminal/format.js';
+import type { Forwarding } from '../target/deliveries.js';
+import { folderPlace, refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
+import type { Target } from '../target/target.js';
+import { formatCount, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { changeTargetOf } from './changeSink.js';
-import { watchInterruption, type WatchEnd } from './interruptedWatch.js';
+import { errorText, healthLines } from './healthLines.js';
+import { watchInterruption } from './interruptedWatch.js';
 import type { RowView } from './rowView.js';
-import { onLongWaits } from './longWaits.js';
-import { openWatchReporter, type WatchCounts } from './watchReporter.js';
-import { watchStateOf } from './watchState.js';
 
 /** Options of every command that watches. */
 type WatchCommandOptions = GroupOptions<
@@ -56,131 +56,141 @@ interface ChangeWatch<T> {
 }
 
 const defaultEvery = 30_000;
-/** Warnings that are buffered until the first poll. */
-const maxBuffered = 100;
 
 /**
  * Watches until the last poll, or until the environment's signal aborts. Delivers each change at least once to stdout
  * or a webhook, and exactly once to a file or a table, which mirrors the rows.
  *
  * @returns the exit code.
- * @throws what the watch raises, the error of the last poll if `polls` bounds them, or the Interruption after a signal.
- * Each is wrapped in an UnfinishedExport if there is more to say. ReportedError if the reporter has already reported
- * it.
+ * @throws what the watch raises, the error of the last poll if `polls` bounds them, or the Interruption after a signal,
+ * as `withRun` does.
  */
 async function watchChanges<T extends object>(
   { client, notices, source: watch, view, target, state }: ChangeWatch<T>,
   options: WatchCommandOptions,
   environment: Environment,
 ): Promise<number> {
-  const { stderr, signal, secrets, hasFlag, command } = environment;
-  const { forwarding } = target;
-  const { every = defaultEvery, maxFailures, polls: lastOf } = options;
-  const stateWarnings = new ReplaySubject<string>(maxBuffered);
+  const { signal, secrets, hasFlag, stderr } = environment;
+  const { forwarding, kind } = target;
+  const {
+    every: interval = defaultEvery,
+    maxFailures,
+    polls: maxPolls,
+    restart = false,
+    sameProject = false,
+  } = options;
+  const frame = openFrame({ client, notices, target }, environment, systemClock);
   const sink = await target.open(client);
   if (sink.state) refusePlace(options);
-  const folder = await state?.open(client, (message) => {
-    stateWarnings.next(visibleText(message));
-  });
+  const folder = await state?.open(client, frame.onWarning);
+  const healths = new Subject<PageHealth>();
   // A table that mirrors the rows keeps the state of their watch.
-  const store = sink.state ?? folder;
-  let last: PageHealth | undefined;
-  let polls = 0;
-  let hasEnded = false;
-  let latest: ExportProgress | ExportReport | undefined;
   const source = watch(
-    watchingOf({ ...options, every }, store, (health) => {
-      // A running poll may finish after the watch was stopped.
-      if (hasEnded) return;
-      // Not earlier: these warnings would confuse if the watch were refused.
-      if (!last) stateWarnings.subscribe(reporter.warn);
-      last = health;
-      if (health.outcome !== 'replayed') polls += 1;
-      reporter.health(health);
-    }),
+    watchingOf({ ...options, every: interval }, sink.state ?? folder, (health) => healths.next(health)),
   );
-  const targetWait = new TargetWait(systemClock, targetNouns[target.kind], () => forwarding?.tally.repeatedAfter);
-  const requestWaits = new RequestWaits(client, systemClock);
-  const flow = exportTo(source, timedSink(sink, targetWait), {
-    restart: options.restart ?? false,
-    sameProject: options.sameProject ?? false,
+  const flow = exportTo(source, frame.timed(sink), {
+    restart,
+    sameProject,
     // stdout cannot be truncated, so it has no position to resume at.
     ...(target.state !== undefined && !sink.state && folder && { state: folder }),
   });
-  const read = (): WatchCounts => ({
+  let last: PageHealth | undefined;
+  let polls = 0;
+  let latest: ExportProgress | ExportReport | undefined;
+  /** The last poll that `--polls` allows has failed. */
+  let isLastFailed = false;
+  const counts = () => ({
     changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0),
     polls,
-    ...(forwarding && countsOf(forwarding)),
+    deliveries: forwarding?.tally.deliveries,
+    redeliveries: forwarding?.tally.redeliveries,
+    deadLetters: lettersOf(forwarding),
   });
-  const reporter = openWatchReporter(options.quiet ? 'silent' : (options.progress ?? 'plain'), {
-    output: stderr,
-    clock: systemClock,
-    secrets,
-    hasFlag,
-    read,
-    watched: { noun: view.noun, every, ...(lastOf !== undefined && { polls: lastOf }) },
-    header: {
-      source: source.info.name,
-      target: target.name,
-      format: target.format,
-      ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
-      ...(target.kind === 'sink' && state && !sink.state && { state: state.name }),
-      ...(target.kind === 'table' && { isMirror: true as const }),
-    },
-  });
-  const page = pageOf(client);
-  page?.show({ kind: 'watch', title: source.info.name, target: redact(target.name, secrets) });
-  notices.subscribe(({ level, message }) => {
-    if (level === 'info') reporter.info(message);
-    else reporter.warn(message);
-  });
-  if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
-  const endWaits = onLongWaits(() => targetWait.current() ?? requestWaits.current(), systemClock, reporter.waiting);
-  const end = (error: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
-    hasEnded = true;
-    const interruptionReport = watchInterruption({
-      error,
-      ...how,
-      maxFailures,
-      state: sink.state ? target.name : state?.name,
-      isKnown: (last?.generation ?? 0) > 0,
-      isRestart: options.restart ?? false,
-      forwarding,
-      kind: target.kind,
+  const mode = options.quiet ? 'silent' : (options.progress ?? 'plain');
+  const shown = {
+    mode,
+    header: { source: source.info.name, isMirror: kind === 'table' || undefined },
+    state: kind === 'sink' && !sink.state ? state?.name : undefined,
+    about: { kind: 'watch' },
+    counts,
+    interruption: (error: unknown) =>
+      watchInterruption({
+        error,
+        failures: isLastFailed ? (last?.failures ?? 1) - 1 : (last?.failures ?? 0),
+        maxFailures,
+        lastOf: isLastFailed ? maxPolls : undefined,
+        state: sink.state ? target.name : state?.name,
+        isKnown: (last?.generation ?? 0) > 0,
+        isRestart: restart,
+        forwarding,
+        kind,
+      }),
+  } as const;
+  return withRun(frame, shown, async ({ reporter, page, showWarnings }) => {
+    const timed = (line: string): string =>
+      `${stderr.colors.dim(formatTime(new Date(systemClock.now())))}  ${visibleText(redact(line, secrets))}`;
+    const reporting = healths.subscribe((health) => {
+      if (!last) showWarnings();
+      if (health.outcome !== 'replayed') polls += 1;
+      // If the last poll fails, its error ends the watch.
+      const isReported = health.outcome === 'failed' && polls === maxPolls;
+      const lines = isReported ? [] : healthLines(health, last, { noun: view.noun, every: interval }, hasFlag);
+      const { error, ...fields } = health;
+      const message = error === undefined ? undefined : redact(errorText(error, hasFlag), secrets);
+      reporter.report('poll', { ...fields, message }, lines.map(timed));
+      last = health;
     });
-    return endEarly({ error, interruptionReport }, reporter, environment, page);
-  };
-  try {
-    latest = await flow.run({
-      signal,
-      onProgress: (progress) => {
-        latest = progress;
-      },
+    const endWaits = onLongWaits(frame.wait, systemClock, (wait) => {
+      reporter.report('waiting', waitEvent(wait), [timed(`The watch waits: ${waitText(wait)}.`)]);
     });
-  } catch (error) {
-    return end(error, { failures: last?.failures ?? 0 });
-  } finally {
-    endWaits();
-  }
-  // A run with a fixed number of polls, e.g. from cron, must fail if its last poll failed.
-  if (last?.outcome === 'failed' && lastOf !== undefined)
-    return end(last.error, { failures: (last.failures ?? 1) - 1, lastOf });
-  const { changes, polls: made } = read();
-  page?.end({ outcome: 'finished', message: `${formatCount(changes, 'change')} in ${formatCount(made, 'poll')}.` });
-  reporter.done(read());
-  const deadLetters = forwarding?.tally.deadLetters ?? 0;
-  if (!forwarding || deadLetters === 0) return exitCodes.done;
-  // Even with --quiet: these changes did not arrive.
-  if (options.progress !== 'json' || options.quiet)
-    stderr.print(`sluice: ${deadLetterSummary(deadLetters, forwarding.deadLetters, command)}\n`);
-  return exitCodes.deadLetters;
+    try {
+      latest = await flow.run({
+        signal,
+        onProgress: (progress) => {
+          latest = progress;
+        },
+      });
+    } finally {
+      endWaits();
+      // A running poll may finish after the watch was stopped.
+      reporting.unsubscribe();
+    }
+    // A run with a fixed number of polls, e.g. from cron, must fail if its last poll failed.
+    isLastFailed = last?.outcome === 'failed' && maxPolls !== undefined;
+    if (isLastFailed) throw last?.error;
+    const { changes, deadLetters } = counts();
+    const summary = `${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')}`;
+    page?.end({ outcome: 'finished', message: `${summary}.` });
+    reporter.done({ target: target.name }, `${summary} -> ${target.name}`);
+    printDeadLetters(deadLetters?.count ?? 0, frame, mode);
+    return deadLetters ? exitCodes.deadLetters : exitCodes.done;
+  });
 }
 
-function countsOf({
-  tally: { deliveries, redeliveries, deadLetters: count },
-  deadLetters: path,
-}: Forwarding): Omit<WatchCounts, 'changes' | 'polls'> {
-  return { deliveries, redeliveries, ...(count > 0 && { deadLetters: { count, path } }) };
+function lettersOf(forwarding: Forwarding | undefined): { readonly count: number; readonly path: string } | undefined {
+  if (!forwarding || forwarding.tally.deadLetters === 0) return undefined;
+  return { count: forwarding.tally.deadLetters, path: forwarding.deadLetters };
+}
+
+/** Shorter waits of a poll are not reported, in ms. */
+const longWait = 10_000;
+const lookEvery = 1_000;
+
+/** Reports each long wait once, from now on. Returns a function that ends this. */
+export function onLongWaits(current: () => Wait | undefined, clock: Clock, report: (wait: Wait) => void): () => void {
+  let reported: Wait['kind'] | undefined;
+  return every(clock, lookEvery, () => {
+    const wait = current();
+    if (wait?.kind !== reported) reported = undefined;
+    if (!wait || reported !== undefined || lengthOf(wait) < longWait) return;
+    reported = wait.kind;
+    report(wait);
+  });
+}
+
+function lengthOf(wait: Wait): number {
+  if ('left' in wait) return wait.left;
+  return 'since' in wait ? wait.since : 0;
 }
 
 function watchingOf(
@@ -248,4 +258,28 @@ export async function runWatch<Added, T extends object>(
       environment,
     );
   });
+}
+
+/** The state of a watch; `undefined` if none is stored. @throws UsageError if an option requires one. */
+function watchStateOf(
+  options: GroupOptions<'watchState'>,
+  target: Pick<Target<never>, 'kind' | 'state'>,
+  config: Config,
+  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
+): StatePlace | undefined {
+  const { state: given } = options;
+  if (target.kind === 'table') {
+    refusePlace(options);
+    return undefined;
+  }
+  const folder = given ?? target.state;
+  if (folder === undefined) {
+    const option = (['restart', 'breakLock', 'trustFilesystem'] as const).find((name) => options[name]);
+    if (option !== undefined)
+      throw new UsageError(`${flagOf(option)} needs --state DIR: without it no state is stored.`);
+    return undefined;
+  }
+  return given === undefined
+    ? folderPlace(folder, options, environment)
+    : statePlace(given, options, config, environment);
 }

@@ -11,10 +11,8 @@ import { ownStateHint } from '../../src/target/statePlace.js';
 import { reportLines } from '../../src/commands/checkpoint/lines.js';
 import { forwardedPosition } from '../../src/commands/checkpoint/report.js';
 import { openingLine, resumedLine, summaryLine } from '../../src/progress/messages.js';
-import { plainLine } from '../../src/progress/plainReporter.js';
-import type { Progress } from '../../src/progress/progress.js';
-import { progressEvent } from '../../src/progress/jsonReporter.js';
-import { progressLine } from '../../src/progress/barReporter.js';
+import { plainLine, type Progress, progressFields } from '../../src/progress/exportProgress.js';
+import { progressLine } from '../../src/progress/progressLine.js';
 import { testEnvironment } from '../testEnvironment.js';
 
 type Left = Pick<CommittedState, 'last' | 'isKnown'>;
@@ -149,7 +147,7 @@ describe('progress of a forward', () => {
     const { colors } = testEnvironment().stderr;
     expect(plainLine(progress)).toBe('300 rows in 3 pages, 300 rows/s, 3 requests, 310 deliveries, 10 repeated');
     expect(progressLine(progress, { columns: 100, colors })).toContain('310 deliveries  10 repeated');
-    expect(progressEvent(progress)).toMatchObject({ deliveries: 310, redeliveries: 10 });
+    expect(progressFields(progress)).toMatchObject({ deliveries: 310, redeliveries: 10 });
   });
 
   test('and at the end what was repeated or not taken', () => {

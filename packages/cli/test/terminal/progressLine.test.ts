@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
 import { displayWidth } from '../../src/terminal/width.js';
-import { plainLine } from '../../src/progress/plainReporter.js';
-import { rowsPerSecond, shareDone, timeLeft, type Progress } from '../../src/progress/progress.js';
-import { progressLine } from '../../src/progress/barReporter.js';
+import { plainLine, rowsPerSecond, shareDone, timeLeft, type Progress } from '../../src/progress/exportProgress.js';
+import { progressLine } from '../../src/progress/progressLine.js';
 
 const colors = colorsFor(false, {});
 const some: Progress = {

@@ -1,9 +1,15 @@
 import type { Clock } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { openReporter } from '../../src/progress/openReporter.js';
-import type { ProgressMode } from '../../src/progress/reporter.js';
-import type { Progress } from '../../src/progress/progress.js';
-import type { Resumed, Summary } from '../../src/progress/messages.js';
+import {
+  countFields,
+  plainLine,
+  type Progress,
+  progressFields,
+  type RunHeader,
+} from '../../src/progress/exportProgress.js';
+import { type Resumed, resumedLine, type Summary, summaryLine } from '../../src/progress/messages.js';
+import { progressLine } from '../../src/progress/progressLine.js';
+import { openReporter, type ProgressMode } from '../../src/progress/reporter.js';
 import { testEnvironment } from '../testEnvironment.js';
 
 const eraseLine = '\r\u001b[K';
@@ -29,7 +35,7 @@ const resumedText = 'Resuming after 200 rows (2 pages), at page 3 of partition 1
 const ending = { kind: 'failed', message: 'The disk is full.', exitCode: 1 } as const;
 
 /** A clock that is turned by hand, and a walk of a page a second. */
-async function reporting(mode: ProgressMode | 'silent', columns?: number) {
+function reporting(mode: ProgressMode, columns?: number) {
   let now = 0;
   let timers: { at: number; callback: () => void }[] = [];
   const clock: Clock = {
@@ -49,8 +55,19 @@ async function reporting(mode: ProgressMode | 'silent', columns?: number) {
     const counts = { rows: pages * 100, pages, requests: pages + 1, retries: 1, waited: 250 };
     return { ...counts, resumedRows: 0, total: undefined, elapsed: now };
   };
-  const header = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
-  const reporter = await openReporter(mode, { output: stderr, clock, header, read });
+  const header: RunHeader = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
+  const run = {
+    header,
+    counts: () => countFields(read()),
+    progress: { fields: () => progressFields(read()), line: () => plainLine(read()) },
+    bar: (space: Parameters<typeof progressLine>[1]) => progressLine(read(), space),
+  };
+  const opened = openReporter(mode, run, { output: stderr, clock });
+  const reporter = {
+    ...opened,
+    resumed: () => opened.report('resumed', resumed, [resumedLine(resumed, header)]),
+    done: (summary: Summary) => opened.done({ target: summary.target, bytes: summary.bytes }, summaryLine(summary)),
+  };
   const advance = (ms: number): void => {
     for (const end = now + ms; ;) {
       const next = timers.toSorted((a, b) => a.at - b.at)[0];
@@ -67,8 +84,8 @@ async function reporting(mode: ProgressMode | 'silent', columns?: number) {
 }
 
 describe('--progress bar', () => {
-  test('draws one line over itself, and leaves only the last one', async () => {
-    const { reporter, advance, text, openTimers } = await reporting('bar', 60);
+  test('draws one line over itself, and leaves only the last one', () => {
+    const { reporter, advance, text, openTimers } = reporting('bar', 60);
     advance(3000);
     reporter.done(summary);
     const drawn = text().split(eraseLine);
@@ -79,9 +96,9 @@ describe('--progress bar', () => {
     expect(openTimers()).toBe(0);
   });
 
-  test('makes room for what it goes on from and for a warning, and is gone when the export fails', async () => {
-    const { reporter, print, text, openTimers } = await reporting('bar', 60);
-    reporter.resumed(resumed);
+  test('makes room for what it goes on from and for a warning, and is gone when the export fails', () => {
+    const { reporter, print, text, openTimers } = reporting('bar', 60);
+    reporter.resumed();
     expect(text()).toContain(eraseLine + resumedText);
     reporter.warn('2 addresses are repeated.');
     expect(reporter.ended(ending)).toBe(false);
@@ -93,9 +110,9 @@ describe('--progress bar', () => {
 });
 
 describe('--progress plain', () => {
-  test('writes a line every five seconds', async () => {
-    const { reporter, advance, text, openTimers } = await reporting('plain');
-    reporter.resumed(resumed);
+  test('writes a line every five seconds', () => {
+    const { reporter, advance, text, openTimers } = reporting('plain');
+    reporter.resumed();
     advance(11_000);
     reporter.done(summary);
     expect(text().split('\n')).toEqual([
@@ -110,8 +127,8 @@ describe('--progress plain', () => {
 });
 
 describe('--progress json', () => {
-  test('begins with a start and ends with the report', async () => {
-    const { reporter, advance, text, openTimers } = await reporting('json');
+  test('begins with a start and ends with the report', () => {
+    const { reporter, advance, text, openTimers } = reporting('json');
     reporter.warn('2 addresses are repeated.');
     advance(1500);
     reporter.done(summary);
@@ -125,9 +142,9 @@ describe('--progress json', () => {
     expect(openTimers()).toBe(0);
   });
 
-  test('tells what it goes on from, and what is kept at the end', async () => {
-    const { reporter, text } = await reporting('json');
-    reporter.resumed(resumed);
+  test('tells what it goes on from, and what is kept at the end', () => {
+    const { reporter, text } = reporting('json');
+    reporter.resumed();
     reporter.ended({ ...ending, keptRows: 250, resume: 'sluice nfts export' });
     expect(eventsOf(text()).slice(1)).toMatchObject([
       { event: 'resumed', ...resumed },
@@ -135,29 +152,29 @@ describe('--progress json', () => {
     ]);
   });
 
-  test('tells a fault itself', async () => {
-    const { reporter, text } = await reporting('json');
+  test('tells a fault itself', () => {
+    const { reporter, text } = reporting('json');
     expect(reporter.ended(ending)).toBe(true);
     expect(eventsOf(text()).at(-1)).toMatchObject({ event: 'failed', message: 'The disk is full.', exitCode: 1 });
   });
 });
 
 describe('without progress', () => {
-  test('--progress none still says what came out', async () => {
-    const { reporter, advance, text } = await reporting('none', 60);
+  test('--progress none still says what came out', () => {
+    const { reporter, advance, text } = reporting('none', 60);
     advance(60_000);
     reporter.warn('2 addresses are repeated.');
-    reporter.resumed(resumed);
+    reporter.resumed();
     reporter.done({ ...summary, resumedRows: 200, retries: 0, bytes: undefined });
     expect(text()).toBe(
       `sluice: 2 addresses are repeated.\n${resumedText}300 rows in 3 pages -> holdings.csv (3.0 s, 200 rows resumed)\n`,
     );
   });
 
-  test('--quiet says nothing', async () => {
-    const { reporter, advance, text } = await reporting('silent', 60);
+  test('--quiet says nothing', () => {
+    const { reporter, advance, text } = reporting('silent', 60);
     advance(60_000);
-    reporter.resumed(resumed);
+    reporter.resumed();
     reporter.warn('2 addresses are repeated.');
     expect(reporter.ended(ending)).toBe(false);
     reporter.done(summary);

@@ -1,6 +1,6 @@
 import { type PageHealth, RequestTimeoutError } from '@sluice/core';
 import { expect, test } from 'vitest';
-import { healthLines } from '../../src/watch/watchReporter.js';
+import { healthLines } from '../../src/watch/healthLines.js';
 
 const anyFlag = (): boolean => true;
 const watched = { noun: ['stream', 'streams'], every: 30_000 } as const;

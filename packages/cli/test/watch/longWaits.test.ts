@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/core';
 import { expect, test } from 'vitest';
 import type { Wait } from '../../src/progress/waits.js';
-import { onLongWaits } from '../../src/watch/longWaits.js';
+import { onLongWaits } from '../../src/watch/watchChanges.js';
 
 test('a long wait of a watch is reported once, and again when it comes back', () => {
   let tick = (): void => undefined;

@@ -35,12 +35,13 @@ export async function exportHoldings(
   environment: Environment,
 ): Promise<ExportOutcome> {
   await makeFolder(resolve(environment.folder, dirname(file)));
-  const { sink, name, format } = rowSink<NftHolding>({ to: file, ifExists: 'overwrite' }, environment);
+  const target = rowSink<NftHolding>({ to: file, ifExists: 'overwrite' }, environment);
   const watched = tap((nft: NftHolding) => {
     digest.add(nft);
   });
   const source = () => client.aptos.walletNfts({ ownerAddresses }).pipePages(watched, { schema: nftHoldingSchema });
-  return exportRows({ client, source, sink, target: name, format, maxRows, isLast: false }, {}, environment);
+  const job = { client, source, sink: target.sink, target, maxRows, isLast: false };
+  return exportRows(job, {}, environment);
 }
 
 async function makeFolder(folder: string): Promise<void> {

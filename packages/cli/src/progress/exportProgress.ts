@@ -1,5 +1,6 @@
 import type { Client } from '@sluice/core';
-import type { Wait } from './waits.js';
+import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
+import { otherCause, type Wait, waitEvent, waitText } from './waits.js';
 
 /** How far an export is. Times are in ms. */
 export interface Progress {
@@ -18,11 +19,11 @@ export interface Progress {
   /** Total time that requests waited for the limiter. */
   readonly waited: number;
   /** Why the latest attempt was repeated, in a few words. Absent if none was. */
-  readonly lastRetry?: string;
+  readonly lastRetry?: string | undefined;
   /** What it waits for. Absent while it makes progress. */
-  readonly wait?: Wait;
+  readonly wait?: Wait | undefined;
   /** Absent if the target is not a webhook. */
-  readonly sent?: Deliveries;
+  readonly sent?: Deliveries | undefined;
 }
 
 /** Requests to a webhook. */
@@ -49,6 +50,56 @@ export function timeLeft(progress: Progress): number | undefined {
   return (Math.max(0, progress.total - progress.rows) / pace) * 1000;
 }
 
+/** Progress as a line. @example '12,300 rows in 123 pages, 1,024 rows/s, 130 requests, 7 retries, waited 4.1 s' */
+export function plainLine(progress: Progress): string {
+  const { rows, total, pages, requests, retries, lastRetry, waited, wait, sent } = progress;
+  const cause = otherCause(lastRetry, wait);
+  const left = timeLeft(progress);
+  const of = total === undefined ? '' : ` of ${formatNumber(total)}`;
+  return [
+    `${formatNumber(rows)}${of} ${rows === 1 && of === '' ? 'row' : 'rows'} in ${formatCount(pages, 'page')}`,
+    `${formatNumber(rowsPerSecond(progress))} rows/s`,
+    formatCount(requests, 'request'),
+    ...(retries > 0
+      ? [formatCount(retries, 'retry', 'retries') + (cause === undefined ? '' : ` (last: ${cause})`)]
+      : []),
+    ...(waited >= 100 ? [`waited ${formatDuration(waited)}`] : []),
+    ...(wait ? [waitText(wait)] : []),
+    ...(sent ? [formatCount(sent.deliveries, 'delivery', 'deliveries')] : []),
+    ...(sent && sent.redeliveries > 0 ? [`${formatNumber(sent.redeliveries)} repeated`] : []),
+    ...(left === undefined ? [] : [`about ${formatTimeLeft(left)} left`]),
+  ].join(', ');
+}
+
+/** Counts as fields of an event. Times are in ms; `rowsPerSecond` is this run's. */
+export function countFields(progress: Progress) {
+  const { rows, pages, requests, retries, waited, elapsed, lastRetry, sent } = progress;
+  return {
+    rows,
+    pages,
+    rowsPerSecond: Math.round(rowsPerSecond(progress)),
+    requests,
+    retries,
+    waitedMs: Math.round(waited),
+    elapsedMs: Math.round(elapsed),
+    lastRetry,
+    deliveries: sent?.deliveries,
+    redeliveries: sent?.redeliveries,
+  };
+}
+
+/** Progress as fields of an event. */
+export function progressFields(progress: Progress) {
+  const { total, wait } = progress;
+  const left = timeLeft(progress);
+  return {
+    ...countFields(progress),
+    total,
+    leftMs: left === undefined ? undefined : Math.round(left),
+    waiting: wait && waitEvent(wait),
+  };
+}
+
 /** What an export or a watch reports when it starts. */
 export interface RunHeader {
   /** E.g. `aptos.walletNfts`. */
@@ -57,13 +108,13 @@ export interface RunHeader {
   readonly target: string;
   readonly format: string;
   /** Where the state is stored. Absent for stdout, and for a file, whose state is next to it. */
-  readonly state?: string;
+  readonly state?: string | undefined;
   /** For a webhook only. */
-  readonly deadLetterFile?: string;
+  readonly deadLetterFile?: string | undefined;
   /** The target keeps its own state, as a table does. */
-  readonly keepsState?: true;
+  readonly keepsState?: true | undefined;
   /** The target is a table that mirrors the rows of a watch. */
-  readonly isMirror?: true;
+  readonly isMirror?: true | undefined;
 }
 
 /** Counts of a client's requests, as in {@link Progress}. */

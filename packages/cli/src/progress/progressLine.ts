@@ -1,47 +1,8 @@
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
 import { cutToWidth, displayWidth } from '../terminal/width.js';
-import { openingLine, resumedLine, summaryLine } from './messages.js';
-import { type Progress, rowsPerSecond, shareDone, timeLeft } from './progress.js';
+import { type Progress, rowsPerSecond, shareDone, timeLeft } from './exportProgress.js';
 import { otherCause, waitText } from './waits.js';
-import { every, type Reporter, type ReporterContext } from './reporter.js';
-
-const redrawEvery = 100;
-
-/** `--progress bar`: one line of a terminal, redrawn in place and removed at the end. */
-export function barReporter({ output, clock, header, read }: ReporterContext): Reporter {
-  const draw = (): void => {
-    // The last column stays free: a character there makes some terminals start a new line.
-    output.showLine(progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
-  };
-  const stop = every(clock, redrawEvery, draw);
-  const printAbove = (line: string): void => {
-    output.print(`${line}\n`);
-    draw();
-  };
-  const opening = openingLine(header);
-  if (opening === undefined) draw();
-  else printAbove(opening);
-  return {
-    resumed: (resumed) => {
-      printAbove(resumedLine(resumed, header));
-    },
-    warn: (message) => {
-      printAbove(`sluice: ${message}`);
-    },
-    info: printAbove,
-    done: (summary) => {
-      stop();
-      output.showLine('');
-      if (summary) output.print(`${summaryLine(summary)}\n`);
-    },
-    ended: () => {
-      stop();
-      // The error takes the place of the bar, and of another "^C" until then.
-      return false;
-    },
-  };
-}
 
 interface Piece {
   readonly text: string;

@@ -1,0 +1,144 @@
+import type { Client, Clock, Sink } from '@sluice/core';
+import type { About, Dashboard } from '@sluice/dashboard';
+import { type Observable, ReplaySubject } from 'rxjs';
+import type { Environment } from '../environment/environment.js';
+import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport } from '../errors/errors.js';
+import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
+import { errorSentence } from '../errors/formatError.js';
+import { redact, redactorFor } from '../errors/redact.js';
+import type { RunHeader } from '../progress/exportProgress.js';
+import { openingLine } from '../progress/messages.js';
+import type { Notice } from '../progress/notices.js';
+import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
+import { timedSink } from '../progress/timedSink.js';
+import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
+import { pageOf } from '../source/dashboardPage.js';
+import { deadLetterSummary, warnOfLetters } from '../target/deliveries.js';
+import { type Target, targetNouns } from '../target/target.js';
+import { visibleText } from '../terminal/text.js';
+
+/** Warnings that are buffered until the run has begun. */
+const maxBuffered = 100;
+
+interface FrameParts {
+  readonly client: Client;
+  readonly notices: Observable<Notice>;
+  readonly target: Pick<Target<never>, 'kind' | 'name' | 'format' | 'forwarding'>;
+}
+
+/** What exports and watches have in common, before they begin. */
+export interface Frame extends FrameParts {
+  readonly environment: Environment;
+  readonly clock: Clock;
+  /** Warnings of the state. They are shown when the run has begun: they would confuse if it were refused. */
+  readonly warnings: Observable<string>;
+  readonly onWarning: (message: string) => void;
+  /** The sink, with its calls followed. */
+  readonly timed: <T>(sink: Sink<T>) => Sink<T>;
+  /** What the run waits for now. */
+  readonly wait: () => Wait | undefined;
+  /** Why the latest attempt was repeated. */
+  readonly lastRetry: () => string | undefined;
+}
+
+export function openFrame(parts: FrameParts, environment: Environment, clock: Clock): Frame {
+  const { client, target } = parts;
+  const warnings = new ReplaySubject<string>(maxBuffered);
+  const requestWaits = new RequestWaits(client, clock);
+  const targetWait = new TargetWait(clock, targetNouns[target.kind], () => target.forwarding?.tally.repeatedAfter);
+  return {
+    ...parts,
+    environment,
+    clock,
+    warnings,
+    onWarning: (message) => {
+      warnings.next(visibleText(message));
+    },
+    timed: (sink) => timedSink(sink, targetWait),
+    wait: () => targetWait.current() ?? requestWaits.current(),
+    lastRetry: () => requestWaits.lastRetry,
+  };
+}
+
+/** How a run is shown. */
+interface ShownRun extends Omit<ReportedRun, 'header' | 'opening'> {
+  readonly mode: ProgressMode;
+  readonly header: Pick<RunHeader, 'source' | 'keepsState' | 'isMirror'>;
+  /** The name of the state, if it is neither next to the target nor in it. */
+  readonly state: string | undefined;
+  readonly about: Partial<About>;
+  /** What the early end means; `undefined` if there is nothing to add to the error. */
+  readonly interruption: (error: unknown) => InterruptionReport | undefined | Promise<InterruptionReport | undefined>;
+}
+
+/** A run that has begun. */
+export interface Run {
+  readonly header: RunHeader;
+  readonly reporter: Reporter;
+  readonly page: Dashboard | undefined;
+  /** Shows the warnings of the state. */
+  readonly showWarnings: () => void;
+}
+
+/**
+ * Does the work of an export or a watch, and shows on stderr and on the dashboard what happens meanwhile.
+ *
+ * @throws what the work raises, in an UnfinishedExport if there is something to say about the rows. ReportedError if the
+ * reporter has already reported it.
+ */
+export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run) => Promise<R>): Promise<R> {
+  const { client, notices, target, environment, clock } = frame;
+  const { mode, state, about, interruption, ...run } = shown;
+  const { stderr, secrets } = environment;
+  const { name, format, forwarding } = target;
+  const places = { state: forwarding?.state ?? state, deadLetterFile: forwarding?.deadLetters };
+  const header: RunHeader = { ...run.header, target: name, format, ...places };
+  const page = pageOf(client);
+  page?.show({ title: header.source, target: redact(name, secrets), ...about });
+  const reporter = openReporter(mode, { ...run, header, opening: openingLine(header) }, { output: stderr, clock });
+  notices.subscribe(({ level, message }) => {
+    if (level === 'info') reporter.info(message);
+    else reporter.warn(message);
+  });
+  if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
+  const showWarnings = (): void => {
+    frame.warnings.subscribe(reporter.warn);
+  };
+  try {
+    return await work({ header, reporter, page, showWarnings });
+  } catch (error) {
+    return endEarly({ error, interruptionReport: await interruption(error) }, reporter, environment, page);
+  }
+}
+
+/** Says, even with `--quiet`, how many records did not arrive, and what to do with them. */
+export function printDeadLetters(count: number, { target, environment }: Frame, mode: ProgressMode): void {
+  if (!target.forwarding || count === 0 || mode === 'json') return;
+  const { stderr, command } = environment;
+  stderr.print(`sluice: ${deadLetterSummary(count, target.forwarding.deadLetters, command)}\n`);
+}
+
+interface EarlyEnd {
+  readonly error: unknown;
+  readonly interruptionReport: InterruptionReport | undefined;
+}
+
+/** Lets the reporter report an early end, and throws: a ReportedError, or else the error for the caller to report. */
+export function endEarly(
+  { error, interruptionReport: consequences }: EarlyEnd,
+  reporter: Pick<Reporter, 'ended'>,
+  { secrets, hasFlag }: Pick<Environment, 'secrets' | 'hasFlag'>,
+  page?: Dashboard,
+): never {
+  const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';
+  const exitCode = exitCodeOf(error);
+  const interruptionReport = isClosedOutput(error) ? undefined : consequences;
+  const fullError = interruptionReport ? new UnfinishedExport(error, interruptionReport) : error;
+  const { command, keptRows } = interruptionReport ?? {};
+  const sentence = errorSentence(fullError, hasFlag) + (command === undefined ? '' : ` ${command}`);
+  const message = redactorFor(error)(sentence, secrets);
+  page?.end({ outcome: kind, message });
+  const resume = command === undefined ? undefined : redact(command, secrets);
+  const isReported = reporter.ended({ kind, message, exitCode, keptRows, resume });
+  throw isReported ? new ReportedError(exitCode) : fullError;
+}

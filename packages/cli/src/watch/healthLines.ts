@@ -1,0 +1,48 @@
+import { type PageHealth, SluiceError } from '@sluice/core';
+import { sentenceOf } from '../errors/cliTerms.js';
+import { formatCount, formatDuration } from '../terminal/format.js';
+import type { RowView } from './rowView.js';
+
+interface Watched {
+  readonly noun: RowView<never>['noun'];
+  /** Interval between polls in ms. */
+  readonly every: number;
+}
+
+/** Sentences about a poll; none for most polls. @param before the previous poll of this run. */
+export function healthLines(
+  health: PageHealth,
+  before: PageHealth | undefined,
+  { noun, every }: Watched,
+  hasFlag: (flag: string) => boolean,
+): string[] {
+  const { outcome, rows, held = 0, repeated = 0 } = health;
+  const count = formatCount(rows, ...noun);
+  const lines: string[] = [];
+  if (outcome === 'failed') return [failedLine(health, hasFlag)];
+  if (health.isRecovered) lines.push(`Polls succeed again: ${count}.`);
+  if (health.isSynced) lines.push(`Watching ${count}, polling every ${formatDuration(every)}.`);
+  else if (!before || (before.outcome === 'failed' && before.generation === 0))
+    lines.push(`Resuming with ${count}, polling every ${formatDuration(every)}.`);
+  if (outcome === 'replayed' && !before) lines.push('Redelivering changes from the previous run first.');
+  if (held > (before?.held ?? 0)) {
+    lines.push(
+      `${formatCount(held, 'removal is', 'removals are')} pending, since the listing shrank suspiciously: reported once three polls agree, or with --accept-removals.`,
+    );
+  }
+  if (repeated > (before?.repeated ?? 0))
+    lines.push(
+      `The listing has ${formatCount(repeated, 'key', 'keys')} more than once, with different rows: the last one counts.`,
+    );
+  return lines;
+}
+
+function failedLine({ failures = 1, error }: PageHealth, hasFlag: (flag: string) => boolean): string {
+  const row = failures > 1 ? ` (${formatCount(failures, 'in a row', 'in a row')})` : '';
+  return `A poll failed${row}, and the watch continues: ${errorText(error, hasFlag)}`;
+}
+
+export function errorText(error: unknown, hasFlag: (flag: string) => boolean): string {
+  if (SluiceError.is(error)) return sentenceOf(error, hasFlag);
+  return error instanceof Error ? error.message : String(error);
+}
