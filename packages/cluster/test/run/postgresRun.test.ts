@@ -506,33 +506,6 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     await ended;
   });
 
-  const withoutColumns = [
-    'ALTER TABLE _sluice_runs DROP COLUMN incomplete, DROP COLUMN not_removed',
-    'ALTER TABLE _sluice_partitions DROP COLUMN incomplete',
-  ];
-
-  test('K2 goes on with the unfinished run of an earlier version, which knew of no incomplete pages', async () => {
-    const { database, plan, submit, open, ids } = await startRun(undefined, { mode: 'append' });
-    const first = await submit();
-    await plan.runPartition(first, 0);
-    await first.close?.();
-    for (const sql of withoutColumns) await database.query(sql);
-    const run = await open();
-    expect(await run.status()).toEqual({ partitions: 3, done: 1, rows: 3, isCancelled: false });
-    await finish(plan, run);
-    expect(await ids()).toEqual(idsOf(plan));
-  });
-
-  test('K2 begins a run beside the finished one of an earlier version', async () => {
-    const { database, plan, submit, ids } = await startRun(undefined, { mode: 'replace', key: ['id'] });
-    await finish(plan, await submit());
-    for (const sql of withoutColumns) await database.query(sql);
-    const run = await submit({ name: 'another' });
-    await finish(plan, run);
-    expect(await ids()).toEqual(idsOf(plan));
-    expect(await run.status()).toMatchObject({ partitions: 3, done: 3 });
-  });
-
   test('K10 has neither the key nor a password in its database and its address', async () => {
     const { database, plan } = await startRun();
     const url = new URL(database.url);

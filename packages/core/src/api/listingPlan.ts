@@ -122,11 +122,10 @@ export function listingPlan<Params>(
   const headers = sentHeaders(name, givenOrMade(spec.headers ?? {}, params, { name, what: 'headers' }));
   const requests = {
     query: shared,
-    ...(own && { partitions: own }),
-    // A plan that has none of these keeps the identity that it had before there were any.
-    ...(method !== 'GET' && { method }),
-    ...(bodies && (bodies.length === 1 ? { body: bodies[0] ?? null } : { bodies })),
-    ...(Object.keys(headers).length > 0 && { headers }),
+    partitions: own ?? null,
+    method,
+    headers,
+    ...(bodies?.length === 1 ? { body: bodies[0] ?? null } : { bodies: bodies ?? null }),
   };
   return {
     partitions: partitions?.length ?? 1,

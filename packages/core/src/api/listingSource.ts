@@ -80,7 +80,7 @@ export function rowsMadeOf<Row extends object, In extends object, Params>(
   maxRows: number | undefined,
 ): Readonly<Record<string, Json>> {
   const rowsAt = typeof rows === 'string' ? rows : 'function';
-  return { arrays, rowsAt, version: version ?? null, maxRows: maxRows ?? null, ...(filter && { filter: 'function' }) };
+  return { arrays, rowsAt, version: version ?? null, maxRows: maxRows ?? null, filter: filter ? 'function' : null };
 }
 
 /** Fetches a page of a partition of a plan. `fields` are added to each row before it is decoded. */

@@ -35,7 +35,7 @@ export interface Checkpoint {
   readonly isSealed?: true;
   /** How far an incremental export has walked; absent for others. */
   readonly increment?: IncrementProgress;
-  /** When it was saved (ISO 8601). Absent in those of older versions. */
+  /** When it was saved (ISO 8601); absent until then. */
   readonly savedAt?: string;
   /** When the target was published (ISO 8601). The record stays, so that a repeated export recognizes its target. */
   readonly finishedAt?: string;

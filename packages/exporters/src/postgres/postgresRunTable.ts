@@ -71,7 +71,6 @@ export class PostgresRunTable implements RunTable {
     return this.#write(async (session, tables, table) => {
       await this.#database.lockDefinitions?.(session);
       await create(session, tables);
-      await this.#addColumns(session, table);
       const { runs } = tables;
       const known = await session.rows(`SELECT * FROM ${runs} WHERE target = ? ORDER BY nth`, this.#target);
       const same = known.map(decodeRun).find(({ name }) => name === run.name);
@@ -256,28 +255,6 @@ export class PostgresRunTable implements RunTable {
     return { runs: named('_sluice_runs'), plans: named('_sluice_plans'), partitions: named('_sluice_partitions') };
   }
 
-  async #open(): Promise<void> {
-    await this.#connection.open(new AbortController().signal);
-    const { table } = this.#connection;
-    const work = (): Promise<void> => this.#connection.repeated((session) => this.#addColumns(session, table));
-    await this.#connection.inTurn(work).catch(async (error: unknown) => {
-      await this.#connection.close();
-      throw error;
-    });
-  }
-
-  /** Tables of an earlier version lack columns. */
-  async #addColumns(session: Session, table: TableName): Promise<void> {
-    for (const [name, columns] of Object.entries(laterColumns)) {
-      const found = await session.columnsOf(this.#beside(table, name));
-      const missing = Object.entries(columns).filter(([column]) => found?.every((known) => known.name !== column));
-      // Where none is missing, the table is not locked.
-      if (missing.length === 0) continue;
-      const added = missing.map((definition) => `ADD COLUMN IF NOT EXISTS ${definition.join(' ')}`);
-      await session.run(`ALTER TABLE ${quotedTable(this.#beside(table, name))} ${added.join(', ')}`);
-    }
-  }
-
   /** Without the lock, unless it is held anyway. */
   #read<R>(work: (session: Session, tables: RunTables, table: TableName) => Promise<R>): Promise<R> {
     return this.#opened ? this.#write(work) : this.#aside(work);
@@ -290,7 +267,7 @@ export class PostgresRunTable implements RunTable {
 
   /** In a transaction that may be repeated, with the lock. */
   async #write<R>(work: (session: Session, tables: RunTables, table: TableName) => Promise<R>): Promise<R> {
-    const opened = (this.#opened ??= this.#open());
+    const opened = (this.#opened ??= this.#connection.open(new AbortController().signal));
     try {
       await opened;
     } catch (error) {
@@ -303,15 +280,6 @@ export class PostgresRunTable implements RunTable {
     );
   }
 }
-
-/** Columns of the tables that earlier versions did not make. */
-const laterColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  _sluice_runs: {
-    incomplete: 'boolean NOT NULL DEFAULT false',
-    not_removed: 'bigint NOT NULL DEFAULT 0',
-  },
-  _sluice_partitions: { incomplete: 'boolean NOT NULL DEFAULT false' },
-};
 
 /** Of the partitions of a run that have fewer rows than the API said: the sum of its totals, and of the rows. */
 async function shortOfTotal(
@@ -340,13 +308,13 @@ function asFinal(error: unknown, isShort: boolean): unknown {
 
 async function create(session: Session, { runs, plans, partitions }: RunTables): Promise<void> {
   await session.run(
-    `CREATE TABLE IF NOT EXISTS ${runs} (run text PRIMARY KEY, nth bigint GENERATED ALWAYS AS IDENTITY, target text NOT NULL, name text NOT NULL, state text NOT NULL, record text NOT NULL, plan text, partitions bigint NOT NULL DEFAULT 0, done bigint NOT NULL DEFAULT 0, rows bigint NOT NULL DEFAULT 0, UNIQUE (target, name))`,
+    `CREATE TABLE IF NOT EXISTS ${runs} (run text PRIMARY KEY, nth bigint GENERATED ALWAYS AS IDENTITY, target text NOT NULL, name text NOT NULL, state text NOT NULL, record text NOT NULL, plan text, partitions bigint NOT NULL DEFAULT 0, done bigint NOT NULL DEFAULT 0, rows bigint NOT NULL DEFAULT 0, incomplete boolean NOT NULL DEFAULT false, not_removed bigint NOT NULL DEFAULT 0, UNIQUE (target, name))`,
   );
   await session.run(
     `CREATE TABLE IF NOT EXISTS ${plans} (run text NOT NULL, first bigint NOT NULL, chunk text NOT NULL, PRIMARY KEY (run, first))`,
   );
   await session.run(
-    `CREATE TABLE IF NOT EXISTS ${partitions} (run text NOT NULL, partition bigint NOT NULL, claim text NOT NULL, position text, state text NOT NULL, saves bigint NOT NULL, rows bigint NOT NULL, restarts bigint NOT NULL, PRIMARY KEY (run, partition))`,
+    `CREATE TABLE IF NOT EXISTS ${partitions} (run text NOT NULL, partition bigint NOT NULL, claim text NOT NULL, position text, state text NOT NULL, saves bigint NOT NULL, rows bigint NOT NULL, restarts bigint NOT NULL, incomplete boolean NOT NULL, PRIMARY KEY (run, partition))`,
   );
 }
 
@@ -362,7 +330,7 @@ function decodeRun(found: Readonly<Record<string, unknown>>): StoredRun {
     done: numberOf(done),
     rows: numberOf(rows),
     isIncomplete: found['incomplete'] === true,
-    rowsNotRemoved: numberOf(found['not_removed'] ?? 0),
+    rowsNotRemoved: numberOf(found['not_removed']),
   };
 }
 

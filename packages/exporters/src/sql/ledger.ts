@@ -15,14 +15,13 @@ import {
   besideTable,
   identityOf,
   integerOf,
-  quoted,
   quotedTable,
   type Database,
   type Session,
   type TableHolder,
   type TableName,
 } from './database.js';
-import { hashOf, type TableMode } from './stage.js';
+import type { TableMode } from './stage.js';
 import { TableConnection } from './tableConnection.js';
 
 /** The name of the row that each transaction of a run changes first. */
@@ -148,25 +147,24 @@ export class Ledger implements TableState {
 
   /** Without the lock, it is what anybody may read while a run holds the table. */
   load(name: string): Promise<unknown> {
-    const loaded = async (session: Session, ledger: string, target: string): Promise<unknown> => {
+    const loaded = async (session: Session, ledger: string): Promise<unknown> => {
       const [found] = await session.rows(
         `SELECT record FROM ${quotedTable(ledger, this.#database)} WHERE target = ? AND name = ?`,
-        target,
+        this.target,
         recordName(name),
       );
       return found && decoded(found['record'], name);
     };
     if (this.#holders > 0)
       return this.read(async (session) => {
-        const record = await loaded(session, this.#ledgerOf(this.table), this.target);
+        const record = await loaded(session, this.#ledgerOf(this.table));
         if (!name.startsWith(mark)) return record;
         this.hasLostMark = record !== undefined && (await this.lacksRows?.(session)) === true;
         return this.hasLostMark ? undefined : record;
       });
     return this.#connection.look(async (session, table) => {
       const ledger = this.#ledgerOf(table);
-      if (!(await this.#isThere(session, ledger))) return undefined;
-      return (await loaded(session, ledger, this.target)) ?? loaded(session, ledger, table.given);
+      return (await this.#isThere(session, ledger)) ? loaded(session, ledger) : undefined;
     });
   }
 
@@ -300,7 +298,6 @@ export class Ledger implements TableState {
         await session.run(
           `CREATE TABLE ${this.ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
         );
-      await this.#adopt(session);
       await this.#delete(session, control);
       await session.run(
         `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,
@@ -322,19 +319,6 @@ export class Ledger implements TableState {
         { table: ledger },
       );
     return found !== undefined;
-  }
-
-  /** Records were once kept by the name that was given, so a table could have those of several. */
-  async #adopt(session: Session): Promise<void> {
-    const { given, full } = this.table;
-    if (given === this.target) return;
-    const ours = await session.rows(`SELECT 1 AS found FROM ${this.ledger} WHERE target = ? LIMIT 1`, this.target);
-    if (ours.length > 0) return;
-    await session.run(`UPDATE ${this.ledger} SET target = ? WHERE target = ?`, this.target, given);
-    const stage = besideTable(full, `_sluice_${hashOf(given)}`, this.#database);
-    if ((await session.columnsOf(stage)) === undefined) return;
-    const name = quoted(`_sluice_${hashOf(this.target)}`);
-    await session.run(`ALTER TABLE ${quotedTable(stage, this.#database)} RENAME TO ${name}`);
   }
 
   async #current(session: Session): Promise<{ readonly token: unknown; readonly sequence: number } | undefined> {

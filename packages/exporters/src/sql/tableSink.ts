@@ -41,10 +41,10 @@ interface TablePosition extends Partial<WalkEnd> {
   readonly mode: TableMode;
   /** Rows that were written so far. */
   readonly nth: number;
-  /** Rows that the staging table has. Absent in a checkpoint of an older version. */
-  readonly staged?: number;
-  /** The hash of its columns. Absent in a checkpoint of an older version. */
-  readonly columns?: string;
+  /** Rows that the staging table has. */
+  readonly staged: number;
+  /** The hash of its columns. */
+  readonly columns: string;
   /** Partitions whose rows have to be removed from the staging table first. */
   readonly dropped?: readonly number[];
 }
@@ -129,13 +129,13 @@ export function tableSink<T extends object>(database: Database, target: string, 
       const now = await ledger.read(async (session) => {
         if (!(await stage.exists(session))) throw lostRows(table);
         const found = await stage.rows(session);
-        if (position.staged !== undefined) checkStaged(table, { expected: position.staged, found });
+        checkStaged(table, { expected: position.staged, found });
         let kept = found;
         for (const partition of position.dropped ?? []) kept -= await stage.rows(session, partition);
         return { staged: kept, columns: await stage.columns(session) };
       });
       // Whoever altered the table for a value that it refused wants the rows that are staged, too.
-      if (database.stagesDeclaredTypes && position.columns !== undefined && position.columns !== now.columns)
+      if (database.stagesDeclaredTypes && position.columns !== now.columns)
         await ledger.commit((session) => stage.alter(session));
       return new TableWriter<T>(parts, { ...position, ...now });
     },
@@ -167,7 +167,7 @@ class TableWriter<T> implements SinkWriter<T> {
   readonly #isPublished: boolean;
   #nth: number;
   #staged: number;
-  readonly #columns: string | undefined;
+  readonly #columns: string;
   #end: WalkEnd;
   /** The next record has a position of this writer, and not one that drops yet another partition. */
   #isFlushed = false;
@@ -175,7 +175,7 @@ class TableWriter<T> implements SinkWriter<T> {
 
   constructor(
     parts: WriterParts<T>,
-    { stage, mode, nth, staged = 0, columns, dropped = [], isIncomplete = false, shortOfTotal }: TablePosition,
+    { stage, mode, nth, staged, columns, dropped = [], isIncomplete = false, shortOfTotal }: TablePosition,
     { isPublished = false } = {},
   ) {
     this.#parts = parts;
@@ -248,13 +248,12 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   get #position(): Readonly<Record<string, Json>> {
-    const columns = this.#columns;
     return {
       stage: this.#id,
       mode: this.#mode,
       nth: this.#nth,
       staged: this.#staged,
-      ...(columns !== undefined && { columns }),
+      columns: this.#columns,
     };
   }
 }
@@ -284,13 +283,14 @@ function decodePosition(position: Json, table: string): TablePosition {
   if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
     const { stage, nth, staged, columns, dropped, mode, isIncomplete, shortOfTotal } = position;
     const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
-    if (typeof stage === 'string' && typeof nth === 'number' && isMode(mode) && isDropped)
+    const isCounted = typeof nth === 'number' && typeof staged === 'number';
+    if (typeof stage === 'string' && isCounted && typeof columns === 'string' && isMode(mode) && isDropped)
       return {
         stage,
         mode,
         nth,
-        ...(typeof staged === 'number' && { staged }),
-        ...(typeof columns === 'string' && { columns }),
+        staged,
+        columns,
         ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),
         ...(isIncomplete === true && { isIncomplete }),
         ...(isShort(shortOfTotal) && { shortOfTotal }),

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError, exportTo } from '@sluice/core';
@@ -118,31 +117,6 @@ test('D8 one table of SQLite has one lock, also if its file has two names', asyn
     },
   });
   expect(outcomes).toEqual(['lock']);
-});
-
-describe.each(
-  postgresPrograms === undefined
-    ? [['SQLite', inSqlite, 'ITEMS'] as const]
-    : [
-        ['SQLite', inSqlite, 'ITEMS'] as const,
-        ['PostgreSQL', inPostgres['with a path'] ?? inSqlite, 'own.items'] as const,
-      ],
-)('records in %s under the name that was given', (_, { open, sql }, given) => {
-  const hashOf = (table: string): string => createHash('sha256').update(table).digest('hex').slice(0, 12);
-
-  test('D2 are found, and go on under that of the table', async () => {
-    const database = await open();
-    await expect(into(database, given, failing)).rejects.toThrow('broken');
-    // As versions did that took each name for a table.
-    const ledger = sql.replace('items', '_sluice');
-    await database.query(`UPDATE ${ledger} SET target = '${given}' WHERE target = 'items'`);
-    const stage = `_sluice_${hashOf('items')}`;
-    await database.query(`ALTER TABLE ${sql.replace('items', stage)} RENAME TO _sluice_${hashOf(given)}`);
-    expect(await database.sink<Item>({ table: given }).state?.load('checkpoint')).toMatchObject({ rows: 4 });
-    expect(await into(database, given)).toMatchObject({ rows: 7, resumedRows: 4 });
-    expect(await database.query(`SELECT id FROM ${sql}`)).toHaveLength(7);
-    expect(await database.query(`SELECT DISTINCT target FROM ${ledger}`)).toEqual([{ target: 'items' }]);
-  });
 });
 
 test.each(['#items', '?schema=other', '?schema=other#items'])(

@@ -39,7 +39,7 @@ export interface CheckpointReport {
     readonly finished: number;
     readonly open: readonly OpenPartition[];
   };
-  /** ISO 8601; absent if an older version wrote it into a plugin's store or a table. */
+  /** ISO 8601. */
   readonly writtenAt?: string;
   readonly file?: PartFileState;
   /** Somebody has dropped the table that was filled. */
