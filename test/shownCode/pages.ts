@@ -10,9 +10,9 @@ export const pages: readonly string[] = [
   'README.md',
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
-  'SECURITY.md',
+  '.github/SECURITY.md',
   'CHANGELOG.md',
-  'CODE_OF_CONDUCT.md',
+  '.github/CODE_OF_CONDUCT.md',
   ...pagesIn('docs').filter((page) => !page.startsWith(join('docs', 'api'))),
   ...readdirSync(join(root, 'packages')).flatMap((name) => [
     ...[join('packages', name, 'README.md')].filter((page) => existsSync(join(root, page))),

@@ -1,25 +1,25 @@
 // npm run docs: the API reference, out of the docstrings, into docs/api. A broken link, or a public name without a docstring, fails it.
-import { relative } from 'node:path';
+import { join } from 'node:path';
 
-import { packages } from './scripts/packages.mjs';
-import { root } from './scripts/run.mjs';
+import { packages } from '../scripts/packages.mjs';
+import { root } from '../scripts/run.mjs';
 
 /** The sources of all that the packages export. */
 const entryPoints = packages.flatMap(({ folder, manifest }) =>
   Object.values(manifest.exports)
     .map((target) => target['@sluice/source'])
     .filter((source) => source !== undefined)
-    .map((source) => `${relative(root, folder)}/${source.slice('./'.length)}`),
+    .map((source) => join(folder, source)),
 );
 
 export default {
   name: 'Sluice',
   entryPoints,
-  tsconfig: 'tsconfig.json',
-  out: 'docs/api',
+  tsconfig: join(root, 'tsconfig.json'),
+  out: join(root, 'docs/api'),
   readme: 'none',
   disableGit: true,
-  basePath: '.',
+  basePath: root,
   sourceLinkTemplate: '../../../packages/{path}',
   // Types are checked by `npm run typecheck`.
   skipErrorChecking: true,
