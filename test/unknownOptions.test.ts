@@ -64,10 +64,13 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'ownerAddress',
     'resetSocket',
     'secretsInHeader',
+    'costsOf',
+    'rateUse',
+    'rateWindows',
   ]),
   ...reason('takes nothing', ['memoryState', 'lockQueues', 'statusChanges']),
-  ...reason('takes an object that the caller implements', ['recordState']),
-  ...reason('is what refuses them', ['refuseUnknown']),
+  ...reason('takes an object that the caller implements', ['recordState', 'newPermit']),
+  ...reason('is what refuses them', ['refuseUnknown', 'checkLimit']),
   ...reason('returns its argument, which the command checks when it reads it', ['defineConfig']),
 };
 

@@ -502,20 +502,20 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/cluster/src/limiter/sharedLimiter.ts', [
-    ['a late permit is used', 'isSteady && !isLate && now', 'isSteady && now'],
-    ['an old permit is used', 'age() > maxRoundTrip ||', 'age() < 0 ||'],
-    ['a timer outlives the limiter', '    if (this.#isClosed) return;\n', ''],
+    ['a late permit is used', 'wasSteady && !isLate && received', 'wasSteady && received'],
+    ['an old permit is used', 'age() <= maxRoundTrip &&', 'age() >= 0 &&'],
+    ['a timer outlives the limiter', 'if (this.#isClosed || ms === Infinity) return;', 'if (ms === Infinity) return;'],
     [
       'a process that was stopped thinks that Redis is away',
-      'this.#failingSince ??= Math.max(sent, now - longestCall);',
-      'this.#failingSince ??= sent;',
+      'const { since = Math.max(sent, now - longestCall), failures = 0 }',
+      'const { since = sent, failures = 0 }',
     ],
   ]),
   ...inFile('packages/cluster/src/limiter/serverClock.ts', [
     [
       'a log that was opened anew hides a step',
       'if (!last) return true;',
-      'if (last?.openedAt !== reply.openedAt) return true;',
+      'if (last?.reply.openedAt !== reply.openedAt) return true;',
     ],
   ]),
   ...inFile('packages/cluster/src/run/sourceOfRun.ts', [

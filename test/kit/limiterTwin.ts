@@ -73,7 +73,7 @@ export function answerCall(
     book.inForce = call.replace;
     book.runId = '';
   }
-  const { windows } = decodeLimits(book.inForce);
+  const windows = decodeLimits(book.inForce);
   const isStepped = book.time - clock.time > maxDrift || call.steppedSince === book.openedAt;
   if (book.runId !== clock.runId || isStepped) reopen(book, windows, clock);
   // Each call has a time of its own, which tells its permits apart from those of others.

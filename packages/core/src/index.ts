@@ -75,13 +75,17 @@ export {
 export type { ApiKey } from './http/apiKey.js';
 export type { SavedToken } from './http/oauth2.js';
 
-// Requests
-export type { Timeouts } from './http/requestTimes.js';
-export type { Limit } from './http/limit.js';
+// Limiters
+export { checkLimit, costsOf, rateUse, rateWindows, type Limit, type RateWindow } from './http/limit.js';
 export type { Limiter, LimiterState, Permit, AcquireOptions, RateUse } from './http/limiterTypes.js';
 export type { ObservedResponse, Quota, QuotaNotice } from './http/limiterTypes.js';
+export { newPermit } from './http/permit.js';
 export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/rateLimitHeaders.js';
 export type { QuotaReport, QuotaRules } from './http/rateLimitHeaders.js';
+export { WaitQueue, type Waiter } from './http/waitQueue.js';
+
+// Requests
+export type { Timeouts } from './http/requestTimes.js';
 export type { ArrayFormat } from './http/query.js';
 export type { HttpMethod, RequestDetails, ResponseFormat } from './http/requestDetails.js';
 export type { ErrorFinder, ResponseError } from './http/responseError.js';

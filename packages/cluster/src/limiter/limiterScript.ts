@@ -212,7 +212,7 @@ if call.replace ~= '' and call.replace ~= book.inForce then
   book.inForce = call.replace
   book.runId = ''
 end
-local windows = cjson.decode(book.inForce).windows
+local windows = cjson.decode(book.inForce)
 local isStepped = book.time - clock > maxDrift or call.steppedSince == book.openedAt
 if book.runId ~= runId or isStepped then reopen(book, windows, clock, runId) end
 local now = math.max(clock, book.time + 1)

@@ -34,7 +34,7 @@ local book = cmsgpack.unpack(packed)
 local seconds = redis.call('TIME')
 local now = math.max(book.time, seconds[1] * 1000000 + seconds[2])
 local used = {}
-for w, window in ipairs(cjson.decode(book.inForce).windows) do
+for w, window in ipairs(cjson.decode(book.inForce)) do
   used[w] = 0
   local log = book.log[w] or {}
   for at = 1, #log, 2 do
@@ -64,7 +64,7 @@ export async function namedLimit(
   const given = expected.length === 0 ? inForce : limitsText(expected);
   if (given !== inForce && given !== declared) throw otherLimits(name, given, inForce);
   const used = found['used'].map(Number);
-  const windows = decodeLimits(inForce).windows.map(({ max, span }, w) => {
+  const windows = decodeLimits(inForce).map(({ max, span }, w) => {
     return { max, used: used[w] ?? 0, per: span / 1_000 };
   });
   return { name, limits: limitsInWords(inForce), windows };

@@ -1,13 +1,18 @@
 import {
   ConfigError,
+  costsOf,
+  newPermit,
+  rateUse,
   SluiceError,
+  WaitQueue,
   type AcquireOptions,
   type Clock,
   type Limiter,
   type LimiterState,
   type Permit,
+  type Waiter,
 } from '@sluice/core';
-import { decodeLimits, limitsInWords, rateUse, type BookLimits } from './decodeLimits.js';
+import { decodeLimits, limitsInWords, type BookWindow } from './decodeLimits.js';
 import {
   maxRoundTrip,
   type LimiterBookAccess,
@@ -16,7 +21,7 @@ import {
   type UsedPermit,
 } from './limiterCall.js';
 import { LimiterUnavailableError } from './limiterUnavailableError.js';
-import { ServerClock } from './serverClock.js';
+import { isSteady, type TimedReply } from './serverClock.js';
 
 export interface SharedLimiterOptions {
   readonly name: string;
@@ -36,11 +41,8 @@ export interface SharedLimiterOptions {
   readonly maxPause: number;
 }
 
-interface Waiter {
-  readonly route: string;
+interface TimedRequest extends AcquireOptions {
   readonly since: number;
-  begin(permit: Permit): void;
-  refuse(error: unknown): void;
 }
 
 /** Requests that one call asks for at most. */
@@ -64,107 +66,82 @@ const longestReport = 500;
 export class SharedLimiter implements Limiter {
   readonly name: string;
   readonly #options: SharedLimiterOptions;
-  readonly #clock: Clock;
-  readonly #serverClock: ServerClock;
-  /** In order of `acquire`. */
-  readonly #waiting = new Set<Waiter>();
-  #known: string;
-  /** The limits that a book gets that has none, e.g. since Redis has lost its data: those that it had. */
-  #defaults: string;
+  readonly #queue = new WaitQueue<Permit, TimedRequest>(() => this.#tellNeed());
+  #running = 0;
   /** What the next call declares. */
   #declared: string;
-  #limits: BookLimits;
+  /** The limits in force, as text and by window. */
+  #known: string;
+  #windows: readonly BookWindow[];
   #used: UsedPermit[] = [];
-  #running = 0;
   #isCalling = false;
   /** The book has told when to call again. */
   #hasTicket = false;
-  #cancelTimer = (): void => undefined;
   /** When the timer calls. */
   #nextCall = Infinity;
+  #cancelTimer = (): void => undefined;
   #pausedUntil = -Infinity;
-  /** The pause that the book does not know yet, in ms from when. */
-  #newPause: { readonly until: number } | undefined;
-  #others = { queued: 0, running: 0 };
-  /** By window, as of the last reply. */
-  #inUse: readonly number[] = [];
-  #lastReply = -Infinity;
-  #failures = 0;
-  #failingSince: number | undefined;
+  /** When a pause ends that the book does not know yet. */
+  #newPause: number | undefined;
+  #last: TimedReply | undefined;
+  /** When the log was opened that is wrong since the book's clock was set; 0 without a step. */
+  #steppedSince = 0;
+  /** Set while the book can't be reached. */
+  #outage: { readonly since: number; readonly failures: number } | undefined;
   #lateReplies = 0;
   #isClosed = false;
 
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
     this.name = options.name;
-    this.#clock = options.clock;
-    this.#serverClock = new ServerClock();
-    this.#known = this.#declared = options.limits;
-    this.#defaults = options.defaultLimits ?? '';
-    this.#limits = options.limits === '' ? { windows: [], costs: [] } : decodeLimits(options.limits);
+    this.#declared = options.limits;
+    this.#known = options.limits;
+    this.#windows = decodeLimits(options.limits);
   }
 
   get state(): LimiterState {
-    const now = this.#clock.monotonic();
-    const rate = rateUse(this.#limits, this.#inUse);
-    const isOld = rate !== undefined && now - this.#lastReply > rate.per;
+    const now = this.#now;
+    const { reply, received = -Infinity } = this.#last ?? {};
+    const used = this.#windows.map(({ span }, w) => (now - received > span / 1_000 ? 0 : (reply?.used[w] ?? 0)));
+    const rate = rateUse(this.#windows, used);
     return {
-      queued: this.#waiting.size + this.#others.queued,
-      running: this.#running + this.#others.running,
+      queued: this.#queue.size + (reply?.queued ?? 0),
+      running: this.#running + (reply?.running ?? 0),
       pausedFor: Math.max(0, this.#pausedUntil - now),
-      ...(rate && { rate: isOld ? { ...rate, used: 0 } : rate }),
+      ...(rate && { rate }),
     };
   }
 
   pause(ms: number): void {
-    const until = this.#clock.monotonic() + Math.min(ms, this.#options.maxPause);
+    const until = this.#now + Math.min(ms, this.#options.maxPause);
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
-    this.#newPause = { until };
+    this.#newPause = until;
     this.#callSoon();
   }
 
-  acquire({ route, signal }: AcquireOptions): Promise<Permit> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      this.#checkCosts(route);
-      const leave = (): void => {
-        this.#waiting.delete(waiter);
-        signal?.removeEventListener('abort', onAbort);
-        this.#tellNeed();
-      };
-      const onAbort = (): void => {
-        leave();
-        reject(signal?.reason);
-      };
-      const waiter: Waiter = {
-        route,
-        since: this.#clock.monotonic(),
-        begin(permit) {
-          leave();
-          resolve(permit);
-        },
-        refuse(error) {
-          leave();
-          reject(error);
-        },
-      };
-      this.#isClosed = false;
-      this.#waiting.add(waiter);
-      signal?.addEventListener('abort', onAbort, { once: true });
-      this.#tellNeed();
-      if (!this.#hasTicket) this.#callSoon();
-    });
+  async acquire({ route, signal }: AcquireOptions): Promise<Permit> {
+    signal?.throwIfAborted();
+    costsOf(this.#windows, route);
+    this.#isClosed = false;
+    const permit = this.#queue.wait({ route, since: this.#now, ...(signal && { signal }) });
+    this.#tellNeed();
+    if (!this.#hasTicket) this.#callSoon();
+    return permit;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#clearTimer();
     this.#hasTicket = false;
-    this.#refuseAll(new LimiterUnavailableError(this.#options.name, `The limiter ${this.#options.name} was closed.`));
+    this.#refuseAll(new LimiterUnavailableError(this.name, `The limiter ${this.name} was closed.`));
     // What was used should count from its start, and the ticket be free for others.
-    if (this.#lastReply > -Infinity && this.#failures === 0) await this.#call();
+    if (this.#last && !this.#outage) await this.#call();
     await this.#options.access.close();
+  }
+
+  get #now(): number {
+    return this.#options.clock.monotonic();
   }
 
   /** Calls in this turn of the event loop, once for all that ask now. */
@@ -182,159 +159,144 @@ export class SharedLimiter implements Limiter {
   #callIn(ms: number): void {
     this.#clearTimer();
     // A reply may come after `close`, and a timer would keep the process alive.
-    if (this.#isClosed) return;
-    this.#nextCall = this.#clock.monotonic() + ms;
-    this.#cancelTimer = this.#clock.after(ms, () => this.#callSoon());
+    if (this.#isClosed || ms === Infinity) return;
+    this.#nextCall = this.#now + ms;
+    this.#cancelTimer = this.#options.clock.after(ms, () => this.#callSoon());
   }
 
   /** Those that may start now, as far as this process is concerned. */
-  #next(): Waiter[] {
+  #next(): Waiter<Permit, TimedRequest>[] {
     const free = Math.min(maxBatch, this.#options.concurrency - this.#running);
-    return this.#isClosed ? [] : [...this.#waiting].slice(0, Math.max(0, free));
+    return this.#isClosed ? [] : this.#queue.all.slice(0, Math.max(0, free));
   }
 
   async #call(): Promise<void> {
     this.#isCalling = true;
     this.#clearTimer();
-    const asking = this.#next();
+    const sent = this.#now;
+    const wants = this.#next().map(({ request }) => costsOf(this.#windows, request.route));
+    const pause = this.#newPause;
     const used = this.#used;
     this.#used = [];
-    const sent = this.#clock.monotonic();
-    const pause = this.#newPause;
     try {
-      const call: LimiterCall = {
+      const reply = await this.#replyTo({
         worker: this.#options.worker,
         declared: this.#declared,
         known: this.#known,
         replace: '',
-        wants: asking.map(({ route }) => this.#costsOf(route)),
+        wants,
         running: this.#running,
         used,
-        steppedSince: this.#serverClock.steppedSince,
-        pause: pause ? Math.max(0, Math.round(1_000 * (pause.until - sent))) : 0,
-      };
-      const reply = await this.#answerOf(call);
+        steppedSince: this.#steppedSince,
+        pause: pause === undefined ? 0 : Math.max(0, Math.round(1_000 * (pause - sent))),
+      });
       if (this.#newPause === pause) this.#newPause = undefined;
-      this.#failures = 0;
-      this.#failingSince = undefined;
-      this.#lastReply = this.#clock.monotonic();
-      this.#obey(reply, asking, sent);
+      this.#outage = undefined;
+      if (this.#agrees(reply)) this.#obey({ reply, sent, received: this.#now }, wants);
     } catch (error) {
       this.#survive(error, sent);
     } finally {
       this.#isCalling = false;
+      this.#tellNeed();
     }
   }
 
   /** A late reply is dropped: what it grants counts as used. */
-  #answerOf(call: LimiterCall): Promise<LimiterReply> {
+  #replyTo(call: LimiterCall): Promise<LimiterReply> {
+    const { access, clock, waitForBook } = this.#options;
     return new Promise((resolve, reject) => {
-      const longest = Math.min(longestCall, this.#options.waitForBook);
-      const cancel = this.#clock.after(longest, () => reject(new Error(`There was no reply within ${longest} ms.`)));
-      this.#options.access.call(call).then(resolve, reject).finally(cancel);
+      const longest = Math.min(longestCall, waitForBook);
+      const cancel = clock.after(longest, () => reject(new Error(`There was no reply within ${longest} ms.`)));
+      access.call(call).then(resolve, reject).finally(cancel);
     });
   }
 
-  #obey(reply: LimiterReply, asking: readonly Waiter[], sent: number): void {
-    const { limits } = this.#options;
-    // Whoever was given no limits takes those of the book, and opens a new one if that is lost.
-    if (limits === '' && reply.status === 'none' && this.#defaults !== '') {
-      this.#declared = this.#defaults;
-      this.#callSoon();
-      return;
-    }
-    if (limits === '' && reply.status === 'other') {
-      this.#declared = '';
-      this.#callSoon();
-      return;
+  /** Whether the book goes by the limits of this process. If not, the next call declares others, or all who wait are refused. */
+  #agrees({ status, inForce }: LimiterReply): boolean {
+    const { limits, defaultLimits = '' } = this.#options;
+    if (status === 'none' || status === 'other') {
+      // Whoever was given no limits takes those of the book, and opens a new one if that is lost.
+      const declared = status === 'none' ? this.#known || defaultLimits : '';
+      if (limits !== '' || declared === this.#declared) this.#refuseAll(otherLimits(this.name, limits, inForce));
+      else {
+        this.#declared = declared;
+        this.#callSoon();
+      }
+      return false;
     }
     this.#declared = limits;
-    if (reply.status === 'none' || reply.status === 'other') {
-      this.#refuseAll(otherLimits(this.#options.name, this.#options.limits, reply.inForce));
-      return;
-    }
-    if (reply.inForce !== this.#known) {
-      this.#known = this.#defaults = reply.inForce;
-      this.#limits = decodeLimits(reply.inForce);
-      for (const waiter of this.#waiting)
-        try {
-          this.#checkCosts(waiter.route);
-        } catch (error) {
-          waiter.refuse(error);
-        }
-    }
-    const now = this.#clock.monotonic();
-    this.#others = { queued: reply.queued, running: reply.running };
-    this.#inUse = reply.used;
-    this.#pausedUntil = Math.max(this.#pausedUntil, reply.pausedFor > 0 ? now + reply.pausedFor / 1_000 : -Infinity);
-    const isSteady = this.#serverClock.read(reply, { sent, received: now });
-    const isLate = now - sent > maxRoundTrip / 1_000;
-    const isUsable = isSteady && !isLate && now >= this.#pausedUntil && !this.#isClosed;
-    for (let nth = 0; nth < reply.granted; nth += 1) this.#use(reply.time, nth, asking, isUsable ? now - sent : -1);
+    if (inForce === this.#known) return true;
+    this.#known = inForce;
+    this.#windows = decodeLimits(inForce);
+    for (const waiter of this.#queue.all)
+      try {
+        costsOf(this.#windows, waiter.request.route);
+      } catch (error) {
+        waiter.refuse(error);
+      }
+    return true;
+  }
+
+  /** Starts the requests that were granted, and plans the next call. */
+  #obey(timed: TimedReply, wants: LimiterCall['wants']): void {
+    const { reply, sent, received } = timed;
+    const wasSteady = isSteady(this.#last, timed);
+    this.#last = timed;
+    this.#steppedSince = wasSteady ? 0 : reply.openedAt;
+    if (reply.pausedFor > 0) this.#pausedUntil = Math.max(this.#pausedUntil, received + reply.pausedFor / 1_000);
+    const roundTrip = received - sent;
+    const isLate = roundTrip > maxRoundTrip / 1_000;
+    const isUsable = wasSteady && !isLate && received >= this.#pausedUntil && !this.#isClosed;
+    wants.slice(0, reply.granted).forEach((costs, nth) => {
+      const grant = { at: reply.time, nth, costs };
+      const waiter = isUsable ? this.#queue.all.find((each) => this.#hasCosts(each, costs)) : undefined;
+      if (waiter) this.#begin(waiter, grant, sent);
+      else this.#used.push({ ...grant, late: -1 });
+    });
     if (reply.granted > 0) this.#lateReplies = isLate ? this.#lateReplies + 1 : 0;
     if (this.#lateReplies >= maxLate) {
       this.#lateReplies = 0;
-      this.#refuseAll(tooFar(this.#options.name, now - sent));
+      this.#refuseAll(tooFar(this.name, roundTrip));
     }
-    this.#plan(reply, { isUsable, isSteady, roundTrip: now - sent });
-  }
-
-  /** Starts the request that a permit is for, or one like it; gives the permit back if there is none. */
-  #use(at: number, nth: number, asking: readonly Waiter[], late: number): void {
-    const costs = this.#costsOf(asking[nth]?.route ?? '');
-    const isAlike = ({ route }: Waiter): boolean => this.#costsOf(route).join() === costs.join();
-    const asked = asking[nth];
-    const waiter = asked && this.#waiting.has(asked) ? asked : [...this.#waiting].find(isAlike);
-    const grant = { at, nth, costs };
-    if (late < 0 || !waiter) {
-      this.#used.push({ ...grant, late: -1 });
+    this.#hasTicket = reply.due >= 0 && !this.#isClosed;
+    const isWasted = reply.status === 'learn' || !wasSteady || (reply.granted > 0 && !isUsable);
+    const mayStart = !this.#hasTicket && this.#next().length > 0;
+    if (isWasted || mayStart || this.#newPause !== undefined) {
+      this.#callSoon();
       return;
     }
-    this.#running += 1;
-    const sent = this.#clock.monotonic() - late;
-    const age = (): number => Math.ceil(1_000 * (this.#clock.monotonic() - sent));
-    let isReported = false;
-    let isReleased = false;
-    const report = (late: number): void => {
-      if (isReported) return;
-      isReported = true;
-      this.#used.push({ ...grant, late });
-      const within = this.#reportWithin();
-      if (!this.#isCalling && this.#clock.monotonic() + within < this.#nextCall) this.#callIn(within);
-    };
-    waiter.begin({
-      started: () => {
-        // By then the book takes it for used, and it might be written when that is forgotten.
-        if (age() > maxRoundTrip || this.#clock.monotonic() < this.#pausedUntil) return false;
-        report(age());
-        return true;
-      },
-      release: (use) => {
-        if (isReleased) return;
-        isReleased = true;
-        this.#running -= 1;
-        report(use === 'unwritten' ? -1 : age());
-        // Somebody may wait for this one's place.
-        if (this.#waiting.size > 0 && !this.#hasTicket) this.#callSoon();
-      },
-    });
+    const untilDue = this.#hasTicket ? Math.max(0, reply.due / 1_000 - roundTrip / 2) + margin : Infinity;
+    this.#callIn(Math.min(untilDue, this.#used.length > 0 ? this.#reportWithin() : Infinity));
   }
 
-  /** When to call next. */
-  #plan(reply: LimiterReply, { isUsable, isSteady, roundTrip }: Plan): void {
-    const hasNewPause = this.#newPause !== undefined;
-    this.#hasTicket = reply.due >= 0 && !this.#isClosed;
-    const untilDue = this.#hasTicket ? Math.max(0, reply.due / 1_000 - roundTrip / 2) + margin : Infinity;
-    const untilReport = this.#used.length > 0 ? this.#reportWithin() : Infinity;
-    const mayStart = !this.#hasTicket && this.#next().length > 0;
-    if (hasNewPause || reply.status === 'learn' || !isSteady || (reply.granted > 0 && !isUsable) || mayStart)
-      this.#callSoon();
-    else if (Math.min(untilDue, untilReport) < Infinity) this.#callIn(Math.min(untilDue, untilReport));
+  /** Whether a permit of these costs serves a request: the one that it was asked for, or one like it if that has left. */
+  #hasCosts({ request }: Waiter<Permit, TimedRequest>, costs: readonly number[]): boolean {
+    return String(costsOf(this.#windows, request.route)) === String(costs);
+  }
+
+  #begin(waiter: Waiter<Permit, TimedRequest>, grant: Omit<UsedPermit, 'late'>, sent: number): void {
+    const age = (): number => Math.ceil(1_000 * (this.#now - sent));
+    this.#running += 1;
+    const permit = newPermit({
+      // By then the book takes it for used, and it might be written when that is forgotten.
+      mayStart: () => age() <= maxRoundTrip && this.#now >= this.#pausedUntil,
+      onStart: (isWritten) => {
+        this.#used.push({ ...grant, late: isWritten ? age() : -1 });
+        const within = this.#reportWithin();
+        if (!this.#isCalling && this.#now + within < this.#nextCall) this.#callIn(within);
+      },
+      onRelease: () => {
+        this.#running -= 1;
+        // Somebody may wait for this one's place.
+        if (this.#queue.size > 0 && !this.#hasTicket) this.#callSoon();
+      },
+    });
+    waiter.admit(permit);
   }
 
   /** Ms until starts are reported with a call of their own: in time, before they would count longer than they do. */
   #reportWithin(): number {
-    return Math.min(longestReport, ...this.#limits.windows.map(({ span }) => span / 2_000));
+    return Math.min(longestReport, ...this.#windows.map(({ span }) => span / 2_000));
   }
 
   /** Tries again, for a while. */
@@ -343,51 +305,27 @@ export class SharedLimiter implements Limiter {
       this.#refuseAll(error);
       return;
     }
-    this.#failures += 1;
     this.#hasTicket = false;
-    const { name, waitForBook } = this.#options;
-    const now = this.#clock.monotonic();
+    const { waitForBook } = this.#options;
+    const now = this.#now;
     // A call takes no longer than that, unless the process was stopped: then the book may well be there.
-    this.#failingSince ??= Math.max(sent, now - longestCall);
-    for (const waiter of this.#waiting)
-      if (now - Math.max(waiter.since, this.#failingSince) >= waitForBook)
-        waiter.refuse(
-          new LimiterUnavailableError(
-            name,
-            `The limiter "${name}" could not be reached for ${waitForBook / 1_000} s, so no request may start. ${error instanceof Error ? error.message : ''} Then go on where the walk stopped.`,
-            error,
-          ),
-        );
-    if (this.#waiting.size > 0 || this.#newPause)
-      this.#callIn(Math.min(longestRetry, firstRetry * 2 ** Math.min(this.#failures - 1, 10)));
+    const { since = Math.max(sent, now - longestCall), failures = 0 } = this.#outage ?? {};
+    this.#outage = { since, failures: failures + 1 };
+    for (const waiter of this.#queue.all)
+      if (now - Math.max(waiter.request.since, since) >= waitForBook)
+        waiter.refuse(unreachable(this.name, waitForBook, error));
+    if (this.#queue.size > 0 || this.#newPause !== undefined)
+      this.#callIn(Math.min(longestRetry, firstRetry * 2 ** Math.min(failures, 10)));
   }
 
   #refuseAll(error: unknown): void {
-    for (const waiter of this.#waiting) waiter.refuse(error);
+    for (const waiter of this.#queue.all) waiter.refuse(error);
+    this.#tellNeed();
   }
 
   #tellNeed(): void {
-    this.#options.access.isNeeded(this.#waiting.size > 0);
+    this.#options.access.isNeeded(this.#queue.size > 0);
   }
-
-  #costsOf(route: string): number[] {
-    return this.#limits.windows.map((_, w) => costOf(this.#limits, w, route));
-  }
-
-  /** @throws ConfigError if a request could never start. */
-  #checkCosts(route: string): void {
-    const tooLarge = this.#limits.windows.find(({ max }, w) => costOf(this.#limits, w, route) > max);
-    if (!tooLarge) return;
-    throw new ConfigError(
-      `A request of ${route} costs more than the limiter "${this.#options.name}" ever lets start at once (${tooLarge.max}): raise the limit's requests or burst, or lower the route's cost.`,
-      { route, max: tooLarge.max },
-    );
-  }
-}
-
-function costOf({ costs }: BookLimits, w: number, route: string): number {
-  const ofRoutes = costs[w] ?? {};
-  return (Object.hasOwn(ofRoutes, route) ? ofRoutes[route] : undefined) ?? 1;
 }
 
 export function otherLimits(name: string, given: string, inForce: string): ConfigError {
@@ -406,8 +344,10 @@ function tooFar(name: string, ms: number): LimiterUnavailableError {
   );
 }
 
-interface Plan {
-  readonly isUsable: boolean;
-  readonly isSteady: boolean;
-  readonly roundTrip: number;
+function unreachable(name: string, ms: number, error: unknown): LimiterUnavailableError {
+  return new LimiterUnavailableError(
+    name,
+    `The limiter "${name}" could not be reached for ${ms / 1_000} s, so no request may start. ${error instanceof Error ? error.message : ''} Then go on where the walk stopped.`,
+    error,
+  );
 }

@@ -13,7 +13,7 @@ import { LocalLimiter } from './localLimiter.js';
  * @throws ConfigError if a limit is invalid; from `acquire`, at once, if a route's cost can never fit.
  */
 export function bottleneckLimiter(limits: readonly Limit[], clock: Clock, longestPending = 10_000): Limiter {
-  limits.forEach(checkLimit);
+  for (const limit of limits) checkLimit(limit);
   let bottleneck: Bottleneck | undefined;
   return new LocalLimiter(limits, {
     clock,

@@ -24,8 +24,9 @@ export interface Limit {
 export const defaultLimit: Limit = { requests: 5, per: 1000, concurrency: 4 };
 
 /** At most `max` cost units may start in any `span` ms. A limit with a burst has two windows. */
-export interface LimitWindow {
+export interface RateWindow {
   readonly max: number;
+  /** Ms, with a margin. */
   readonly span: number;
   /** Of its limit, by route. */
   readonly costs: Readonly<Record<string, number>>;
@@ -39,11 +40,15 @@ export interface LimitWindow {
  */
 const arrivalMargin = 13;
 
-/** @param margin ms added to each window besides the one for arrivals */
-export function limitWindows(limits: readonly Limit[], margin = 0): LimitWindow[] {
+/**
+ * The windows of limits.
+ *
+ * @param margin ms to add to each window, besides those for arrivals
+ */
+export function rateWindows(limits: readonly Limit[], margin = 0): RateWindow[] {
   return limits.flatMap(({ requests, per, burst = requests, costs = {} }) => {
     const span = per + arrivalMargin + margin;
-    const windows: LimitWindow[] = [{ max: requests, span, costs, per }];
+    const windows: RateWindow[] = [{ max: requests, span, costs, per }];
     if (burst < requests) windows.push({ max: burst, span: (burst * span) / requests, costs });
     return windows;
   });
@@ -54,7 +59,7 @@ export function limitWindows(limits: readonly Limit[], margin = 0): LimitWindow[
  *
  * @throws ConfigError if it could never start.
  */
-export function costsOf(windows: readonly LimitWindow[], route: string): number[] {
+export function costsOf(windows: readonly Pick<RateWindow, 'max' | 'costs'>[], route: string): number[] {
   return windows.map(({ max, costs }) => {
     const cost = (Object.hasOwn(costs, route) ? costs[route] : undefined) ?? 1;
     if (cost <= max) return cost;
@@ -65,27 +70,44 @@ export function costsOf(windows: readonly LimitWindow[], route: string): number[
   });
 }
 
-/** How much is used of the limit of which the largest share is, given the use of each window; `undefined` without limits. */
-export function rateUse(windows: readonly LimitWindow[], used: readonly number[]): RateUse | undefined {
+/** The use of the limit that is used most, given that of each window; `undefined` without limits. */
+export function rateUse(
+  windows: readonly Pick<RateWindow, 'max' | 'per'>[],
+  used: readonly number[],
+): RateUse | undefined {
   const uses = windows.flatMap(({ max, per }, w): RateUse[] =>
     per === undefined ? [] : [{ used: used[w] ?? 0, limit: max, per }],
   );
   return uses.sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
 }
 
-/** @throws ConfigError if a number is invalid, or a name unknown. */
-export function checkLimit(limit: Limit): void {
-  refuseUnknown('rateLimit', limit, { requests: true, per: true, burst: true, concurrency: true, costs: true });
-  const { requests, per, burst = 1, concurrency = 1, costs = {} } = limit;
-  check('requests', requests, requests >= 1, 'a number of at least 1');
-  check('per', per, per > 0 && Number.isFinite(per), 'a positive number of ms');
-  check('burst', burst, burst >= 1, 'a number of at least 1');
-  check('concurrency', concurrency, concurrency >= 1, 'a number of at least 1');
-  for (const [route, cost] of Object.entries(costs))
-    check(`costs["${route}"]`, cost, cost >= 0, 'a number of at least 0');
+interface LimitRules {
+  /** The option that has the limit. */
+  readonly option: string;
+  /** Whether requests, bursts and costs must be whole numbers. */
+  readonly isWhole: boolean;
+  /** Longest window in ms. */
+  readonly maxPer: number;
 }
 
-function check(name: string, value: number, isRight: boolean, wanted: string): void {
-  if (typeof value === 'number' && isRight) return;
-  throw new ConfigError(`rateLimit.${name} is ${String(value)}: it must be ${wanted}.`);
+const localRules: LimitRules = { option: 'rateLimit', isWhole: false, maxPer: Number.MAX_VALUE };
+
+/** @throws ConfigError if a number is invalid, or a name unknown. */
+export function checkLimit(limit: Limit, { option, isWhole, maxPer }: LimitRules = localRules): void {
+  refuseUnknown(option, limit, { requests: true, per: true, burst: true, concurrency: true, costs: true });
+  const { requests, per, burst = 1, concurrency = 1, costs = {} } = limit;
+  const check = (name: string, value: number, isRight: boolean, wanted: string): void => {
+    if (typeof value === 'number' && isRight) return;
+    throw new ConfigError(`${option}.${name} is ${String(value)}: it must be ${wanted}.`);
+  };
+  const checkUnits = (name: string, value: number, min: number): void => {
+    const isRight = value >= min && (!isWhole || Number.isSafeInteger(value));
+    check(name, value, isRight, `a ${isWhole ? 'whole ' : ''}number of at least ${String(min)}`);
+  };
+  checkUnits('requests', requests, 1);
+  const atMost = maxPer < Number.MAX_VALUE ? `, at most ${String(maxPer)}` : '';
+  check('per', per, per > 0 && per <= maxPer, `a positive number of ms${atMost}`);
+  checkUnits('burst', burst, 1);
+  check('concurrency', concurrency, concurrency >= 1, 'a number of at least 1');
+  for (const [route, cost] of Object.entries(costs)) checkUnits(`costs["${route}"]`, cost, 0);
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { costsOf, limitWindows, rateUse, type Limit, type LimitWindow } from './limit.js';
+import { costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { newPermit } from './permit.js';
 import { earliestStart, recentStarts, type Start, withoutStart, withStart } from './startLog.js';
@@ -30,7 +30,7 @@ export function unlimited(clock: Clock, concurrency = Infinity): Limiter {
 /** A limiter of one process. The log of the actual starts decides when the next request may start. */
 export class LocalLimiter implements Limiter {
   readonly #options: LocalLimiterOptions;
-  readonly #windows: readonly LimitWindow[];
+  readonly #windows: readonly RateWindow[];
   readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
   #starts: readonly Start[] = [];
   #running = 0;
@@ -39,7 +39,7 @@ export class LocalLimiter implements Limiter {
 
   constructor(limits: readonly Limit[], options: LocalLimiterOptions) {
     this.#options = options;
-    this.#windows = limitWindows(limits);
+    this.#windows = rateWindows(limits);
   }
 
   get state(): LimiterState {
