@@ -9,8 +9,15 @@ import type { ExportOutcome } from '../export/exportRows.js';
 import type { CommandOptions } from '../options/commands.js';
 import { addDashboard, pageOf } from '../source/dashboardPage.js';
 import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
-import { exportHoldings, showChanges, showCollections, showForward } from './demo/acts.js';
-import { heading, HoldingsDigest, indent } from './demo/digest.js';
+import {
+  exportHoldings,
+  heading,
+  HoldingsDigest,
+  indent,
+  showChanges,
+  showCollections,
+  showForward,
+} from './demo/acts.js';
 
 /** How much there is to see. */
 interface Tour {

@@ -3,7 +3,7 @@ import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
-import { findOwners } from '../input/owners.js';
+import { defaultOwnersPerRequest, findOwners } from '../input/owners.js';
 import type { CommandOptions } from '../options/commands.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
@@ -57,7 +57,6 @@ interface WalletRequests {
   readonly concurrency?: number | undefined;
 }
 
-const defaultOwnersPerRequest = 10;
 /** The maximum that fits into the URL of a request. */
 const maxOwnersPerRequest = 20;
 

@@ -4,6 +4,7 @@ import { nodeFileSystem } from '@sluice/core/node';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
+import { codeOf } from '../errors/thrown.js';
 import { standardOutput } from '../options/checkTarget.js';
 import type { CommandOptions } from '../options/commands.js';
 import { formatCount } from '../terminal/format.js';
@@ -74,7 +75,7 @@ async function write(
     if (isReplaced && rights) await nodeFileSystem.setRights?.(part, rights);
     await rename(part, path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
+    const code = codeOf(error) ?? 'unknown fault';
     if (code === 'EEXIST')
       throw new Failure(`${shown} exists already. Give --to another name, or --if-exists overwrite.`);
     await rm(part, { force: true });

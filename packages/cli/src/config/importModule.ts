@@ -2,7 +2,7 @@ import { dirname, extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Jiti } from 'jiti';
 import { UsageError } from '../errors/errors.js';
-import { loadingFailed } from '../errors/thrown.js';
+import { codeOf, loadingFailed } from '../errors/thrown.js';
 
 /** Imports a module, also TypeScript, in which `./x.js` may mean `./x.ts`. Resolves to its namespace. */
 export async function importModule(path: string): Promise<unknown> {
@@ -49,8 +49,8 @@ export function installHint(name: string, folder: string): string {
 
 /** The package that Node or jiti did not find; `undefined` if it was a file, or the error is another one. */
 function missingPackage(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error && 'code' in thrown)) return undefined;
-  if (thrown.code !== 'ERR_MODULE_NOT_FOUND' && thrown.code !== 'MODULE_NOT_FOUND') return undefined;
+  const code = codeOf(thrown);
+  if (!(thrown instanceof Error) || (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND')) return undefined;
   const [, module = '.'] = /^Cannot find (?:package|module) '(.*?)'/.exec(thrown.message) ?? [];
   return /^([./]|[A-Za-z]:[\\/])/.test(module) ? undefined : module;
 }

@@ -1,6 +1,7 @@
 import { fstatSync, readFileSync, readlinkSync, writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { Failure } from '../errors/errors.js';
+import { codeOf } from '../errors/thrown.js';
 import { type Colors, colorsFor } from '../terminal/colors.js';
 
 /** A stream that may be a terminal, like Node's `stdout` and `stderr`. */
@@ -81,8 +82,8 @@ export function refuseClosed({ isClosed }: Pick<Output, 'isClosed'>): void {
 
 /** Leaves EPIPE as it is, since callers check its code. */
 function readableError(error: Error): Error {
-  const code = 'code' in error ? String(error.code) : '';
-  if (code === 'EPIPE' || code === '') return error;
+  const code = codeOf(error);
+  if (code === 'EPIPE' || code === undefined) return error;
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   return new Failure(
     `The output can't be written (${code}): ${isFull ? 'the disk is full. Make room' : 'look at where it goes'}, then run it again.`,

@@ -1,5 +1,6 @@
 import { type SinkReport, SluiceError } from '@sluice/core';
 import { exitCodes, Interruption, UnfinishedExport, UsageError } from './errors.js';
+import { codeOf } from './thrown.js';
 
 /** The exit code for the error that ended a command. */
 export function exitCodeOf(error: unknown): number {
@@ -14,7 +15,7 @@ export function exitCodeOf(error: unknown): number {
 /** Whether an error means that the reader closed our output, like `head`. */
 export function isClosedOutput(error: unknown): boolean {
   if (SluiceError.is(error)) return error.code === 'sink' && error.details['platformCode'] === 'EPIPE';
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE' && !('address' in error);
+  return error instanceof Error && codeOf(error) === 'EPIPE' && !('address' in error);
 }
 
 /** The exit code of a completed export. */

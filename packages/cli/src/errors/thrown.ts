@@ -9,6 +9,11 @@ export function thrownText(thrown: unknown): string {
   return /[.!?…]$/.test(cut) ? cut : `${cut}.`;
 }
 
+/** The system's code of an error, such as `ENOENT`; `undefined` if it has none. */
+export function codeOf(thrown: unknown): string | undefined {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined;
+}
+
 /** Says that a user's module failed while it was loaded, and what to do about it. */
 export function loadingFailed(name: string, thrown: unknown): string {
   const failed = `${name} failed while it was loaded: ${thrownText(thrown)}`;

@@ -5,7 +5,7 @@ import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
 import type { GroupOptions } from '../options/options.js';
 import { flagAbout, type OptionsOf } from '../options/commands.js';
-import { folderPlace, refusePlace, statePlace, type StatePlace } from '../target/statePlace.js';
+import { refusePlace, statePlace } from '../target/statePlace.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
 
@@ -74,7 +74,7 @@ export function resumptionOf(
       '--on-expired restart-partition needs a file: what a service has received cannot be taken back.',
     );
   if (folder === undefined) refusePlace(options);
-  const place = folder === undefined ? undefined : placeOf(folder, options, config, environment);
+  const place = folder === undefined ? undefined : statePlace(folder, options, config, environment);
   const fromStdin = stdinOf(options);
   const { text: resume, isAddressCut } = resumeCommand(environment.command, args);
   const commands = { resume, isAddressCut, isRestart: restart ?? false, ...(fromStdin && { fromStdin }) };
@@ -100,16 +100,6 @@ export function resumptionOf(
       return { committed, kind, exportOptions, commands };
     },
   };
-}
-
-function placeOf(
-  folder: string,
-  options: GivenOptions,
-  config: Config,
-  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
-): StatePlace {
-  if (options.state === undefined) return folderPlace(folder, options, environment);
-  return statePlace(options.state, options, config, environment);
 }
 
 function stdinOf({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCommands['fromStdin'] {

@@ -3,6 +3,9 @@ import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readInput, standardInput, whyUnreadable } from './readInput.js';
 
+/** That of the library. */
+export const defaultOwnersPerRequest = 10;
+
 /** Options that name wallets. */
 export interface OwnerOptions {
   readonly owner?: readonly string[];

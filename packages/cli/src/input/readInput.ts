@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
+import { codeOf } from '../errors/thrown.js';
 import { shellQuoted } from '../terminal/text.js';
 
 /** The name that means stdin. */
@@ -48,7 +49,7 @@ async function* upTo(max: number, chunks: AsyncIterable<unknown>): AsyncGenerato
 
 /** Why a file can't be read. */
 export function whyUnreadable(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
+  const code = codeOf(error) ?? 'unknown fault';
   switch (code) {
     case 'ENOENT':
       return 'it is not there';

@@ -2,6 +2,7 @@ import type { Client } from '@sluice/core';
 import type { Dashboard } from '@sluice/dashboard';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
+import { codeOf } from '../errors/thrown.js';
 import type { OptionsOf } from '../options/commands.js';
 
 /** What `@sluice/dashboard` exports. It is loaded for `--dashboard` only, and needs to be there only then. */
@@ -18,7 +19,7 @@ export async function loadDashboard(): Promise<DashboardLibrary> {
   try {
     return await importDashboard();
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new UsageError('For --dashboard one more package is needed: npm install @sluice/dashboard.');
   }
 }

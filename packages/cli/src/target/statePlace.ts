@@ -21,14 +21,17 @@ export interface StatePlace {
 /**
  * The folder or the plugin's store that `--state` names.
  *
+ * @param folder the default.
  * @throws UsageError if the name can't be used, or an option does not apply.
  */
 export function statePlace(
-  name: string,
-  options: FolderOptions,
+  folder: string,
+  options: FolderOptions & OptionsOf<'state'>,
   config: Pick<Config, 'plugins' | 'file'>,
   environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
 ): StatePlace {
+  const { state: name } = options;
+  if (name === undefined) return folderPlace(folder, options, environment);
   if (name === '') throw new UsageError('--state is empty: give the name of a folder.');
   const store = namedTarget(name, 'stores', config);
   if (!store) {
@@ -47,7 +50,7 @@ export function statePlace(
   };
 }
 
-export function folderPlace(
+function folderPlace(
   name: string,
   { breakLock = false, trustFilesystem = false }: FolderOptions,
   { folder }: Pick<Environment, 'folder'>,

@@ -26,7 +26,7 @@ import { type Wait, waitEvent, waitText } from '../progress/waits.js';
 import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import type { Forwarding } from '../target/deliveries.js';
-import { folderPlace, refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
+import { refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { formatCount, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
@@ -267,19 +267,16 @@ function watchStateOf(
   config: Config,
   environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
 ): StatePlace | undefined {
-  const { state: given } = options;
   if (target.kind === 'table') {
     refusePlace(options);
     return undefined;
   }
-  const folder = given ?? target.state;
+  const folder = options.state ?? target.state;
   if (folder === undefined) {
     const option = (['restart', 'breakLock', 'trustFilesystem'] as const).find((name) => options[name]);
     if (option !== undefined)
       throw new UsageError(`${flagOf(option)} needs --state DIR: without it no state is stored.`);
     return undefined;
   }
-  return given === undefined
-    ? folderPlace(folder, options, environment)
-    : statePlace(given, options, config, environment);
+  return statePlace(folder, options, config, environment);
 }

@@ -3,7 +3,7 @@ import type { Client, Json, PageSource } from '@sluice/core';
 import type { Invocation } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, UsageError } from '../../errors/errors.js';
-import { findOwners } from '../../input/owners.js';
+import { defaultOwnersPerRequest, findOwners } from '../../input/owners.js';
 import type { CommandOptions } from '../../options/commands.js';
 import type { GroupOptions } from '../../options/options.js';
 import { asJson } from '../../source/decodeRecords.js';
@@ -27,7 +27,6 @@ interface SubmittedRows {
 
 /** Partitions in one piece of a plan. */
 const maxPartitions = 1_000;
-const defaultOwnersPerRequest = 10;
 
 /** `sluice cluster submit nfts export`: lets several machines export the NFTs of wallets. */
 export async function submitNfts(
@@ -38,7 +37,7 @@ export async function submitNfts(
   const { pageSize, ownersPerRequest = defaultOwnersPerRequest, includeCollections, excludeCollections } = options;
   // The same wallet twice would be exported twice, if the two were in different pieces.
   const owners = [...new Set(await findOwners(options, environment))];
-  const others = given({ pageSize, ownersPerRequest, includeCollections, excludeCollections });
+  const others = { pageSize, ownersPerRequest, includeCollections, excludeCollections };
   const source = 'aptos.walletNfts';
   const rows: SubmittedRows = {
     source,
@@ -61,8 +60,8 @@ export async function submitSource(
     params: (client) => {
       const found = findSource(client, source, invocation.config);
       const params = readParams(param, found.describe(), ['pageSize']);
-      void withParams(found, params, (valid) => found({ ...valid, ...given({ pageSize }) }));
-      return [asJson({ ...params, ...given({ pageSize }) })];
+      void withParams(found, params, (valid) => found({ ...valid, pageSize }));
+      return [asJson({ ...params, pageSize })];
     },
   };
   return submit(rows, options, environment, invocation);
@@ -111,9 +110,4 @@ function nameOf(to: string, { folder }: Pick<Environment, 'folder'>): string {
 function* piecesOf(owners: readonly string[], size: number, others: Readonly<Record<string, unknown>>) {
   for (let at = 0; at < owners.length; at += size)
     yield asJson({ ownerAddresses: owners.slice(at, at + size), ...others });
-}
-
-/** Options that were given. */
-function given(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }

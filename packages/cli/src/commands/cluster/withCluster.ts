@@ -2,6 +2,7 @@ import type { Cluster, ProgressHints, Run, RunTarget } from '@sluice/cluster';
 import { isAbsolute, resolve } from 'node:path';
 import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
+import { codeOf } from '../../errors/thrown.js';
 import { findRedisUrl } from '../../input/secrets.js';
 import type { GroupOptions } from '../../options/options.js';
 import { flagAbout, type OptionsOf } from '../../options/commands.js';
@@ -21,7 +22,7 @@ async function loadCluster(): Promise<ClusterLibrary> {
   try {
     return await importCluster();
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new UsageError('For several machines one more package is needed: npm install @sluice/cluster.');
   }
 }

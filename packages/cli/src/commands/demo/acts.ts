@@ -11,13 +11,13 @@ import { tap } from 'rxjs';
 import type { Environment } from '../../environment/environment.js';
 import type { Output } from '../../environment/output.js';
 import { Failure } from '../../errors/errors.js';
+import { codeOf } from '../../errors/thrown.js';
 import { type ExportOutcome, exportRows } from '../../export/exportRows.js';
 import { rowSink } from '../../export/rowSink.js';
 import { barChart } from '../../terminal/barChart.js';
 import { formatCount } from '../../terminal/format.js';
 import { changeText } from '../../watch/changeText.js';
 import { streamView } from '../../watch/rowView.js';
-import { heading, type HoldingsDigest, indent } from './digest.js';
 
 interface HoldingsExport {
   readonly client: Client & { readonly aptos: AptosApi };
@@ -48,8 +48,9 @@ async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
-    throw new Failure(`The folder ${folder} can't be made (${code}). Run the demo in a folder where you may write.`);
+    throw new Failure(
+      `The folder ${folder} can't be made (${codeOf(error) ?? 'unknown fault'}). Run the demo in a folder where you may write.`,
+    );
   }
 }
 
@@ -103,4 +104,40 @@ function forwardLines(
       ? `${formatCount(doubled, 'record')} came twice, with the same id. None is missing, none has changed.`
       : `${formatCount(accepted, 'record')} arrived. That is a fault: please report it.`,
   ];
+}
+
+/** Statistics of the exported holdings. */
+export class HoldingsDigest {
+  readonly #byCollection = new Map<string, number>();
+  readonly #keys = new Set<string>();
+
+  add(nft: NftHolding): void {
+    const collection = nft.collection_name ?? '';
+    this.#byCollection.set(collection, (this.#byCollection.get(collection) ?? 0) + 1);
+    this.#keys.add(String(nftHoldingSchema.key?.(nft)));
+  }
+
+  /** The number of different holdings. */
+  get distinct(): number {
+    return this.#keys.size;
+  }
+
+  get collections(): number {
+    return this.#byCollection.size;
+  }
+
+  /** The collections with the most holdings, largest first. */
+  largest(count: number): { readonly label: string; readonly value: number }[] {
+    return [...this.#byCollection]
+      .map(([label, value]) => ({ label, value }))
+      .sort((a, b) => b.value - a.value)
+      .slice(0, count);
+  }
+}
+
+/** The indentation of the demo's output, in columns. */
+export const indent = 2;
+
+export async function heading(output: Output, title: string): Promise<void> {
+  await output.write(`\n${output.colors.bold(title)}\n`);
 }
