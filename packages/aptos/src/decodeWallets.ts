@@ -58,5 +58,7 @@ export const walletsSchema = {
 function checkList(option: string, value: unknown, isRequired: boolean): void {
   if (value === undefined && !isRequired) return;
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return;
-  throw new ConfigError(`${option} must be a list of strings, even if it has only one entry.`, { option });
+  throw new ConfigError((name = option) => `${name} must be a list of strings, even if it has only one entry.`, {
+    option,
+  });
 }

@@ -55,7 +55,8 @@ function ownerGroups(
   });
   if (offset > 0 && groups.length > 1)
     throw new ConfigError(
-      `offset skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or request fewer owners.`,
+      (option = 'offset') =>
+        `${option} skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or request fewer owners.`,
       { option: 'offset' },
     );
   return groups.map((group) => ({ owner_addresses: group }));
@@ -63,7 +64,9 @@ function ownerGroups(
 
 function distinctOwners(addresses: readonly string[], warn: (message: string) => void): string[] {
   if (addresses.length === 0)
-    throw new ConfigError('ownerAddresses is empty: give at least one address.', { option: 'ownerAddresses' });
+    throw new ConfigError((option = 'ownerAddresses') => `${option} is empty: give at least one address.`, {
+      option: 'ownerAddresses',
+    });
   const owners = addresses.map(ownerAddress);
   const distinct = [...new Set(owners)];
   const repeated = owners.length - distinct.length;
@@ -77,7 +80,8 @@ function hashes(option: string, values: readonly string[] = []): readonly string
   const wrong = values.find((value) => !/^(0x)?[0-9a-f]{1,64}$/i.test(value));
   if (wrong !== undefined)
     throw new ConfigError(
-      `${JSON.stringify(wrong.slice(0, 80))} in ${option} is not a hash of a collection's data id: it must be 1 to 64 hex digits.`,
+      (name = option) =>
+        `${JSON.stringify(wrong.slice(0, 80))} in ${name} is not a hash of a collection's data id: it must be 1 to 64 hex digits.`,
       { option },
     );
   return values.length > 0 ? values : undefined;

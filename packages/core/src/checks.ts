@@ -17,7 +17,9 @@ export function checkCount(
 ): void {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return;
   const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-  throw new ConfigError(`${name} is ${value}: it must be a whole number ${range}.`, { option: name });
+  throw new ConfigError((option = name) => `${option} is ${value}: it must be a whole number ${range}.`, {
+    option: name,
+  });
 }
 
 /** The names of all properties of a type, of each member if it is a union. */

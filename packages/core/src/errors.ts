@@ -67,6 +67,9 @@ export type Advice =
         | 'requireTotal';
     };
 
+/** What happened; or a function that says it, and takes another name for the option or the settings at fault. */
+type Summary = string | ((option?: string) => string);
+
 interface SluiceErrorOptions {
   readonly details?: ErrorDetails | undefined;
   readonly cause?: unknown;
@@ -94,20 +97,23 @@ const brand = Symbol.for('sluice.error');
 export class SluiceError extends Error {
   readonly code: SluiceErrorCode;
   readonly details: ErrorDetails;
-  /** The message without its advice. It names options as `details.option` and `details.changed` do. */
+  /** The message without its advice. */
   readonly summary: string;
   /** Advice, the best first; empty if the summary says what to do. */
   readonly advice: readonly Advice[];
   readonly fault: Fault;
+  readonly #write: ((option?: string) => string) | undefined;
   /** Where the walk failed: `source.pages({ startAt: error.position })` resumes there. */
   position?: Position;
 
-  constructor(code: SluiceErrorCode, summary: string, options: SluiceErrorOptions = {}) {
+  constructor(code: SluiceErrorCode, summaryOf: Summary, options: SluiceErrorOptions = {}) {
     const { advice = [], cause } = options;
+    const summary = typeof summaryOf === 'string' ? summaryOf : summaryOf();
     super(messageOf(code, summary, advice), cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     this.code = code;
     this.summary = summary;
+    this.#write = typeof summaryOf === 'string' ? undefined : summaryOf;
     this.advice = advice;
     this.details = options.details ?? {};
     this.fault = options.fault ?? faultOf(code);
@@ -117,6 +123,14 @@ export class SluiceError extends Error {
   /** The page that explains this code and its solution; it is part of the package. */
   get docs(): string {
     return `@sluice/core/docs/errors.md#${this.code}`;
+  }
+
+  /** The summary with another name for its option or settings, e.g. `--page-size`; as it is, if it names none. */
+  summaryWith(option: string): string {
+    const written = this.#write?.();
+    // One that was redacted since stays as it is.
+    if (written === undefined || !this.summary.startsWith(written)) return this.summary;
+    return (this.#write?.(option) ?? '') + this.summary.slice(written.length);
   }
 
   /** Whether `value` is a `SluiceError` (of this code, if given), from any copy of the package. */
@@ -141,7 +155,7 @@ export class SluiceError extends Error {
 
 /** An option, argument or environment variable is invalid. Thrown before any request; nothing was changed. */
 export class ConfigError extends SluiceError {
-  constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
+  constructor(summary: Summary, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('config', summary, { details, advice });
   }
 }
@@ -232,7 +246,7 @@ export class PaginationError extends SluiceError {
 
 /** A checkpoint does not match the plan or the target, or cannot be read. Neither was changed. */
 export class CheckpointError extends SluiceError {
-  constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
+  constructor(summary: Summary, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('checkpoint', summary, { details, advice });
   }
 }
@@ -253,7 +267,7 @@ export class BackpressureError extends SluiceError {
 
 /** A sink cannot write: disk full, no permission, the target exists. */
 export class SinkError extends SluiceError {
-  constructor(summary: string, options: SluiceErrorOptions = {}) {
+  constructor(summary: Summary, options: SluiceErrorOptions = {}) {
     super('sink', summary, options);
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { reportOf, rewritten } from '../src/errorReport.js';
-import { DecodeError, NetworkError } from '../src/index.js';
+import { amend } from '../src/errors.js';
+import { ConfigError, DecodeError, NetworkError } from '../src/index.js';
 
 /** Whatever is done with it throws. */
 function revoked(): object {
@@ -115,5 +116,24 @@ describe('the report of an error', () => {
       details: { excerpt: '<->', status: 200 },
       cause: { code: '-' },
     });
+  });
+});
+
+describe('the summary with another name for its option', () => {
+  const error = () => new ConfigError((option = 'every') => `${option} is 0.`, { option: 'every' });
+
+  test('keeps what was added later, and what was redacted', () => {
+    const amended = error();
+    amend(amended, 'It concerns all.');
+    expect([amended.summary, amended.summaryWith('--every')]).toEqual([
+      'every is 0. It concerns all.',
+      '--every is 0. It concerns all.',
+    ]);
+    const changed = Object.assign(error(), { summary: '[redacted] is 0.' });
+    expect(changed.summaryWith('--every')).toBe('[redacted] is 0.');
+  });
+
+  test('is the summary if it names none', () => {
+    expect(new ConfigError('No.').summaryWith('--every')).toBe('No.');
   });
 });

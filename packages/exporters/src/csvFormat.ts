@@ -38,9 +38,11 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
       const columns = columnsOf(options.columns, schema, 'csv');
       const known = extra ? new Set([...columns, ...(schema?.columns ?? [])]) : undefined;
       if (known?.has(extraColumn))
-        throw new ConfigError(`extra can't add a column of that name: there is one called ${extraColumn} already.`, {
-          option: 'extra',
-        });
+        throw new ConfigError(
+          (option = 'extra') =>
+            `${option} can't add a column of that name: there is one called ${extraColumn} already.`,
+          { option: 'extra' },
+        );
       const names = known ? [...columns, extraColumn] : columns;
       const guard = guardFormulas ? guarded : unchanged;
       const types = new Map(Object.entries(schema?.types ?? {}));

@@ -163,7 +163,8 @@ async function checkLetters(
   await checkDeadLetterFile(deadLetter, fileSystem);
   if (stateFolder !== undefined && resolve(stateFolder) === deadLetterFolder(resolve(deadLetter)))
     throw new ConfigError(
-      `deadLetter keeps its lock in the folder ${stateFolder}: give the export's state another folder.`,
+      (option = 'deadLetter') =>
+        `${option} keeps its lock in the folder ${stateFolder}: give the export's state another folder.`,
       { option: 'deadLetter' },
     );
 }

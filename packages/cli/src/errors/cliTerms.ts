@@ -4,16 +4,15 @@ import type { SluiceError } from '@sluice/core';
  * An error of the library in the terms of the command line: what happened, with options as flags, and what to do.
  *
  * @param hasFlag whether the command has a flag: advice to use others is left out.
+ * @param name of the option or settings at fault. Default: their flags.
  */
-export function sentenceOf(
-  { code, summary, advice, details }: SluiceError,
-  hasFlag: (flag: string) => boolean,
-): string {
+export function sentenceOf(error: SluiceError, hasFlag: (flag: string) => boolean, name = flagsIn(error)): string {
+  const { code, advice } = error;
   const remedy = advice
     .flatMap(({ kind, option }) => remedies[option === undefined ? kind : `${kind} ${option}`] ?? [])
     .filter((text) => (text.match(/--[a-z-]+/g) ?? []).every(hasFlag))
     .join(', or ');
-  const happened = inFlags(summary, details);
+  const happened = name === undefined ? error.summary : error.summaryWith(name);
   if (remedy === '') return happened;
   // These errors are raised before any file is changed.
   const end = code === 'checkpoint' || code === 'lock' ? ': nothing was changed.' : '.';
@@ -48,15 +47,10 @@ const remedies: Readonly<Record<string, string>> = {
   'allow requireTotal': 'if the total counts something else, say so with --no-require-total',
 };
 
-/** Replaces options by flags. A summary begins with its option or has it after "in"; changed settings are a list. */
-function inFlags(summary: string, { option, changed, source }: SluiceError['details']): string {
-  if (Array.isArray(changed))
-    return summary.replace(`(${changed.join(', ')})`, () => `(${settingsOf(changed.map(String), source)})`);
-  if (typeof option !== 'string') return summary;
-  const flag = optionFlags.get(option) ?? flagOf(option);
-  return summary.startsWith(option)
-    ? flag + summary.slice(option.length)
-    : summary.replace(` in ${option} `, () => ` in ${flag} `);
+/** The flag of the option that is at fault, or those of the settings that have changed. */
+function flagsIn({ details: { option, changed, source } }: SluiceError): string | undefined {
+  if (Array.isArray(changed) && changed.length > 0) return settingsOf(changed.map(String), source);
+  return typeof option === 'string' ? (optionFlags.get(option) ?? flagOf(option)) : undefined;
 }
 
 const optionFlags: ReadonlyMap<string, string> = new Map([

@@ -116,8 +116,7 @@ export function baseUrlError(error: unknown, options: BaseUrls): unknown {
   const { name, option, variable } = apis[api];
   const from = baseUrlOption(api, options) === undefined ? variable : option;
   // Its advice names no flag.
-  const sentence = sentenceOf(error, () => false);
-  return new UsageError(sentence.replace(`The base URL of ${api}`, `The base URL of the ${name} (${from})`));
+  return new UsageError(sentenceOf(error, () => false, `base URL of the ${name} (${from})`));
 }
 
 /** Adds the built-in APIs that plugins require. @throws UsageError if the base URL of one is not set. */

@@ -44,22 +44,18 @@ function paramError(error: unknown, source: ApiSource, given: Params): UsageErro
 
 /** For errors of a source's own check, which name an option of the library instead of a parameter. */
 function optionError(
-  { summary, advice }: SluiceError,
+  error: SluiceError,
   { name, type, isRequired }: ParamDescription,
   source: string,
   given: Params,
 ): UsageError | undefined {
   // Advice is added where all errors are formatted.
-  if (advice.length > 0) return undefined;
+  if (error.advice.length > 0) return undefined;
   const way = wayToGive(name, type);
-  if (name in given) return new UsageError(`${source}: ${summary.replace(wholeWord(name), () => flagFor(name))}`);
+  if (name in given) return new UsageError(`${source}: ${error.summaryWith(flagFor(name))}`);
   return new UsageError(
-    isRequired ? `${source} needs the parameter ${name}. Give ${way}.` : `${source}: ${summary} Give ${way}.`,
+    isRequired ? `${source} needs the parameter ${name}. Give ${way}.` : `${source}: ${error.summary} Give ${way}.`,
   );
-}
-
-function wholeWord(name: string): RegExp {
-  return new RegExp(`(?<![\\w-])${name.replace(/[^\w-]/g, '\\$&')}(?![\\w-])`);
 }
 
 function flagFor(param: string): string {

@@ -210,9 +210,10 @@ function reservedNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<st
 export function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | undefined): number | undefined {
   if (!known) {
     if (wanted === undefined) return undefined;
-    throw new ConfigError(`pageSize can't be set for ${name}: its API decides how many rows a page has.`, {
-      option: 'pageSize',
-    });
+    throw new ConfigError(
+      (option = 'pageSize') => `${option} can't be set for ${name}: its API decides how many rows a page has.`,
+      { option: 'pageSize' },
+    );
   }
   const size = wanted ?? known.default;
   checkCount('pageSize', size, known.max === undefined ? {} : { max: known.max });

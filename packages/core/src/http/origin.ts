@@ -25,7 +25,7 @@ export function checkBaseUrl(
   }: { readonly plugin: string; readonly allowInsecure: boolean; readonly what?: string; readonly option?: string },
 ): string {
   const refusal = (fault: string, advice: readonly Advice[] = []): ConfigError =>
-    new ConfigError(`The ${what} of ${plugin} ${fault}`, { option, plugin }, advice);
+    new ConfigError((name = `${what} of ${plugin}`) => `The ${name} ${fault}`, { option, plugin }, advice);
   let url: URL;
   try {
     url = new URL(baseUrl);

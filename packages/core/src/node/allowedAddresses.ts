@@ -57,5 +57,7 @@ function checkedHostname(entry: string): string {
 }
 
 function invalid(entry: string, what: string): ConfigError {
-  return new ConfigError(`${JSON.stringify(entry)} in allowAddresses is ${what}`, { option: 'allowAddresses' });
+  return new ConfigError((option = 'allowAddresses') => `${JSON.stringify(entry)} in ${option} is ${what}`, {
+    option: 'allowAddresses',
+  });
 }

@@ -61,9 +61,13 @@ export class Ticks {
   /** @throws ConfigError if the rate or the jitter is invalid. */
   constructor({ every, jitter = 0, immediate = true }: TickOptions, { clock, random, closed }: TickSurroundings) {
     if (!(every > 0 && Number.isFinite(every)))
-      throw new ConfigError(`every is ${every}: it must be a positive number of ms.`, { option: 'every' });
+      throw new ConfigError((option = 'every') => `${option} is ${every}: it must be a positive number of ms.`, {
+        option: 'every',
+      });
     if (!(jitter >= 0 && jitter <= 1))
-      throw new ConfigError(`jitter is ${jitter}: it must be a share from 0 to 1.`, { option: 'jitter' });
+      throw new ConfigError((option = 'jitter') => `${option} is ${jitter}: it must be a share from 0 to 1.`, {
+        option: 'jitter',
+      });
     this.#every = every;
     this.#jitter = jitter;
     this.#clock = clock;

@@ -45,7 +45,8 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   const { name, maxRows, isEndless } = source.info;
   if (requireTotal && (incremental || isEndless || maxRows !== undefined))
     throw new ConfigError(
-      `requireTotal can't be met: ${name} is exported ${incremental ? 'incrementally' : isEndless ? 'without an end' : 'up to maxRows'}, so its rows are not all that the API counts.`,
+      (option = 'requireTotal') =>
+        `${option} can't be met: ${name} is exported ${incremental ? 'incrementally' : isEndless ? 'without an end' : 'up to maxRows'}, so its rows are not all that the API counts.`,
       { option: 'requireTotal' },
     );
   if (incremental && !state)

@@ -107,11 +107,11 @@ function checkPlan(
 ): void {
   if (found.planHash === hash) return;
   const changed = changedSettings(found.settings, settings);
-  const what = changed.length === 0 ? '' : ` (${changed.join(', ')})`;
   // A sink that can't truncate may have passed on rows that no checkpoint counts.
   const isEmpty = found.rows === 0 && delivery === 'exactly-once';
   throw new CheckpointError(
-    `The checkpoint was written with different settings${what}.${isEmpty ? ' It has no rows yet, so a restart loses none.' : ''}`,
+    (settings = changed.join(', ')) =>
+      `The checkpoint was written with different settings${settings && ` (${settings})`}.${isEmpty ? ' It has no rows yet, so a restart loses none.' : ''}`,
     { changed, source: found.source },
     [{ kind: 'rerun' }, { kind: 'restart' }],
   );

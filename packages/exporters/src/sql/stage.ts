@@ -231,7 +231,8 @@ export class Stage<T> {
     const [row] = await session.rows(`SELECT 1 AS found FROM ${this.#target} LIMIT 1`);
     if (row)
       throw new SinkError(
-        `The table ${this.#table.given} has rows already. Name another table, or say in mode what becomes of them: append, merge or replace.`,
+        (option = 'mode') =>
+          `The table ${this.#table.given} has rows already. Name another table, or say in ${option} what becomes of them: append, merge or replace.`,
         { details: { option: 'mode', table: this.#table.given } },
       );
     return traits;
@@ -278,11 +279,13 @@ export class Stage<T> {
   async #countMissing(session: Session, isByKey: boolean, { shortOfTotal: short }: WalkEnd): Promise<number> {
     if (isByKey) return this.#count(session, this.#missing);
     if ((await this.#count(session, this.#target)) === 0) return 0;
-    const why = short
-      ? `the API listed ${short.listed} rows and says that there are ${short.total}`
-      : 'a part was skipped, the API reported errors, or the limit in maxRows was reached';
+    const whyIn = (option: string): string =>
+      short
+        ? `the API listed ${short.listed} rows and says that there are ${short.total}`
+        : `a part was skipped, the API reported errors, or the limit in ${option} was reached`;
     throw new SinkError(
-      `The walk was incomplete, so no row of ${this.#table.given} may be removed: ${why}. Without key columns no row can be told from a new one, so nothing was changed.`,
+      (option = 'maxRows') =>
+        `The walk was incomplete, so no row of ${this.#table.given} may be removed: ${whyIn(option)}. Without key columns no row can be told from a new one, so nothing was changed.`,
       {
         details: { table: this.#table.given, isLost: true, ...(!short && { option: 'maxRows' }) },
         advice: [

@@ -113,7 +113,8 @@ function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): vo
   const field = Object.keys(given).find((name) => !known.has(name));
   if (field === undefined) return;
   throw new SinkError(
-    `Row ${nth} has the field ${shownText(field)}, which is not a column of the source. Declare the column, or say in schema that new fields are left out (discard).`,
+    (option = 'schema') =>
+      `Row ${nth} has the field ${shownText(field)}, which is not a column of the source. Declare the column, or say in ${option} that new fields are left out (discard).`,
     { details: { row: nth, column: field, option: 'schema' } },
   );
 }

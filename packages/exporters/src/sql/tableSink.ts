@@ -67,12 +67,14 @@ export function tableSink<T extends object>(database: Database, target: string, 
       throw new ConfigError('The source never ends, and rows become visible in a table when it ends.');
     if (context.increment === 'all' && mode === 'append')
       throw new ConfigError(
-        'All rows would be appended to those of the table, and be there twice. Say in mode what becomes of those: merge or replace.',
+        (option = 'mode') =>
+          `All rows would be appended to those of the table, and be there twice. Say in ${option} what becomes of those: merge or replace.`,
         { option: 'mode' },
       );
     if (context.increment === 'new' && mode === 'replace')
       throw new ConfigError(
-        'The rows of an increment would replace all others. Say in mode what becomes of those: merge or append.',
+        (option = 'mode') =>
+          `The rows of an increment would replace all others. Say in ${option} what becomes of those: merge or append.`,
         { option: 'mode' },
       );
     return tableShape(database, context.schema, { columns, key, schema, needsKey: mode === 'merge' });
@@ -145,9 +147,10 @@ export function tableSink<T extends object>(database: Database, target: string, 
 /** @throws ConfigError if rows have a key that their mode does not use */
 export function checkKeyOption({ key, mode }: Pick<TableOptions, 'key' | 'mode'>): void {
   if (key && mode !== 'merge' && mode !== 'replace')
-    throw new ConfigError('A key is for merge and replace. Say in mode which one this is, or leave the key out.', {
-      option: 'mode',
-    });
+    throw new ConfigError(
+      (option = 'mode') => `A key is for merge and replace. Say in ${option} which one this is, or leave the key out.`,
+      { option: 'mode' },
+    );
 }
 
 interface WriterParts<T> {

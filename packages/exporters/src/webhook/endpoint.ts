@@ -69,7 +69,9 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
   const { allowAddresses, resolve, retry, onEvent, random, adapter } = options;
   if (!(timeout > 0))
-    throw new ConfigError(`timeout is ${timeout}: it must be a number above 0.`, { option: 'timeout' });
+    throw new ConfigError((option = 'timeout') => `${option} is ${timeout}: it must be a number above 0.`, {
+      option: 'timeout',
+    });
   const secrets = [options.secret].flat();
   const url = parsedUrl(options.url);
   const guard = addressGuard({ allow: allowAddresses ?? [], ...(resolve && { resolve }) });
