@@ -111,37 +111,39 @@ export const mutantList: readonly Mutant[] = [
     [
       'a mark moves before the target is in place',
       'const report = await writer.close();',
-      'await this.#increments?.save(this.#options.state!, this.#checkpoint!.increment!);\n    const report = await writer.close();',
-    ],
-    [
-      'a checkpoint speaks of rows before they are durable',
-      'const sinkPosition = await this.#opened.flush();',
-      'void this.#opened.flush();\n    const sinkPosition = this.#checkpoint?.sinkPosition ?? null;',
-    ],
-    [
-      'nobody waits for a checkpoint',
-      'await this.#save(this.#checkpoint);\n    this.#tally.commit();',
-      'void this.#save(this.#checkpoint);\n    this.#tally.commit();',
+      'const { next } = commits.checkpoint?.increment ?? {};\n    if (next) await this.#job.state!.save(commits.increments!.source.markName, next);\n    const report = await writer.close();',
     ],
     [
       'a stopped walk is sealed',
-      'const next = await this.#nextPage();\n    if (this.#isEnding()) return done;',
-      'const next = await this.#nextPage();',
+      'if (!this.#isStopped()) yield this.#finished(await this.#complete(writer));\n    else if (commits.isBehind)',
+      'yield this.#finished(await this.#complete(writer));\n    if (commits.isBehind)',
     ],
     [
       'a commit is due a page later',
-      'if (this.#pace.isDue || writer.isFull) await',
-      'if (this.#pace.isDue && this.#tally.counts.pages > 10) await',
+      'if (commits.isDue || writer.isFull) await',
+      'if (commits.isDue && commits.counts.pages > 10) await',
+    ],
+  ]),
+  ...inFile('packages/core/src/sink/commits.ts', [
+    [
+      'a checkpoint speaks of rows before they are durable',
+      'const sinkPosition = await writer.flush();',
+      'void writer.flush();\n    const sinkPosition = this.#checkpoint?.sinkPosition ?? null;',
+    ],
+    [
+      'nobody waits for a checkpoint',
+      '...(increment && { increment }),\n    };\n    await this.#save(this.#checkpoint);',
+      '...(increment && { increment }),\n    };\n    void this.#save(this.#checkpoint);',
     ],
     [
       'a partition that is walked again keeps its rows',
-      'this.#checkpoint = checkpoint;\n    await this.#save(checkpoint);\n    const writer',
-      'const writer',
+      'this.#checkpoint = checkpoint;\n    await this.#save(checkpoint);\n    this.#resumedRows',
+      'this.#resumedRows',
     ],
     [
       'a finished export is forgotten',
-      'await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#reportCommitted(undefined));',
-      'await this.#removeCheckpoint();',
+      'await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.reportCommitted(undefined));',
+      'await this.remove();',
     ],
   ]),
   ...inFile('packages/core/src/http/startLog.ts', [
@@ -287,14 +289,12 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/sink/listingIncrement.ts', [
     ['the overlap counts from the last page', 'Math.min(this.#progress.began ?? at, at)', 'at'],
   ]),
-  ...inFile('packages/core/src/sink/parentMarks.ts', [
+  ...inFile('packages/core/src/sink/parentIncrements.ts', [
     [
       'marks of parents count before the target is published',
       'if (isMarked) this.#take(record.parents);',
       'this.#take(record.parents);',
     ],
-  ]),
-  ...inFile('packages/core/src/sink/increments.ts', [
     [
       'a parent has no mark',
       'const start = { mark: isFull ? undefined : this.#marks?.get(parent), from };',

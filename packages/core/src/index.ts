@@ -114,7 +114,7 @@ export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.
 export type { PageSource } from './source/pageSource.js';
 export { groupsOf, type GroupOptions } from './source/plan.js';
 export type { Increment, PageIncrement, Since } from './source/increment.js';
-export type { Position } from './position.js';
+export { isStatedTotal, type Position, type StatedTotal } from './position.js';
 export type { PullIterator } from './source/cancellable.js';
 
 // Polling

@@ -32,14 +32,22 @@ export interface ChainPosition {
   readonly isCircle?: boolean;
 }
 
-/** What finished partitions have, compared with the totals that the API states for them, where it does. */
-export interface StatedTotals {
+/** A total that the API states, and the rows that it has listed. */
+export type StatedTotal = Readonly<Record<'total' | 'listed', number>>;
+
+/** Whether an untrusted value is such a total. */
+export function isStatedTotal(value: unknown): value is StatedTotal {
+  return isRecord(value) && isCount(value['total']) && isCount(value['listed']);
+}
+
+/**
+ * What finished partitions have, compared with the totals that the API states for them, where it does. `total` and
+ * `listed` are the sums of the short ones.
+ */
+export interface StatedTotals extends StatedTotal {
   readonly partitions: number;
   /** Of them, those with fewer rows than the smallest total that was stated. */
   readonly short: number;
-  /** Of the short ones: the sum of these totals, and the rows that the API has listed. */
-  readonly total: number;
-  readonly listed: number;
   /** The short one, for messages, if there is only one and the walk has several partitions: e.g. `partition 2 of 3`. */
   readonly which?: string;
 }
@@ -93,8 +101,8 @@ export function isPosition(value: unknown): value is Position {
   if (![value['partition'], value['kept']].every((count) => count === undefined || isCount(count))) return false;
   const { totals = { partitions: 0, short: 0, total: 0, listed: 0 } } = value;
   if (!isRecord(totals)) return false;
-  const { partitions, short, total, listed, which = '' } = totals;
-  if (![partitions, short, total, listed].every(isCount) || typeof which !== 'string') return false;
+  const { partitions, short, which = '' } = totals;
+  if (!isStatedTotal(totals) || ![partitions, short].every(isCount) || typeof which !== 'string') return false;
   return Object.entries(value['begun']).every(
     ([partition, at]) => /^\d+$/.test(partition) && (at === 'done' || isChainPosition(at)),
   );

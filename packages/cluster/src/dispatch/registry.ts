@@ -1,4 +1,4 @@
-import { ConfigError, hintFor, nearestName } from '@sluice/core';
+import { ConfigError, hintFor, isStatedTotal, nearestName } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { isCount, isRecord } from '../run/rowLine.js';
 import type { RunGaps } from '../run/run.js';
@@ -123,7 +123,7 @@ function decodeRun(name: string, text: string): RegisteredRun | undefined {
     failed,
     ...(isIncomplete === true && { isIncomplete }),
     ...(isCount(rowsNotRemoved) && { rowsNotRemoved }),
-    ...(isShort(shortOfTotal) && { shortOfTotal }),
+    ...(isStatedTotal(shortOfTotal) && { shortOfTotal }),
   };
 }
 
@@ -134,8 +134,4 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isShort(value: unknown): value is { readonly total: number; readonly listed: number } {
-  return isRecord(value) && isCount(value['total']) && isCount(value['listed']);
 }

@@ -1,4 +1,4 @@
-import type { ColumnType, Json, Page, PageSource, Position } from '@sluice/core';
+import type { ColumnType, Json, Page, PageSource, Position, StatedTotal } from '@sluice/core';
 
 /** A row that was stored and read again. */
 export type StoredRow = Readonly<Record<string, unknown>>;
@@ -114,7 +114,7 @@ export interface RunGaps {
   /** Rows of the table that `replace` would have removed, and that stay because of that; absent if there are none. */
   readonly rowsNotRemoved?: number;
   /** Of partitions that have fewer rows than the API counts: the sum of its totals, and of the rows. Absent if none. */
-  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
+  readonly shortOfTotal?: StatedTotal;
 }
 
 /** How far a run is. */

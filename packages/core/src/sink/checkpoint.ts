@@ -2,6 +2,7 @@ import { CheckpointError } from '../errors.js';
 import { isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
+import type { Page } from '../source/page.js';
 import { type IncrementProgress, incrementWithoutPartition, isIncrementProgress } from './incrementProgress.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this sink position". */
@@ -39,6 +40,24 @@ export interface Checkpoint {
   readonly savedAt?: string;
   /** When the target was published (ISO 8601). The record stays, so that a repeated export recognizes its target. */
   readonly finishedAt?: string;
+}
+
+/** What the sink was given, of all partitions and of each unfinished one. */
+export type WrittenCounts = Pick<Checkpoint, 'rows' | 'pages' | 'begun' | 'isIncomplete'>;
+
+/** The counts after another page. */
+export function countsWithPage(
+  { rows, pages, begun, isIncomplete }: WrittenCounts,
+  page: Page<unknown>,
+): WrittenCounts {
+  const { [page.partition]: before = { rows: 0, pages: 0 }, ...others } = begun;
+  const counts = { rows: before.rows + page.items.length, pages: before.pages + 1 };
+  return {
+    rows: rows + page.items.length,
+    pages: pages + 1,
+    begun: page.endsPartition ? others : { ...others, [page.partition]: counts },
+    ...((isIncomplete || page.isIncomplete) && { isIncomplete: true }),
+  };
 }
 
 /** The checkpoint as if one unfinished partition had not begun. `sinkPosition` is without that partition, too. */

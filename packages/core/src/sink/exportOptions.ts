@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.js';
 import type { Identifiers } from '../identifiers.js';
+import type { StatedTotal } from '../position.js';
+import type { SourceInfo } from '../source/source.js';
 import type { Checkpoint } from './checkpoint.js';
-import type { ExportCounts } from './exportCounts.js';
-import type { IncrementalOptions } from './increments.js';
-import type { SinkReport } from './sink.js';
+import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
 /** Options of an export. */
@@ -68,6 +68,27 @@ export interface ExportOptions extends Identifiers {
   readonly clock?: Clock;
 }
 
+/** How an export finds what is new. */
+export interface IncrementalOptions {
+  /**
+   * Begins here instead of at the mark. If it is beyond the mark, the mark stays: rows between would be missed. A
+   * listing for each parent has a mark for each.
+   */
+  readonly from?: string;
+  /** Exports all rows, and sets the mark. */
+  readonly full?: boolean;
+}
+
+/** An export as it was requested. */
+export interface ExportSetup<T> {
+  readonly info: SourceInfo<T>;
+  readonly sink: Sink<T>;
+  /** A sink that keeps its own checkpoints has no other state. */
+  readonly state: StateStore | undefined;
+  readonly options: ExportOptions;
+  readonly clock: Clock;
+}
+
 /** The names of these options. */
 export const exportOptionNames = {
   state: true,
@@ -88,6 +109,18 @@ export const exportOptionNames = {
   requireTotal: true,
 } as const satisfies Readonly<Record<keyof ExportOptions, true>>;
 
+/** What an export has moved. Rows and pages include those of earlier, interrupted runs. */
+export interface ExportCounts {
+  readonly rows: number;
+  readonly pages: number;
+  /** Rows kept from earlier, interrupted runs. */
+  readonly resumedRows: number;
+  /** Rows of the last commit: they are kept if this run is interrupted now. */
+  readonly committedRows: number;
+  /** Rows in the whole listing, if the API reports it. */
+  readonly total?: number;
+}
+
 /** The progress of an export. */
 export interface ExportProgress extends ExportCounts {
   readonly isDone: false;
@@ -105,7 +138,7 @@ export interface ExportReport extends ExportCounts, SinkReport {
    * Partitions of the listing have fewer rows than the API says: the smallest total that it stated, and the rows that it
    * listed, of all these partitions. Not for incomplete walks, `maxRows` and increments.
    */
-  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
+  readonly shortOfTotal?: StatedTotal;
   /** When an earlier run finished this export (ISO 8601): nothing was requested or written. Otherwise absent. */
   readonly finishedAt?: string;
 }

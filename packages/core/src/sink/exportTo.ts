@@ -3,9 +3,8 @@ import { ConfigError } from '../errors.js';
 import { inWords, isRecord } from '../values.js';
 import { Flow } from '../source/flow.js';
 import { checkSource, type PageSource } from '../source/pageSource.js';
-import { cancellable, type PullIterator } from '../source/cancellable.js';
 import { exportOptionNames, type ExportOptions } from './exportOptions.js';
-import type { ExportProgress, ExportReport, ExportStep } from './exportOptions.js';
+import type { ExportProgress, ExportReport } from './exportOptions.js';
 import { ExportRun } from './exportRun.js';
 import { isHanging } from './givenSink.js';
 import type { Sink } from './sink.js';
@@ -29,14 +28,13 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   refuseUnknown('exportTo()', options, exportOptionNames);
   if (typeof options.incremental === 'object')
     refuseUnknown('incremental of exportTo()', options.incremental, { from: true, full: true });
-  const { commitEvery, onExpired, incremental, stopWithin, resumeWithin, requireTotal = false } = options;
+  const { commitEvery, onExpired, incremental, stopWithin = 0, resumeWithin = 0, requireTotal = false } = options;
   if (options.state && sink.state)
     throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {
       option: 'state',
     });
   const state = options.state ?? sink.state;
-  if (stopWithin !== undefined) checkNumbers('export', { stopWithin }, (ms) => ms >= 0, 'of at least 0');
-  if (resumeWithin !== undefined) checkNumbers('export', { resumeWithin }, (ms) => ms >= 0, 'of at least 0');
+  checkNumbers('export', { stopWithin, resumeWithin }, (ms) => ms >= 0, 'of at least 0');
   if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
   if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(
@@ -51,19 +49,7 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
     );
   if (incremental && !state)
     throw new ConfigError('incremental needs state, where the mark of the last export is kept.');
-  return new ExportFlow(() => {
-    const run = new ExportRun(source, sink, options);
-    const steps = cancellable(
-      () => run.step(),
-      () => run.end(),
-    );
-    return { steps, report: () => run.report };
-  });
-}
-
-interface OpenExport {
-  readonly steps: PullIterator<ExportStep>;
-  readonly report: () => ExportReport | undefined;
+  return new ExportFlow(() => new ExportRun(source, sink, options));
 }
 
 /** Options of {@link ExportFlow.run}. */
@@ -80,9 +66,9 @@ export interface RunOptions {
 
 /** A flow of progress that can also be run as a whole. */
 export class ExportFlow extends Flow<ExportProgress | ExportReport> {
-  readonly #open: () => OpenExport;
+  readonly #open: () => Pick<ExportRun<never>, 'steps' | 'report'>;
 
-  constructor(open: () => OpenExport) {
+  constructor(open: () => Pick<ExportRun<never>, 'steps' | 'report'>) {
     super(() => open().steps);
     this.#open = open;
   }
@@ -99,7 +85,8 @@ export class ExportFlow extends Flow<ExportProgress | ExportReport> {
     refuseUnknown('run()', options, { signal: true, onProgress: true });
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
-    const { steps, report } = this.#open();
+    const run = this.#open();
+    const { steps } = run;
     const stop = (): void => {
       // The call of `return` below raises errors of closing.
       steps.return().catch(() => undefined);
@@ -114,13 +101,12 @@ export class ExportFlow extends Flow<ExportProgress | ExportReport> {
     } finally {
       signal?.removeEventListener('abort', stop);
     }
-    const isFinished = report() !== undefined;
+    const isFinished = run.report !== undefined;
     await steps.return().catch((error: unknown) => {
       if (isFinished || isHanging(error)) throw error;
     });
     // A stopped export may have finished while it was closed.
-    const outcome = report();
-    if (outcome) return outcome;
+    if (run.report) return run.report;
     signal?.throwIfAborted();
     throw new Error('An export ended without a report.');
   }

@@ -1,76 +1,64 @@
 import { type Advice, CheckpointError, ConfigError } from '../errors.js';
 import { startOfPlan } from '../position.js';
-import { newId as randomId, sha256, type Identifiers } from '../identifiers.js';
+import { newId as randomId, sha256 } from '../identifiers.js';
 import type { Json } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { SourceInfo } from '../source/source.js';
+import { isList, isRecord } from '../values.js';
 import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
+import type { ExportSetup } from './exportOptions.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
 export const checkpointName = 'checkpoint';
 
-interface CheckpointSearch<T> {
-  readonly info: SourceInfo<T>;
-  readonly sink: Sink<T>;
-  readonly state: StateStore;
-  /** Ignores an existing checkpoint. */
-  readonly restart: boolean;
-  /** Begins a new run, and is no restart: the one of the checkpoint turned out to be of no use. */
-  readonly isGivenUp?: boolean;
-  /** When an unfinished run is too old to be resumed, if the sink is refreshed: its last commit was before (ms). */
-  readonly resumeSince: number;
-  /** Accepts a checkpoint that was made with another key. */
-  readonly sameProject: boolean;
-  /** Whether the export has only what is new since the last one. */
-  readonly isIncremental: boolean;
-  readonly newId?: Identifiers['newId'] | undefined;
-  readonly sha256?: Identifiers['sha256'] | undefined;
-}
+/** Default: ms after which an interrupted run is not resumed, if its target is refreshed. */
+const usualResume = 86_400_000;
 
-interface FoundCheckpoint {
-  readonly checkpoint: Checkpoint;
-  readonly isNew: boolean;
-  /** The checkpoint of an increment into another target, which never finished. */
-  readonly abandoned?: Checkpoint;
-  /** The checkpoint of a run that is too old to be resumed. */
-  readonly outdated?: Checkpoint;
-  /** The report of the finished export, if its target is unchanged. */
-  readonly finished?: SinkReport;
-}
+type FoundCheckpoint =
+  /** For the start of the plan, and not saved yet. */
+  | { readonly kind: 'new'; readonly checkpoint: Checkpoint; readonly warning?: string }
+  | { readonly kind: 'earlier'; readonly checkpoint: Checkpoint }
+  /** The target of the finished export is unchanged. */
+  | { readonly kind: 'finished'; readonly checkpoint: Checkpoint; readonly report: SinkReport };
 
 /**
- * Loads the checkpoint to resume, or makes a new one for the start of the plan, which is not saved yet.
+ * Loads the checkpoint to resume, or makes a new one.
  *
  * @throws CheckpointError if it can't be read or has another plan or key; ConfigError if the plan has no identity.
  */
-export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<FoundCheckpoint> {
-  const { info, sink, state, restart, isGivenUp = false, sameProject, isIncremental, newId = randomId } = search;
-  const plan = await exportPlan(info, sink, search.sha256);
-  const record = restart || isGivenUp ? undefined : await state.load(checkpointName);
-  const target = sink.target === undefined ? undefined : hashOf(sink.target);
-  const newCheckpoint = async (): Promise<FoundCheckpoint> => {
-    const first = await firstCheckpoint(info, plan, { target, newId });
-    return { checkpoint: restart ? { ...first, isRestart: true } : first, isNew: true };
+export async function findCheckpoint<T>(setup: ExportSetup<T>, state: StateStore): Promise<FoundCheckpoint> {
+  const { info, sink, options, clock } = setup;
+  const { restart, resumeWithin = usualResume, sameProject, newId = randomId } = options;
+  const isIncremental = Boolean(options.incremental);
+  const plan = await exportPlan(info, sink, options.sha256);
+  const target = hashedTarget(sink);
+  const beginNew = async (warning?: string): Promise<FoundCheckpoint> => {
+    const checkpoint = await firstCheckpoint(setup, plan);
+    return { kind: 'new', checkpoint, ...(warning !== undefined && { warning }) };
   };
-  if (record === undefined) return newCheckpoint();
+  const record = restart ? undefined : await state.load(checkpointName);
+  if (record === undefined) return beginNew();
   const found = decodeCheckpoint(record);
   if (found.finishedAt !== undefined) {
     // After it, there may be more that is new.
-    if (isIncremental || sink.isRefreshed) return newCheckpoint();
+    if (isIncremental || sink.isRefreshed) return beginNew();
     // A finished export is never refused: with another plan or project, or a changed target, it is ignored.
     const isSame = found.planHash === plan.hash && (sameProject || (await hasSameKey(found, info)));
     const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
-    return finished ? { checkpoint: found, isNew: false, finished } : newCheckpoint();
+    return finished ? { kind: 'finished', checkpoint: found, report: finished } : beginNew();
   }
   // Old rows must not be shown in place of newer ones. Its plan does not matter: nothing of it is visible yet.
-  if (sink.isRefreshed && Date.parse(found.savedAt ?? '') < search.resumeSince)
-    return { ...(await newCheckpoint()), outdated: found };
+  if (sink.isRefreshed && Date.parse(found.savedAt ?? '') < clock.now() - resumeWithin)
+    return beginNew(
+      `The last commit of the interrupted run (${found.savedAt ?? ''}) is too old to resume after. Its ${found.rows} rows are exported again.`,
+    );
   // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
   if (isIncremental && found.increment && found.target !== target)
-    return { ...(await newCheckpoint()), abandoned: found };
-  if ((sink.isRefreshed || found.planHash !== plan.hash) && (await isPublished(found, sink, target)))
-    return newCheckpoint();
+    return beginNew(
+      `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${found.rows} rows are exported again.`,
+    );
+  if ((sink.isRefreshed || found.planHash !== plan.hash) && (await isPublished(found, sink, target))) return beginNew();
   checkPlan(found, plan, sink);
   if (isIncremental !== (found.increment !== undefined))
     throw new CheckpointError(
@@ -86,7 +74,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
     );
   const key = await currentKey(found.key?.salt ?? newId(), info);
   if (!sameProject) await checkSameKey(found, info, 'The checkpoint');
-  return { checkpoint: key ? { ...found, key } : found, isNew: false };
+  return { kind: 'earlier', checkpoint: key ? { ...found, key } : found };
 }
 
 /**
@@ -117,11 +105,17 @@ function checkPlan(
   );
 }
 
+/** For the start of the plan; it is not saved yet. @throws ConfigError if the plan has no identity. */
+export async function newCheckpoint<T>(setup: ExportSetup<T>): Promise<Checkpoint> {
+  return firstCheckpoint(setup, await exportPlan(setup.info, setup.sink, setup.options.sha256));
+}
+
 async function firstCheckpoint<T>(
-  info: SourceInfo<T>,
+  { info, sink, options }: ExportSetup<T>,
   { hash, settings }: ExportPlan,
-  { target, newId }: { readonly target: string | undefined; readonly newId: () => string },
 ): Promise<Checkpoint> {
+  const { restart = false, newId = randomId } = options;
+  const target = hashedTarget(sink);
   const key = await currentKey(newId(), info);
   return {
     v: 1,
@@ -129,6 +123,7 @@ async function firstCheckpoint<T>(
     source: info.name,
     planHash: hash,
     settings,
+    ...(restart && { isRestart: true }),
     ...(info.partitions !== Infinity && { partitions: info.partitions }),
     ...(target !== undefined && { target }),
     ...(key && { key }),
@@ -137,6 +132,10 @@ async function firstCheckpoint<T>(
     pages: 0,
     begun: {},
   };
+}
+
+function hashedTarget({ target }: Pick<Sink<never>, 'target'>): string | undefined {
+  return target === undefined ? undefined : hashOf(target);
 }
 
 /** @throws CheckpointError if a record was made with another key. */
@@ -213,23 +212,15 @@ function nameOf(path: string): string {
   return name ?? path.slice(path.lastIndexOf('.') + 1);
 }
 
-function settingsOf(value: Json, path: string): [string, Json][] {
-  if (!isObject(value)) return [[path, value]];
+function settingsOf(value: unknown, path: string): [string, unknown][] {
+  if (!isRecord(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, field]) => settingsOf(field, path === '' ? name : `${path}.${name}`));
 }
 
 /** JSON with sorted names. */
-function canonical(value: Json): string {
+function canonical(value: unknown): string {
   if (isList(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
+  if (!isRecord(value)) return JSON.stringify(value);
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
-}
-
-function isObject(value: Json): value is Readonly<Record<string, Json>> {
-  return typeof value === 'object' && value !== null && !isList(value);
 }

@@ -1,13 +1,20 @@
+import { CheckpointError } from '../errors.js';
 import type { Increment, PageIncrement, Since } from '../source/increment.js';
 import type { ListingMark, ListingProgress, RowAtValue } from './incrementProgress.js';
+import type { IncrementalOptions } from './exportOptions.js';
+import type { StateStore } from './stateStore.js';
 
-/** Where an increment of a listing starts. */
-export interface ListingStart {
-  /** Where the last one ended. */
-  readonly mark: ListingMark | undefined;
-  /** Given instead of the mark. */
-  readonly from: string | undefined;
+/** A source whose increments leave a mark. */
+export interface MarkedSource extends IncrementalOptions {
+  readonly name: string;
+  readonly rule: Increment;
+  readonly state: StateStore;
+  /** Other parameters have another one. */
+  readonly markName: string;
 }
+
+/** A commit with more rows would take long. After a kill they come again with the next increment. */
+export const maxCommitted = 1_000;
 
 /** The increment of one listing: where it begins, what it has seen, and the mark that it leaves. */
 export class ListingIncrement {
@@ -19,8 +26,12 @@ export class ListingIncrement {
   #recent: RowAtValue[];
   #settled: string | undefined;
 
-  /** Begins a walk, or continues one. */
-  constructor(rule: Increment, { mark, from: given }: ListingStart, resumed: ListingProgress | undefined) {
+  /** Begins a walk at the mark that the last one left, or where `from` says, or continues one. */
+  constructor(
+    rule: Increment,
+    { mark, from: given }: { readonly mark: ListingMark | undefined; readonly from: string | undefined },
+    resumed: ListingProgress | undefined,
+  ) {
     this.#rule = rule;
     this.#mark = mark;
     const from = given ?? mark?.value;
@@ -87,4 +98,10 @@ export class ListingIncrement {
     if (a === undefined || b === undefined) return a ?? b;
     return this.#rule.compare(a, b) < 0 ? b : a;
   }
+}
+
+export function unreadableMark(): CheckpointError {
+  return new CheckpointError("The mark of the last incremental export can't be read.", {}, [
+    { kind: 'set', option: 'full' },
+  ]);
 }

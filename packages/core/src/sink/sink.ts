@@ -1,3 +1,4 @@
+import type { StatedTotal } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import type { StateLog, StateStore } from './stateStore.js';
 
@@ -64,7 +65,7 @@ export interface WalkEnd {
    */
   readonly isIncomplete: boolean;
   /** The total that the API states and the rows that it listed, if these are fewer and nothing else is incomplete. */
-  readonly shortOfTotal?: { readonly total: number; readonly listed: number };
+  readonly shortOfTotal?: StatedTotal;
 }
 
 /**

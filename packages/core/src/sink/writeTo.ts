@@ -5,7 +5,7 @@ import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
 import { givenSink } from './givenSink.js';
-import type { Sink, SinkWriter } from './sink.js';
+import type { Sink, SinkContext, SinkWriter } from './sink.js';
 
 /** Options of {@link writeTo}. */
 export interface WriteOptions<T> {
@@ -33,64 +33,83 @@ export function writeTo<T>(
   options: WriteOptions<T> = {},
 ): OperatorFunction<T, ExportProgress | ExportReport> {
   refuseUnknown('writeTo()', options, { buffer: true, overflow: true, schema: true, clock: true });
-  const { buffer = 10_000 } = options;
+  const { buffer = 10_000, overflow = 'error', schema, clock = systemClock } = options;
   checkCount('buffer', buffer);
   return (rows) =>
     new Observable((subscriber) => {
+      const waiting = new WaitingRows<T>();
       const upstream = new Subscription();
-      subscriber.add(upstream);
-      const writing = new BufferedWriting(sink, { ...options, buffer }, subscriber, upstream);
-      subscriber.add(() => writing.abort(undefined));
-      upstream.add(
-        rows.subscribe({
-          next: (row) => writing.push(row),
-          error: (error: unknown) => writing.abort(error),
-          complete: () => writing.end(),
-        }),
-      );
+      const stopped = new AbortController();
+      const { signal } = stopped;
+      const stop = (error: unknown): void => {
+        waiting.fail(error);
+        stopped.abort();
+        upstream.unsubscribe();
+      };
+      const push = (row: T): void => {
+        if (waiting.count < buffer) waiting.push(row);
+        else if (overflow === 'drop-oldest') waiting.replaceOldest(row);
+        else if (overflow === 'error') stop(tooSlow(sink.name, buffer));
+      };
+      subscriber.add(() => stop(undefined));
+      const context = { source: 'observable', restart: false, isEndless: false, signal, ...(schema && { schema }) };
+      void write(givenSink(sink, { clock, signal }), context, { waiting, stop, subscriber });
+      upstream.add(rows.subscribe({ next: push, error: stop, complete: () => waiting.end() }));
     });
 }
 
-/** Buffers rows and writes one batch after the other. */
-class BufferedWriting<T> {
-  readonly #sink: Sink<T>;
-  readonly #options: WriteOptions<T> & { readonly buffer: number };
-  readonly #subscriber: Subscriber<ExportProgress | ExportReport>;
-  readonly #upstream: Subscription;
-  readonly #stopped = new AbortController();
+interface Writing<T> {
+  readonly waiting: WaitingRows<T>;
+  readonly stop: (error: unknown) => void;
+  readonly subscriber: Subscriber<ExportProgress | ExportReport>;
+}
+
+/** Writes one batch after the other. */
+async function write<T>(
+  sink: Sink<T>,
+  context: SinkContext<T>,
+  { waiting, stop, subscriber }: Writing<T>,
+): Promise<void> {
+  let writer: SinkWriter<T> | undefined;
+  let counts = { rows: 0, pages: 0, resumedRows: 0, committedRows: 0 };
+  try {
+    writer = await sink.open(context);
+    for await (const items of waiting.batches()) {
+      await writer.write({ items, partition: 0, endsPartition: false });
+      counts = { ...counts, rows: counts.rows + items.length, pages: counts.pages + 1 };
+      subscriber.next({ isDone: false, ...counts });
+    }
+    await writer.seal({ isIncomplete: false });
+    subscriber.next({ ...counts, ...(await writer.close()), isDone: true });
+    subscriber.complete();
+  } catch (thrown) {
+    stop(thrown);
+    const error = waiting.failure?.error;
+    await writer?.abort(error, { isResumable: false }).catch(() => undefined);
+    subscriber.error(error);
+  }
+}
+
+/** Rows that wait while the sink is busy. */
+class WaitingRows<T> {
+  /** The first error, after which no row is written. */
+  failure: { readonly error: unknown } | undefined;
   #rows: T[] = [];
   #isComplete = false;
-  #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(
-    sink: Sink<T>,
-    options: WriteOptions<T> & { readonly buffer: number },
-    subscriber: Subscriber<ExportProgress | ExportReport>,
-    upstream: Subscription,
-  ) {
-    const { clock = systemClock } = options;
-    this.#sink = givenSink(sink, { clock, signal: this.#stopped.signal });
-    this.#options = options;
-    this.#subscriber = subscriber;
-    this.#upstream = upstream;
-    void this.#run();
+  get count(): number {
+    return this.#rows.length;
   }
 
   push(row: T): void {
-    const { buffer, overflow = 'error' } = this.#options;
-    if (this.#failure) return;
-    if (this.#rows.length >= buffer) {
-      if (overflow === 'drop-newest') return;
-      if (overflow === 'error') {
-        const message = `The sink ${this.#sink.name} is slower than its source: ${buffer} rows wait already. Pull with exportTo, raise buffer, or choose what to drop with overflow.`;
-        this.abort(new BackpressureError(message, { buffer }));
-        return;
-      }
-      this.#rows.shift();
-    }
     this.#rows.push(row);
     this.#wake();
+  }
+
+  replaceOldest(row: T): void {
+    this.#rows.shift();
+    this.push(row);
   }
 
   end(): void {
@@ -98,56 +117,24 @@ class BufferedWriting<T> {
     this.#wake();
   }
 
-  abort(error: unknown): void {
-    this.#failure ??= { error };
-    this.#stopped.abort();
-    this.#upstream.unsubscribe();
+  fail(error: unknown): void {
+    this.failure ??= { error };
     this.#wake();
   }
 
-  async #run(): Promise<void> {
-    let writer: SinkWriter<T> | undefined;
-    try {
-      const { schema } = this.#options;
-      writer = await this.#sink.open({
-        source: 'observable',
-        restart: false,
-        isEndless: false,
-        signal: this.#stopped.signal,
-        ...(schema && { schema }),
-      });
-      const report = await this.#writeAll(writer);
-      if (report) {
-        this.#subscriber.next(report);
-        this.#subscriber.complete();
-        return;
-      }
-    } catch (error) {
-      this.abort(error);
-    }
-    const error = this.#failure?.error;
-    await writer?.abort(error, { isResumable: false }).catch(() => undefined);
-    this.#subscriber.error(error);
-  }
-
-  /** `undefined` if it was aborted. */
-  async #writeAll(writer: SinkWriter<T>): Promise<ExportReport | undefined> {
-    let rows = 0;
-    let pages = 0;
+  /** @throws the failure. */
+  async *batches(): AsyncGenerator<readonly T[], void> {
     for (;;) {
-      if (this.#failure) return undefined;
+      if (this.failure) throw this.failure.error;
       const items = this.#rows.splice(0);
-      if (items.length > 0) {
-        await writer.write({ items, partition: 0, endsPartition: false });
-        rows += items.length;
-        pages += 1;
-        this.#subscriber.next({ isDone: false, rows, pages, resumedRows: 0, committedRows: 0 });
-      } else if (this.#isComplete) {
-        await writer.seal({ isIncomplete: false });
-        return { rows, pages, resumedRows: 0, committedRows: 0, ...(await writer.close()), isDone: true };
-      } else {
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-      }
+      if (items.length > 0) yield items;
+      else if (this.#isComplete) return;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
+}
+
+function tooSlow(sink: string, buffer: number): BackpressureError {
+  const message = `The sink ${sink} is slower than its source: ${buffer} rows wait already. Pull with exportTo, raise buffer, or choose what to drop with overflow.`;
+  return new BackpressureError(message, { buffer });
 }

@@ -1,4 +1,4 @@
-import { ConfigError, SinkError, SluiceError, type WalkEnd } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError, type StatedTotal } from '@sluice/core';
 import {
   besideTable,
   identityOf,
@@ -159,7 +159,7 @@ export class PostgresRunTable implements RunTable {
     });
   }
 
-  shortOfTotal(run: string): Promise<{ readonly total: number; readonly listed: number } | undefined> {
+  shortOfTotal(run: string): Promise<StatedTotal | undefined> {
     return this.#read((session, tables) => shortOfTotal(session, tables, run));
   }
 
@@ -286,7 +286,7 @@ async function shortOfTotal(
   session: Session,
   { partitions }: RunTables,
   run: string,
-): Promise<WalkEnd['shortOfTotal']> {
+): Promise<StatedTotal | undefined> {
   const [found] = await session.rows(
     `SELECT sum((totals->>'total')::bigint) AS total, sum((totals->>'listed')::bigint) AS listed
      FROM (SELECT position::json->'totals' AS totals FROM ${partitions} WHERE run = ? AND state = 'done') AS done

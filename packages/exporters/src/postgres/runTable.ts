@@ -1,4 +1,4 @@
-import type { Page, RowSchema } from '@sluice/core';
+import type { Page, RowSchema, StatedTotal } from '@sluice/core';
 import type { TableOptions } from '../sql/tableSink.js';
 
 /** What totals mean for a run. */
@@ -110,7 +110,7 @@ export interface RunTable {
   /** The partitions that are done, from one and before another. */
   done(run: string, from: number, before: number): Promise<readonly number[]>;
   /** Of the partitions that have fewer rows than the API said: the sum of its totals, and of the rows. */
-  shortOfTotal(run: string): Promise<{ readonly total: number; readonly listed: number } | undefined>;
+  shortOfTotal(run: string): Promise<StatedTotal | undefined>;
   /** Lets a claim write a partition, instead of any other one. @throws ConfigError if the run is gone */
   claim<T>(request: ClaimRequest<T>): Promise<RunClaim<T> | 'done' | 'cancelled'>;
   /** Lets nothing be committed any more: it waits for commits that are under way. */

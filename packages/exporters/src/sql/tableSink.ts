@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   CheckpointError,
   ConfigError,
+  isStatedTotal,
   type Json,
   type SinkContext,
   type SinkReport,
@@ -226,7 +227,7 @@ class TableWriter<T> implements SinkWriter<T> {
     this.#isFlushed = true;
     // What is started over replaces the rows of the run before, in whichever state.
     if (!isIncomplete || this.#parts.mode !== 'replace') return Promise.resolve(this.#position);
-    const end = { isIncomplete, ...(shortOfTotal && { shortOfTotal: { ...shortOfTotal } }) };
+    const end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
     this.#end = end;
     return Promise.resolve({ ...this.#position, ...end });
   }
@@ -276,11 +277,6 @@ function isMode(value: unknown): value is TableMode {
   return value === 'fail' || value === 'append' || value === 'merge' || value === 'replace';
 }
 
-function isShort(value: Json | undefined): value is { readonly total: number; readonly listed: number } {
-  if (typeof value !== 'object' || value === null || !('total' in value)) return false;
-  return typeof value['total'] === 'number' && typeof value['listed'] === 'number';
-}
-
 /** @throws CheckpointError if the position is another sink's. */
 function decodePosition(position: Json, table: string): TablePosition {
   if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
@@ -296,7 +292,7 @@ function decodePosition(position: Json, table: string): TablePosition {
         columns,
         ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),
         ...(isIncomplete === true && { isIncomplete }),
-        ...(isShort(shortOfTotal) && { shortOfTotal }),
+        ...(isStatedTotal(shortOfTotal) && { shortOfTotal }),
       };
   }
   throw new CheckpointError(`The checkpoint of ${table} has no position in a table.`, {}, [{ kind: 'restart' }]);

@@ -1,0 +1,267 @@
+import { SluiceError } from '../errors.js';
+import { startOfPlan, type Position, type StatedTotals } from '../position.js';
+import type { Json } from '../source/definition.js';
+import type { Page } from '../source/page.js';
+import { tell } from '../source/sourceEvent.js';
+import { checkpointWithoutPartition, countsWithPage, type Checkpoint, type WrittenCounts } from './checkpoint.js';
+import { CommitPace } from './commitPace.js';
+import type { ExportCounts, ExportSetup } from './exportOptions.js';
+import { checkpointName, checkSameKey } from './findCheckpoint.js';
+import { incrementsOf, type Increments } from './increments.js';
+import type { SinkWriter, WalkEnd } from './sink.js';
+import type { StateLog } from './stateStore.js';
+
+/**
+ * The commits of an export: what was written, and the checkpoint that says how much of it is durable.
+ *
+ * **Rows are durable before the checkpoint that refers to them.** Only `#record` moves the checkpoint to later rows. The
+ * sink position that it takes comes from the sink, which has made all rows before that position durable.
+ *
+ * Without a state store there is no checkpoint, and only an endless source commits: its rows are kept wherever it stops.
+ */
+export class Commits {
+  readonly increments: Increments | undefined;
+  /** Whether a commit keeps rows. */
+  readonly keepRows: boolean;
+  /** Of the listing whose rows are the partitions, if it has fewer than the API says. */
+  shortParents: StatedTotals | undefined;
+  readonly #setup: ExportSetup<never>;
+  readonly #pace: CommitPace;
+  #written: WrittenCounts = { rows: 0, pages: 0, begun: {} };
+  #resumedRows = 0;
+  #total: number | undefined;
+  #checkpoint: Checkpoint | undefined;
+  /** The last written page since the checkpoint was taken. */
+  #last: Page<unknown> | undefined;
+
+  constructor(setup: ExportSetup<never>) {
+    const { info, state, options, clock } = setup;
+    const { commitEvery, incremental } = options;
+    this.#setup = setup;
+    this.keepRows = state !== undefined || info.isEndless === true;
+    this.#pace = new CommitPace(commitEvery, clock);
+    if (incremental && state) this.increments = incrementsOf(info, state, incremental === true ? {} : incremental);
+  }
+
+  /** Continues from a checkpoint, which is not saved yet if it is new. */
+  async take(checkpoint: Checkpoint): Promise<void> {
+    this.#checkpoint = checkpoint;
+    this.shortParents = undefined;
+    this.#resumedRows = checkpoint.rows;
+    this.#rewind(checkpoint);
+    const { info, options } = this.#setup;
+    if (!this.increments) return;
+    const { increment } = checkpoint;
+    const mark = await this.increments.load(increment && checkpoint);
+    const advice = { kind: 'set', option: 'full' } as const;
+    if (mark && !options.sameProject) await checkSameKey(mark, info, 'The mark of the last increment', advice);
+    this.increments.begin(increment);
+    // That of a sealed checkpoint has the next mark.
+    if (!increment) this.#checkpoint = { ...checkpoint, increment: this.increments.progress };
+  }
+
+  /** Saves a new checkpoint, before the sink touches its target. */
+  async saveFirst(): Promise<void> {
+    if (this.#checkpoint) await this.#save(this.#checkpoint);
+  }
+
+  /** Source and sink are open. A sink that has a position before its first row can be resumed from here on. */
+  async begin({ start }: Pick<SinkWriter<never>, 'start'>): Promise<void> {
+    this.#pace.restart();
+    if (start !== undefined && this.#checkpoint?.sinkPosition === undefined) await this.#record(start);
+  }
+
+  /** The sink has taken a page. */
+  add(page: Page<unknown>): void {
+    this.#written = countsWithPage(this.#written, page);
+    this.#total = page.total ?? this.#total;
+    this.increments?.add(page);
+    this.#last = page;
+    this.#pace.add(page);
+  }
+
+  /** Makes the written rows durable, and saves the checkpoint. Does nothing where the sink can't commit. */
+  async commit(writer: Pick<SinkWriter<never>, 'flush' | 'isCommittable'>): Promise<void> {
+    if (!this.keepRows || writer.isCommittable === false) return;
+    const { clock } = this.#setup;
+    const began = clock.monotonic();
+    const sinkPosition = await writer.flush();
+    await this.#record(sinkPosition);
+    this.#pace.restart(clock.monotonic() - began);
+    this.#emit({ isSealed: false });
+  }
+
+  /** Makes all rows durable after the last page, and records that only publishing the target may be missing. */
+  async seal(writer: Pick<SinkWriter<never>, 'seal'>, end: WalkEnd): Promise<void> {
+    const sinkPosition = await writer.seal(end);
+    await this.#record(sinkPosition, { isSealed: true });
+    if (this.#checkpoint) this.#emit({ isSealed: true });
+  }
+
+  /** The rows must be durable before this: only then may the checkpoint refer to them. */
+  async #record(sinkPosition: Json, { isSealed = false }: { readonly isSealed?: boolean } = {}): Promise<void> {
+    this.#pace.settle();
+    if (!this.#checkpoint) return;
+    await this.increments?.prepare?.(this.#checkpoint.runId);
+    const increment = isSealed ? this.increments?.sealed(this.#checkpoint) : this.increments?.progress;
+    this.#checkpoint = {
+      ...this.#checkpoint,
+      position: this.position,
+      sinkPosition,
+      ...this.#written,
+      ...(isSealed && { isSealed }),
+      ...(increment && { increment }),
+    };
+    await this.#save(this.#checkpoint);
+  }
+
+  /** The sink has moved the rows of the last commit to another position, e.g. after a log rotation. */
+  readonly recommit = async (sinkPosition: Json): Promise<void> => {
+    if (!this.#checkpoint) return;
+    this.#checkpoint = { ...this.#checkpoint, sinkPosition };
+    await this.#save(this.#checkpoint);
+  };
+
+  /**
+   * Removes the rows of an unfinished partition from the checkpoint. The sink is opened after that, and truncates its
+   * target to it, so a kill in between does no harm.
+   *
+   * @returns how many rows were removed; `undefined` if nothing is committed
+   */
+  async restart(partition: number): Promise<number | undefined> {
+    const { info, sink } = this.#setup;
+    const before = this.#checkpoint;
+    if (before?.sinkPosition === undefined) return undefined;
+    // A walk that reopens can't continue any partition whose pages are sent only once, so all of these start over.
+    const begun = Object.entries(before.position.begun).filter(([, at]) => at !== 'done');
+    const others = info.isRepeatable === false ? begun.map(([each]) => Number(each)) : [];
+    const checkpoint = [...new Set([partition, ...others])].reduce((kept, each) => {
+      const sinkPosition = sink.withoutPartition?.(kept.sinkPosition ?? null, each) ?? null;
+      return checkpointWithoutPartition(kept, each, sinkPosition);
+    }, before);
+    this.increments?.begin(checkpoint.increment);
+    this.#checkpoint = checkpoint;
+    await this.#save(checkpoint);
+    this.#resumedRows = Math.min(this.#resumedRows, checkpoint.rows);
+    this.#rewind(checkpoint);
+    return before.rows - checkpoint.rows;
+  }
+
+  /** The sink has what the checkpoint says, and nothing after it. */
+  #rewind({ rows, pages, begun, isIncomplete }: Checkpoint): void {
+    this.#written = { rows, pages, begun, ...(isIncomplete && { isIncomplete }) };
+    this.#last = undefined;
+    this.#pace.settle();
+  }
+
+  /** The target is published. */
+  async finish(): Promise<void> {
+    const { state, sink, clock } = this.#setup;
+    if (!this.#checkpoint) {
+      // Without a checkpoint, an unpublished target is removed on failure, so only now are its rows kept.
+      this.#emit({ isSealed: true });
+      return;
+    }
+    // In this order: a run that is killed in between finds the sealed checkpoint, and repeats what follows.
+    const { next } = this.#checkpoint.increment ?? {};
+    if (this.increments && next) await state?.save(this.increments.source.markName, next);
+    if (this.increments || !sink.finished) return this.remove();
+    await this.#removePartitionLog();
+    const finishedAt = new Date(clock.now()).toISOString();
+    // If that can't be saved, the sealed checkpoint stays: a repeated run completes the target again, and saves it then.
+    await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.reportCommitted(undefined));
+  }
+
+  /**
+   * A checkpoint without pages loses its sink position before the target is removed: after a kill in between, it would
+   * refer to nothing. If that can't be saved, the target is removed all the same, as it has no rows.
+   */
+  async forgetSinkPosition(): Promise<void> {
+    if (this.#checkpoint?.pages !== 0) return;
+    const { sinkPosition, isSealed = false, ...checkpoint } = this.#checkpoint;
+    if (sinkPosition !== undefined || isSealed) await this.#save(checkpoint).catch(() => undefined);
+  }
+
+  /** Nothing of this export is left to resume. */
+  async remove(): Promise<void> {
+    if (!this.#checkpoint) return;
+    await this.#setup.state?.remove(checkpointName);
+    await this.#removePartitionLog();
+    this.reportCommitted(undefined);
+  }
+
+  /** What is left of it harms nobody: it names its export. */
+  async #removePartitionLog(): Promise<void> {
+    await this.partitionLog?.remove().catch(() => undefined);
+  }
+
+  /** Where the source records the partitions that it discovers. */
+  get partitionLog(): StateLog | undefined {
+    const { info, state } = this.#setup;
+    return info.partitions === Infinity ? state?.log('partitions') : undefined;
+  }
+
+  get checkpoint(): Checkpoint | undefined {
+    return this.#checkpoint;
+  }
+
+  /** Of the last page, which an earlier run may have had. */
+  get position(): Position {
+    return this.#last?.position ?? this.#checkpoint?.position ?? startOfPlan;
+  }
+
+  get counts(): ExportCounts {
+    return {
+      rows: this.#written.rows,
+      pages: this.#written.pages,
+      resumedRows: this.#resumedRows,
+      committedRows: this.#checkpoint?.rows ?? 0,
+      ...(this.#total !== undefined && { total: this.#total }),
+    };
+  }
+
+  /** Rows may be missing, because a page of this run or of an earlier one was incomplete. */
+  get isIncomplete(): boolean {
+    return this.#written.isIncomplete ?? false;
+  }
+
+  /** Whether pages were written since the last commit. */
+  get isBehind(): boolean {
+    return this.#pace.isBehind;
+  }
+
+  get isDue(): boolean {
+    return this.#pace.isDue;
+  }
+
+  /** Ms until a commit is due if no other page comes. */
+  get left(): number {
+    return this.keepRows ? this.#pace.left : Infinity;
+  }
+
+  async #save(checkpoint: Checkpoint): Promise<void> {
+    const { state, clock } = this.#setup;
+    try {
+      const savedAt = new Date(clock.now()).toISOString();
+      await state?.save(checkpointName, { ...checkpoint, savedAt });
+    } catch (error) {
+      // The state's folder was removed, and the checkpoint with it.
+      if (SluiceError.is(error) && error.details['platformCode'] === 'ENOENT') this.reportCommitted(undefined);
+      throw error;
+    }
+    this.reportCommitted(checkpoint);
+  }
+
+  /** An export without a commit has nothing to resume from, although it has a checkpoint; nor has a finished one. */
+  reportCommitted(checkpoint: Checkpoint | undefined): void {
+    const isResumable = checkpoint?.sinkPosition !== undefined && checkpoint.finishedAt === undefined;
+    this.#setup.options.onCommitted?.(isResumable ? checkpoint : undefined);
+  }
+
+  #emit({ isSealed }: { readonly isSealed: boolean }): void {
+    const { info, sink } = this.#setup;
+    const { name, observe } = info;
+    const { rows, pages } = this.#written;
+    tell(observe, { type: 'commit', source: name, sink: sink.name, rows, pages, isSealed });
+  }
+}

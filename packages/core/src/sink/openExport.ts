@@ -1,0 +1,183 @@
+import { SluiceError, type SluiceErrorCode } from '../errors.js';
+import { newId as randomId } from '../identifiers.js';
+import type { Page } from '../source/page.js';
+import type { PageSource } from '../source/pageSource.js';
+import type { PagesOptions, SourceInfo } from '../source/source.js';
+import type { Commits } from './commits.js';
+import type { ExportReport, ExportSetup } from './exportOptions.js';
+import { findCheckpoint, newCheckpoint } from './findCheckpoint.js';
+import type { SinkContext, SinkReport, SinkWriter } from './sink.js';
+
+/** What an export works with from its start to its end. */
+export interface ExportJob<T> extends ExportSetup<T> {
+  readonly source: PageSource<T>;
+  readonly commits: Commits;
+  /** How often each partition started over. */
+  readonly restarts: Map<number, number>;
+  /** No more pages are requested. */
+  readonly stopped: AbortSignal;
+  /** Calls of the sink must end, too. */
+  readonly cancelled: AbortSignal;
+}
+
+/** A source and a sink that are open. */
+export interface OpenExport<T> {
+  readonly writer: SinkWriter<T>;
+  readonly pages: AsyncIterator<Page<T>>;
+  /** Cancels the pages. Resolves at once, unless the source has state of its own. */
+  readonly stopPages: () => Promise<void>;
+  /** The target had a position to resume from. */
+  readonly isResumed: boolean;
+  /** If resuming fails, the earlier run may be given up for a new one. */
+  readonly mayBeginAgain: boolean;
+  /** The sink was given a page since it was opened, maybe in vain. */
+  hasWritten: boolean;
+}
+
+/** An earlier run has finished this export. */
+interface FinishedExport {
+  readonly finished: SinkReport & Pick<ExportReport, 'finishedAt'>;
+}
+
+/** What resuming may raise, and a new run would not. That another run took over raises `lock`. */
+export const ofResuming: readonly SluiceErrorCode[] = [
+  'cursor-refused',
+  'rows-moved',
+  'no-progress',
+  'rows-missing',
+  'checkpoint',
+];
+
+/** Finds the checkpoint, and opens source and sink there. The state is locked. */
+export async function openExport<T>(job: ExportJob<T>): Promise<OpenExport<T> | FinishedExport> {
+  const { state, commits, options } = job;
+  const { restart = false, onWarning } = options;
+  if (!state) return open(job, { restart });
+  const found = await findCheckpoint(job, state);
+  if (found.kind === 'new' && found.warning !== undefined) onWarning?.(found.warning);
+  await commits.take(found.checkpoint);
+  if (!restart) commits.reportCommitted(commits.checkpoint);
+  if (found.kind === 'new') return openNew(job);
+  if (found.kind === 'earlier') return openEarlier(job);
+  const { finishedAt } = found.checkpoint;
+  return { finished: { ...found.report, ...(finishedAt !== undefined && { finishedAt }) } };
+}
+
+/**
+ * Gives up the run that this one resumes, and opens a new one. What that run left is dropped when the sink opens, after
+ * the new checkpoint is saved: a kill in between resumes it again.
+ */
+export async function beginAgain<T>(job: ExportJob<T>, error: SluiceError): Promise<OpenExport<T>> {
+  const { commits, options } = job;
+  const { rows = 0 } = commits.checkpoint ?? {};
+  options.onWarning?.(`${error.summary} So the interrupted run can't be resumed. Its ${rows} rows are exported again.`);
+  await commits.increments?.close?.();
+  await commits.take(await newCheckpoint(job));
+  return openNew(job);
+}
+
+/** Opens an export at its last commit. */
+export function reopen<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
+  const { sinkPosition, isSealed = false } = job.commits.checkpoint ?? {};
+  // Killed before its first commit. That run had checked the target, so what is there now is ours.
+  return open(job, sinkPosition === undefined ? { restart: true } : { resumeAt: { sinkPosition, isSealed } });
+}
+
+async function openEarlier<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
+  const mayBeginAgain = job.sink.isRefreshed ?? false;
+  try {
+    return { ...(await reopen(job)), mayBeginAgain };
+  } catch (error) {
+    // A sink that can't be opened says nothing of the rows.
+    if (mayBeginAgain && SluiceError.is(error) && ofResuming.includes(error.code)) return beginAgain(job, error);
+    throw error;
+  }
+}
+
+async function openNew<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
+  const { info, sink, commits, options, stopped } = job;
+  const { restart = false } = options;
+  await sink.check?.(contextOf(job, { restart }));
+  if (restart) await info.checkRestart?.(stopped);
+  await commits.saveFirst();
+  try {
+    return await open(job, { restart });
+  } catch (error) {
+    // If something was left behind, the checkpoint stays: only it says that this is ours.
+    const isClean = Promise.resolve(sink.check?.(contextOf(job, { restart: false })));
+    await isClean.then(() => commits.remove()).catch(() => undefined);
+    throw error;
+  }
+}
+
+type Opening = Pick<SinkContext<never>, 'resumeAt'> & { readonly restart?: boolean };
+
+async function open<T>(job: ExportJob<T>, how: Opening): Promise<OpenExport<T>> {
+  // Before the target is touched, since invalid options are rejected here.
+  const walk = job.source.pages(pagesOptions(job));
+  const writer = await job.sink.open(contextOf(job, how));
+  const pages = walk[Symbol.asyncIterator]();
+  return {
+    writer,
+    pages,
+    stopPages: stopping(pages, job.info),
+    isResumed: how.resumeAt !== undefined,
+    mayBeginAgain: false,
+    hasWritten: false,
+  };
+}
+
+/** Cancels pages once. A watch has a log and a lock of its own, and a source that discovers its partitions their log. */
+function stopping(pages: AsyncIterator<unknown>, { isEndless, partitions }: SourceInfo<never>): () => Promise<void> {
+  let stopped: Promise<unknown> | undefined;
+  return async () => {
+    stopped ??= pages.return?.().catch(() => undefined);
+    if (isEndless || partitions === Infinity) await stopped;
+  };
+}
+
+function pagesOptions<T>(job: ExportJob<T>): PagesOptions {
+  const { info, sink, options, commits, stopped } = job;
+  const { concurrency, prefetch, requireTotal } = options;
+  const { checkpoint, increments, partitionLog } = commits;
+  const newHistory = newHistoryOf(job);
+  // A sink that is not refreshed removes no rows of an earlier run.
+  const removesRows = info.partitions === Infinity && sink.isRefreshed;
+  return {
+    startAt: commits.position,
+    ...(concurrency !== undefined && { concurrency }),
+    ...(prefetch !== undefined && { prefetch }),
+    ...(newHistory !== undefined && { newHistory }),
+    ...(increments && { since: increments.since }),
+    ...(partitionLog && checkpoint && { partitionLog: { log: partitionLog, runId: checkpoint.runId } }),
+    ...(requireTotal && { requireTotal }),
+    ...(removesRows && { onShort: (totals) => (commits.shortParents = totals) }),
+    drain: stopped,
+  };
+}
+
+/** The id under which a source starts over. Every run of a restarted export passes it: the first may be killed. */
+function newHistoryOf<T>({ commits, options }: ExportJob<T>): string | undefined {
+  const { checkpoint } = commits;
+  if (checkpoint) return checkpoint.isRestart && checkpoint.runId;
+  return options.restart ? (options.newId ?? randomId)() : undefined;
+}
+
+function contextOf<T>({ info, state, commits, options, cancelled }: ExportJob<T>, how: Opening): SinkContext<T> {
+  const { name, schema, isEndless = false } = info;
+  const { incremental, onWarning } = options;
+  const isFull = typeof incremental === 'object' && incremental.full === true;
+  const folder = state?.folder;
+  return {
+    source: name,
+    isEndless,
+    restart: false,
+    signal: cancelled,
+    ...how,
+    ...(schema && { schema }),
+    ...(onWarning && { warn: onWarning }),
+    ...(incremental && { increment: isFull ? 'all' : 'new' }),
+    ...(folder !== undefined && { stateFolder: folder }),
+    ...(state && { log: (of: string) => state.log(of), recommit: commits.recommit }),
+  };
+}

@@ -1,0 +1,62 @@
+import { amend, SluiceError } from '../errors.js';
+import { beginAgain, ofResuming, reopen, type ExportJob, type OpenExport } from './openExport.js';
+import type { SinkWriter } from './sink.js';
+
+/** If a partition's cursor is refused more often, its walk is too slow for the API, and restarts would never end. */
+const maxRestarts = 3;
+
+/**
+ * How to open an export again after an error: with one partition from its start, or as a new run in place of the one
+ * that this one resumes. Throws the error if neither helps.
+ */
+export async function retryExport<T>(
+  job: ExportJob<T>,
+  error: unknown,
+  opened: OpenExport<T>,
+): Promise<() => Promise<OpenExport<T>>> {
+  if (await restartPartition(job, error, opened.writer)) return () => reopen(job);
+  if (mayBeginAgain(error, opened)) return () => beginAgain(job, error);
+  throw error;
+}
+
+/**
+ * Removes the rows of a partition from the checkpoint whose cursor the API has refused, so that it is walked again: see
+ * `onExpired`. Returns `false` if it may not be.
+ */
+async function restartPartition<T>(job: ExportJob<T>, error: unknown, writer: SinkWriter<T>): Promise<boolean> {
+  const { info, sink, options, commits, restarts } = job;
+  const { onExpired = info.isRepeatable === false ? 'restart-partition' : 'fail' } = options;
+  if (onExpired === 'fail' || !SluiceError.is(error, 'cursor-refused')) return false;
+  const { partition } = error.details;
+  if (typeof partition !== 'number' || !sink.withoutPartition) return false;
+  const count = (restarts.get(partition) ?? 0) + 1;
+  restarts.set(partition, count);
+  if (count > maxRestarts) {
+    // What has failed so often is not advised again.
+    Object.assign(error, { advice: [] });
+    amend(
+      error,
+      `The partition started over ${maxRestarts} times, and was refused again. Its cursors may expire before its walk ends: request larger pages, or smaller partitions.`,
+    );
+    return false;
+  }
+  if (commits.isBehind) await commits.commit(writer);
+  const rows = await commits.restart(partition);
+  if (rows === undefined) return false;
+  options.onWarning?.(`${error.summary} Its ${rows} rows are removed, and the partition starts over.`);
+  return true;
+}
+
+/** Whether a new run may succeed where the earlier one, which this one resumes, can't be continued. */
+function mayBeginAgain<T>(error: unknown, opened: OpenExport<T>): error is SluiceError {
+  if (!opened.mayBeginAgain || !SluiceError.is(error)) return false;
+  return ofResuming.includes(error.code) || (!opened.hasWritten && isOfStart(error));
+}
+
+/**
+ * The API refused the first request, which has a cursor of the run before, or the sink to publish the rows of that run:
+ * the next run would fail alike.
+ */
+function isOfStart({ code, details }: SluiceError): boolean {
+  return code === 'sink' || (code === 'http' && details['page'] !== undefined);
+}
