@@ -38,7 +38,7 @@ const options = {
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
-  plugins: [rxjsParts(), axiosParts()],
+  plugins: isCommand ? [rxjsModules(), axiosParts()] : [],
   // What is CommonJS in the command requires modules of Node.
   ...(isCommand && {
     banner: {
@@ -132,25 +132,15 @@ function joined(name, sources) {
   };
 }
 
-/**
- * RxJS in the parts that are used: an import of `rxjs` would load all two hundred files of it. A part is the same module however it is
- * reached, so the classes are those that everybody else has. Where it is inlined, its ES modules are, which can be shaken.
- */
-function rxjsParts() {
+/** RxJS as its ES modules, which can be shaken: Node would find its CommonJS. */
+function rxjsModules() {
   return {
-    name: 'rxjs-parts',
-    setup({ onResolve, onLoad }) {
-      const isInstalled = installed.includes('rxjs');
-      const modules = () =>
-        join(dirname(createRequire(join(folder, 'package.json')).resolve('rxjs/package.json')), 'dist/esm');
-      onResolve({ filter: /^rxjs$/ }, () =>
-        isInstalled ? { path: 'rxjs', namespace: 'rxjs' } : { path: join(modules(), 'index.js'), sideEffects: false },
-      );
-      onResolve({ filter: /^rxjs\/internal\// }, ({ path }) => ({ path, external: true, sideEffects: false }));
-      onLoad({ filter: /^rxjs$/, namespace: 'rxjs' }, () => ({
-        contents: readFileSync(join(modules(), 'index.js'), 'utf8')
-          .replaceAll("'./internal/", "'rxjs/internal/")
-          .replace(/^export \* from .*$/gm, ''),
+    name: 'rxjs-modules',
+    setup({ onResolve }) {
+      const main = createRequire(join(folder, 'package.json')).resolve('rxjs/package.json');
+      onResolve({ filter: /^rxjs$/ }, () => ({
+        path: join(dirname(main), 'dist/esm/index.js'),
+        sideEffects: false,
       }));
     },
   };
@@ -189,7 +179,7 @@ function axiosParts() {
  */
 function leadToSources(path) {
   const map = JSON.parse(readFileSync(path, 'utf8'));
-  const ofOthers = /^.*[\\/]node_modules[\\/]|^rxjs:/;
+  const ofOthers = /^.*[\\/]node_modules[\\/]/;
   const isWithout = (source) =>
     ofOthers.test(source) || !relative(join(folder, 'src'), resolve(dirname(path), source)).startsWith('..');
   const texts = map.sources.map((source, at) => (isWithout(source) ? null : map.sourcesContent[at]));

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { run } from '../run.js';
 import { compilers, type Compiler } from './compilers.js';
@@ -59,6 +62,18 @@ describe('the installed packages', () => {
     const found = Object.entries<number>(JSON.parse(output));
     expect(found.map(([entry]) => entry)).toEqual(entries);
     for (const [entry, names] of found) expect(names, entry).toBeGreaterThan(0);
+  });
+
+  test('have axios, axios-retry and Bottleneck as dependencies of core, where audits find them', async () => {
+    const names = ['axios', 'axios-retry', 'bottleneck'];
+    const { stdout } = await promisify(execFile)('npm', ['ls', '--json', ...names], { cwd: consumer });
+    const { dependencies }: { readonly dependencies: Readonly<Record<string, { readonly dependencies?: object }>> } =
+      JSON.parse(stdout);
+    expect(Object.keys(dependencies['@sluice/core']?.dependencies ?? {})).toEqual(expect.arrayContaining(names));
+    const { dependencies: ranges } = JSON.parse(
+      readFileSync(join(consumer, 'node_modules/@sluice/core/package.json'), 'utf8'),
+    );
+    for (const name of names) expect(ranges[name]).toMatch(/^\^\d+\.\d+\.\d+$/);
   });
 
   test('provide the command to a shell', async () => {

@@ -102,10 +102,8 @@ interface SourceMap {
 
 /** The command contains its dependencies, and core those that open no connection. */
 function inlines(folder: string): boolean {
-  const { name, bin }: { readonly name: string; readonly bin?: object } = JSON.parse(
-    readFileSync(join(folder, 'package.json'), 'utf8'),
-  );
-  return bin !== undefined || name === '@sluice/core';
+  const { bin }: { readonly bin?: object } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return bin !== undefined;
 }
 
 /** Every script that is reachable from an installed package's package.json. */
