@@ -7,27 +7,18 @@ import { dateAfter, retryAfter } from './retryPolicy.js';
 
 /** A request from its admission to its end. */
 export interface Flight {
-  readonly route: RouteQuotas;
+  readonly route: string;
   /** What it is expected to use. */
   readonly quotas: readonly TrackedQuota[];
   /** When it started; until then, when it was admitted. */
   startedAt: number;
   hasStarted: boolean;
+  hasResponse: boolean;
 }
 
-/** Requests that wait for each other. */
-interface Counted {
-  readonly flights: Set<Flight>;
-}
-
-interface TrackedQuota extends Counted {
+interface TrackedQuota {
   known: KnownQuota | undefined;
   lastStart: number;
-}
-
-interface RouteQuotas extends Counted {
-  /** Names of the quotas that the route's last response reported; `undefined` before the first response. */
-  uses: readonly string[] | undefined;
 }
 
 const maxQuotas = 100;
@@ -40,8 +31,9 @@ export class QuotaBook {
   readonly #rules: QuotaRules;
   readonly #clock: Clock;
   readonly #quotas = new Map<string, TrackedQuota>();
-  readonly #routes = new Map<string, RouteQuotas>();
-  readonly #all: Counted = { flights: new Set() };
+  /** Names of the quotas that the last response of each route reported. */
+  readonly #routes = new Map<string, readonly string[]>();
+  readonly #flights = new Set<Flight>();
   #hasAnswered = false;
   #lastStatus = 429;
 
@@ -50,26 +42,29 @@ export class QuotaBook {
     this.#clock = clock;
   }
 
-  /** What a request of this route waits for. */
-  queuesOf(route: string): readonly Counted[] {
-    const { uses, known } = this.#of(route);
-    if (uses) return known;
-    // It is unknown which quota the route uses, and before the first response, whether there are any.
-    return [this.#hasAnswered ? this.#route(route) : this.#all];
+  /** What a request of this route waits for: others that wait for it, too, go first. */
+  queuesOf(route: string): readonly unknown[] {
+    // Until it is known which quota a route uses, its requests wait for each other; before the first response, all do.
+    return this.#of(route) ?? [this.#hasAnswered ? route : this];
   }
 
   /** When a request of this route may be admitted: `now`, or a later time. */
   admission(route: string, now: number): number {
-    const { uses, known } = this.#of(route);
-    if (!uses) return this.queuesOf(route).some(({ flights }) => flights.size > 0) ? Infinity : now;
-    const at = Math.max(now, ...known.map((quota) => this.#start(quota, [...quota.flights], quota.lastStart)));
+    const quotas = this.#of(route);
+    if (!quotas)
+      return this.#inFlight((other) => other.route === route || !this.#hasAnswered).length > 0 ? Infinity : now;
+    const starts = quotas.map((quota) => {
+      const flights = this.#inFlight(({ quotas }) => quotas.includes(quota));
+      return this.#start(quota, flights, quota.lastStart);
+    });
+    const at = Math.max(now, ...starts);
     return at <= now + precision ? now : at;
   }
 
   /** Ms until the quotas of a route that are used up are renewed; 0 if none is. */
   pauseOf(route: string): number {
     const now = this.#clock.monotonic();
-    const ends = this.#of(route).known.map(({ known }) => (known && known.remaining < 1 ? known.staleAt : now));
+    const ends = (this.#of(route) ?? []).map(({ known }) => (known && known.remaining < 1 ? known.staleAt : now));
     return Math.max(now, ...ends) - now;
   }
 
@@ -81,32 +76,37 @@ export class QuotaBook {
 
   admit(route: string): Flight {
     const now = this.#clock.monotonic();
-    const flight = { route: this.#route(route), quotas: this.#of(route).known, startedAt: now, hasStarted: false };
-    for (const { flights } of this.#countsOf(flight)) flights.add(flight);
-    for (const quota of flight.quotas) quota.lastStart = now;
+    const quotas = this.#of(route) ?? [];
+    const flight: Flight = { route, quotas, startedAt: now, hasStarted: false, hasResponse: false };
+    this.#flights.add(flight);
+    for (const quota of quotas) quota.lastStart = now;
     return flight;
   }
 
   /** Starts a request, unless too little is left since it was admitted. */
   start(flight: Flight): boolean {
     const now = this.#clock.monotonic();
-    const others = (counted: Counted): Flight[] =>
-      [...counted.flights].filter((other) => other !== flight && other.hasStarted);
-    if (flight.quotas.some((quota) => this.#start(quota, others(quota), -Infinity) > now + precision)) return false;
+    const isSpent = flight.quotas.some((quota) => {
+      const others = this.#inFlight((other) => other.hasStarted && other.quotas.includes(quota));
+      return this.#start(quota, others, -Infinity) > now + precision;
+    });
+    if (isSpent) return false;
     flight.startedAt = now;
     flight.hasStarted = true;
     for (const quota of flight.quotas) quota.lastStart = now;
     return true;
   }
 
-  /** @param isKnown whether {@link observe} has received its response, or nothing was written */
-  end(flight: Flight, isKnown: boolean): void {
-    for (const { flights } of this.#countsOf(flight)) flights.delete(flight);
-    if (flight.hasStarted && !isKnown) spend(flight.quotas);
+  /** Ends a request, once. One that may have been written, and has no response, counts as used. */
+  end(flight: Flight, mayBeWritten: boolean): void {
+    const isFirst = this.#flights.delete(flight);
+    if (isFirst && mayBeWritten && !flight.hasResponse) spend(flight.quotas);
   }
 
-  /** Learns from a response of a request of this route; returns what it says to that request. */
-  observe(route: string, flight: Flight, { status, headers }: ObservedResponse): QuotaNotice {
+  /** Learns from the response of a request; returns what it says to that request. */
+  observe(flight: Flight, { status, headers }: ObservedResponse): QuotaNotice {
+    const { route } = flight;
+    flight.hasResponse = true;
     const now = this.#clock.now();
     const read = this.#rules.read(headers, now);
     const mayRefuse = status === 403 || status === 429;
@@ -121,8 +121,9 @@ export class QuotaBook {
     this.#hasAnswered = true;
     if (isRefused) this.#lastStatus = status;
     for (const report of reports) this.#learn(flight, report, { until, isUsedUp, isRefused });
-    if (reports.length > 0) flight.route.uses = reports.map(({ name }) => name);
-    else this.#learnNothing(flight, isRefused, status);
+    const names = reports.map(({ name }) => name);
+    if (reports.length === 0) this.#learnNothing(flight, isRefused, status);
+    else keep(this.#routes, route, names, maxRoutes);
     const [least] = [...reports].sort((a, b) => a.remaining - b.remaining || b.resetIn - a.resetIn);
     const resetAt = least && dateAfter(now, least.resetIn);
     const quota = resetAt && Object.freeze({ remaining: least.remaining, resetAt: resetAt.toISOString() });
@@ -154,7 +155,8 @@ export class QuotaBook {
   #learnNothing({ route, quotas }: Flight, isRefused: boolean, status: number): void {
     const arrivedAt = this.#clock.monotonic();
     if (isRefused) for (const quota of quotas) quota.known = doubted(quota.known, arrivedAt);
-    else if (status < 500 && !quotas.some(({ known }) => known && arrivedAt < known.staleAt)) route.uses = [];
+    else if (status < 500 && !quotas.some(({ known }) => known && arrivedAt < known.staleAt))
+      keep(this.#routes, route, [], maxRoutes);
     else spend(quotas);
   }
 
@@ -175,26 +177,20 @@ export class QuotaBook {
     });
   }
 
-  #countsOf({ route, quotas }: Flight): Counted[] {
-    return [this.#all, route, ...quotas];
+  #inFlight(isMeant: (flight: Flight) => boolean): Flight[] {
+    return [...this.#flights].filter(isMeant);
   }
 
-  /** The quotas that a route is expected to use. If those of the API have no names, there is only one. */
-  #of(route: string): { readonly uses: readonly string[] | undefined; readonly known: readonly TrackedQuota[] } {
-    const uses = this.#routes.get(route)?.uses ?? (this.#quotas.has('') ? [''] : undefined);
-    return { uses, known: uses?.map((name) => this.#quota(name)) ?? [] };
-  }
-
-  #route(route: string): RouteQuotas {
-    return entryOf(this.#routes, route, maxRoutes, () => ({ uses: undefined, flights: new Set() }));
+  /** The quotas that a route is expected to use, if that is known. If those of the API have no names, there is only one. */
+  #of(route: string): TrackedQuota[] | undefined {
+    const names = this.#routes.get(route) ?? (this.#quotas.has('') ? [''] : undefined);
+    return names?.map((name) => this.#quota(name));
   }
 
   #quota(name: string): TrackedQuota {
-    return entryOf(this.#quotas, name, maxQuotas, () => ({
-      known: undefined,
-      lastStart: -Infinity,
-      flights: new Set<Flight>(),
-    }));
+    const quota = this.#quotas.get(name) ?? { known: undefined, lastStart: -Infinity };
+    keep(this.#quotas, name, quota, maxQuotas);
+    return quota;
   }
 
   #tooLong(route: string, wait: number): RateLimitError {
@@ -214,12 +210,10 @@ function spend(quotas: readonly TrackedQuota[]): void {
   for (const quota of quotas) if (quota.known) quota.known = spent(quota.known);
 }
 
-/** The entry of a name. An API may make up any number of them, so the one that was used longest ago goes. */
-function entryOf<T>(entries: Map<string, T>, name: string, max: number, make: () => T): T {
-  const entry = entries.get(name) ?? make();
+/** Sets an entry. An API may make up any number of names, so the one that was used longest ago goes. */
+function keep<T>(entries: Map<string, T>, name: string, entry: T, max: number): void {
   entries.delete(name);
   entries.set(name, entry);
   const [oldest] = entries.keys();
   if (entries.size > max && oldest !== undefined) entries.delete(oldest);
-  return entry;
 }

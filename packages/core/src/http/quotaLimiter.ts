@@ -63,7 +63,7 @@ class QuotaLimiter implements Limiter {
         this.#end(flight, false);
         throw error;
       }
-      if (this.#book.start(flight)) return this.#observed(permit, request.route, flight);
+      if (this.#book.start(flight)) return this.#observed(permit, flight);
       permit.release('unwritten');
       this.#book.end(flight, false);
     }
@@ -73,7 +73,7 @@ class QuotaLimiter implements Limiter {
   #serve(): void {
     this.#cancelTimer();
     const now = this.#clock.monotonic();
-    const blocked = new Set<object>();
+    const blocked = new Set<unknown>();
     let next = Infinity;
     for (const waiter of this.#queue.all) {
       const { route } = waiter.request;
@@ -95,26 +95,19 @@ class QuotaLimiter implements Limiter {
     if (next < Infinity) this.#cancelTimer = this.#clock.after(next - now, () => this.#serve());
   }
 
-  #observed(permit: Permit, route: string, flight: Flight): Permit {
-    let isAnswered = false;
-    let isReleased = false;
+  #observed(permit: Permit, flight: Flight): Permit {
     return {
-      observe: (response) => {
-        isAnswered = true;
-        return this.#book.observe(route, flight, response);
-      },
+      observe: (response) => this.#book.observe(flight, response),
       started: () => permit.started?.() ?? true,
       release: (use) => {
-        if (isReleased) return;
-        isReleased = true;
         permit.release(use);
-        this.#end(flight, isAnswered || use === 'unwritten');
+        this.#end(flight, use !== 'unwritten');
       },
     };
   }
 
-  #end(flight: Flight, isAnswered: boolean): void {
-    this.#book.end(flight, isAnswered);
+  #end(flight: Flight, mayBeWritten: boolean): void {
+    this.#book.end(flight, mayBeWritten);
     this.#serve();
   }
 }
