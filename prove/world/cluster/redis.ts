@@ -113,7 +113,6 @@ export class WorldRedis {
       isNeeded: () => undefined,
       close: () => {
         for (const refuse of underWay) refuse(new RedisGone());
-        return Promise.resolve();
       },
     };
   }

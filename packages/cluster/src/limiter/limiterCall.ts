@@ -4,11 +4,12 @@ export interface LimiterBookAccess {
   call(call: LimiterCall): Promise<LimiterReply>;
   /** Whether somebody waits for an answer, so that the process must stay alive for it. */
   isNeeded(needed: boolean): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** What a process says and asks in one call. */
 export interface LimiterCall {
+  /** Empty: somebody who only looks, so the book stays as it is. */
   readonly worker: string;
   /** The limits that the process was given; empty: those of the book, whatever they are. */
   readonly declared: string;

@@ -237,6 +237,6 @@ else
   local pausedFor = math.max(0, book.pausedUntil - now)
   reply = { 'ok', now, book.openedAt, granted, due, queued, running, pausedFor, book.inForce, used }
 end
-redis.call('SET', KEYS[1], cmsgpack.pack(book))
+if call.worker ~= '' then redis.call('SET', KEYS[1], cmsgpack.pack(book)) end
 return reply
 `;

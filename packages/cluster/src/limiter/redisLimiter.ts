@@ -81,17 +81,25 @@ function textOf(limits: readonly Limit[]): string {
   return limits.length === 0 ? '' : limitsText(limits);
 }
 
-/** The keys of limiters have one slot each in a cluster of Redis. */
-export function limiterKey(name: string): string {
-  return `{sluice:limiter:${name}}`;
-}
-
 const sha1 = createHash('sha1').update(limiterScript).digest('hex');
+
+/** Answers one call from the book of this name. */
+export async function callLimiter(redis: Redis, name: string, call: LimiterCall): Promise<LimiterReply> {
+  // The keys of limiters have one slot each in a cluster of Redis.
+  const args = [`{sluice:limiter:${name}}`, JSON.stringify(call), '', ''];
+  try {
+    return decodeReply(await redis.evalsha(sha1, 1, ...args));
+  } catch (error) {
+    // Another server, or one that was started again.
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+    return decodeReply(await redis.eval(limiterScript, 1, ...args));
+  }
+}
 
 /** The book in Redis. It connects when it is first asked. */
 class RedisBook implements LimiterBookAccess {
   readonly #url: string;
-  readonly #key: string;
+  readonly #name: string;
   #connection: RedisConnection | undefined;
   /** That this connection's server evicts no keys. */
   #checked: Promise<void> | undefined;
@@ -99,26 +107,16 @@ class RedisBook implements LimiterBookAccess {
 
   constructor(url: string, name: string) {
     this.#url = url;
-    this.#key = limiterKey(name);
+    this.#name = name;
   }
 
   async call(call: LimiterCall): Promise<LimiterReply> {
     const connection = (this.#connection ??= this.#connect());
     try {
       await (this.#checked ??= checkServer(connection.redis));
-      return decodeReply(await this.#run(connection.redis, JSON.stringify(call)));
+      return await callLimiter(connection.redis, this.#name, call);
     } catch (error) {
       throw connection.explained(error);
-    }
-  }
-
-  async #run(redis: Redis, call: string): Promise<unknown> {
-    try {
-      return await redis.evalsha(sha1, 1, this.#key, call, '', '');
-    } catch (error) {
-      // Another server, or one that was started again.
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return redis.eval(limiterScript, 1, this.#key, call, '', '');
     }
   }
 
@@ -127,10 +125,9 @@ class RedisBook implements LimiterBookAccess {
     this.#holdProcess();
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#connection?.close();
     this.#connection = undefined;
-    await Promise.resolve();
   }
 
   #connect(): RedisConnection {

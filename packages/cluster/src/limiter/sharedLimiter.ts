@@ -137,7 +137,7 @@ export class SharedLimiter implements Limiter {
     this.#refuseAll(new LimiterUnavailableError(this.name, `The limiter ${this.name} was closed.`));
     // What was used should count from its start, and the ticket be free for others.
     if (this.#last && !this.#outage) await this.#call();
-    await this.#options.access.close();
+    this.#options.access.close();
   }
 
   get #now(): number {

@@ -10,6 +10,7 @@ import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram, startRedis, type RedisServer } from '../../../../test/kit/redisServer.js';
 import { testApi } from '../../../core/test/http/children/testApi.js';
 import { LimiterUnavailableError, redisLimiter, type RedisLimiterOptions } from '../../src/index.js';
+import { changeNamedLimit, namedLimit } from '../../src/limiter/namedLimit.js';
 
 const limits = { requests: 5, per: 200 };
 
@@ -163,6 +164,27 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
     [{ requests: 5, per: 1_000, costs: { a: 0.5 } }, 'costs["a"] is 0.5'],
   ])('refuses %j', (wrong, said) => {
     expect(() => redisLimiter({ url: 'redis://127.0.0.1', name: 'api', limits: wrong })).toThrow(said);
+  });
+
+  test('whoever looks at a limit sees how much of it is used, and changes nothing', async () => {
+    const server = await openRedis();
+    const redis = new Redis(server.url);
+    onTestEnd(() => redis.disconnect());
+    expect(await namedLimit(redis, 'api', [limits])).toBeUndefined();
+    expect(await redis.keys('*')).toEqual([]);
+    const limiter = open(server, { limits: { requests: 5, per: 60_000 } });
+    await changeNamedLimit(redis, 'api', [{ requests: 5, per: 60_000 }]);
+    const refused = expect(limiter.acquire({ route: 'any' })).rejects.toThrow('was closed');
+    await expect.poll(() => limiter.state.rate?.used).toBe(5);
+    const [key = ''] = await redis.keys('*');
+    const before = await redis.getBuffer(key);
+    // The past that is unknown is taken for full.
+    const windows = [{ max: 5, used: 5, per: 60_018 }];
+    expect(await namedLimit(redis, 'api')).toEqual({ name: 'api', limits: '5 per 60000 ms', windows });
+    await expect(namedLimit(redis, 'api', [limits])).rejects.toThrow('has other limits than this process');
+    expect(await redis.getBuffer(key)).toEqual(before);
+    await limiter.close?.();
+    await refused;
   });
 
   test('K10 stores no API key, and a client without work lets its process end', async () => {

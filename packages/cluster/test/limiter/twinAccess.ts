@@ -39,7 +39,7 @@ export class TwinServer {
         return reply;
       },
       isNeeded: () => undefined,
-      close: () => Promise.resolve(),
+      close: () => undefined,
     };
   }
 

@@ -1,3 +1,4 @@
+import { abortable } from '../abortable.js';
 import { settlesWithin, type Clock } from '../clock.js';
 import { PluginError, RequestTimeoutError, SluiceError } from '../errors.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
@@ -53,39 +54,27 @@ class GivenLimiter implements Limiter {
     }
   }
 
-  acquire({ route, signal }: AcquireOptions): Promise<Permit> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      const stop = new AbortController();
-      const end = (settle: () => void): void => {
-        if (stop.signal.aborted) return;
-        cancel();
-        signal?.removeEventListener('abort', onAbort);
-        settle();
-      };
-      const refuse = (error: unknown): void =>
-        end(() => {
-          stop.abort(error);
-          reject(error);
-        });
-      const onAbort = (): void => refuse(signal?.reason);
-      signal?.addEventListener('abort', onAbort, { once: true });
-      const wait = (): (() => void) =>
-        this.#clock.after(this.#longestWait, () => {
-          if (this.#isWorking()) cancel = wait();
-          else refuse(this.#tooLate(route));
-        });
-      let cancel = wait();
-      this.#permit({ route, signal: stop.signal }).then(
-        (permit) => {
-          this.#grantedAt = this.#clock.monotonic();
-          // A limiter that overlooks the abort grants it nevertheless.
-          if (stop.signal.aborted) permit.release('unwritten');
-          end(() => resolve(permit));
-        },
-        (error: unknown) => refuse(this.#named(error)),
+  async acquire({ route, signal }: AcquireOptions): Promise<Permit> {
+    signal?.throwIfAborted();
+    const stop = new AbortController();
+    const onAbort = (): void => stop.abort(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const endWatch = this.#watch(() => stop.abort(this.#tooLate(route)));
+    const permit = this.#permit({ route, signal: stop.signal });
+    try {
+      return await abortable(permit, stop.signal);
+    } catch (error) {
+      if (!stop.signal.aborted) throw this.#named(error);
+      // A limiter that overlooks the abort grants it nevertheless.
+      permit.then(
+        (late) => late.release('unwritten'),
+        () => undefined,
       );
-    });
+      throw error;
+    } finally {
+      endWatch();
+      signal?.removeEventListener('abort', onAbort);
+    }
   }
 
   /** @throws PluginError if it takes too long; what it throws, with its name. */
@@ -98,7 +87,20 @@ class GivenLimiter implements Limiter {
   }
 
   async #permit(request: AcquireOptions): Promise<Permit> {
-    return this.#inner.acquire(request);
+    const permit = await this.#inner.acquire(request);
+    this.#grantedAt = this.#clock.monotonic();
+    return permit;
+  }
+
+  /** Calls back when the limiter grants nothing, and nothing shows why. Returns a function that ends the watch. */
+  #watch(onIdle: () => void): () => void {
+    const wait = (): (() => void) =>
+      this.#clock.after(this.#longestWait, () => {
+        if (this.#isWorking()) cancel = wait();
+        else onIdle();
+      });
+    let cancel = wait();
+    return () => cancel();
   }
 
   #isWorking(): boolean {
