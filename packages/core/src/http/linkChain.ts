@@ -1,3 +1,4 @@
+import { abortable } from '../abortable.js';
 import type { Clock } from '../clock.js';
 import { isRecord, kindOf } from '../values.js';
 import { PluginError, SluiceError } from '../errors.js';
@@ -40,7 +41,7 @@ export class LinkChain {
 
   readonly send: Transport = (request) => {
     if (!this.#hasLinks) return this.#outermost(request);
-    return new Journey(request, this.#options, this.#signals).through(this.#outermost);
+    return new Journey(request, this.#options).through(this.#outermost, this.#signals);
   };
 
   /**
@@ -65,60 +66,47 @@ export class LinkChain {
 class Journey {
   readonly #request: TransportRequest;
   readonly #options: LinkChainOptions;
-  readonly #signals: SignalWatch;
   readonly #stopwatch: Stopwatch;
+  /** Aborted on cancellation, closing or the deadline. */
+  readonly #stop = new AbortController();
   #pendingBelow = 0;
-  #isUnderWay = true;
-  readonly #unwatch: (() => void)[] = [];
-  #end: (error: unknown) => void = () => undefined;
-  #ended: { readonly reason: unknown } | undefined;
+  #isOver = false;
 
-  constructor(request: TransportRequest, options: LinkChainOptions, signals: SignalWatch) {
+  constructor(request: TransportRequest, options: LinkChainOptions) {
     this.#request = request;
     this.#options = options;
-    this.#signals = signals;
     const { clock, total } = options;
-    this.#stopwatch = new Stopwatch(clock, total, () => this.#end(linkTimeoutError(request.route, total)));
+    this.#stopwatch = new Stopwatch(clock, total, () => this.#stop.abort(linkTimeoutError(request.route, total)));
   }
 
-  /** The response; or a rejection at once on cancellation, closing or the deadline, whatever the links are doing. */
-  through(links: Transport): Promise<TransportResponse> {
+  /** The response; or a rejection at once when it is stopped, whatever the links are doing. */
+  async through(links: Transport, signals: SignalWatch): Promise<TransportResponse> {
     const { signal, route } = this.#request;
-    const { closed } = this.#options;
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      this.#end = (reason) => {
-        this.#ended ??= { reason };
-        this.#close();
-        reject(reason);
-      };
-      this.#unwatch.push(this.#signals.watch(closed, () => this.#end(closedError(route))));
-      if (signal) this.#unwatch.push(this.#signals.watch(signal, () => this.#end(signal.reason)));
-      this.#stopwatch.run();
-      const request: TimedRequest = { ...this.#request, [journey]: this };
-      links(request)
-        .then(resolve, reject)
-        .finally(() => this.#close());
-    });
+    signal?.throwIfAborted();
+    const unwatch = [signals.watch(this.#options.closed, () => this.#stop.abort(closedError(route)))];
+    if (signal) unwatch.push(signals.watch(signal, () => this.#stop.abort(signal.reason)));
+    this.#stopwatch.run();
+    const request: TimedRequest = { ...this.#request, [journey]: this };
+    try {
+      return await abortable(links(request), this.#stop.signal);
+    } finally {
+      this.#isOver = true;
+      this.#stopwatch.stop();
+      for (const end of unwatch) end();
+    }
   }
 
-  /** Sends the request that the innermost link passed on. Nothing is sent once the journey has ended. */
+  /** Sends the request that the innermost link passed on. Nothing is sent once the journey was stopped. */
   async below(transport: Transport, request: TransportRequest): Promise<TransportResponse> {
-    if (this.#ended) throw this.#ended.reason;
+    this.#stop.signal.throwIfAborted();
     this.#pendingBelow += 1;
     this.#stopwatch.pause();
     try {
       return await transport(request);
     } finally {
       this.#pendingBelow -= 1;
-      if (this.#pendingBelow === 0 && this.#isUnderWay) this.#stopwatch.run();
+      if (this.#pendingBelow === 0 && !this.#isOver) this.#stopwatch.run();
     }
-  }
-
-  #close(): void {
-    this.#isUnderWay = false;
-    this.#stopwatch.stop();
-    for (const unwatch of this.#unwatch) unwatch();
   }
 }
 
