@@ -76,10 +76,18 @@ export type { ApiKey } from './http/apiKey.js';
 export type { SavedToken } from './http/oauth2.js';
 
 // Limiters
-export { checkLimit, costsOf, rateUse, rateWindows, type Limit, type RateWindow } from './http/limit.js';
+export {
+  checkLimit,
+  costsOf,
+  rateUse,
+  rateWindows,
+  type Limit,
+  type LimitRules,
+  type RateWindow,
+} from './http/limit.js';
 export type { Limiter, LimiterState, Permit, AcquireOptions, RateUse } from './http/limiterTypes.js';
 export type { ObservedResponse, Quota, QuotaNotice } from './http/limiterTypes.js';
-export { newPermit } from './http/permit.js';
+export { newPermit, type PermitLife } from './http/permit.js';
 export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/rateLimitHeaders.js';
 export type { QuotaReport, QuotaRules } from './http/rateLimitHeaders.js';
 export { WaitQueue, type Waiter } from './http/waitQueue.js';

@@ -81,7 +81,8 @@ export function rateUse(
   return uses.sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
 }
 
-interface LimitRules {
+/** What {@link checkLimit} asks of a limit. */
+export interface LimitRules {
   /** The option that has the limit. */
   readonly option: string;
   /** Whether requests, bursts and costs must be whole numbers. */

@@ -1,6 +1,7 @@
 import type { Permit } from './limiterTypes.js';
 
-interface PermitLife {
+/** What a limiter does in the life of a {@link newPermit}. */
+export interface PermitLife {
   /** Whether a request may be written now. */
   readonly mayStart: () => boolean;
   /** Called once: the request is written, or it never will be. */
