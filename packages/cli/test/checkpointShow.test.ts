@@ -173,7 +173,7 @@ describe('sluice checkpoint show of a table', () => {
     const show = async (table: string) => (await sluice(['checkpoint', 'show', table], options)).stdout;
     hangsAt = sandbox.counts.requests + 2;
     const running = startSluice(exported, { ...options, isInstalled: true });
-    await sandbox.until(() => sandbox.counts.requests > hangsAt);
+    await sandbox.until(() => sandbox.counts.requests >= hangsAt);
     expect(await show('a.sqlite#EXPORT')).toMatch(
       new RegExp(`^in use {4}by process ${String(running.process.pid)} on \\S+, which is running\nnext`, 'm'),
     );
