@@ -7,16 +7,16 @@ import { jsonOf } from './json.js';
 /** How rows become CSV. */
 export interface CsvFormatOptions {
   /** The columns and their order. Default: the source's own, never inferred from the first row. */
-  readonly columns?: readonly string[];
+  readonly columns?: readonly string[] | undefined;
   /** Adds a last column, `extra`: JSON of the fields in neither the columns nor the schema. Default `false`. */
-  readonly extra?: boolean;
+  readonly extra?: boolean | undefined;
   /**
    * Puts an apostrophe before text that a spreadsheet would run as a formula (`=HYPERLINK(…)`), but not before numeric
    * text, nor before a value of the type that its column declares, such as a timestamp. Default `false`, so the CSV has the exact values; turn it on for files that people open in a spreadsheet.
    */
-  readonly guardFormulas?: boolean;
+  readonly guardFormulas?: boolean | undefined;
   /** Starts with a byte order mark, which old spreadsheets need for UTF-8. Default `false`. */
-  readonly bom?: boolean;
+  readonly bom?: boolean | undefined;
 }
 
 const extraColumn = 'extra';

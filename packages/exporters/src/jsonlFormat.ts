@@ -5,7 +5,7 @@ import { jsonOf } from './json.js';
 /** How rows become JSON Lines. */
 export interface JsonlFormatOptions {
   /** Only these fields, in this order. Default: all fields of a row. */
-  readonly columns?: readonly string[];
+  readonly columns?: readonly string[] | undefined;
 }
 
 /**

@@ -35,19 +35,19 @@ import { type TypedColumn, typedColumns, typedRowFormat } from './parquet/typedR
 /** Options of {@link parquet}. */
 export interface ParquetOptions extends Pick<FileTarget, 'path' | 'fileSystem'> {
   /** If the final name is taken: `fail` (the default) or `overwrite`. Rows can't be appended: the index comes last. */
-  readonly ifExists?: 'fail' | 'overwrite';
+  readonly ifExists?: 'fail' | 'overwrite' | undefined;
   /** The columns and their order. Default: the source's own. */
-  readonly columns?: readonly string[];
+  readonly columns?: readonly string[] | undefined;
   /**
    * Max rows of a row group. Default 100,000. A group also ends after 16 MB of values as text, so that memory does not
    * depend on the size of the rows.
    */
-  readonly rowGroup?: number;
+  readonly rowGroup?: number | undefined;
   /**
    * Whether a value that the type of its column can't hold is an error before the file gets its name. Default `false`:
    * the whole column is text, and a warning says so.
    */
-  readonly strictTypes?: boolean;
+  readonly strictTypes?: boolean | undefined;
 }
 
 const defaultRowGroup = 100_000;

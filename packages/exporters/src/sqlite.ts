@@ -27,7 +27,7 @@ export interface SqlitePlace {
   /** The database file. It is created if it is not there. */
   readonly path: string;
   /** Takes the lock from a holder on another machine, whose state is unknown. Default `false`. */
-  readonly breakLock?: boolean;
+  readonly breakLock?: boolean | undefined;
 }
 
 /** Options of {@link sqlite}. */

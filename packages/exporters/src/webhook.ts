@@ -25,9 +25,9 @@ export interface WebhookOptions<T>
    * Maximum number of records, or of their bytes (default 512 KiB), in one request and envelope. A batch never spans
    * pages. Default: one record per request.
    */
-  readonly batch?: number | { readonly count: number; readonly bytes?: number };
+  readonly batch?: number | { readonly count: number; readonly bytes?: number } | undefined;
   /** Maximum number of concurrent requests. Default 8. */
-  readonly deliveries?: number;
+  readonly deliveries?: number | undefined;
   /** Records with the same key are sent in order. Default: the key of the row or changed row. `null`: no order. */
   readonly key?: ((row: T) => RowKey) | null;
   /**
@@ -36,16 +36,16 @@ export interface WebhookOptions<T>
    */
   readonly id?: (row: T) => string;
   /** `envelope` (default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row alone, never batched. */
-  readonly format?: WebhookFormat;
+  readonly format?: WebhookFormat | undefined;
   /**
    * A file for records that the endpoint refuses because of their content (400, 409, 413, 422). Default: none, so the
    * first one fails the export. `breakLock` and `trustFileSystem` apply to its lock.
    */
-  readonly deadLetter?: string;
+  readonly deadLetter?: string | undefined;
   /** Maximum number of dead letters; one more fails the export. Default 100. */
-  readonly maxDeadLetters?: number;
+  readonly maxDeadLetters?: number | undefined;
   /** Later records with the key of a dead letter: sent (default), or parked with it, which preserves their order. */
-  readonly onDead?: 'continue' | 'park';
+  readonly onDead?: 'continue' | 'park' | undefined;
   /** Called with each dead letter when it is durable. */
   readonly onDeadLetter?: (letter: DeadLetter) => void;
 }

@@ -26,7 +26,7 @@ export async function dlqReplay(
   environment: Environment,
   { args }: Invocation,
 ): Promise<number> {
-  const { file, to, deliveries, breakLock, trustFilesystem, progress = 'plain', quiet } = options;
+  const { file, to, deliveries, breakLock, trustFilesystem: trustFileSystem, progress = 'plain', quiet } = options;
   const { signal, folder, stderr, secrets, command, hasFlag } = environment;
   if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
   const endpoint = await webhookOptions(to, options, environment);
@@ -58,9 +58,9 @@ export async function dlqReplay(
         refused += 1;
         if (refused <= maxReported) warn(`Record ${id} was refused again. ${sentenceOf(error, hasFlag)}`);
       },
-      ...(deliveries !== undefined && { deliveries }),
-      ...(breakLock !== undefined && { breakLock }),
-      ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
+      deliveries,
+      breakLock,
+      trustFileSystem,
     });
     const { replayed, left } = latest;
     const took = formatDuration(clock.monotonic() - began);
@@ -71,7 +71,7 @@ export async function dlqReplay(
   } catch (error) {
     const { text, isAddressCut } = resumeCommand(command, args, '--to');
     const isFromStdin = options.secretFile === standardInput;
-    const commands = { resume: text, isAddressCut, ...(isFromStdin && { fromStdin: 'secret' as const }) };
+    const commands = { resume: text, isAddressCut, fromStdin: isFromStdin ? ('secret' as const) : undefined };
     return endEarly({ error, interruptionReport: replayInterruption(error, latest, commands) }, reporter, environment);
   }
 }

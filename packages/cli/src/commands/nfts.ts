@@ -43,8 +43,7 @@ export async function nftsWatch(
   const asked = { ownerAddresses, pageSize, ownersPerRequest, includeCollections, excludeCollections };
   const rows: WatchedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
-    source: (client, watching) =>
-      client.aptos.walletNfts.watch(asked, { ...watching, ...(concurrency !== undefined && { concurrency }) }),
+    source: (client, watching) => client.aptos.walletNfts.watch(asked, { ...watching, concurrency }),
     view: holdingView(environment.stdout.colors),
     hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };

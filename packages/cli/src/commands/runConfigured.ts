@@ -43,7 +43,7 @@ export async function runConfigured<Options extends object>(
   }
   try {
     const options = { ...namedArguments, ...command.opts<Options>() };
-    const invocation = { args, config, ...(configError && { configError }) };
+    const invocation = { args, config, configError };
     return await supervisePlugins(config, environment, (supervised) => run(options, supervised, invocation));
   } catch (error) {
     throw withLocation(error, used, { ...config, hasFlag: environment.hasFlag });

@@ -100,11 +100,7 @@ export async function watchSource(
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
-      const watchOptions = {
-        ...watching,
-        ...(key && { key: rowKeyOf(key, columns) }),
-        ...(concurrency !== undefined && { concurrency }),
-      };
+      const watchOptions = { ...watching, key: key && rowKeyOf(key, columns), concurrency };
       const params = readParams(param, description, ['pageSize']);
       return asRecordChanges(withParams(found, params, (valid) => found.watch({ ...valid, pageSize }, watchOptions)));
     },

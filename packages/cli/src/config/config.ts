@@ -23,5 +23,5 @@ export interface Invocation {
   readonly args: readonly string[];
   readonly config: Config;
   /** Why the configuration could not be used; only for a command that reports this itself. */
-  readonly configError?: UsageError;
+  readonly configError?: UsageError | undefined;
 }

@@ -46,7 +46,7 @@ export interface ResumeCommands {
   /** The command line had `--restart`. */
   readonly isRestart: boolean;
   /** What to provide on stdin again. */
-  readonly fromStdin?: 'owners' | 'key' | 'secret';
+  readonly fromStdin?: 'owners' | 'key' | 'secret' | undefined;
 }
 
 type GivenOptions = GroupOptions<'resume'> & OptionsOf<'ownersFile' | 'apiKeyFile' | 'secretFile'>;
@@ -77,7 +77,7 @@ export function resumptionOf(
   const place = folder === undefined ? undefined : statePlace(folder, options, config, environment);
   const fromStdin = stdinOf(options);
   const { text: resume, isAddressCut } = resumeCommand(environment.command, args);
-  const commands = { resume, isAddressCut, isRestart: restart ?? false, ...(fromStdin && { fromStdin }) };
+  const commands = { resume, isAddressCut, isRestart: restart ?? false, fromStdin };
   return {
     stateName: place?.name ?? '',
     open: async (client, onWarning) => {

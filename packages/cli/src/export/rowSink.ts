@@ -42,30 +42,24 @@ export function rowSink<T extends object>(
     throw new UsageError(
       `--strict-types is for Parquet: columns of ${format === 'csv' ? 'CSV' : 'JSON Lines'} have no types.`,
     );
-  const picked = columns && { columns };
   if (format === 'parquet') {
     refuseForParquet(to, { extra, bom, gzip: gzip ?? to.endsWith('.gz') });
     if (ifExists === 'append')
       throw new UsageError(
         "Rows can't be appended to a Parquet file: its index comes last. Export them into another one.",
       );
-    const sink = parquet<T>({
-      path: resolve(folder, to),
-      ...(ifExists && { ifExists }),
-      ...(strictTypes && { strictTypes }),
-      ...picked,
-    });
+    const sink = parquet<T>({ path: resolve(folder, to), ifExists, strictTypes, columns });
     return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
   }
-  const csvOptions = { ...picked, guardFormulas, extra, bom };
+  const csvOptions = { columns, guardFormulas, extra, bom };
   if (to === standardOutput) {
     refuseClosed(stdout);
-    const rows = format === 'csv' ? csvFormat<T>(csvOptions) : jsonlFormat<T>({ ...picked });
+    const rows = format === 'csv' ? csvFormat<T>(csvOptions) : jsonlFormat<T>({ columns });
     const sink = streamSink(rows, stdout.stream, { gzip: gzip ?? false });
     return { kind: 'stdout', sink, name: standardOutputName, format };
   }
-  const target = { path: resolve(folder, to), ...(ifExists && { ifExists }), ...(gzip && { gzip }) };
-  const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, ...picked });
+  const target = { path: resolve(folder, to), ifExists, gzip };
+  const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, columns });
   return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
 }
 

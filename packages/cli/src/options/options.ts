@@ -45,7 +45,9 @@ type ValueIn<Groups extends OptionGroup, Name> = Groups extends unknown
   : never;
 
 /** The values of the options of some groups, as commander passes them to a command. Absent if not given. */
-export type ValuesOf<Groups extends OptionGroup> = { readonly [Name in NameIn<Groups>]?: ValueIn<Groups, Name> };
+export type ValuesOf<Groups extends OptionGroup> = {
+  readonly [Name in NameIn<Groups>]?: ValueIn<Groups, Name>;
+};
 
 const oneRun = { isForOneRun: true } as const;
 const ofFile = { about: 'file' } as const;

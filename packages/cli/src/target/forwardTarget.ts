@@ -28,7 +28,7 @@ export async function forwardTarget<T extends object>(
   environment: Environment,
   config: Config,
 ): Promise<Target<T>> {
-  const { batch, deliveries, maxDeadLetters, onDead, breakLock, trustFilesystem } = options;
+  const { batch, deliveries, maxDeadLetters, onDead, breakLock, trustFilesystem: trustFileSystem } = options;
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
   const places = placesOf(url, options, config);
@@ -37,12 +37,12 @@ export async function forwardTarget<T extends object>(
     ...(await webhookOptions(url, options, environment)),
     ...listeners,
     deadLetter: resolve(environment.folder, places.deadLetters),
-    ...(batch !== undefined && { batch }),
-    ...(deliveries !== undefined && { deliveries }),
-    ...(maxDeadLetters !== undefined && { maxDeadLetters }),
-    ...(onDead && { onDead }),
-    ...(breakLock !== undefined && { breakLock }),
-    ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
+    batch,
+    deliveries,
+    maxDeadLetters,
+    onDead,
+    breakLock,
+    trustFileSystem,
   });
   return {
     kind: 'webhook',
@@ -76,9 +76,9 @@ export async function webhookOptions(
   return {
     url,
     secret,
-    ...(headerFile !== undefined && { headers: await readHeaders(headerFile, environment) }),
-    ...(allowAddress && { allowAddresses: allowAddress }),
-    ...(timeout !== undefined && { timeout }),
+    headers: headerFile === undefined ? undefined : await readHeaders(headerFile, environment),
+    allowAddresses: allowAddress,
+    timeout,
     retry: retriesOf({ retryFor, maxRetryAfter }),
   };
 }

@@ -64,14 +64,7 @@ export async function openTable<T extends object>(
   { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
 ): Promise<TableSink<T>> {
   const { columns, mode, keyColumns: key, schema, breakLock = false } = options;
-  const shared = {
-    table: named.table,
-    ...(columns && { columns }),
-    ...(mode && { mode }),
-    ...(key && { key }),
-    ...(schema && { schema }),
-    breakLock,
-  };
+  const shared = { table: named.table, columns, mode, key, schema, breakLock };
   // Loaded on demand: most exports write files.
   if (named.kind === 'sqlite') {
     const { sqlite } = await import('@sluice/exporters/sqlite');
@@ -91,14 +84,7 @@ export function mirrorTarget<T extends object>(
   { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
 ): Target<Change<T>> {
   const { columns, keyColumns: key, deletedAt = false, schema, breakLock = false } = options;
-  const shared = {
-    table: named.table,
-    ...(columns && { columns }),
-    ...(key && { key }),
-    deletedAt,
-    ...(schema && { schema }),
-    breakLock,
-  };
+  const shared = { table: named.table, columns, key, deletedAt, schema, breakLock };
   const open = async (): Promise<Sink<Change<T>>> => {
     if (named.kind === 'sqlite') {
       const { sqliteMirror } = await import('@sluice/exporters/sqlite');

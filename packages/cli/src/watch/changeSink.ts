@@ -49,7 +49,7 @@ function changeSink<T extends object>(
     return { kind: 'stdout', sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
   }
   checkFile(file, options.format);
-  const sink = jsonl<Change<T>>({ path: resolve(folder, file), ...(ifExists && { ifExists }) });
+  const sink = jsonl<Change<T>>({ path: resolve(folder, file), ifExists });
   return { kind: 'file', sink, name: file, format: 'jsonl', state: `${file}.sluice` };
 }
 

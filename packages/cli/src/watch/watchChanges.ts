@@ -206,17 +206,8 @@ function watchingOf(
   state: StateStore | undefined,
   onHealth: (health: PageHealth) => void,
 ): Watching {
-  return {
-    every,
-    onHealth,
-    ...(jitter !== undefined && { jitter }),
-    ...(polls !== undefined && { polls }),
-    ...(acceptRemovals !== undefined && { acceptRemovals }),
-    ...(sameProject !== undefined && { sameProject }),
-    ...(maxFailures !== undefined && { maxFailures }),
-    ...(retryFor !== undefined && { retry: { for: retryFor } }),
-    ...(state && { state }),
-  };
+  const retry = retryFor === undefined ? undefined : { for: retryFor };
+  return { every, onHealth, jitter, polls, acceptRemovals, sameProject, maxFailures, retry, state };
 }
 
 /** What to watch. */

@@ -27,11 +27,11 @@ export interface FileTarget {
    * copies it first and replaces it at the end by one with its rows and the new ones. Not for compressed files, nor for
    * sources that never end.
    */
-  readonly ifExists?: IfExists;
+  readonly ifExists?: IfExists | undefined;
   /** Compresses with gzip. Default: if the name ends in `.gz`. */
-  readonly gzip?: boolean | Gzip;
+  readonly gzip?: boolean | Gzip | undefined;
   /** Default: the machine's own. */
-  readonly fileSystem?: FileSystem;
+  readonly fileSystem?: FileSystem | undefined;
 }
 
 /** The names of these options. */

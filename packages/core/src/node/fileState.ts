@@ -20,9 +20,9 @@ export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
    * Takes the lock from a holder on another machine or in another container, whose state is unknown. Default `false`.
    * If that process still runs, both write, and the result is corrupt.
    */
-  readonly breakLock?: boolean;
+  readonly breakLock?: boolean | undefined;
   /** Accepts a network file system at your own risk: it may lose data that it reported as written. Default `false`. */
-  readonly trustFileSystem?: boolean;
+  readonly trustFileSystem?: boolean | undefined;
   /** Called if the state would not survive a power cut. Default: not reported. */
   readonly onWarning?: (message: string) => void;
   /** Default: the machine's own. */

@@ -7,11 +7,11 @@ export interface TickOptions {
   /** Ms from one tick to the next, whatever a walk takes. Ticks that are missed meanwhile are skipped. */
   readonly every: number;
   /** Delays each tick at random by up to this share of `every`, so that many clients do not poll at once. Default 0. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
   /** Whether the first tick is immediate (the default) or after `every`. */
-  readonly immediate?: boolean;
+  readonly immediate?: boolean | undefined;
   /** Partitions of the source's plan walked at once. Default 1. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
    * Whether pages are requested with the entity tag (`ETag`) of their last response, as `If-None-Match`. The API then
    * answers 304 for a page that has not changed: its stored rows are used, the same objects, without decoding them
@@ -22,9 +22,9 @@ export interface TickOptions {
    * Default: `true` for a watch, except of rows that an operator of `pipePages` made, which may modify what it gets;
    * `false` for `poll`, whose consumers may modify their rows.
    */
-  readonly conditional?: boolean | PageCacheLimits;
+  readonly conditional?: boolean | PageCacheLimits | undefined;
   /** Default: the machine's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** A number in [0, 1). Default: `Math.random`. */
   readonly random?: () => number;
 }

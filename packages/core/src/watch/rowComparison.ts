@@ -11,7 +11,7 @@ export interface ComparisonOptions<T> {
    * Identifies a row: an integer or non-empty text. A row without one fails the walk. It is also called with rows
    * restored from JSON. Default: the key of the source's schema.
    */
-  readonly key?: (row: T) => RowKey;
+  readonly key?: ((row: T) => RowKey) | undefined;
   /** What to compare: some fields, or the result of a function. Default: the whole row. */
   readonly project?: readonly string[] | ((row: T) => unknown);
   /** Fields to ignore because they always change, e.g. `updatedAt` or `stats.seen`. Default: none. */

@@ -25,27 +25,27 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
    * each start emits `initial` changes. The export of the changes may use the same state. Only one watch may use it at
    * a time: a second one gets a LockError. If an operator makes the rows, it needs a `version`.
    */
-  readonly state?: StateStore;
+  readonly state?: StateStore | undefined;
   /** Consecutive complete walks that must lack a row before it counts as removed. Default 2. 1 trusts each walk. */
-  readonly confirmations?: number;
+  readonly confirmations?: number | undefined;
   /**
    * A listing that lost more than this share of its rows, or all, or has fewer than its own `total`, is suspicious: its
    * removals are held until three walks over twice `every` agree. Default 0.5.
    */
-  readonly holdAbove?: number;
+  readonly holdAbove?: number | undefined;
   /** Emits confirmed removals at once, however many. Default `false`. */
-  readonly acceptRemovals?: boolean;
+  readonly acceptRemovals?: boolean | undefined;
   /** Resumes state that was made with another key of the same project. Default `false`. */
-  readonly sameProject?: boolean;
+  readonly sameProject?: boolean | undefined;
   /** Consecutive failed polls to tolerate, counted per run (under cron, each starts at 0). Default `Infinity`. */
-  readonly maxFailures?: number;
+  readonly maxFailures?: number | undefined;
   /**
    * `for`: ms of failing polls before the watch ends with the last error. Default `Infinity`. Each request is limited
    * by the client's own `retry.for`.
    */
-  readonly retry?: { readonly for?: number };
+  readonly retry?: { readonly for?: number } | undefined;
   /** Ends after this many polls, failed ones included. Default `Infinity`. */
-  readonly polls?: number;
+  readonly polls?: number | undefined;
   /** Called with the outcome of each poll. What it throws is ignored. */
   readonly onHealth?: (health: PageHealth) => void;
 }

@@ -16,9 +16,9 @@ export interface PostgresPlace {
   /** Where the database is, as `postgres://user@host:5432/database`. */
   readonly url: string;
   /** Default: that of the URL, then `PGPASSWORD`. */
-  readonly password?: string;
+  readonly password?: string | undefined;
   /** Ends the connection that holds the table, and takes it over. Default `false`. */
-  readonly breakLock?: boolean;
+  readonly breakLock?: boolean | undefined;
 }
 
 /**

@@ -32,16 +32,16 @@ export interface MirrorOptions {
   /** The table. It is created if it is not there; one with rows that are not this mirror's is refused. */
   readonly table: string;
   /** The columns and their order. Default: those of the watched rows. */
-  readonly columns?: readonly string[];
+  readonly columns?: readonly string[] | undefined;
   /** The columns that identify a row; none may be null. Default: a column `_key` with the row's key in the watch. */
-  readonly key?: readonly string[];
+  readonly key?: readonly string[] | undefined;
   /**
    * Rows that are removed stay, with the time in the column `_deleted_at`, which is null in all others; if they come
    * back, it is null again. Starting over deletes them. Default `false`: they are deleted at once.
    */
-  readonly deletedAt?: boolean;
+  readonly deletedAt?: boolean | undefined;
   /** What becomes of fields that are not columns of the watched rows: `discard` (the default), or `freeze`, an error. */
-  readonly schema?: NewFields;
+  readonly schema?: NewFields | undefined;
 }
 
 /** The column of a row's key, where no columns are. */

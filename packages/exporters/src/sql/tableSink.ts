@@ -20,19 +20,19 @@ export interface TableOptions {
   /** The table. It is created if it is not there. */
   readonly table: string;
   /** What becomes of rows that it has. Default `fail`. */
-  readonly mode?: TableMode;
+  readonly mode?: TableMode | undefined;
   /** The columns and their order. Default: the source's own. */
-  readonly columns?: readonly string[];
+  readonly columns?: readonly string[] | undefined;
   /**
    * The columns that identify a row; none may be null. `merge` needs them, and without them adds a column `_key` with
    * the source's own key. `replace` changes rows in place with them, which other tables may refer to.
    */
-  readonly key?: readonly string[];
+  readonly key?: readonly string[] | undefined;
   /**
    * What becomes of a row's fields that are not columns of the source, such as those that an API added: `discard` (the
    * default) leaves them out, `freeze` ends the export with an error that names row and field.
    */
-  readonly schema?: NewFields;
+  readonly schema?: NewFields | undefined;
 }
 
 /** Where rows of the table go on, which is in the checkpoint. */

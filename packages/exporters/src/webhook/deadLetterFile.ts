@@ -28,7 +28,7 @@ export interface OwnLetter {
 
 export interface DeadLetterFileOptions extends FileStateOptions {
   /** The position committed by an earlier run of the same export. Absent: the export has written no letters. */
-  readonly position?: LettersPosition;
+  readonly position?: LettersPosition | undefined;
   /** Cancels the wait for other users of the file in this process. */
   readonly signal: AbortSignal;
 }

@@ -20,13 +20,13 @@ export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent'
   /** The signing secret: `whsec_` and 16 to 64 bytes in base64; use at least 24. Two during a rotation. */
   readonly secret: string | readonly string[];
   /** Extra headers, e.g. `{ authorization: 'Bearer …' }`. Their values are treated as secrets. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Ms until a response must arrive, two thirds of it to connect. Default 15,000. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
   /** Hosts, addresses, CIDRs allowed to be private and without https; metadata addresses need a CIDR. Default: none. */
-  readonly allowAddresses?: readonly string[];
+  readonly allowAddresses?: readonly string[] | undefined;
   /** Resolves a host name. Default: the operating system. */
-  readonly resolve?: AddressGuardOptions['resolve'];
+  readonly resolve?: AddressGuardOptions['resolve'] | undefined;
 }
 
 /** The names of these options. */

@@ -29,9 +29,9 @@ export interface ReplayOptions extends FileStateOptions {
   /** Resolves when the endpoint accepted it; otherwise rejects with a `SluiceError`. */
   readonly send: (message: ReplayMessage) => Promise<unknown>;
   /** Maximum number of concurrent requests. Default 1. Letters with the same key are always sent in order. */
-  readonly deliveries?: number;
+  readonly deliveries?: number | undefined;
   /** Cancels the replay: it rejects with `signal.reason`, and the next replay resumes. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called after each letter. */
   readonly onProgress?: (counts: ReplayCounts) => void;
   /** Called with each letter that is refused again. */
@@ -88,7 +88,11 @@ export async function replayDeadLetters(path: string, options: ReplayOptions): P
   }
 }
 
-type Settings = ReplayOptions & Required<Pick<ReplayOptions, 'deliveries' | 'fileSystem' | 'signal'>>;
+type Settings = ReplayOptions & {
+  readonly deliveries: number;
+  readonly fileSystem: FileSystem;
+  readonly signal: AbortSignal;
+};
 
 const lineFeed = 10;
 
