@@ -267,11 +267,11 @@ export const mutantList: readonly Mutant[] = [
     ['a request is written in a pause', 'mayStart: () => this.#now >= this.#pausedUntil', 'mayStart: () => true'],
     ['a later pause shortens a longer one', 'Math.max(this.#pausedUntil, this.#now + ms)', 'this.#now + ms'],
   ]),
-  ...inFile('packages/core/src/http/retryPolicy.ts', [
+  ...inFile('packages/core/src/http/retry/retryPolicy.ts', [
     ['a Retry-After is cut short', 'return Number(text) * 1000;', 'return Number(text) * 900;'],
   ]),
   ...inFile('packages/core/src/http/exchange.ts', [
-    ['a 429 pauses nobody', 'if (fault.pauses) {', 'if (fault.pauses && left === 0) {'],
+    ['a 429 pauses nobody', 'if (!fault.pauses) return;', 'if (delay >= 0) return;'],
     [
       'a request that is sent again takes no permit',
       'const acquired = limiter.acquire({ route, signal });',

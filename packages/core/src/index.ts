@@ -97,7 +97,7 @@ export type { Timeouts } from './http/requestTimes.js';
 export type { ArrayFormat } from './http/query.js';
 export type { HttpMethod, RequestDetails, ResponseFormat } from './http/requestDetails.js';
 export type { ErrorFinder, ResponseError } from './http/responseError.js';
-export type { RetryOptions } from './http/retryPolicy.js';
+export type { RetryOptions } from './http/retry/retryPolicy.js';
 export { Secrets } from './http/secrets.js';
 export { createSender, type Sender, type SenderOptions } from './http/sender.js';
 export type { Link, Transport, TransportRequest, TransportResponse } from './http/transport.js';

@@ -19,7 +19,7 @@ import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
 import type { RequestDetails } from './requestDetails.js';
 import type { ResponseError } from './responseError.js';
-import { mayConnectLater, dateAfter, retryAfter, wasUnsent } from './retryPolicy.js';
+import { mayConnectLater, dateAfter, retryAfter, wasUnsent } from './retry/retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
 /** Why an attempt failed, and whether another one may do better. */

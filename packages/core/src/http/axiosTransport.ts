@@ -1,9 +1,9 @@
-import axios, { type AxiosInstance, type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
+import axios, { type AxiosError, type AxiosInstance, type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
 import axiosRetry from 'axios-retry';
 import { reportOf } from '../errorReport.js';
 import { NetworkError } from '../errors.js';
 import { closedError } from './answer.js';
-import { type AttemptFailure, type AttemptSuccess, type Call, Exchange, type ExchangeOptions } from './exchange.js';
+import { type AttemptOutcome, type Call, Exchange, type ExchangeOptions } from './exchange.js';
 import { HeaderJoiner } from './sendAttempt.js';
 import { SignalWatch } from './signalWatch.js';
 import type { TransportResponse } from './transport.js';
@@ -18,15 +18,15 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   // Defaults of a program's shared axios, e.g. its token, must not reach our APIs. Fewer are also cheaper to copy.
   for (const name of Object.keys(instance.defaults))
     if (!(name in settings)) Reflect.deleteProperty(instance.defaults, name);
-  // Given once and not with each request, which would merge them again and again. The exchange waits instead: axios-retry
-  // has no maximum delay, overflows its timer, and takes no clock.
+  // Given once and not with each request, which would merge them again and again. `onRetry` waits: axios-retry has no
+  // maximum delay, overflows its timer, and takes no clock.
   axiosRetry(instance, {
     retries: maxChained,
     retryDelay: () => 0,
     shouldResetTimeout: true,
-    retryCondition: shouldRetry,
+    retryCondition: (error: unknown) => error instanceof RetryableError,
     onRetry: async (_count: number, error: unknown) => {
-      if (error instanceof AttemptError) await error.exchange.backOff(error.failure);
+      if (error instanceof RetryableError) await error.backOff();
     },
   });
 
@@ -41,40 +41,22 @@ export function axiosTransport(options: ExchangeOptions): Caller {
       if (options.closed.aborted) throw closedError(call.route);
       // Cancellation rejects at once, whatever the layers below are doing.
       const exchange = new Exchange(options, call, { number: (requests += 1), signals, headers, onEnd: reject });
-      answered(instance, call, exchange).then(resolve, reject);
+      respond(instance, call, exchange).then(resolve, reject);
     });
 }
 
-/** axios-retry nests its retries, and each keeps about 2 kB until the end, which adds up in an outage of days. */
+/** axios-retry nests its retries, and each keeps about 3 kB until the end, which adds up in an outage of days. */
 const maxChained = 100;
 
-/** Headers and body bypass axios, which would copy them several times and put them into its errors. */
-async function answered(
-  instance: AxiosInstance,
-  { url, method, route }: Call,
-  exchange: Exchange,
-): Promise<TransportResponse> {
-  const adapter = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<AttemptSuccess>> => {
-    const outcome = await exchange.attempt().catch((reason: unknown) => {
-      throw new CarriedReason(reason);
-    });
-    if ('fault' in outcome) throw new AttemptError(config, exchange, outcome);
-    return { status: outcome.status, statusText: '', headers: {}, data: outcome, config };
-  };
+async function respond(instance: AxiosInstance, call: Call, exchange: Exchange): Promise<TransportResponse> {
   try {
-    for (;;) {
-      try {
-        const { data } = await instance.request<AttemptSuccess>({ url, method, adapter });
-        exchange.settle(() => ({ outcome: 'answered', status: data.status }));
-        const { status, headers, body } = data;
-        return { status, headers, body, attempts: exchange.attempts };
-      } catch (error) {
-        if (!shouldRetry(error)) throw error;
-        await exchange.backOff(error.failure);
-      }
-    }
+    const outcome = await lastAttempt(instance, call, exchange);
+    if ('fault' in outcome) throw exchange.finalError(outcome);
+    const { status, headers, body } = outcome;
+    exchange.settle(() => ({ outcome: 'answered', status }));
+    return { status, headers, body, attempts: exchange.attempts };
   } catch (thrown) {
-    const error = thrown instanceof AttemptError ? exchange.finalError(thrown.failure) : visibleError(thrown, route);
+    const error = axios.isAxiosError(thrown) ? unsentError(thrown, call.route) : thrown;
     exchange.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
     throw error;
   } finally {
@@ -82,38 +64,40 @@ async function answered(
   }
 }
 
-function shouldRetry(error: unknown): error is AttemptError {
-  return error instanceof AttemptError && error.exchange.shouldRetry(error.failure);
-}
-
-/** The error to show to the caller, if it is not the failure of an attempt. */
-function visibleError(error: unknown, route: string): unknown {
-  if (error instanceof CarriedReason) return error.reason;
-  if (axios.isAxiosError(error))
-    return new NetworkError(`${route} could not be sent (${error.code ?? 'no reason given'}).`, { details: { route } });
-  return error;
-}
-
-/** Carries a failed attempt through axios and axios-retry, which only pass on errors with a `config`. */
-class AttemptError extends Error {
-  readonly config: InternalAxiosRequestConfig;
-  readonly exchange: Exchange;
-  readonly failure: AttemptFailure;
-
-  constructor(config: InternalAxiosRequestConfig, exchange: Exchange, failure: AttemptFailure) {
-    super(failure.fault.error.message);
-    this.config = config;
-    this.exchange = exchange;
-    this.failure = failure;
+/** Makes attempts until one of them is not retried. Headers and body bypass axios, which would copy them several times. */
+async function lastAttempt(
+  instance: AxiosInstance,
+  { url, method }: Call,
+  exchange: Exchange,
+): Promise<AttemptOutcome> {
+  const adapter = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<AttemptOutcome>> => {
+    const data = await exchange.attempt();
+    if ('fault' in data && exchange.shouldRetry(data)) throw new RetryableError(config, () => exchange.backOff(data));
+    return { status: 200, statusText: '', headers: {}, data, config };
+  };
+  for (;;) {
+    try {
+      return (await instance.request<AttemptOutcome>({ url, method, adapter })).data;
+    } catch (error) {
+      if (!(error instanceof RetryableError)) throw error;
+      await error.backOff();
+    }
   }
 }
 
-/** Carries any other error past axios, which modifies errors that it knows. */
-class CarriedReason extends Error {
-  readonly reason: unknown;
+/** An error of axios itself contains the request. */
+function unsentError({ code = 'no reason given' }: AxiosError, route: string): NetworkError {
+  return new NetworkError(`${route} could not be sent (${code}).`, { details: { route } });
+}
 
-  constructor(reason: unknown) {
-    super('The request ended.');
-    this.reason = reason;
+/** A failed attempt to be made again. axios-retry passes only errors with a `config`. */
+class RetryableError extends Error {
+  readonly config: InternalAxiosRequestConfig;
+  readonly backOff: () => Promise<void>;
+
+  constructor(config: InternalAxiosRequestConfig, backOff: () => Promise<void>) {
+    super('An attempt failed, and is made again.');
+    this.config = config;
+    this.backOff = backOff;
   }
 }

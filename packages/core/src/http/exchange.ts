@@ -1,6 +1,6 @@
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.js';
+import { amend, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
 import { closedError, faultOf, faultUnderQuota, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
 import type { Credentials, Stamp, Stamped } from './credentials.js';
@@ -9,7 +9,8 @@ import type { HttpMethod } from './requestDetails.js';
 import type { Limiter } from './limiterTypes.js';
 import type { PauseCause } from './limiterReports.js';
 import type { Timeouts } from './requestTimes.js';
-import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
+import { type AttemptFailure, Retries } from './retry/retries.js';
+import type { RetryOptions } from './retry/retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
 import { withoutParam } from './query.js';
 import { type HeaderJoiner, sendAttempt } from './sendAttempt.js';
@@ -48,20 +49,13 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface AttemptSuccess {
+interface AttemptSuccess {
   readonly status: number;
   readonly headers: AttemptAnswer['headers'];
   readonly body: unknown;
 }
 
-/** Why an attempt failed, and for how long it may be retried. */
-export interface AttemptFailure {
-  readonly fault: AttemptFault;
-  /** Ms until the next attempt, if there is one. */
-  readonly delay: number;
-  /** Ms that remain for retries. */
-  readonly left: number;
-}
+export type AttemptOutcome = AttemptSuccess | AttemptFailure;
 
 /** What the exchanges of a client share, and which one this is. */
 interface ExchangeContext {
@@ -81,20 +75,17 @@ export class Exchange {
   readonly #headers: HeaderJoiner;
   readonly #onEnd: (reason: unknown) => void;
   readonly #stopwatch: Stopwatch;
+  readonly #retries: Retries;
   readonly #unwatch: readonly (() => void)[];
   /** Aborts waits, attempts and back-off. Replaced when an attempt exceeds its deadline, which aborts it, too. */
   #stop = new AbortController();
-  #isOver = false;
   readonly #number: number;
   readonly #began: number;
-  #retries = 0;
   #wasRenewed = false;
   /** The credentials of the latest attempt. */
   #sent: Stamped | undefined;
   /** Whether a 403 was taken for a pause. */
   #wasForbidden = false;
-  /** Ms since the first attempt failed, without waits for the limiter. */
-  #outage: number | undefined;
   #isSettled = false;
 
   constructor(options: ExchangeOptions, call: Call, { number, signals, headers, onEnd }: ExchangeContext) {
@@ -103,12 +94,13 @@ export class Exchange {
     this.#headers = headers;
     this.#number = number;
     this.#onEnd = onEnd;
-    const { timeouts, closed, clock } = options;
+    const { timeouts, closed, clock, retry, random } = options;
     const { route, signal, method, shownUrl } = call;
     this.#began = clock.monotonic();
     this.#stopwatch = new Stopwatch(clock, timeouts.total, () =>
       this.#fail(timeoutError(route, 'total', timeouts.total)),
     );
+    this.#retries = new Retries(retry, random);
     const unwatch = [signals.watch(closed, () => this.#fail(closedError(route)))];
     if (signal)
       unwatch.push(
@@ -139,90 +131,63 @@ export class Exchange {
     });
   }
 
-  /** One attempt. If the API refuses the credentials, they are renewed and it is sent once more. */
-  async attempt(): Promise<AttemptSuccess | AttemptFailure> {
+  /**
+   * One attempt. If the API refuses the credentials, they are renewed and it is sent once more. What else is thrown ends
+   * the exchange, and reaches the caller directly: axios would modify it.
+   */
+  async attempt(): Promise<AttemptOutcome> {
+    try {
+      return await this.#attempt();
+    } catch (error) {
+      this.#fail(error);
+      throw new Error('The request has ended.');
+    }
+  }
+
+  async #attempt(): Promise<AttemptOutcome> {
     const { credentials } = this.#call;
     this.#stop.signal.throwIfAborted();
     this.#stopwatch.run();
     let stamp = await credentials.prepare();
-    let again: Again = { isFresh: false, isRenewed: false, outdated: 0 };
-    let outcome = await this.#send(stamp, again);
+    const how = { isFresh: false, isRenewed: false, outdated: 0 };
+    let outcome = await this.#send(stamp, how);
     while (typeof outcome === 'string') {
       if (outcome === 'expired') stamp = await credentials.prepare();
-      again = nextTry(again, outcome);
-      outcome = await this.#send(stamp, again);
+      how.isFresh ||= outcome === 'stale';
+      how.isRenewed ||= outcome === 'expired';
+      if (outcome === 'outdated') how.outdated += 1;
+      outcome = await this.#send(stamp, how);
     }
     const sent = this.#sent;
     if (this.#wasRenewed || !sent || !('fault' in outcome) || outcome.fault.status !== 401) return outcome;
     this.#wasRenewed = true;
-    return (await credentials.renew(sent)) ? this.attempt() : outcome;
+    return (await credentials.renew(sent)) ? this.#attempt() : outcome;
   }
 
-  /** Whether to retry. A `Retry-After` is obeyed unless it exceeds the longest wait that is allowed. */
-  shouldRetry({ fault, left }: AttemptFailure): boolean {
-    const { retries } = this.#options.retry;
-    return (
-      fault.retry &&
-      left > 0 &&
-      this.#retries < retries &&
-      (fault.retryAfter ?? 0) <= this.#options.retry.maxRetryAfter &&
-      !this.#isOver
-    );
+  shouldRetry(failure: AttemptFailure): boolean {
+    return !this.#isSettled && this.#retries.allow(failure);
   }
 
   /** Waits before the next attempt, without a permit. What the API asked for does not count towards the total deadline. */
   async backOff({ fault, delay, left }: AttemptFailure): Promise<void> {
-    this.#retries += 1;
+    this.#retries.begin();
     if ((fault.retryAfter ?? 0) > 0) this.#stopwatch.pause();
     const { error } = fault;
-    const reason = error.code;
-    this.#emit('retry', () => ({
-      ...this.#requestId,
-      type: 'retry',
-      attempt: this.attempts,
-      delay,
-      reason,
-      left,
-      error: reportOf(error),
-    }));
+    const retry = { type: 'retry', attempt: this.attempts, delay, reason: error.code, left } as const;
+    this.#emit('retry', () => ({ ...this.#requestId, ...retry, error: reportOf(error) }));
     // A pause holds in the limiter, for this request like for all others.
     if (!fault.pauses) await sleep(this.#options.clock, delay, this.#stop.signal);
   }
 
-  finalError({ fault, left }: AttemptFailure): Error {
-    const { status, retryAfter: requested } = fault;
-    const { maxRetryAfter } = this.#options.retry;
-    if (!fault.retry || status === undefined || requested === undefined || requested <= maxRetryAfter)
-      return this.#withAttempts(fault, left);
+  finalError(failure: AttemptFailure): SluiceError {
     const { route } = this.#call;
-    const retryAt = dateAfter(this.#options.clock.now(), requested);
-    const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
-    const message = `${route}: the server asked to wait ${secondsOf(requested)}${until}, but the limit is ${secondsOf(maxRetryAfter)}.`;
-    return new RateLimitError(message, {
-      status,
-      retryAt,
-      details: { route, retryAfter: requested },
-      advice: [{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }],
-    });
-  }
-
-  /** Says in an error that retries did not help. */
-  #withAttempts({ error, retry }: AttemptFault, left: number): SluiceError {
-    if (this.attempts === 1) return error;
-    const isOutOfTime = retry && left === 0;
-    const within = isOutOfTime ? ` within ${secondsOf(this.#options.retry.for)}` : '';
-    const advice: readonly Advice[] = isOutOfTime ? [{ kind: 'raise', option: 'retry.for' }] : [];
-    amend(error, `It was tried ${this.attempts} times${within}.`, advice);
-    return error;
+    return this.#retries.finalError(failure, { route, attempts: this.attempts, now: this.#options.clock.now() });
   }
 
   /**
    * Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts.
    */
-  async #send(
-    stamp: Stamp,
-    { isFresh, isRenewed, outdated }: Again,
-  ): Promise<AttemptSuccess | AttemptFailure | Unsent> {
+  async #send(stamp: Stamp, { isFresh, isRenewed, outdated }: Again): Promise<AttemptOutcome | Unsent> {
     const { adapter, clock, timeouts, onLimiter } = this.#options;
     const { route, url, method, body, read, limiter, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
@@ -296,34 +261,30 @@ export class Exchange {
     return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
   }
 
-  /** @param took ms of the attempt; not counted for the first failure, since the outage starts at its end */
   #failure(found: AttemptFault, took: number): AttemptFailure {
     const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
     const fault = isUndecided ? { ...found, retry: false } : found;
     if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
-    const { retry, random, onLimiter } = this.#options;
+    const failure = this.#retries.failed(fault, this.attempts, took);
+    this.#pauseLimiter(failure);
+    return failure;
+  }
+
+  /** The pause applies to all requests. The failed attempt still holds its permit, so none can start before it. */
+  #pauseLimiter({ fault, delay }: AttemptFailure): void {
+    const { onLimiter } = this.#options;
     const { limiter } = this.#call;
-    const outage = this.#outage === undefined ? 0 : this.#outage + took;
-    const left = Math.max(0, retry.for - outage);
-    // The last attempt starts when the time for retries ends.
-    const ownDelay = Math.min(left, backoff(this.attempts, retry, random()));
-    const requested = fault.usedUp?.wait ?? fault.retryAfter ?? 0;
-    // `Retry-After: 0` must not become a loop without a pause.
-    const delay = requested > 0 ? requested : ownDelay;
-    // A service that sends a `Retry-After` is running, so it counts no more than a back-off; but retries must end.
-    this.#outage = outage + Math.min(delay, ownDelay);
     if (fault.usedUp) {
       const { wait, quota } = fault.usedUp;
       this.#emit('paused', () => ({ ...this.#requestId, type: 'paused', for: wait, ...(quota && { quota }) }));
       onLimiter?.(limiter, 'quota');
-    } else if (fault.pauses) {
-      // The pause applies to all requests. This attempt still holds its permit, so none can start before it.
-      const pause = Math.min(delay, longestPause);
-      limiter.pause(pause);
-      this.#emit('paused', () => ({ ...this.#requestId, type: 'paused', for: pause }));
-      onLimiter?.(limiter, requested > 0 ? 'retry-after' : 'back-off');
+      return;
     }
-    return { fault, delay, left };
+    if (!fault.pauses) return;
+    const pause = Math.min(delay, longestPause);
+    limiter.pause(pause);
+    this.#emit('paused', () => ({ ...this.#requestId, type: 'paused', for: pause }));
+    onLimiter?.(limiter, (fault.retryAfter ?? 0) > 0 ? 'retry-after' : 'back-off');
   }
 
   get #requestId(): { readonly route: string; readonly request: number } {
@@ -334,7 +295,7 @@ export class Exchange {
     if (!this.#isSettled) this.#options.emit(type, make);
   };
 
-  #fail(error: SluiceError): void {
+  #fail(error: unknown): void {
     this.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
     this.#end(error);
   }
@@ -342,7 +303,6 @@ export class Exchange {
   #end(reason: unknown): void {
     this.close();
     this.#onEnd(reason);
-    this.#isOver = true;
     // Without the reason: axios modifies errors that pass through it, and this one is the caller's.
     this.#stop.abort();
   }
@@ -357,6 +317,7 @@ const longestPause = 86_400_000;
  */
 type Unsent = 'stale' | 'expired' | 'outdated';
 
+/** How an attempt is made after those of which nothing was sent. */
 interface Again {
   /** Over a new connection. */
   readonly isFresh: boolean;
@@ -367,17 +328,6 @@ interface Again {
 }
 
 const maxOutdated = 9;
-
-function nextTry(last: Again, reason: Unsent): Again {
-  switch (reason) {
-    case 'stale':
-      return { ...last, isFresh: true };
-    case 'expired':
-      return { ...last, isRenewed: true };
-    case 'outdated':
-      return { ...last, outdated: last.outdated + 1 };
-  }
-}
 
 /**
  * Adds the query parameter of a credential. As with headers, it replaces one of the same name.
@@ -390,8 +340,4 @@ function withCredential(url: string, credential: string | undefined): string {
   const [name = ''] = new URLSearchParams(credential).keys();
   const rest = withoutParam(query, name);
   return `${path}?${rest === '' ? '' : `${rest}&`}${credential}`;
-}
-
-function secondsOf(ms: number): string {
-  return ms < 1000 ? `${String(ms)} ms` : `${String(Math.round(ms / 1000))} s`;
 }

@@ -3,7 +3,7 @@ import { RateLimitError } from '../errors.js';
 import type { ObservedResponse, QuotaNotice } from './limiterTypes.js';
 import { doubted, learned, quotaStart, spent, type KnownQuota } from './quotaPace.js';
 import type { QuotaReport, QuotaRules } from './rateLimitHeaders.js';
-import { dateAfter, retryAfter } from './retryPolicy.js';
+import { dateAfter, retryAfter } from './retry/retryPolicy.js';
 
 /** A request from its admission to its end. */
 export interface Flight {

@@ -1,6 +1,6 @@
 import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import { isCalendarDay } from '../clock.js';
-import { httpDate } from './retryPolicy.js';
+import { httpDate } from './retry/retryPolicy.js';
 import { itemsOf } from './structuredItems.js';
 
 /** Options of {@link rateLimitHeaders}. */

@@ -8,7 +8,7 @@ import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limiterTypes.js';
 import { requestTimesOf } from '../../src/http/requestTimes.js';
-import type { RetryOptions } from '../../src/http/retryPolicy.js';
+import type { RetryOptions } from '../../src/http/retry/retryPolicy.js';
 import { Secrets } from '../../src/http/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
 import { unlimited } from '../../src/http/localLimiter.js';

@@ -1,4 +1,4 @@
-import { isCertificateFault } from '../isTransient.js';
+import { isCertificateFault } from '../../isTransient.js';
 
 /**
  * How failed attempts are retried. All times in ms.

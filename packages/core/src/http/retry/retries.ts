@@ -1,0 +1,85 @@
+import { type Advice, amend, RateLimitError, type SluiceError } from '../../errors.js';
+import type { AttemptFault } from '../answer.js';
+import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
+
+/** Why an attempt failed, and for how long it may be retried. */
+export interface AttemptFailure {
+  readonly fault: AttemptFault;
+  /** Ms until the next attempt, if there is one. */
+  readonly delay: number;
+  /** Ms that remain for retries. */
+  readonly left: number;
+}
+
+/** The retries of one request: when the next attempt is due, and whether there is one. It neither waits nor sends. */
+export class Retries {
+  readonly #policy: RetryOptions;
+  readonly #random: () => number;
+  #count = 0;
+  /** Ms since the first attempt failed, without waits for the limiter. */
+  #outage: number | undefined;
+
+  constructor(policy: RetryOptions, random: () => number) {
+    this.#policy = policy;
+    this.#random = random;
+  }
+
+  /** @param took ms of the attempt; not counted for the first failure, since the outage starts at its end */
+  failed(fault: AttemptFault, attempt: number, took: number): AttemptFailure {
+    const outage = this.#outage === undefined ? 0 : this.#outage + took;
+    const left = Math.max(0, this.#policy.for - outage);
+    // The last attempt starts when the time for retries ends.
+    const ownDelay = Math.min(left, backoff(attempt, this.#policy, this.#random()));
+    const requested = fault.usedUp?.wait ?? fault.retryAfter ?? 0;
+    // `Retry-After: 0` must not become a loop without a pause.
+    const delay = requested > 0 ? requested : ownDelay;
+    // A service that sends a `Retry-After` is running, so it counts no more than a back-off; but retries must end.
+    this.#outage = outage + Math.min(delay, ownDelay);
+    return { fault, delay, left };
+  }
+
+  /** Whether to retry. A `Retry-After` is obeyed unless it exceeds the longest wait that is allowed. */
+  allow({ fault, left }: AttemptFailure): boolean {
+    const { retries, maxRetryAfter } = this.#policy;
+    return fault.retry && left > 0 && this.#count < retries && (fault.retryAfter ?? 0) <= maxRetryAfter;
+  }
+
+  /** A retry begins with its back-off. */
+  begin(): void {
+    this.#count += 1;
+  }
+
+  /** The error of the last attempt. @param now wall time in ms */
+  finalError(
+    { fault, left }: AttemptFailure,
+    { route, attempts, now }: { readonly route: string; readonly attempts: number; readonly now: number },
+  ): SluiceError {
+    const { status, retryAfter: requested } = fault;
+    const { maxRetryAfter } = this.#policy;
+    if (!fault.retry || status === undefined || requested === undefined || requested <= maxRetryAfter)
+      return this.#withAttempts(fault, left, attempts);
+    const retryAt = dateAfter(now, requested);
+    const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
+    const message = `${route}: the server asked to wait ${secondsOf(requested)}${until}, but the limit is ${secondsOf(maxRetryAfter)}.`;
+    return new RateLimitError(message, {
+      status,
+      retryAt,
+      details: { route, retryAfter: requested },
+      advice: [{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }],
+    });
+  }
+
+  /** Says in an error that retries did not help. */
+  #withAttempts({ error, retry }: AttemptFault, left: number, attempts: number): SluiceError {
+    if (attempts === 1) return error;
+    const isOutOfTime = retry && left === 0;
+    const within = isOutOfTime ? ` within ${secondsOf(this.#policy.for)}` : '';
+    const advice: readonly Advice[] = isOutOfTime ? [{ kind: 'raise', option: 'retry.for' }] : [];
+    amend(error, `It was tried ${attempts} times${within}.`, advice);
+    return error;
+  }
+}
+
+function secondsOf(ms: number): string {
+  return ms < 1000 ? `${String(ms)} ms` : `${String(Math.round(ms / 1000))} s`;
+}
