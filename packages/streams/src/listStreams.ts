@@ -26,7 +26,7 @@ export const streamListing = listing({
   description: 'All EVM streams of the project that the key belongs to.',
   path: '/streams/evm',
   pageSize: { param: 'limit', default: 100, max: 100 },
-  paging: byCursor({ param: 'cursor', at: inStreamPage.cursor }),
+  paging: { ...byCursor({ param: 'cursor', at: inStreamPage.cursor }), reads: [] },
   rows: inStreamPage.rows,
   responses: { 400: 'expired-cursor' },
   total: inStreamPage.total,

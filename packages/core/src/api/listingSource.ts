@@ -151,8 +151,8 @@ export function listingFetch<Row extends object, In extends object, Params>({
     return conditional.fetch({
       cache,
       read: readPage,
-      // What a function for the total looks at is unknown.
-      reads: typeof definition.total === 'function' ? undefined : paging.reads,
+      // Without a page size, a total may end the listing at a full page, and a function for it may look at any header.
+      reads: typeof definition.total === 'function' && !definition.pageSize ? undefined : paging.reads,
       identity: { of: made, fields: { ...fields }, baseUrl, address: { ...address }, headers, isAgain },
       fingerprint: () => endpoint.keyFingerprint('pages'),
       send: (tag) =>
