@@ -21,12 +21,6 @@ export const equivalents: readonly Equivalent[] = [
     because: 'It saves a look for what is gone, which finds nothing.',
   },
   {
-    file: 'source/pageChain.ts',
-    line: '...(empty > 0 && { empty }),',
-    change: '> -> >=',
-    because: 'A count of 0 that was written down is read as one that was not.',
-  },
-  {
     file: 'watch/differingFields.ts',
     line: 'if ((field === after[name] && field !== undefined) || isPlainlySame(field, after[name])) common += 1;',
     change: '|| -> &&',

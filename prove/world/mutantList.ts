@@ -190,40 +190,38 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a partition that was begun is taken for finished',
-      'while (this.#started.get(this.#before)?.isDone) {',
-      'while (this.#started.has(this.#before)) {',
+      "while (begun[first] === 'done') first += 1;",
+      'while (begun[first] !== undefined) first += 1;',
     ],
     [
       'a partition is walked again from its start',
-      'const from = this.#started.get(partition)?.position();',
+      "const from = at === 'done' ? undefined : at;",
       'const from = undefined;',
     ],
     [
       'a page that failed is passed over',
-      '} else this.#fail(ofParent(error, chain.parent));',
-      '} else this.#chains.delete(chain.partition);',
+      'else this.#fail(ofParent(error, chain.parent));',
+      'else this.#chains.delete(chain);',
+    ],
+  ]),
+  ...inFile('packages/core/src/source/repeats.ts', [
+    ['a page that comes again is written', 'if (this.#pages.has(page))', 'if (this.#pages.size < 0)'],
+    [
+      'a page that comes again is not known after a restart',
+      'for (const page of [first, previous, landmark])',
+      'for (const page of [landmark])',
     ],
   ]),
   ...inFile('packages/core/src/source/pageChain.ts', [
     [
-      'a page that comes again is written',
-      'if (this.#seenPages.has(fingerprint)) {',
-      'if (this.#seenPages.size < 0) {',
-    ],
-    [
-      'a page that comes again is not known after a restart',
-      'for (const page of [from.first, from.previous, from.landmark])',
-      'for (const page of [from.landmark])',
-    ],
-    [
       'a page whose rows are gone ends a listing',
       "if (next === 'end') return undefined;",
-      "if (next === 'end' || received === 0) return undefined;",
+      "if (next === 'end' || empty > 0) return undefined;",
     ],
     [
       'two pages whose rows are gone are a loop',
-      'if (this.#empty > (isGuess ? maxGuessedPages : maxEmptyPages))',
-      'if (this.#empty > 1)',
+      'if (!hasRows && empty >= (page.isGuess ? maxGuessedPages : maxEmptyPages))',
+      'if (!hasRows && empty >= 1)',
     ],
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [

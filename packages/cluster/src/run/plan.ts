@@ -71,7 +71,7 @@ export async function newHeader(
   newId: () => string,
 ): Promise<RunHeader> {
   const salt = newId();
-  const fingerprint = await info.keyFingerprint?.(salt);
+  const fingerprint = await info.endpoint?.keyFingerprint?.(salt);
   return {
     id: newId(),
     name,
@@ -218,8 +218,11 @@ async function checkSource(header: RunHeader, { info }: PageSource<unknown>): Pr
       `${info.name} has other ${changed.join(' and ')} here than in ${header.name}. Use the same version on all machines.`,
       { changed },
     );
-  const fingerprint = header.key && (await info.keyFingerprint?.(header.key.salt));
-  if (fingerprint === header.key?.fingerprint && (header.key !== undefined) === (info.keyFingerprint !== undefined))
+  const fingerprint = header.key && (await info.endpoint?.keyFingerprint?.(header.key.salt));
+  if (
+    fingerprint === header.key?.fingerprint &&
+    (header.key !== undefined) === (info.endpoint?.keyFingerprint !== undefined)
+  )
     return;
   throw new ConfigError(
     `${header.name} was submitted with another API key, whose project may have other rows. Use the same key on all machines.`,

@@ -47,7 +47,7 @@ export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snaps
   checkSource('poll()', source);
   refuseUnknown('poll()', options, { ...tickOptionNames, onFailure: true });
   const { clock = systemClock, random = Math.random, concurrency, onFailure, conditional = false } = options;
-  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: source.info.closed });
+  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: source.info.endpoint?.closed });
   // Rejects invalid options now, not at the first subscription.
   newTicks();
   storedPages(conditional);

@@ -260,8 +260,8 @@ export class Commits {
 
   #emit({ isSealed }: { readonly isSealed: boolean }): void {
     const { info, sink } = this.#setup;
-    const { name, observe } = info;
+    const { name, endpoint } = info;
     const { rows, pages } = this.#written;
-    tell(observe, { type: 'commit', source: name, sink: sink.name, rows, pages, isSealed });
+    tell(endpoint, { type: 'commit', source: name, sink: sink.name, rows, pages, isSealed });
   }
 }

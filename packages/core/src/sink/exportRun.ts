@@ -65,10 +65,10 @@ export class ExportRun<T> {
       yield* this.#export();
     } catch (error) {
       // Sinks know no secrets, and quote rows, which may have them.
-      this.#failure = redacted(error, this.#job.info);
+      this.#failure = redacted(error, this.#job.info.endpoint);
       if (this.#isStopped()) return;
-      const { name, observe } = this.#job.info;
-      tell(observe, { type: 'error', of: 'export', name, error: reportOf(this.#failure) });
+      const { name, endpoint } = this.#job.info;
+      tell(endpoint, { type: 'error', of: 'export', name, error: reportOf(this.#failure) });
       throw this.#failure;
     }
   }

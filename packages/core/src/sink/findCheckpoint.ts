@@ -158,8 +158,9 @@ async function hasSameKey<T>({ key }: Pick<Checkpoint, 'key'>, info: SourceInfo<
   return key?.fingerprint === current?.fingerprint || current === undefined;
 }
 
-async function currentKey<T>(salt: string, { keyFingerprint }: SourceInfo<T>): Promise<Checkpoint['key']> {
-  return keyFingerprint && { salt, fingerprint: await keyFingerprint(salt) };
+async function currentKey<T>(salt: string, { endpoint }: SourceInfo<T>): Promise<Checkpoint['key']> {
+  const fingerprint = await endpoint?.keyFingerprint?.(salt);
+  return fingerprint === undefined ? undefined : { salt, fingerprint };
 }
 
 /** The settings that determine an export's bytes, as hashes: small, and they reveal nothing. */

@@ -12,10 +12,9 @@ export function createDiscoveringSource<T>(
   discover: (start: DiscoveryStart) => Discovery<T>,
 ): Source<T> {
   const plan = { ...definition, partitions: Infinity };
-  const info = infoOf(plan);
-  return new Source(info, (options) => {
+  return new Source(infoOf(plan), (options) => {
     const discovery = discover(options);
     const fetch: SourceDefinition<T>['fetch'] = (request) => discovery.fetch(request);
-    return walk({ ...plan, fetch }, { ...options, discovery }, info.observe);
+    return walk({ ...plan, fetch }, { ...options, discovery });
   });
 }

@@ -50,59 +50,8 @@ export interface PageHealth {
   readonly error?: unknown;
 }
 
-type PageFields<T> = Omit<Page<T>, 'position'>;
-/** What each page has. */
-type KeyFields<T> = Pick<Page<T>, 'items' | 'index' | 'partition' | 'endsPartition'>;
-
-/**
- * A page that computes its position on demand, because few are stored.
- *
- * A class, because each object literal with a getter gets its own hidden class, which would keep the page's rows in the
- * old generation.
- */
-class LazyPage<T> implements Page<T> {
-  readonly items: readonly T[];
-  readonly index: number;
-  readonly partition: number;
-  readonly endsPartition: boolean;
-  readonly #position: () => Position;
-
-  /** @param others fields that few pages have */
-  constructor(
-    { items, index, partition, endsPartition }: KeyFields<T>,
-    others: Omit<PageFields<T>, keyof KeyFields<T>>,
-    position: () => Position,
-  ) {
-    this.items = items;
-    this.index = index;
-    this.partition = partition;
-    this.endsPartition = endsPartition;
-    this.#position = position;
-    Object.assign(this, others);
-  }
-
-  get position(): Position {
-    return this.#position();
-  }
-}
-
-export function pageOf<T>(
-  fields: KeyFields<T>,
-  others: Omit<PageFields<T>, keyof KeyFields<T>>,
-  position: () => Position,
-): Page<T> {
-  return new LazyPage(fields, others, position);
-}
-
 /** The page with other items. Its position in the walk stays. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
-  const { index, partition, endsPartition, listed, isIncomplete, increment, commit, health } = page;
-  const others = {
-    ...(listed !== undefined && { listed }),
-    ...(isIncomplete && { isIncomplete }),
-    ...(increment && { increment }),
-    ...(commit && { commit }),
-    ...(health && { health }),
-  };
-  return new LazyPage({ items, index, partition, endsPartition }, others, () => page.position);
+  const { total, unconfirmed, ...others } = page;
+  return { ...others, items };
 }

@@ -1,17 +1,16 @@
 import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
 import { checkCount, checkOptions, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { startOfPartition, startOfPlan, type Position, type StatedTotals } from '../position.js';
-import type { Json, RowSchema, SourceDefinition } from './definition.js';
+import { isPosition, startOfPartition, startOfPlan, type Position, type StatedTotals } from '../position.js';
+import type { Json, RowSchema, SourceDefinition, SourceEndpoint } from './definition.js';
 import { Flow } from './flow.js';
 import { checkTypes } from './columnTypes.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
 import type { PartitionLog } from './discovery.js';
-import type { SourceEvent, SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
-import { checkPosition, partitionsText, walk, type WalkOptions } from './walk.js';
+import { walk, type WalkOptions } from './walk.js';
 
 /** How a walk requests a source's pages. */
 export interface PagesOptions {
@@ -74,16 +73,8 @@ export interface SourceInfo<T> {
   readonly isEndless?: true;
   /** Its walks obey the option `drain`. Without it, pages that are fetched ahead are lost when an export is cancelled. */
   readonly isDrainable?: true;
-  /** A short salted hash of the API key, if the source uses one. */
-  readonly keyFingerprint?: (salt: string) => Promise<string>;
-  /** Sends events to the client of the rows, e.g. an export's commits. */
-  readonly observe?: SourceObserver;
-  /** Removes the client's secrets from a text, and cuts it behind them. */
-  readonly redact?: (text: string, length?: number) => string;
-  /** Whether the client has an observer for a type of event. Absent if it can't tell. */
-  readonly isObserved?: (type: SourceEvent['type']) => boolean;
-  /** Aborts when the client of the rows is closed. */
-  readonly closed?: AbortSignal;
+  /** The client of the rows: receives events, redacts errors and identifies the API key. */
+  readonly endpoint?: SourceEndpoint;
   /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
   readonly increment?: Increment;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
@@ -137,36 +128,29 @@ export class Source<T> extends Flow<T> {
       onShort: true,
       drain: true,
     });
-    const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog, drain } = options;
-    const { requireTotal = false, onShort } = options;
+    const { concurrency = 1, prefetch, startAt, partition, ...others } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
       throw new ConfigError(
         'maxRows needs concurrency: 1. With a concurrency above 1, it is not defined which rows come first.',
       );
-    if (since) checkSince(this.info, since);
+    if (others.since) checkSince(this.info, others.since);
     const only = this.#onlyOf(partition);
     const position = this.#positionOf(startAt, only);
     const isStart = position.before === 0 && Object.keys(position.begun).length === 0;
-    if (this.info.partitions === Infinity && !partitionLog && !isStart)
+    if (this.info.partitions === Infinity && !others.partitionLog && !isStart)
       throw new ConfigError(
         `${this.info.name} discovers its partitions while it is walked, so startAt needs the partitionLog of that walk. An export with state has one.`,
       );
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
+          ...others,
           startAt: position,
           concurrency,
           prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency),
           ...(only !== undefined && { partition: only }),
-          ...(newHistory !== undefined && { newHistory }),
-          ...(since && { since }),
-          ...(cache && { cache }),
-          ...(partitionLog && { partitionLog }),
-          ...(drain && { drain }),
-          ...(requireTotal && { requireTotal }),
-          ...(onShort && { onShort }),
         }),
         (page) => [page],
       ),
@@ -185,30 +169,17 @@ export class Source<T> extends Flow<T> {
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     refuseUnknown('pipePages()', options, { schema: true, version: true });
     if (options.schema) checkTypes('The schema of pipePages()', options.schema);
-    const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
-    const { keyFingerprint, observe, redact, isObserved, closed, checkRestart, increment } = this.info;
+    const { schema, rowsIdentity, ...info } = this.info;
     const pipePages = options.version ?? null;
-    const info = {
-      name,
-      identity: { of: identity, pipePages },
-      partitions,
-      hasOperator: true as const,
+    const piped: SourceInfo<R> = {
+      ...info,
+      identity: { of: info.identity, pipePages },
+      hasOperator: true,
       ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, pipePages } }),
-      ...(maxRows !== undefined && { maxRows }),
-      ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
+      ...(options.version === undefined && { isUnversioned: true }),
       ...(options.schema && { schema: options.schema }),
-      ...(isRepeatable === false && { isRepeatable }),
-      ...(isEndless && { isEndless }),
-      ...(isDrainable && { isDrainable }),
-      ...(keyFingerprint && { keyFingerprint }),
-      ...(observe && { observe }),
-      ...(redact && { redact }),
-      ...(isObserved && { isObserved }),
-      ...(closed && { closed }),
-      ...(checkRestart && { checkRestart }),
-      ...(increment && { increment }),
     };
-    return new Source<R>(info, (walkOptions) => {
+    return new Source<R>(piped, (walkOptions) => {
       const pages = this.#walk(walkOptions);
       return mapped(pages, async (page, signal) =>
         withItems(page, await collected(from(page.items).pipe(operator), signal)),
@@ -278,8 +249,7 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     fetch: 'a function',
     endpoint: 'an object?',
   });
-  const info = infoOf(definition);
-  return new Source(info, (options) => walk(definition, options, info.observe));
+  return new Source(infoOf(definition), (options) => walk(definition, options));
 }
 
 /** @throws ConfigError if a limit or a column's type is invalid. */
@@ -298,13 +268,35 @@ export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sourc
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
     ...(definition.isRepeatable === false && { isRepeatable: false as const }),
-    ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
-    ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
-    ...(endpoint?.redact && { redact: endpoint.redact.bind(endpoint) }),
-    ...(endpoint?.isObserved && { isObserved: endpoint.isObserved.bind(endpoint) }),
-    ...(endpoint?.closed && { closed: endpoint.closed }),
+    ...(endpoint && { endpoint }),
     ...(increment && { increment }),
   };
+}
+
+/**
+ * Checks a given position, e.g. of a stored error, against a plan, or against one partition of it.
+ *
+ * @throws ConfigError if it does not fit.
+ */
+function checkPosition(position: Position, partitions: number, only?: number): Position {
+  const [first, end] = only === undefined ? [0, partitions] : [only, only + 1];
+  const isInPlan = (partition: number): boolean => partition >= position.before && partition < end;
+  if (
+    isPosition(position) &&
+    position.partition === only &&
+    position.before >= first &&
+    position.before <= end &&
+    Object.keys(position.begun).map(Number).every(isInPlan)
+  )
+    return position;
+  const whose = isPosition(position) && position.partition !== only ? position.partition : undefined;
+  const given = whose === undefined ? '' : ` It is one of partition ${whose} by itself.`;
+  const walked = only === undefined ? 'this plan' : `partition ${only} by itself, in a plan`;
+  throw new ConfigError(`startAt is not a position of ${walked}, which has ${partitionsText(partitions)}.${given}`);
+}
+
+function partitionsText(partitions: number): string {
+  return Number.isFinite(partitions) ? `${partitions} partition(s)` : 'partitions that are discovered';
 }
 
 /** @throws ConfigError if a source cannot start at a value, or not at this one. */

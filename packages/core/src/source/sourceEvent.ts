@@ -1,4 +1,5 @@
 import type { ErrorReport } from '../errorReport.js';
+import type { SourceEndpoint } from './definition.js';
 
 /** A page was fetched, and continues the one before. Its rows are decoded later; an `error` follows if that fails. */
 export interface PageEvent {
@@ -60,13 +61,10 @@ export interface ErrorEvent<Of extends string = string> {
 /** Events that walks, watches and exports send to the endpoint of their rows, for observers of the client. */
 export type SourceEvent = PageEvent | CommitEvent | ChangeEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
 
-/** Called with events. It cannot change anything. */
-export type SourceObserver = (event: SourceEvent) => void;
-
-/** Calls the observer, if there is one. An observer that throws must not cost rows. */
-export function tell(observe: SourceObserver | undefined, event: SourceEvent): void {
+/** Sends an event to the observers of a client, if there is one. An observer that throws must not cost rows. */
+export function tell(endpoint: Pick<SourceEndpoint, 'observe'> | undefined, event: SourceEvent): void {
   try {
-    observe?.(event);
+    endpoint?.observe?.(event);
   } catch {
     // A client reports such errors itself; others have nowhere to report them.
   }

@@ -12,12 +12,12 @@ export interface ChangeEvents<T> {
 
 /** A poll may find a hundred thousand changes, so their events are only created if somebody receives them. */
 export function changeEvents<T>(
-  { name: source, observe, isObserved }: Pick<SourceInfo<never>, 'name' | 'observe' | 'isObserved'>,
+  { name: source, endpoint }: Pick<SourceInfo<never>, 'name' | 'endpoint'>,
   schema: RowSchema<T> | undefined,
 ): ChangeEvents<T> {
-  const isHooked = (): boolean => observe !== undefined && (isObserved?.('change') ?? true);
+  const isHooked = (): boolean => endpoint?.observe !== undefined && (endpoint.isObserved?.('change') ?? true);
   const report = (event: Pick<ChangeEvent, 'key' | 'kind' | 'before' | 'after' | 'observedAt'>): void =>
-    tell(observe, { type: 'change', source, ...event });
+    tell(endpoint, { type: 'change', source, ...event });
   return {
     known(rows, staged, now) {
       if (!isHooked()) return;

@@ -101,7 +101,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
   // Validates the options now instead of at the first subscription.
-  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: info.closed });
+  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: info.endpoint?.closed });
   newTicks();
   storedPages(conditional);
   const { schema } = info;
@@ -131,7 +131,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     rules: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },
     identity: {
       watch: hashOf([info.name, info.rowsIdentity ?? info.identity]),
-      ...(info.keyFingerprint && { keyFingerprint: info.keyFingerprint }),
+      endpoint: info.endpoint,
       sameProject: options.sameProject ?? false,
     },
   };
@@ -142,9 +142,9 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
         try {
           return await run.next(signal);
         } catch (thrown) {
-          const { name, observe } = watched;
-          const error = redacted(thrown, watched);
-          if (!signal.aborted) tell(observe, { type: 'error', of: 'watch', name, error: reportOf(error) });
+          const { name, endpoint } = watched;
+          const error = redacted(thrown, endpoint);
+          if (!signal.aborted) tell(endpoint, { type: 'error', of: 'watch', name, error: reportOf(error) });
           throw error;
         }
       },
@@ -157,7 +157,7 @@ function changeInfo<T>(
   info: SourceInfo<T>,
   { ignore = [], project, state }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state'>,
 ): SourceInfo<Change<T>> {
-  const { name, isUnversioned, keyFingerprint, observe, redact, isObserved, schema: rows } = info;
+  const { name, isUnversioned, endpoint, schema: rows } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = {
@@ -173,10 +173,7 @@ function changeInfo<T>(
     schema,
     isEndless: true,
     ...(isUnversioned && { isUnversioned }),
-    ...(keyFingerprint && { keyFingerprint }),
-    ...(observe && { observe }),
-    ...(redact && { redact }),
-    ...(isObserved && { isObserved }),
+    ...(endpoint && { endpoint }),
     ...(state && { checkRestart: (signal: AbortSignal) => checkRestart(state, signal) }),
   };
 }

@@ -1,5 +1,6 @@
 import { CheckpointError, SluiceError } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
+import type { SourceEndpoint } from '../source/definition.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
@@ -9,8 +10,8 @@ import type { Missing } from './verdict.js';
 export interface WatchIdentity {
   /** A hash of the source and what determines its rows. */
   readonly watch: string;
-  /** A short salted hash of the API key; absent if the source uses none. */
-  readonly keyFingerprint?: (salt: string) => Promise<string>;
+  /** Identifies the API key; absent if the source uses none. */
+  readonly endpoint?: Pick<SourceEndpoint, 'keyFingerprint'> | undefined;
   /** Whether state of another key counts as state of the same project. */
   readonly sameProject?: boolean;
 }
@@ -228,10 +229,10 @@ export class WatchLog<T> {
   }
 
   async #checkKey(): Promise<void> {
-    const { keyFingerprint, sameProject = false } = this.#identity;
-    if (!keyFingerprint) return;
+    const { endpoint, sameProject = false } = this.#identity;
+    if (!endpoint?.keyFingerprint) return;
     const salt = this.#key?.salt ?? this.#newId();
-    const fingerprint = await keyFingerprint(salt);
+    const fingerprint = await endpoint.keyFingerprint(salt);
     const isAnother = this.#key !== undefined && this.#key.fingerprint !== fingerprint;
     if (isAnother && !sameProject)
       throw new CheckpointError(

@@ -246,7 +246,7 @@ export class WatchRun<T> {
     return this.#page(undefined, {
       outcome: 'failed',
       failures: this.#failures,
-      error: redacted(error, this.#source.info),
+      error: redacted(error, this.#source.info.endpoint),
     });
   }
 

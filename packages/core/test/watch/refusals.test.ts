@@ -243,7 +243,8 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
     const folder = join(temporaryFolder(), 'state');
     const run = async (key: string, sameProject = false): Promise<string[]> => {
       const source = listing.source();
-      const info = { ...source.info, keyFingerprint: (salt: string) => Promise.resolve(hashOf(key + salt)) };
+      const endpoint = { keyFingerprint: (salt: string) => Promise.resolve(hashOf(key + salt)) };
+      const info = { ...source.info, endpoint };
       const pages = source.pages.bind(source);
       const options = { every: 1_000, polls: 1, clock: new SkippingClock(), state: fileState(folder), sameProject };
       return (await watch({ info, pages }, options).toArray()).map(inShort);
@@ -267,7 +268,7 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
         const { info, pages } = listing.source();
         const keyFingerprint = (salt: string): Promise<string> => Promise.resolve(hashOf(key + salt));
         const options = { every: 1_000, polls: 1, clock: new SkippingClock(), state, sameProject };
-        return watch({ info: { ...info, keyFingerprint }, pages: pages.bind(listing.source()) }, options);
+        return watch({ info: { ...info, endpoint: { keyFingerprint } }, pages: pages.bind(listing.source()) }, options);
       };
       const untaken = async (watched: Source<Change<Row>>): Promise<void> => {
         for await (const { items } of watched.pages()) if (items.length > 0) break;

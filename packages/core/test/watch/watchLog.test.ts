@@ -52,7 +52,7 @@ test('C6 a log that begins anew knows its key before its first snapshot is writt
       await new Promise((resolve) => setImmediate(resolve));
       return `${salt} ${key}`;
     };
-    const log = new WatchLog<Row>(state.log('watch'), { watch: 'of rows', keyFingerprint });
+    const log = new WatchLog<Row>(state.log('watch'), { watch: 'of rows', endpoint: { keyFingerprint } });
     await log.open(history);
     return log;
   };

@@ -32,11 +32,11 @@ export const infoChecks: SourceChecks = {
   },
 
   'distinguishes API keys without revealing them': async (trial) => {
-    const { keyFingerprint } = (await WalkedSource.on(trial)).source.info;
-    if (!keyFingerprint) throw new Skipped('a source with an API key');
-    const one = await keyFingerprint('one');
-    const again = await keyFingerprint('one');
-    const other = await keyFingerprint('other');
+    const { endpoint } = (await WalkedSource.on(trial)).source.info;
+    if (!endpoint?.keyFingerprint) throw new Skipped('a source with an API key');
+    const one = await endpoint.keyFingerprint('one');
+    const again = await endpoint.keyFingerprint('one');
+    const other = await endpoint.keyFingerprint('other');
     checkSame(again, one, 'The fingerprint of the key with the same salt');
     check(one !== other, 'The fingerprint of the key is the same with another salt, so it could be looked up.');
     check(one.length <= 16, `The fingerprint of the key has ${one.length} characters: so many may reveal the key.`);

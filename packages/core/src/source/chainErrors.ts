@@ -1,0 +1,142 @@
+import { type Advice, amend, DecodeError, PaginationError, PluginError, type SluiceError } from '../errors.js';
+import { kindOf } from '../values.js';
+
+/** The page at which a chain can't continue. */
+export interface ChainPlace {
+  /** The source, with its partition or parent if it has several. */
+  readonly name: string;
+  readonly partition: number;
+  /** The number of the page, from 1. */
+  readonly page: number;
+}
+
+export function repeatedPage(place: ChainPlace, which: string): PaginationError {
+  return chainError(
+    'no-progress',
+    place,
+    `page ${place.page} has the same rows as ${which}: the API ignores its cursor, repeats its pages, or the cursor expired. If it still does so later, tell the API's operator`,
+    [{ kind: 'wait' }, { kind: 'restart' }],
+  );
+}
+
+export function repeatedCursor(place: ChainPlace): PaginationError {
+  return chainError(
+    'no-progress',
+    place,
+    `page ${place.page - 1} gave a cursor for the next page that an earlier page had given, so the API repeats its pages and rows would come twice. Tell the API's operator, and wait until it is fixed`,
+    [{ kind: 'restart' }],
+  );
+}
+
+export function repeatedRow(place: ChainPlace): PaginationError {
+  return chainError('no-progress', place, 'the API says that more rows follow, but sends the last one again');
+}
+
+export function movedRows(place: ChainPlace, isFirstPage: boolean): PaginationError {
+  return chainError(
+    'rows-moved',
+    place,
+    isFirstPage
+      ? `page ${place.page} has the rows of the first one, so the API ignores the offset (is its parameter right?), or rows were added during the walk. Start over`
+      : `the row before page ${place.page} has changed, so rows were added or removed during the walk. Start over`,
+  );
+}
+
+export function tooManyPages(place: ChainPlace, maxPages: number): PaginationError {
+  return chainError(
+    'too-many-pages',
+    place,
+    `there are more than maxPages (${maxPages}) pages. Raise maxPages if that is right`,
+  );
+}
+
+/** @param isGuess that more rows follow was concluded from lists that may not be those of the rows */
+export function emptyPages(place: ChainPlace, count: number, isGuess: boolean): PaginationError {
+  return chainError(
+    'no-progress',
+    place,
+    isGuess
+      ? `the definition's rows function made no rows of ${count} pages in a row, but these have lists, so it is unknown where the listing ends. If the function leaves rows out, let it return all of them and give the listing a filter; if the lists are others, let it return { rows, at }, with the path of the list that has the rows`
+      : `the API sent ${count} pages without rows in a row, each saying that more follow`,
+  );
+}
+
+export function secretIn(what: 'cursor' | 'increment', place: ChainPlace): PaginationError {
+  return chainError(
+    'secret-in-cursor',
+    place,
+    what === 'cursor'
+      ? "the API sent a cursor that contains the API key, and cursors are written to checkpoints. Tell the API's operator"
+      : "the API sent a row whose value for the next increment contains the API key, and these are written to checkpoints. Tell the API's operator",
+  );
+}
+
+export function unknownOffset(place: ChainPlace): PaginationError {
+  return chainError(
+    'missing-cursor',
+    place,
+    'the API says that more rows follow but gives no cursor, and the number of rows before it is unknown. Start without startAt',
+  );
+}
+
+export function nothingSent(place: ChainPlace): PaginationError {
+  return chainError('no-progress', place, 'the API says that more rows follow, gives no cursor and sent none');
+}
+
+/** Each page can be fetched only once, and nobody knows whether this one was. */
+export function lostPage({ name, partition, page }: ChainPlace, where: string, cause?: unknown): PaginationError {
+  return new PaginationError(
+    'cursor-refused',
+    `${name} can't continue after ${where} at page ${page}: the API sends each page only once.`,
+    {
+      details: { partition },
+      advice: [{ kind: 'restart-partition' }, { kind: 'restart' }],
+      ...(cause !== undefined && { cause }),
+    },
+  );
+}
+
+/** The error of a request with a cursor of the API: it says so if the cursor may have expired. */
+export function refusedCursor(
+  { name, partition, page }: ChainPlace,
+  error: SluiceError,
+  expiredStatuses: readonly number[] = [],
+): SluiceError {
+  const { status, excerpt } = error.details;
+  const details = { partition, status };
+  if (status === 410 || expiredStatuses.includes(Number(status))) {
+    const said = typeof excerpt === 'string' && excerpt !== '' ? ` ("${excerpt}")` : '';
+    const message = `${name} can't continue: the API refused the cursor of page ${page} with ${String(status)}${said}: it may have expired.`;
+    const advice = [{ kind: 'restart-partition' }, { kind: 'restart' }] as const;
+    return new PaginationError('cursor-refused', message, { details, advice, cause: error });
+  }
+  if (status !== 400 && status !== 404 && status !== 422) return error;
+  amend(
+    error,
+    `It was the request for page ${page}, at a cursor of the API: it may list no more than the pages before. Only if the cursor has expired does it help to start over.`,
+  );
+  return Object.assign(error, { details: { ...error.details, ...details, page } });
+}
+
+/** @param place the page that has the cursor */
+export function unusableCursor({ name, partition, page }: ChainPlace, why: string): DecodeError {
+  return new DecodeError(`${name} can't continue: the API sent a cursor that is ${why}. Is the base URL right?`, {
+    partition,
+    page,
+    path: 'cursor',
+  });
+}
+
+export function notAPage({ name }: ChainPlace, returned: unknown): PluginError {
+  const what = returned === undefined ? 'nothing' : kindOf(returned);
+  return new PluginError(`${name} failed: its fetch returned ${what} instead of a page.`);
+}
+
+function chainError(
+  code: 'no-progress' | 'missing-cursor' | 'rows-moved' | 'too-many-pages' | 'secret-in-cursor',
+  { name, partition, page }: ChainPlace,
+  what: string,
+  advice: readonly Advice[] = [],
+): PaginationError {
+  return new PaginationError(code, `${name} can't continue: ${what}.`, { details: { partition, page }, advice });
+}
