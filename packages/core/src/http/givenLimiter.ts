@@ -20,24 +20,25 @@ interface GivenLimiterOptions {
  *
  * @param whose names it, if it has no name
  */
-export function givenLimiter(limiter: Limiter, whose: string, options: GivenLimiterOptions): Limiter {
-  return new GivenLimiter(limiter, whose, options);
+export function givenLimiter(
+  limiter: Limiter & { readonly name?: unknown },
+  whose: string,
+  options: GivenLimiterOptions,
+): Limiter {
+  const name = typeof limiter.name === 'string' ? `The limiter "${limiter.name}"` : whose;
+  return new GivenLimiter(limiter, name, options);
 }
 
 class GivenLimiter implements Limiter {
-  readonly #inner: Limiter & { readonly name?: unknown };
+  readonly #inner: Limiter;
   readonly #name: string;
   readonly #clock: Clock;
   readonly #longestWait: number;
   #grantedAt = -Infinity;
 
-  constructor(
-    inner: Limiter & { readonly name?: unknown },
-    whose: string,
-    { clock, longestWait }: GivenLimiterOptions,
-  ) {
+  constructor(inner: Limiter, name: string, { clock, longestWait }: GivenLimiterOptions) {
     this.#inner = inner;
-    this.#name = typeof inner.name === 'string' ? `The limiter "${inner.name}"` : whose;
+    this.#name = name;
     this.#clock = clock;
     this.#longestWait = longestWait;
   }

@@ -6,6 +6,7 @@ import {
   type Endpoint,
   type Limiter,
   type LimiterState,
+  type Permit,
   type Plugin,
 } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
@@ -18,7 +19,11 @@ const never = (): Promise<never> => new Promise(() => undefined);
 async function open(
   limiter: Partial<Limiter> & { readonly name?: string },
   isOfApi = false,
-): Promise<{ client: Client & { readonly shop: Endpoint }; clock: FakeClock; get: () => Promise<unknown> }> {
+): Promise<{
+  client: Client & { readonly shop: Endpoint };
+  clock: FakeClock;
+  get: (signal?: AbortSignal) => Promise<unknown>;
+}> {
   const server = await startServer(ok());
   const clock = new FakeClock();
   const given = {
@@ -33,7 +38,11 @@ async function open(
   };
   const client = createClient({ apiKey: false, clock, ...(!isOfApi && { limiter: given }) }).use(plugin);
   onTestEnd(() => void client.close().catch(() => undefined));
-  return { client, clock, get: () => client.shop.request({ route: 'shop.things', path: '/', query: {} }) };
+  return {
+    client,
+    clock,
+    get: (signal) => client.shop.request({ route: 'shop.things', path: '/', query: {}, ...(signal && { signal }) }),
+  };
 }
 
 describe('T3 a limiter of somebody else', () => {
@@ -71,6 +80,20 @@ describe('T3 a limiter of somebody else', () => {
     }
     grant();
     await expect(request).resolves.toBeDefined();
+  });
+
+  test('that overlooks an abort has the permit that it grants then back at once, unused', async () => {
+    let grant: ((permit: Permit) => void) | undefined;
+    const { get, client } = await open({ acquire: () => new Promise((resolve) => (grant = resolve)) });
+    const stop = new AbortController();
+    const outcome = expect(get(stop.signal)).rejects.toThrow('not wanted any more');
+    await expect.poll(() => grant).toBeDefined();
+    stop.abort(new Error('not wanted any more'));
+    await outcome;
+    const released: unknown[] = [];
+    grant?.({ release: (use) => released.push(use) });
+    await expect.poll(() => released).toEqual(['unwritten']);
+    await client.close();
   });
 
   test.each([
