@@ -9,7 +9,15 @@ export interface Waiter<T, R extends AcquireOptions = AcquireOptions> {
   refuse(error: unknown): void;
 }
 
-/** Requests that wait for a limiter, in the order of their places. One whose signal aborts leaves at once. */
+/**
+ * Requests that wait for a limiter, in the order of their places. One whose signal aborts leaves at once.
+ *
+ * @example
+ * const queue = new WaitQueue<Permit>(() => undefined);
+ * const acquire = (request: AcquireOptions) => queue.wait(request);
+ * // One request every 100 ms. The limiter counts nothing that runs.
+ * setInterval(() => queue.first?.admit({ release: () => undefined }), 100);
+ */
 export class WaitQueue<T, R extends AcquireOptions = AcquireOptions> {
   readonly #waiters: Waiter<T, R>[] = [];
   readonly #onAbort: () => void;
