@@ -1,13 +1,13 @@
 import { DecodeError } from '../errors.js';
 import { inWords } from '../values.js';
 
-/** The position of a walk among the accepted rows: at a row, or before the first. */
-export interface WalkPosition<T> {
+/** An accepted row, or the start, behind which a walk finds the next one. */
+export interface PreviousRow<T> {
   /** The row that followed in the last walk. Only a hint: it may have moved or be gone. */
   next: AcceptedRow<T> | undefined;
 }
 
-export interface AcceptedRow<T> extends WalkPosition<T> {
+export interface AcceptedRow<T> extends PreviousRow<T> {
   readonly key: string;
   row: T;
   /** The last walk that saw it. */
@@ -24,9 +24,9 @@ const removed = -1;
  * without hashing its key: for short rows that costs more than the comparison.
  */
 export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
-  readonly start: WalkPosition<T> = { next: undefined };
+  readonly start: PreviousRow<T> = { next: undefined };
   readonly #rows = new Map<string, AcceptedRow<T>>();
-  #newest: WalkPosition<T> = this.start;
+  #newest: PreviousRow<T> = this.start;
   #walks = notSeen;
 
   get size(): number {
@@ -70,7 +70,7 @@ export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
   }
 
   /** Finds the row of a key, starting from the walk's position. */
-  find(key: string, from: WalkPosition<T>): AcceptedRow<T> | undefined {
+  find(key: string, from: PreviousRow<T>): AcceptedRow<T> | undefined {
     const { next } = from;
     return next?.key === key && next.walk !== removed ? next : this.#rows.get(key);
   }

@@ -1,6 +1,6 @@
 import type { Difference } from './change.js';
 import type { FieldsBetween } from './rowComparison.js';
-import type { AcceptedRow, SnapshotRows, WalkPosition } from './snapshotRows.js';
+import type { AcceptedRow, SnapshotRows, PreviousRow } from './snapshotRows.js';
 
 /** The differences between a complete walk and the accepted rows. */
 export interface Findings<T> {
@@ -29,7 +29,7 @@ export class WalkComparison<T> {
   readonly #changed = new Map<string, Difference<T>>();
   readonly #added = new Map<string, Difference<T>>();
   readonly #repeated = new Set<string>();
-  #position: WalkPosition<T>;
+  #position: PreviousRow<T>;
   #seen = 0;
 
   constructor(accepted: SnapshotRows<T>, fields: FieldsBetween<T>) {
