@@ -467,7 +467,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a refused claim removes rows that were continued',
-      'if (done && !done.segments.some(({ claim }) => claim === this.id))',
+      'if (done && !done.segments.some(({ claim }) => claim === this.#id))',
       'if (done)',
     ],
     [

@@ -29,7 +29,6 @@ export { segments } from './run/runFolder.js';
 export type { SegmentsOptions } from './run/runStore.js';
 export { sourceOfRun } from './run/sourceOfRun.js';
 export type {
-  Claim,
   OpenSource,
   ProgressHints,
   Run,
@@ -40,5 +39,4 @@ export type {
   RunTarget,
   SourcePartition,
   StoredRow,
-  Verdict,
 } from './run/run.js';

@@ -142,6 +142,7 @@ export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } fro
 export type { RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
+export type { Claim, ClaimVerdict } from './sink/claim.js';
 export { recordState, type RecordLists } from './sink/recordState.js';
 export type { StateLog, StateStore } from './sink/stateStore.js';
 export { lockQueues, type LockQueue, type Release, type StateUse } from './sink/lockQueue.js';

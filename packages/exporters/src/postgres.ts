@@ -14,16 +14,7 @@ import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
-export type {
-  ClaimRequest,
-  ClaimVerdict,
-  NewRun,
-  RunClaim,
-  RunRows,
-  RunTotals,
-  RunTable,
-  StoredRun,
-} from './postgres/runTable.js';
+export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';

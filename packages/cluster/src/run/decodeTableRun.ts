@@ -1,4 +1,3 @@
-import type { Position } from '@sluice/core';
 import type { RunRows } from '@sluice/exporters/postgres';
 import { opened } from './decodeRecords.js';
 import type { RunHeader, StoredRow } from './run.js';
@@ -12,9 +11,4 @@ export interface TableRunRecord extends RunHeader {
 /** @throws ConfigError if the record is damaged, or of another version */
 export function decodeTableRun(text: string, table: string): TableRunRecord {
   return opened(JSON.parse(text), table) as TableRunRecord;
-}
-
-/** Where a walk continues, as a database has it. Who walks there checks it. */
-export function decodePosition(position: unknown): Position | undefined {
-  return position as Position | undefined;
 }

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import { SinkError, type Page, type Position } from '@sluice/core';
+import { SinkError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
 import { AppendFile, explained, unlinkIfThere } from '@sluice/core/node';
 import { decodePartition, sealed, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
 import { lineOf } from './rowLine.js';
-import type { Claim, Verdict } from './run.js';
 import type { RunStore } from './runStore.js';
 import { donePath, isPrefix, segmentPath } from './storedFile.js';
 
@@ -23,10 +22,10 @@ interface ClaimedPartition {
  * and wakes up can spoil nothing. What counts is the record in `done`: the first claim that links it has finished the
  * partition, and the files and folders that it names are on the disk before.
  */
-export class FolderClaim implements Claim {
-  readonly id: string;
+export class FolderClaim implements Claim<unknown> {
   readonly restarts: number;
   readonly startAt: Position | undefined;
+  readonly #id: string;
   readonly #store: RunStore;
   readonly #owner: RecordOwner;
   readonly #path: string;
@@ -46,7 +45,7 @@ export class FolderClaim implements Claim {
     { id, owner, restarts = 0 }: ClaimedPartition,
     known: PartitionRecord | undefined,
   ) {
-    this.id = id;
+    this.#id = id;
     this.restarts = known?.restarts ?? restarts;
     this.startAt = known?.position;
     this.#store = store;
@@ -90,7 +89,7 @@ export class FolderClaim implements Claim {
     this.#last = page;
   }
 
-  async save(): Promise<Verdict> {
+  async save(): Promise<ClaimVerdict> {
     await this.#flush();
     if (await this.#store.isCancelled()) return 'cancelled';
     if (await this.#store.exists(donePath(this.#store.path, this.#owner.partition))) return 'refused';
@@ -98,7 +97,7 @@ export class FolderClaim implements Claim {
     return 'accepted';
   }
 
-  async commit(): Promise<Verdict> {
+  async commit(): Promise<ClaimVerdict> {
     const { path, hints } = this.#store;
     await this.#flush();
     const { partition } = this.#owner;
@@ -151,7 +150,7 @@ export class FolderClaim implements Claim {
   /** Removes its rows, unless the claim that finished the partition has continued them. */
   async #refused(): Promise<'refused'> {
     const done = await this.#store.done(this.#owner).catch(() => undefined);
-    if (done && !done.segments.some(({ claim }) => claim === this.id))
+    if (done && !done.segments.some(({ claim }) => claim === this.#id))
       await unlinkIfThere(this.#store.fileSystem, this.#path).catch(() => undefined);
     return 'refused';
   }
@@ -164,7 +163,7 @@ export class FolderClaim implements Claim {
     const position = this.#last?.position ?? this.startAt;
     return {
       ...this.#owner,
-      claim: this.id,
+      claim: this.#id,
       segments: this.#segments,
       ...(position && { position }),
       rows: this.#segments.reduce((sum, { rows }) => sum + rows, 0),
@@ -176,7 +175,7 @@ export class FolderClaim implements Claim {
   get #segments(): readonly Segment[] {
     if (this.#pages.length === 0) return this.#before;
     const own: Segment = {
-      claim: this.id,
+      claim: this.#id,
       bytes: this.#file?.bytes ?? 0,
       sha256: this.#hash.copy().digest('hex'),
       rows: this.#rows,

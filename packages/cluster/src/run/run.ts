@@ -1,4 +1,4 @@
-import type { ColumnType, Json, Page, PageSource, Position, StatedTotal } from '@sluice/core';
+import type { Claim, ColumnType, Json, PageSource, StatedTotal } from '@sluice/core';
 
 /** A row that was stored and read again. */
 export type StoredRow = Readonly<Record<string, unknown>>;
@@ -83,7 +83,7 @@ export interface Run {
    *
    * @throws ConfigError or SinkError if this machine does not see the target as it must
    */
-  claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'>;
+  claim(partition: number, restarts?: number): Promise<Claim<unknown> | 'done' | 'cancelled'>;
   /** The partitions that are not done, in order. */
   pending(): AsyncIterable<number>;
   /** Counts what is done. */
@@ -124,33 +124,6 @@ export interface RunStatus extends RunGaps {
   /** Rows of the partitions that are done. */
   readonly rows: number;
   readonly isCancelled: boolean;
-}
-
-/**
- * What a target made of a save or a commit.
- * - `accepted`.
- * - `refused`: another claim has finished the partition, or taken it over in a database. Not an error: its rows are
- *   those that count.
- * - `cancelled`: the run was.
- */
-export type Verdict = 'accepted' | 'refused' | 'cancelled';
-
-/** The right to write rows of a partition, which counts for nothing until its commit is accepted. */
-export interface Claim {
-  /** 128 random bits in hex. A number that counts up would repeat when the data of whoever counts is lost. */
-  readonly id: string;
-  /** Where the walk of the partition continues; `undefined` at its start. */
-  readonly startAt: Position | undefined;
-  /** How often the partition was started over. */
-  readonly restarts: number;
-  /** Takes the next page. Its rows are durable after the next save or commit. */
-  write(page: Page<unknown>): Promise<void>;
-  /** Makes the rows durable, so that another claim may continue here. */
-  save(): Promise<Verdict>;
-  /** Makes the rows durable, and all of them count, or none. */
-  commit(): Promise<Verdict>;
-  /** Closes what it uses, whatever happened. Never rejects. */
-  close(): Promise<void>;
 }
 
 /**

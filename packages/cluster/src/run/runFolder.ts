@@ -1,4 +1,4 @@
-import { ConfigError, refuseUnknown, type PageSource } from '@sluice/core';
+import { ConfigError, refuseUnknown, type Claim, type PageSource } from '@sluice/core';
 import { explained, unlinkIfThere } from '@sluice/core/node';
 import {
   decodeChunk,
@@ -10,7 +10,7 @@ import {
 } from './decodeRecords.js';
 import { FolderClaim } from './folderClaim.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
-import type { Claim, OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
+import type { OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 import { isRecord } from './rowLine.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
 import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js';
@@ -126,7 +126,7 @@ export class RunFolder implements Run {
     return { run: this.header.id, plan: this.plan.hash, partition };
   }
 
-  async claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'> {
+  async claim(partition: number, restarts?: number): Promise<Claim<unknown> | 'done' | 'cancelled'> {
     const { store } = this;
     await store.checkMount(this.header);
     if (await store.isCancelled()) return 'cancelled';

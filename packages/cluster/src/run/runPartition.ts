@@ -5,12 +5,14 @@ import {
   refuseUnknown,
   SluiceError,
   systemClock,
+  type Claim,
+  type ClaimVerdict,
   type Clock,
   type Page,
   type PageSource,
   type Position,
 } from '@sluice/core';
-import type { Claim, Run, Verdict } from './run.js';
+import type { Run } from './run.js';
 
 /** Options of {@link runPartition}. */
 export interface RunPartitionOptions {
@@ -137,13 +139,13 @@ class PartitionWalk {
   readonly startAt: Position | undefined;
   readonly #source: PageSource<unknown>;
   readonly #partition: number;
-  readonly #claim: Claim;
+  readonly #claim: Claim<unknown>;
   readonly #options: RunPartitionOptions;
   readonly #clock: Clock;
   #savedAt: number;
   #isSaved = true;
 
-  constructor(source: PageSource<unknown>, partition: number, claim: Claim, options: RunPartitionOptions) {
+  constructor(source: PageSource<unknown>, partition: number, claim: Claim<unknown>, options: RunPartitionOptions) {
     this.#source = source;
     this.#partition = partition;
     this.#claim = claim;
@@ -153,7 +155,7 @@ class PartitionWalk {
     this.#savedAt = this.#clock.monotonic();
   }
 
-  async run(): Promise<Verdict> {
+  async run(): Promise<ClaimVerdict> {
     try {
       return (await this.#walk()) ?? (await this.#claim.commit());
     } catch (error) {
@@ -164,7 +166,7 @@ class PartitionWalk {
   }
 
   /** `undefined` once all pages are written. */
-  async #walk(): Promise<Exclude<Verdict, 'accepted'> | undefined> {
+  async #walk(): Promise<Exclude<ClaimVerdict, 'accepted'> | undefined> {
     const { signal, saveEvery = 1_000 } = this.#options;
     signal.throwIfAborted();
     const { startAt } = this;
@@ -201,7 +203,7 @@ class PartitionWalk {
     return page.endsPartition;
   }
 
-  async #save(): Promise<Verdict> {
+  async #save(): Promise<ClaimVerdict> {
     const verdict = await this.#claim.save();
     this.#savedAt = this.#clock.monotonic();
     this.#isSaved = true;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { ConfigError, type PageSource } from '@sluice/core';
-import { isFollowed, type RunClaim, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
+import { ConfigError, type Claim, type PageSource } from '@sluice/core';
+import { isFollowed, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
 import { decodeChunk, decodeComplete, sealed, type CompletePlan, type PlanChunk } from './decodeRecords.js';
-import { decodePosition, decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
+import { decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
-import type { Claim, OpenSource, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
+import type { OpenSource, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 
 /** Partitions of which one query says which are done. */
 const partitionsPerQuery = 10_000;
@@ -125,12 +125,11 @@ class TableRun implements Run {
     return this.#sources.of(partition);
   }
 
-  async claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'> {
+  async claim(partition: number, restarts?: number): Promise<Claim<unknown> | 'done' | 'cancelled'> {
     const { id: run, rows: options } = this.header;
     const { source } = await this.sourceOf(partition);
     const { schema } = source.info;
-    const claim = await this.#table.claim({ run, partition, id: newId(), restarts, options, schema });
-    return typeof claim === 'string' ? claim : claimOf(claim);
+    return this.#table.claim({ run, partition, id: newId(), restarts, options, schema });
   }
 
   async *pending(): AsyncGenerator<number, void, undefined> {
@@ -181,20 +180,6 @@ class TableRun implements Run {
     const chunk = await this.#table.chunkOf(this.header.id, partition);
     return chunk === undefined ? undefined : decodeChunk(JSON.parse(chunk), this.#table.name);
   }
-}
-
-function claimOf(claim: RunClaim<unknown>): Claim {
-  const startAt = decodePosition(claim.startAt);
-  return {
-    id: claim.id,
-    startAt,
-    restarts: claim.restarts,
-    write: (page) => claim.write(page),
-    save: () => claim.save(),
-    commit: () => claim.commit(),
-    // The connection is the run's.
-    close: () => Promise.resolve(),
-  };
 }
 
 function newId(): string {

@@ -1,4 +1,4 @@
-import { exportTo, PaginationError, type Json } from '@sluice/core';
+import { exportTo, PaginationError, type Claim, type Json } from '@sluice/core';
 import { postgres, type TableMode } from '@sluice/exporters/postgres';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -8,7 +8,7 @@ import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { openEmptyPostgres } from '../../../exporters/test/sql/databases.js';
 import { runPartition } from '../../src/index.js';
 import { postgresRun, type PostgresRunOptions } from '../../src/postgres.js';
-import type { Claim, Run, RunPlan } from '../../src/run/run.js';
+import type { Run, RunPlan } from '../../src/run/run.js';
 import { TableRun, type Table } from './tableRun.js';
 
 type Options = Omit<PostgresRunOptions, 'url' | 'table'>;
@@ -40,14 +40,14 @@ async function finish(plan: TableRun, run: Run): Promise<void> {
 }
 
 /** The claim of a partition that is not done. */
-async function claimed(run: Run, partition: number, restarts?: number): Promise<Claim> {
+async function claimed(run: Run, partition: number, restarts?: number): Promise<Claim<unknown>> {
   const claim = await run.claim(partition, restarts);
   if (typeof claim === 'string') throw new Error(`The partition is ${claim}.`);
   return claim;
 }
 
 /** Writes the next page of a claim, and returns whether it is the last one. */
-async function writePage(run: Run, claim: Claim, at: number): Promise<boolean> {
+async function writePage(run: Run, claim: Claim<unknown>, at: number): Promise<boolean> {
   const { source, partition } = await run.sourceOf(at);
   for await (const page of source.pages({ partition, ...(claim.startAt && { startAt: claim.startAt }) })) {
     await claim.write(page);

@@ -1,4 +1,4 @@
-import { ConfigError, SinkError, SluiceError, type StatedTotal } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError, type Claim, type StatedTotal } from '@sluice/core';
 import {
   besideTable,
   identityOf,
@@ -13,15 +13,7 @@ import { Stage } from '../sql/stage.js';
 import { TableConnection } from '../sql/tableConnection.js';
 import { checkTableName, tableShape, type TableShape } from '../sql/tableShape.js';
 import { checkKeyOption } from '../sql/tableSink.js';
-import {
-  isFollowed,
-  type ClaimRequest,
-  type NewRun,
-  type RunClaim,
-  type RunRows,
-  type RunTable,
-  type StoredRun,
-} from './runTable.js';
+import { isFollowed, type ClaimRequest, type NewRun, type RunRows, type RunTable, type StoredRun } from './runTable.js';
 import { TableClaim, type RunTables } from './tableClaim.js';
 
 /**
@@ -163,7 +155,7 @@ export class PostgresRunTable implements RunTable {
     return this.#read((session, tables) => shortOfTotal(session, tables, run));
   }
 
-  async claim<T>(request: ClaimRequest<T>): Promise<RunClaim<T> | 'done' | 'cancelled'> {
+  async claim<T>(request: ClaimRequest<T>): Promise<Claim<T> | 'done' | 'cancelled'> {
     const shape = this.#shapeOf(request);
     const { run, options } = request;
     return this.#write(async (session, tables, table) => {

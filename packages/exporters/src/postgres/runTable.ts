@@ -1,4 +1,4 @@
-import type { Page, RowSchema, StatedTotal } from '@sluice/core';
+import type { Claim, RowSchema, StatedTotal } from '@sluice/core';
 import type { TableOptions } from '../sql/tableSink.js';
 
 /** What totals mean for a run. */
@@ -60,28 +60,6 @@ export function isFollowed({ state }: Pick<StoredRun, 'state'>, { mode }: RunRow
 }
 
 /**
- * What became of a save or a commit.
- * - `refused`: another claim took the partition over, or has finished it.
- * - `cancelled`: the run was.
- */
-export type ClaimVerdict = 'accepted' | 'refused' | 'cancelled';
-
-/** The right to write a partition, until another claim has it. Several claims of one partition may be there. */
-export interface RunClaim<T> {
-  readonly id: string;
-  /** How often the partition was started over. */
-  readonly restarts: number;
-  /** The position of the last page that was saved, as the database has it; `undefined` at the start. */
-  readonly startAt: unknown;
-  /** Takes the rows of a page. Saves them if there are many. */
-  write(page: Page<T>): Promise<void>;
-  /** Makes the rows durable, so that another claim may continue after them. */
-  save(): Promise<ClaimVerdict>;
-  /** Makes the rows durable, and ends the partition. The last one of a run publishes all. */
-  commit(): Promise<ClaimVerdict>;
-}
-
-/**
  * A table that the workers of runs fill together, one run after the other. All that is known of a run is in its database.
  *
  * Each method throws SinkError if the database refuses, or can't be reached; and LockError if an export writes the table,
@@ -112,7 +90,7 @@ export interface RunTable {
   /** Of the partitions that have fewer rows than the API said: the sum of its totals, and of the rows. */
   shortOfTotal(run: string): Promise<StatedTotal | undefined>;
   /** Lets a claim write a partition, instead of any other one. @throws ConfigError if the run is gone */
-  claim<T>(request: ClaimRequest<T>): Promise<RunClaim<T> | 'done' | 'cancelled'>;
+  claim<T>(request: ClaimRequest<T>): Promise<Claim<T> | 'done' | 'cancelled'>;
   /** Lets nothing be committed any more: it waits for commits that are under way. */
   cancel(run: string): Promise<void>;
   /** Removes what a run needs no more that is finished or cancelled. Resolves to the number of records. */

@@ -1,10 +1,10 @@
-import { SluiceError, type Page } from '@sluice/core';
+import { SluiceError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
 import { integerOf, type Session } from '../sql/database.js';
 import { RowBuffer } from '../sql/rowBuffer.js';
 import type { Stage } from '../sql/stage.js';
 import type { TableConnection } from '../sql/tableConnection.js';
 import type { TableShape } from '../sql/tableShape.js';
-import type { ClaimRequest, ClaimVerdict, RunClaim } from './runTable.js';
+import type { ClaimRequest } from './runTable.js';
 
 /** The tables of runs, as SQL has them. */
 export interface RunTables {
@@ -37,10 +37,9 @@ interface Found {
  * knows. If none matches, all of it is rolled back. The record comes last, since its lock would keep others off while a
  * worker is stopped that sends rows.
  */
-export class TableClaim<T> implements RunClaim<T> {
-  readonly id: string;
+export class TableClaim<T> implements Claim<T> {
   readonly restarts: number;
-  readonly startAt: unknown;
+  readonly startAt: Position | undefined;
   readonly #request: ClaimRequest<T>;
   readonly #parts: ClaimParts<T>;
   readonly #buffer: RowBuffer<T>;
@@ -53,9 +52,9 @@ export class TableClaim<T> implements RunClaim<T> {
 
   private constructor(request: ClaimRequest<T>, parts: ClaimParts<T>, found: Found) {
     const { position, rows, restarts, isIncomplete } = found;
-    this.id = request.id;
     this.restarts = restarts;
-    this.startAt = position === undefined ? undefined : JSON.parse(position);
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- who walks there checks it, as any position
+    this.startAt = position === undefined ? undefined : (JSON.parse(position) as Position);
     this.#request = request;
     this.#parts = parts;
     this.#buffer = new RowBuffer(parts.shape);
@@ -100,6 +99,7 @@ export class TableClaim<T> implements RunClaim<T> {
     return new TableClaim(request, parts, { position: undefined, rows: 0, restarts, isIncomplete: false });
   }
 
+  /** Saves the rows, too, if there are many. */
   async write({ items, position, isIncomplete }: Page<T>): Promise<void> {
     if (this.#end) return;
     for (const item of items) {
@@ -117,6 +117,11 @@ export class TableClaim<T> implements RunClaim<T> {
 
   commit(): Promise<ClaimVerdict> {
     return this.#transact('done');
+  }
+
+  /** The connection is the run's. */
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 
   async #transact(state: 'open' | 'done'): Promise<ClaimVerdict> {
@@ -152,7 +157,7 @@ export class TableClaim<T> implements RunClaim<T> {
       `SELECT claim, saves FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? FOR UPDATE`,
       ...this.#place,
     );
-    return found?.['claim'] === this.id && numberOf(found['saves']) === this.#saves + 1;
+    return found?.['claim'] === this.#request.id && numberOf(found['saves']) === this.#saves + 1;
   }
 
   /** Changes the partition's record, from what this claim knows of it. */
@@ -164,7 +169,7 @@ export class TableClaim<T> implements RunClaim<T> {
       String(this.#isIncomplete),
       state,
       ...this.#place,
-      this.id,
+      this.#request.id,
       BigInt(this.#saves),
     );
     if (changed !== 1) throw new ClaimEnd('refused');
@@ -203,7 +208,7 @@ export class TableClaim<T> implements RunClaim<T> {
           const [found] = await session.rows(
             `SELECT 1 AS found FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
             ...this.#place,
-            this.id,
+            this.#request.id,
             BigInt(this.#saves),
           );
           return found ? undefined : 'refused';
