@@ -11,7 +11,7 @@ const lateByDefault = 12;
 // Before anything else is loaded, so that all of it is cached.
 keepCompiled(process);
 tierUpLate(process);
-const { runProcess } = await import('./main.js');
+const { runProcess } = await import('./program.js');
 await runProcess(process);
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
-import type { Environment } from './environment/environment.js';
+import { type Environment, processEnvironment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
 import { refuseSecretArguments } from './input/secrets.js';
 import { addOptions, commandGroups, commandNamed, type CommandName, hasFlagOf } from './options/commands.js';
@@ -13,13 +13,34 @@ type Action = (command: Command) => Promise<void>;
 
 const widestHelp = 110;
 
+/** Runs one command line, prints its error as a sentence, and returns the exit code. Never throws. */
+export async function main(args: readonly string[], environment: Environment): Promise<number> {
+  try {
+    return await runProgram(args, environment);
+  } catch (error) {
+    // Loaded only after a failure.
+    const { reportError } = await import('./reportError.js');
+    return reportError(error, environment, args);
+  }
+}
+
+/** Runs the command line of a process, and exits. */
+export async function runProcess(process: NodeJS.Process): Promise<void> {
+  const environment = processEnvironment(process);
+  process.exitCode = await main(process.argv.slice(2), environment);
+  // After a signal, flush stderr only: pending output on stdout would keep the process alive until somebody reads it.
+  if (environment.signal.aborted) process.stderr.write('', () => process.exit());
+  // Exit explicitly: a handle that a plugin has left open would keep the process alive.
+  else process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+}
+
 /**
  * Runs one command line and returns the exit code. Loads a command's code only when it runs, so that `--version` and
  * `--help` are fast.
  *
  * @throws what the command raises.
  */
-export async function runProgram(args: readonly string[], given: Environment): Promise<number> {
+async function runProgram(args: readonly string[], given: Environment): Promise<number> {
   refuseSecretArguments(args);
   const environment = { ...given, hasFlag: hasFlagOf(args) };
   let exitCode: number = exitCodes.done;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { configFolder, run as runIn, type Ran } from './config/configFolder.js';
 import { readTable } from './readTable.js';
 import { settingsFor } from './runSluice.js';

@@ -4,7 +4,7 @@ import { mkdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import type { CheckpointReport } from '../src/commands/checkpoint/report.js';
+import type { CheckpointReport } from '../src/commands/checkpoint/checkpointReport.js';
 import { reportLines } from '../src/commands/checkpoint/lines.js';
 import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';

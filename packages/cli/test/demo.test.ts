@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { displayWidth } from '../src/terminal/width.js';
 import { sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';

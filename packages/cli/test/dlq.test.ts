@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startReceiver, startSandbox, type ReceiverOptions } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { displayWidth } from '../src/terminal/width.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { eventsIn, folderWithSecret, forwardTo, here, leftIn, otherSecret, secret, tokenPath } from './forwarding.js';
 import { startShell, startSluice } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';

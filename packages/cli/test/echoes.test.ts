@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { keyEchoes, uuidKey } from '../../core/test/http/keyEchoes.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { testEnvironment } from './testEnvironment.js';
 
 test.each(Object.entries(keyEchoes))('T2 a key that a server echoes %s does not reach stderr', async (_how, echo) => {

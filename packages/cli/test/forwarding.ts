@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Delivery, Receiver, Sandbox } from '@sluice/sandbox';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { settingsFor, type Outcome } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';

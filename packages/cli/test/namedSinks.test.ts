@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { configFolder, run, type Ran } from './config/configFolder.js';
 import { changesInFile, watchArgs } from './watching.js';
 import { readTable } from './readTable.js';

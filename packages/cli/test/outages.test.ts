@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../../test/kit/freePort.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { testEnvironment, type TestEnvironment } from './testEnvironment.js';
 
 const variables = { SLUICE_API_KEY: 'canary-5f1d77a1e0' };

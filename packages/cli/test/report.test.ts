@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { figuresOf, type ReportRow, subjectOf, subjects } from '../src/commands/report/figures.js';
 import { reportPage } from '../src/commands/report/page.js';
 import { TopCounts } from '../src/commands/report/topCounts.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { exportArgs } from './interruptedExport.js';
 import { settingsFor, sluice } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../scripts/testEffort.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { commitEvery, exportArgs, exportedIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';

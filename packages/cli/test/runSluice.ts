@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Sandbox } from '@sluice/sandbox';
 import { bundled } from '../../../scripts/bundled.js';
 import { onTestEnd } from '../../../scripts/testScope.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { testEnvironment } from './testEnvironment.js';
 
 /** What came of a command. */

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';
 

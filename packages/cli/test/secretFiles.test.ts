@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startReceiver, startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { settingsFor } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';
 

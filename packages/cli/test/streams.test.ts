@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { settingsFor, sluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment, type TestEnvironment } from './testEnvironment.js';

@@ -3,7 +3,7 @@ import { startReceiver, startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { Interruption } from '../src/errors/errors.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { displayWidth } from '../src/terminal/width.js';
 import { folderWithSecret, forwardArgs, here, rowsAt, rowsOf, secret } from './forwarding.js';
 import { exportArgs } from './interruptedExport.js';

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox, type Fault } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';

@@ -1,7 +1,7 @@
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { bash, settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';

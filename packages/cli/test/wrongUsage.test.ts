@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
-import { main } from '../src/main.js';
+import { main } from '../src/program.js';
 import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';

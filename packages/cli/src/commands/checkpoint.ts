@@ -28,7 +28,7 @@ import {
   reportOf,
   storedCheckpoint,
   type StateFolder,
-} from './checkpoint/report.js';
+} from './checkpoint/checkpointReport.js';
 import { committedChanges, isWatch, readWatchState, type WatchReport } from './checkpoint/watchReport.js';
 import { supervisePlugins } from './runConfigured.js';
 

@@ -14,7 +14,7 @@ import type { CommandOptions } from '../options/commands.js';
 import { openReporter } from '../progress/reporter.js';
 import { webhookOptions } from '../target/forwardTarget.js';
 import { formatCount, formatDuration, formatNumber, formatTime } from '../terminal/format.js';
-import { type Column, table } from '../terminal/table.js';
+import { type Column, table } from '../terminal/textTable.js';
 import { visibleText } from '../terminal/text.js';
 
 /** Refusals that are reported one by one; further ones are only counted. */

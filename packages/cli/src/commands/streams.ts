@@ -12,7 +12,7 @@ import { standardOutput } from '../options/checkTarget.js';
 import type { CommandOptions } from '../options/commands.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { formatCount } from '../terminal/format.js';
-import { table } from '../terminal/table.js';
+import { table } from '../terminal/textTable.js';
 import { fieldColumns, streamColumns, streamView } from '../watch/rowView.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 

@@ -4,7 +4,7 @@ import { type EvmStream, evmStreamSchema } from '@sluice/streams';
 import { UsageError } from '../errors/errors.js';
 import type { Colors } from '../terminal/colors.js';
 import { fieldText, formatCount, formatNumber } from '../terminal/format.js';
-import type { Column } from '../terminal/table.js';
+import type { Column } from '../terminal/textTable.js';
 import type { Phrase } from '../terminal/width.js';
 
 /** How the rows of a watched listing are shown to people. */

@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { main } from '../../src/main.js';
+import { main } from '../../src/program.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from '../testEnvironment.js';
 

@@ -5,7 +5,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
 import { runningPluginsIn } from '../../src/environment/untrustedCode.js';
 import { Interruption } from '../../src/errors/errors.js';
-import { main } from '../../src/main.js';
+import { main } from '../../src/program.js';
 import { settingsFor } from '../runSluice.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from '../testEnvironment.js';

@@ -2,7 +2,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { idleConcurrency } from '../../src/commands/nfts.js';
-import { main } from '../../src/main.js';
+import { main } from '../../src/program.js';
 import { settingsFor } from '../runSluice.js';
 import { testEnvironment } from '../testEnvironment.js';
 

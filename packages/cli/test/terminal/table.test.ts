@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
-import { type Column, columnWidths, table } from '../../src/terminal/table.js';
+import { type Column, columnWidths, table } from '../../src/terminal/textTable.js';
 import { displayWidth } from '../../src/terminal/width.js';
 
 const colors = colorsFor(false, {});

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
-import type { CheckpointReport, ForwardedPosition, PartFileState, ReportedHolder } from './report.js';
+import type { CheckpointReport, ForwardedPosition, PartFileState, ReportedHolder } from './checkpointReport.js';
 import type { WatchReport } from './watchReport.js';
 
 type ReportLine = readonly [label: string, text: string];

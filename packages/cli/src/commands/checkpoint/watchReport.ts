@@ -11,7 +11,7 @@ import {
   type PartFileState,
   type ReportedHolder,
   type StateFolder,
-} from './report.js';
+} from './checkpointReport.js';
 
 /** The state of a watch, without the content of its log, which only the watch itself reads and repairs. */
 export interface WatchReport {

@@ -6,7 +6,7 @@ import { exitCodes, Failure, UsageError } from '../../errors/errors.js';
 import type { CommandOptions } from '../../options/commands.js';
 import { shortText } from '../../progress/messages.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
-import { table } from '../../terminal/table.js';
+import { table } from '../../terminal/textTable.js';
 import { visibleText } from '../../terminal/text.js';
 import { showOnPage } from './statusPage.js';
 import { withCluster, withRun, type NamedRun, type OpenedCluster } from './withCluster.js';

@@ -41,12 +41,7 @@ export async function apiFinding(
     const usageError = baseUrlError(error, options);
     if (usageError instanceof UsageError) return { level: 'fail', subject: api, text: usageError.message };
     if (!SluiceError.is(error)) throw error;
-    const message = sentenceOf(error, options.hasFlag);
-    const { status } = error.details;
-    if (status === 401 || status === 403)
-      return { level: 'fail', subject: api, text: `the key was refused: ${message}` };
-    // The API responds, so a rate limit is only a warning.
-    return { level: error.code === 'rate-limited' ? 'warn' : 'fail', subject: api, text: message };
+    return { subject: api, ...errorFinding(error, { credentials: 'key', isUnknown: false, hasFlag: options.hasFlag }) };
   }
 }
 
