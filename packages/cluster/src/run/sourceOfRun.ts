@@ -9,13 +9,13 @@ import {
   type Position,
   type PullIterator,
 } from '@sluice/core';
-import type { FileSystem } from '@sluice/core/node';
+import { explained, linesOf, type FileSystem } from '@sluice/core/node';
 import type { PartitionRecord, Segment } from './decodeRecords.js';
 import { rowOf } from './rowLine.js';
 import type { StoredRow } from './run.js';
 import { openFolder, type RunFolder } from './runFolder.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
-import { isPrefix, linesOf, segmentPath } from './storedFile.js';
+import { isPrefix, segmentPath } from './storedFile.js';
 
 /**
  * The rows of a finished run in a folder, as a source: to merge them is to export it. All pages are as they were
@@ -180,22 +180,23 @@ async function* pagesOf(
 ): AsyncGenerator<readonly StoredRow[]> {
   let page = 0;
   for (const { claim, bytes, pages, isTagged } of segments) {
-    const lines = linesOf(store.fileSystem, segmentPath(store.path, partition, claim), bytes);
-    let [read, at]: [readonly string[], number] = [[], 0];
+    const path = segmentPath(store.path, partition, claim);
+    // A segment without rows has no file.
+    const file = bytes === 0 ? undefined : await explained(store.fileSystem.open(path, 'readable'), path, 'opened');
     try {
+      const lines = file && linesOf(file, path, bytes);
       for (const rows of sizesOf(pages)) {
         const items: StoredRow[] = [];
         const isSkipped = page < skipped;
-        for (let row = 0; row < rows; row += 1, at += 1) {
-          if (at === read.length) [read, at] = [(await nextOf(lines)) ?? [], 0];
-          if (!isSkipped) items.push(rowOf(read[at] ?? '', isTagged));
+        for (let row = 0; row < rows; row += 1) {
+          const line = await lines?.next();
+          if (!isSkipped) items.push(rowOf(line?.value?.bytes.toString() ?? '', isTagged));
         }
         page += 1;
         if (!isSkipped) yield items;
       }
     } finally {
-      // Also when the walk ends here: the file is open.
-      await lines.return(undefined);
+      await file?.close().catch(() => undefined);
     }
   }
 }
@@ -206,11 +207,6 @@ function* sizesOf(pages: Segment['pages']): Generator<number> {
 
 function pagesIn({ pages }: Segment): number {
   return pages.reduce((sum, [, times]) => sum + times, 0);
-}
-
-async function nextOf<T>(iterator: AsyncGenerator<T>): Promise<T | undefined> {
-  const next = await iterator.next();
-  return next.done === true ? undefined : next.value;
 }
 
 /** A generator ends a pending step before it returns, which takes no longer than a read. */

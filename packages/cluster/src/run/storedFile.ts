@@ -1,23 +1,13 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '@sluice/core';
-import { AppendFile, explained, unlinkIfThere, type FileSystem, type WritableFile } from '@sluice/core/node';
-
-const bytesPerRead = 256 * 1024;
+import { AppendFile, explained, pieces, reading, readWhole, unlinkIfThere, type FileSystem } from '@sluice/core/node';
 
 /** Reads a record, which is plain JSON; `undefined` if there is none. @throws SinkError, ConfigError if it is damaged. */
 export async function readRecord(fileSystem: FileSystem, path: string): Promise<unknown> {
-  const file = await openIfThere(fileSystem, path);
-  if (!file) return undefined;
-  const pieces: Buffer[] = [];
+  const bytes = await readWhole(fileSystem, path);
   try {
-    const bytes = await explained(file.size(), path, 'inspected');
-    for await (const piece of piecesOf(file, path, bytes)) pieces.push(Buffer.from(piece));
-  } finally {
-    await file.close().catch(() => undefined);
-  }
-  try {
-    return JSON.parse(Buffer.concat(pieces).toString());
+    return bytes && JSON.parse(bytes.toString());
   } catch {
     throw damaged(path);
   }
@@ -98,64 +88,17 @@ export async function isPrefix(
   path: string,
   { bytes, sha256, rows }: { readonly bytes: number; readonly sha256: string; readonly rows: number },
 ): Promise<boolean> {
-  const file = bytes === 0 ? undefined : await openIfThere(fileSystem, path);
-  if (bytes > 0 && !file) return false;
   const hash = createHash('sha256');
   let seen = 0;
   let lines = 0;
-  try {
-    for await (const piece of file ? piecesOf(file, path, bytes) : []) {
+  await reading(fileSystem, path, async (file) => {
+    for await (const piece of pieces(file, path, bytes)) {
       hash.update(piece);
       seen += piece.length;
       for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) lines += 1;
     }
-  } finally {
-    await file?.close().catch(() => undefined);
-  }
+  });
   return seen === bytes && lines === rows && hash.digest('hex') === sha256;
-}
-
-/** Yields the lines of the first bytes of a file, without their ends, as many at a time as were read. */
-export async function* linesOf(fileSystem: FileSystem, path: string, bytes: number): AsyncGenerator<readonly string[]> {
-  const file = bytes === 0 ? undefined : await explained(fileSystem.open(path, 'readable'), path, 'opened');
-  if (!file) return;
-  let rest: Buffer = Buffer.alloc(0);
-  try {
-    for await (const piece of piecesOf(file, path, bytes)) {
-      const end = piece.lastIndexOf(10);
-      if (end === -1) {
-        rest = Buffer.concat([rest, piece]);
-        continue;
-      }
-      yield Buffer.concat([rest, piece.subarray(0, end)])
-        .toString()
-        .split('\n');
-      rest = Buffer.from(piece.subarray(end + 1));
-    }
-  } finally {
-    await file.close().catch(() => undefined);
-  }
-}
-
-/** Yields the first bytes of a file. Each piece is overwritten by the next one. */
-async function* piecesOf(file: WritableFile, path: string, bytes: number): AsyncGenerator<Uint8Array> {
-  const buffer = new Uint8Array(Math.min(bytesPerRead, bytes));
-  for (let at = 0; at < bytes;) {
-    const wanted = buffer.subarray(0, Math.min(buffer.length, bytes - at));
-    const read = await explained(file.read(wanted, at), path, 'read');
-    if (read === 0) return;
-    at += read;
-    yield buffer.subarray(0, read);
-  }
-}
-
-async function openIfThere(fileSystem: FileSystem, path: string): Promise<WritableFile | undefined> {
-  try {
-    return await fileSystem.open(path, 'readable');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    return explained(Promise.reject(error), path, 'opened');
-  }
 }
 
 function codeOf(error: unknown): unknown {

@@ -2,8 +2,10 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount, isRecord } from '../values.js';
-import { diskFault } from './diskFault.js';
+import { explained } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
+import { pieces } from './readFile.js';
+import { writeAll } from './wholeFile.js';
 
 /** The length of a file and the checksum of its bytes, as stored in a checkpoint. Plain JSON. */
 export type FilePosition = Readonly<Record<'bytes' | 'crc32', number>>;
@@ -12,7 +14,6 @@ export type FilePosition = Readonly<Record<'bytes' | 'crc32', number>>;
 export const startOfFile: FilePosition = { bytes: 0, crc32: 0 };
 
 const encoder = new TextEncoder();
-const bytesPerRead = 1024 * 1024;
 /** Sizes of the buffer. A file gets the larger one after writing `maxBuffer` bytes since its last flush. */
 const minBuffer = 64 * 1024;
 const maxBuffer = 256 * 1024;
@@ -192,17 +193,8 @@ export class AppendFile {
   async #write(bytes: Uint8Array): Promise<void> {
     // After a changed end, a write would leave a gap, and the size would be right.
     await this.#checkSize(this.#written);
-    let rest = bytes;
-    while (rest.length > 0) {
-      // A disk that is nearly full writes only some of the bytes, without an error.
-      const written = await explained(this.#file.write(rest, this.#written), this.path, 'written');
-      if (written === 0)
-        throw new SinkError(
-          `${this.path} can't be written: the disk accepts no more bytes. Make room, then run it again.`,
-        );
-      this.#written += written;
-      rest = rest.subarray(written);
-    }
+    await writeAll(this.#file, this.path, bytes, this.#written);
+    this.#written += bytes.length;
   }
 
   /**
@@ -377,16 +369,6 @@ export function isDamage(error: unknown): error is SluiceError {
   return SluiceError.is(error, 'sink') && error.details['damaged'] !== undefined;
 }
 
-/** Turns an error of the operating system into one that says what to do. */
-export async function explained<R>(call: Promise<R>, path: string, what: string): Promise<R> {
-  try {
-    return await call;
-  } catch (error) {
-    if (SluiceError.is(error)) throw error;
-    throw diskFault(error, path, what);
-  }
-}
-
 /** Copies what fits into the buffer: `taken` units of the content, as `put` bytes. */
 function fill(buffer: Uint8Array, content: string | Uint8Array): { readonly taken: number; readonly put: number } {
   if (typeof content === 'string') {
@@ -416,19 +398,4 @@ async function checksum(file: WritableFile, path: string, bytes: number): Promis
     seen += piece.length;
   }
   return seen === bytes ? sum : undefined;
-}
-
-/** Yields the first bytes of a file in pieces. Each piece is overwritten by the next one. */
-export async function* pieces(
-  file: WritableFile,
-  path: string,
-  bytes: number,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const buffer = new Uint8Array(Math.min(bytes, bytesPerRead));
-  for (let at = 0; at < bytes;) {
-    const read = await explained(file.read(buffer.subarray(0, Math.min(buffer.length, bytes - at)), at), path, 'read');
-    if (read === 0) return;
-    yield buffer.subarray(0, read);
-    at += read;
-  }
 }

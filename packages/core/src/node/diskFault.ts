@@ -1,5 +1,15 @@
-import { SinkError } from '../errors.js';
+import { SinkError, SluiceError } from '../errors.js';
 import { platformCode } from './fileSystem.js';
+
+/** Turns an error of the operating system into one that says what to do. */
+export async function explained<R>(call: Promise<R>, path: string, what: string): Promise<R> {
+  try {
+    return await call;
+  } catch (error) {
+    if (SluiceError.is(error)) throw error;
+    throw diskFault(error, path, what);
+  }
+}
 
 /** Explains an error of the disk and says what to do. `what` was tried: `written`, `opened` … */
 export function diskFault(error: unknown, path: string, what: string): SinkError {

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
-import { AppendFile, explained, isDamage, startOfFile, type FilePosition } from './appendFile.js';
+import { AppendFile, isDamage, startOfFile, type FilePosition } from './appendFile.js';
+import { explained } from './diskFault.js';
 import type { FileSystem } from './fileSystem.js';
 import { checkTarget, keepMode, rightsOf, type TargetFile } from './partFile.js';
 

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
-import { explained } from './appendFile.js';
+import { explained } from './diskFault.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
+import { linesOf, type FileLine } from './readFile.js';
 import { settleAll } from './settleAll.js';
 import { unfinishedName, writeAll } from './wholeFile.js';
 import { checkReplaceable } from './checkReplaceable.js';
 
 const mark = 'sluice-log ';
 const header = `${mark}1\n`;
-const bytesPerRead = 256 * 1024;
 const bytesPerWrite = 256 * 1024;
 
 /**
@@ -53,11 +53,11 @@ export class FileLog implements StateLog {
     const file = await this.#open();
     let end = 0;
     let torn: number | undefined;
-    for await (const line of this.#lines(file)) {
+    for await (const line of linesOf(file, this.#path)) {
       if (end === 0) {
         this.#checkHeader(line);
         this.#isReplaceable = true;
-        end = line.length;
+        ({ end } = line);
         continue;
       }
       // Only the last record can be torn.
@@ -65,7 +65,7 @@ export class FileLog implements StateLog {
       const record = decodeLine(line);
       if (record === undefined) torn = end;
       else {
-        end += line.length;
+        ({ end } = line);
         yield record.value;
       }
     }
@@ -160,28 +160,9 @@ export class FileLog implements StateLog {
     return (this.#file ??= await explained(this.#fs.open(this.#path, 'existing'), this.#path, 'opened'));
   }
 
-  /** Yields lines including their ends; the last one may lack it. */
-  async *#lines(file: WritableFile): AsyncGenerator<Buffer, void, undefined> {
-    const piece = new Uint8Array(bytesPerRead);
-    let rest: Buffer[] = [];
-    for (let at = 0; ;) {
-      const read = await explained(file.read(piece, at), this.#path, 'read');
-      if (read === 0) break;
-      at += read;
-      let from = 0;
-      for (let end = piece.indexOf(10); end !== -1 && end < read; end = piece.indexOf(10, from)) {
-        yield Buffer.concat([...rest, piece.subarray(from, end + 1)]);
-        rest = [];
-        from = end + 1;
-      }
-      if (from < read) rest.push(Buffer.from(piece.subarray(from, read)));
-    }
-    if (rest.length > 0) yield Buffer.concat(rest);
-  }
-
-  #checkHeader(line: Buffer): void {
-    const [, version] = /^sluice-log (\d+)\n$/.exec(line.toString('latin1')) ?? [];
-    if (version === undefined) throw this.#damage('is not a log of Sluice, or is damaged');
+  #checkHeader({ bytes, isEnded }: FileLine): void {
+    const [, version] = /^sluice-log (\d+)$/.exec(bytes.toString('latin1')) ?? [];
+    if (!isEnded || version === undefined) throw this.#damage('is not a log of Sluice, or is damaged');
     if (version !== '1') throw this.#damage(`was written by another version of Sluice (format ${version})`);
   }
 
@@ -213,9 +194,9 @@ function encodeLine(record: object): Buffer {
 }
 
 /** `undefined` if the line is not complete. */
-function decodeLine(line: Buffer): { readonly value: unknown } | undefined {
-  const [, sum, json = ''] = /^([0-9a-f]{8}) (.*)\n$/s.exec(line.toString()) ?? [];
-  if (sum === undefined || checksum(json) !== sum) return undefined;
+function decodeLine({ bytes, isEnded }: FileLine): { readonly value: unknown } | undefined {
+  const [, sum, json = ''] = /^([0-9a-f]{8}) (.*)$/s.exec(bytes.toString()) ?? [];
+  if (!isEnded || checksum(json) !== sum) return undefined;
   return { value: JSON.parse(json) };
 }
 

@@ -6,12 +6,13 @@ import { CheckpointError, ConfigError, SinkError } from '../errors.js';
 import { newId, type Identifiers } from '../identifiers.js';
 import { lockQueues, type Release, type StateUse } from '../sink/lockQueue.js';
 import type { StateLog, StateStore } from '../sink/stateStore.js';
-import { explained } from './appendFile.js';
+import { explained } from './diskFault.js';
 import { FileLog } from './fileLog.js';
 import { type FileSystem, nodeFileSystem, unlinkIfThere } from './fileSystem.js';
 import { holderOf, lockFolder, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
-import { intendedName, readWhole, unfinishedName, writeWhole } from './wholeFile.js';
+import { readWhole } from './readFile.js';
+import { intendedName, unfinishedName, writeWhole } from './wholeFile.js';
 import { checkReplaceable } from './checkReplaceable.js';
 
 /** Options of {@link fileState}. */

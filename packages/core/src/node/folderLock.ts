@@ -2,11 +2,12 @@ import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
 import { watchedAlready, type Release, type StateUse } from '../sink/lockQueue.js';
-import { explained } from './appendFile.js';
+import { explained } from './diskFault.js';
 import { platformCode, unlessAbsent, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
 import { settleAll } from './settleAll.js';
-import { readWhole, unfinishedName, writeWhole } from './wholeFile.js';
+import { readWhole } from './readFile.js';
+import { unfinishedName, writeWhole } from './wholeFile.js';
 
 interface FolderLockOptions {
   /** The other use does not conflict. */

@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
 import { copyInto } from './appendable.js';
-import { AppendFile, explained, type FilePosition, startOfFile } from './appendFile.js';
-import { diskFault } from './diskFault.js';
+import { AppendFile, type FilePosition, startOfFile } from './appendFile.js';
+import { diskFault, explained } from './diskFault.js';
 import { platformCode, type FileRights, type FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './orderedPartitionWriter.js';
 import { settleAll } from './settleAll.js';

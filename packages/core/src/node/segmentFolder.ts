@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
-import { AppendFile, explained, type FilePosition } from './appendFile.js';
+import { AppendFile, type FilePosition } from './appendFile.js';
+import { explained } from './diskFault.js';
 import { unlinkIfThere, type FileSystem } from './fileSystem.js';
 
 const prefix = 'rows-';

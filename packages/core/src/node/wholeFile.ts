@@ -1,23 +1,6 @@
 import { SinkError } from '../errors.js';
-import { explained } from './appendFile.js';
-import { type FileSystem, unlessAbsent, type WritableFile } from './fileSystem.js';
-
-/** Reads a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
-export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer | undefined> {
-  const file = await explained(unlessAbsent(fileSystem.open(path, 'readable')), path, 'opened');
-  if (!file) return undefined;
-  try {
-    const bytes = Buffer.alloc(await explained(file.size(), path, 'inspected'));
-    for (let at = 0; at < bytes.length;) {
-      const read = await explained(file.read(bytes.subarray(at), at), path, 'read');
-      if (read === 0) return bytes.subarray(0, at);
-      at += read;
-    }
-    return bytes;
-  } finally {
-    await file.close().catch(() => undefined);
-  }
-}
+import { explained } from './diskFault.js';
+import type { FileSystem, WritableFile } from './fileSystem.js';
 
 /**
  * Writes a new small file that only its owner can read, and makes its bytes, not its name, durable. A failed write is

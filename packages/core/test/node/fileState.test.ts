@@ -197,16 +197,14 @@ describe('state in files', () => {
     for (failing = 1; !isThrough; failing += 1) {
       await plain.save('checkpoint', { v: 1 });
       calls = 0;
-      isThrough = await state.save('checkpoint', { v: 2 }).then(
-        () => true,
-        (error: unknown) => {
-          expect(error).toBeInstanceOf(SinkError);
-          expect(error).toMatchObject({
-            message: expect.stringMatching(/checkpoint can't be written \(ENOSPC\): the disk is full/),
-          });
-          return false;
-        },
-      );
+      await state.save('checkpoint', { v: 2 }).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(SinkError);
+        expect(error).toMatchObject({
+          message: expect.stringMatching(/checkpoint can't be (written|opened|read) \(ENOSPC\): the disk is full/),
+        });
+      });
+      // A failure to close what was only read is none of the save.
+      isThrough = calls < failing;
       expect([{ v: 1 }, { v: 2 }]).toContainEqual(await plain.load('checkpoint'));
       // A file system that fails once lets the next write succeed.
       await plain.save('checkpoint', { v: 3 });

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError } from '@sluice/core';
-import { explained, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { explained, linesOf, reading, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { LineFile } from './lineFile.js';
-import { linesOf } from './linesOf.js';
 
 /** The folder next to a dead letter file. It contains the lock of exports and replays, and the journal. */
 export function deadLetterFolder(path: string): string {
@@ -58,22 +57,18 @@ async function read(fileSystem: FileSystem, folder: string) {
   const path = join(folder, 'replayed');
   const digests = new Set<string>();
   let position: FilePosition = { bytes: 0, crc32: 0 };
-  if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent') return { path, digests, position };
   // Another user could add digests, so that letters are never sent.
   if (!(await explained(fileSystem.isOurs(path), path, 'inspected')))
     throw new CheckpointError(
       `${path} belongs to another user of this machine. Ask its owner, or move it away to send all letters again: nothing was changed.`,
       { path },
     );
-  const file = await explained(fileSystem.open(path, 'readable'), path, 'opened');
-  try {
+  await reading(fileSystem, path, async (file) => {
     for await (const { bytes, end, isEnded } of linesOf(file, path)) {
       if (!isEnded) break;
       digests.add(bytes.toString('latin1'));
       position = { bytes: end, crc32: crc32('\n', crc32(bytes, position.crc32)) };
     }
-  } finally {
-    await file.close().catch(() => undefined);
-  }
+  });
   return { path, digests, position };
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '@sluice/core';
-import { explained, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { explained, linesOf, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { decodeDeadLetter, isTornLetter, type FiledLetter } from './deadLetter.js';
-import { linesOf } from './linesOf.js';
 
 /** A letter and its position in the file. */
 export interface LetterLine extends FiledLetter {

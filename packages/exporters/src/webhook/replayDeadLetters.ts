@@ -4,6 +4,7 @@ import {
   explained,
   fileState,
   nodeFileSystem,
+  readBytes,
   unlinkIfThere,
   type FileStateOptions,
   type FileSystem,
@@ -216,14 +217,8 @@ async function letterAt(
   path: string,
   { start, end, line, digest }: Omit<Pending, 'key'>,
 ): Promise<DeadLetter> {
-  const bytes = Buffer.alloc(end - start);
-  let size = 0;
-  while (size < bytes.length) {
-    const read = await explained(file.read(bytes.subarray(size), start + size), path, 'read');
-    if (read === 0) break;
-    size += read;
-  }
-  const text = bytes.subarray(0, bytes.at(-1) === lineFeed ? -1 : size);
+  const bytes = await readBytes(file, path, start, end - start);
+  const text = bytes.at(-1) === lineFeed ? bytes.subarray(0, -1) : bytes;
   const letter = digestOf(text) === digest ? decodeDeadLetter(text)?.letter : undefined;
   if (letter) return letter;
   throw new CheckpointError(
