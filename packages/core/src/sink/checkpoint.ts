@@ -56,7 +56,7 @@ export function countsWithPage(
     rows: rows + page.items.length,
     pages: pages + 1,
     begun: page.endsPartition ? others : { ...others, [page.partition]: counts },
-    ...((isIncomplete || page.isIncomplete) && { isIncomplete: true }),
+    ...((isIncomplete ?? page.isIncomplete) && { isIncomplete: true }),
   };
 }
 

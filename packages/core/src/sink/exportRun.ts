@@ -233,9 +233,10 @@ export class ExportRun<T> {
   #isResumable({ isResumed, hasWritten }: OpenExport<T>): boolean {
     const { state, sink, commits } = this.#job;
     if (!state) return commits.keepRows;
+    if (isLost(this.#failure)) return false;
     const isBegun = isResumed || hasWritten;
     const { sinkPosition, pages = 0, isSealed = false } = commits.checkpoint ?? {};
-    if (!isBegun || sinkPosition === undefined || isLost(this.#failure)) return false;
+    if (!isBegun || sinkPosition === undefined) return false;
     // An exactly-once sink truncates what follows its last commit. If that has no pages, keeping it would only refuse a
     // next export with other settings. Other sinks may have passed rows on.
     return pages > 0 || isSealed || sink.delivery !== 'exactly-once';

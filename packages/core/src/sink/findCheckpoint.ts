@@ -29,7 +29,7 @@ type FoundCheckpoint =
  */
 export async function findCheckpoint<T>(setup: ExportSetup<T>, state: StateStore): Promise<FoundCheckpoint> {
   const { info, sink, options, clock } = setup;
-  const { restart, resumeWithin = usualResume, sameProject, newId = randomId } = options;
+  const { restart, resumeWithin = usualResume, sameProject = false, newId = randomId } = options;
   const isIncremental = Boolean(options.incremental);
   const plan = await exportPlan(info, sink, options.sha256);
   const target = hashedTarget(sink);
