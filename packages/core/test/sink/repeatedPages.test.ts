@@ -6,7 +6,7 @@ interface Row {
   readonly id: number;
 }
 
-/** Pages 0 to 6, then 3 to 6 again and again. Each cursor is a new one, so that only the rows can tell. */
+/** Pages 0 to 6, then 4 to 6 again and again. Each cursor is a new one, so that only the rows can tell. */
 function circling(filter?: (row: Row) => boolean): Source<Row> {
   let asked = 0;
   return createSource<Row>({
@@ -17,7 +17,7 @@ function circling(filter?: (row: Row) => boolean): Source<Row> {
     fetch({ at }) {
       asked += 1;
       const place = at && 'cursor' in at ? Number(at.cursor.split(' ')[0]) : 0;
-      const page = place < 7 ? place : 3 + ((place - 3) % 4);
+      const page = place < 7 ? place : 4 + ((place - 4) % 3);
       return Promise.resolve({
         rows: [{ id: 2 * page }, { id: 2 * page + 1 }],
         next: { cursor: `${place + 1} ${asked}` },
