@@ -356,8 +356,8 @@ export const mutantList: readonly Mutant[] = [
     ['the sequence of a run is not checked', 'if (changed !== 1) {', 'if (changed > 1) {'],
     [
       'a transaction whose COMMIT was lost is repeated',
-      'if (await isCommitted()) return;\n        const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,\n          this.target,\n          control,\n          JSON.stringify(this.#token),\n          BigInt(before),\n        );',
-      'const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ?`,\n          this.target,\n          control,\n          JSON.stringify(this.#token),\n        );',
+      'if (await isCommitted()) return;\n        const changed = await session.run(\n          `UPDATE ${this.#ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,\n          this.#target,\n          control,\n          JSON.stringify(this.#token),\n          BigInt(before),\n        );',
+      'const changed = await session.run(\n          `UPDATE ${this.#ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ?`,\n          this.#target,\n          control,\n          JSON.stringify(this.#token),\n        );',
     ],
     [
       'a COMMIT that was on its way is taken for another run',
@@ -366,8 +366,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a run does not take the table over',
-      'await this.#delete(session, control);\n      await session.run(\n        `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,',
-      'await session.run(\n        `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING`,',
+      'await this.#delete(session, control);\n      await session.run(\n        `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,',
+      'await session.run(\n        `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING`,',
     ],
     [
       'rows are committed before their checkpoint',

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import {
   CheckpointError,
   ConfigError,
-  lockQueues,
   LockError,
+  recordState,
   SinkError,
   type Release,
   type Sink,
@@ -71,17 +71,24 @@ export class Ledger implements TableState {
   readonly #database: Database;
   readonly #connection: TableConnection;
   /** The table, whichever of its names was given. */
-  readonly target: string;
+  readonly #target: string;
   /** Rows that wait for the next record. */
   joined: Joined | undefined;
   /** Whether rows that a mark stands for are gone. It does not count then. Default: they are there. */
   lacksRows: ((session: Session) => Promise<boolean>) | undefined;
   /** The mark that was asked for last was such a one. */
   hasLostMark = false;
-  /** Whoever locks first connects for all. */
-  #begun: Promise<void> | undefined;
-  #holders = 0;
-  readonly #queues = lockQueues();
+  /** Who holds the lock, and the logs. */
+  readonly #state = recordState({
+    open: (signal) => this.#begin(signal),
+    read: (list) => this.read((session) => this.#records(session, list, this.table)),
+    write: (list, records, { isReplaced }) =>
+      this.commit(async (session) => {
+        if (isReplaced) await this.#delete(session, list);
+        for (const record of records) await this.#append(session, list, record);
+      }),
+  });
+  #isOpen = false;
   /** Its run and number. The first one of a run takes the ledger over from any other. */
   #token = '';
   #sequence = 0;
@@ -89,7 +96,7 @@ export class Ledger implements TableState {
   constructor(database: Database, table: string, connection = new TableConnection(database, table)) {
     this.#database = database;
     this.#connection = connection;
-    this.target = identityOf(table, database);
+    this.#target = identityOf(table, database);
   }
 
   /** The table of the rows. */
@@ -98,7 +105,7 @@ export class Ledger implements TableState {
   }
 
   /** The table of checkpoints as SQL has it. */
-  get ledger(): string {
+  get #ledger(): string {
     return quotedTable(this.#ledgerOf(this.table), this.#database);
   }
 
@@ -108,34 +115,11 @@ export class Ledger implements TableState {
   }
 
   /** Connects, and takes the table over. An export and a watch share the connection; exports wait for each other. */
-  async lock(signal: AbortSignal, use: StateUse = 'export'): Promise<Release> {
-    const leave = await this.#queues[use].acquire(signal);
-    try {
-      this.#holders += 1;
-      this.#begun ??= this.#begin(signal);
-      await this.#begun;
-    } catch (error) {
-      await this.#leave();
-      await leave();
-      throw error;
-    }
-    let isHeld = true;
-    return async () => {
-      if (!isHeld) return;
-      isHeld = false;
-      await this.#leave();
-      await leave();
-    };
+  lock(signal: AbortSignal, use?: StateUse): Promise<Release> {
+    return this.#state.lock(signal, use);
   }
 
-  async #leave(): Promise<void> {
-    this.#holders -= 1;
-    if (this.#holders > 0) return;
-    this.#begun = undefined;
-    await this.#connection.close();
-  }
-
-  async #begin(signal: AbortSignal): Promise<void> {
+  async #begin(signal: AbortSignal): Promise<Release> {
     await this.#connection.open(signal);
     try {
       await this.#takeOver();
@@ -143,29 +127,36 @@ export class Ledger implements TableState {
       await this.#connection.close();
       throw error;
     }
+    this.#isOpen = true;
+    return () => {
+      this.#isOpen = false;
+      return this.#connection.close();
+    };
   }
 
   /** Without the lock, it is what anybody may read while a run holds the table. */
-  load(name: string): Promise<unknown> {
-    const loaded = async (session: Session, ledger: string): Promise<unknown> => {
-      const [found] = await session.rows(
-        `SELECT record FROM ${quotedTable(ledger, this.#database)} WHERE target = ? AND name = ?`,
-        this.target,
-        recordName(name),
-      );
-      return found && decoded(found['record'], name);
-    };
-    if (this.#holders > 0)
-      return this.read(async (session) => {
-        const record = await loaded(session, this.#ledgerOf(this.table));
-        if (!name.startsWith(mark)) return record;
-        this.hasLostMark = record !== undefined && (await this.lacksRows?.(session)) === true;
-        return this.hasLostMark ? undefined : record;
+  async load(name: string): Promise<unknown> {
+    const list = recordName(name);
+    if (!this.#isOpen)
+      return this.#connection.look(async (session, table) => {
+        if (!(await this.#isThere(session, this.#ledgerOf(table)))) return undefined;
+        return (await this.#records(session, list, table))[0];
       });
-    return this.#connection.look(async (session, table) => {
-      const ledger = this.#ledgerOf(table);
-      return (await this.#isThere(session, ledger)) ? loaded(session, ledger) : undefined;
+    return this.read(async (session) => {
+      const [record] = await this.#records(session, list, this.table);
+      if (!name.startsWith(mark)) return record;
+      this.hasLostMark = record !== undefined && (await this.lacksRows?.(session)) === true;
+      return this.hasLostMark ? undefined : record;
     });
+  }
+
+  async #records(session: Session, list: string, table: TableName): Promise<readonly unknown[]> {
+    const found = await session.rows(
+      `SELECT record FROM ${quotedTable(this.#ledgerOf(table), this.#database)} WHERE target = ? AND name = ? ORDER BY nth`,
+      this.#target,
+      list,
+    );
+    return found.map(({ record }) => decoded(record, list));
   }
 
   async look(): Promise<TableLook> {
@@ -180,7 +171,7 @@ export class Ledger implements TableState {
   hasTable(): Promise<boolean> {
     const found = async (session: Session, { full }: TableName): Promise<boolean> =>
       (await session.columnsOf(full)) !== undefined;
-    return this.#holders > 0 ? this.read((session) => found(session, this.table)) : this.#connection.look(found);
+    return this.#isOpen ? this.read((session) => found(session, this.table)) : this.#connection.look(found);
   }
 
   async save(name: string, record: object): Promise<void> {
@@ -197,13 +188,13 @@ export class Ledger implements TableState {
   }
 
   log(name: string): StateLog {
-    return new LedgerLog(this, `log/${name}`);
+    return this.#state.log(name);
   }
 
   /** Replaces a record, as a part of a transaction. */
   async put(session: Session, name: string, record: object): Promise<void> {
     await this.#delete(session, recordName(name));
-    await this.insert(session, recordName(name), 0n, record);
+    await this.#append(session, recordName(name), record);
   }
 
   /** Records whose rows were published, as a part of their transaction. */
@@ -217,24 +208,25 @@ export class Ledger implements TableState {
   async removeMarks(session: Session): Promise<void> {
     const name = recordName(mark);
     await session.run(
-      `DELETE FROM ${this.ledger} WHERE target = ? AND substr(name, 1, ${name.length}) = ?`,
-      this.target,
+      `DELETE FROM ${this.#ledger} WHERE target = ? AND substr(name, 1, ${name.length}) = ?`,
+      this.#target,
       name,
     );
   }
 
-  async insert(session: Session, name: string, nth: bigint, record: object): Promise<void> {
+  async #append(session: Session, list: string, record: object): Promise<void> {
     await session.run(
-      `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, ?, ?)`,
-      this.target,
-      name,
-      nth,
+      `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, (SELECT coalesce(max(nth), -1) + 1 FROM ${this.#ledger} WHERE target = ? AND name = ?), ?)`,
+      this.#target,
+      list,
+      this.#target,
+      list,
       encoded(record),
     );
   }
 
   async #delete(session: Session, name: string): Promise<void> {
-    await session.run(`DELETE FROM ${this.ledger} WHERE target = ? AND name = ?`, this.target, name);
+    await session.run(`DELETE FROM ${this.#ledger} WHERE target = ? AND name = ?`, this.#target, name);
   }
 
   /** Runs queries. They are repeated if the connection is lost. @throws LockError if another run has taken over. */
@@ -269,8 +261,8 @@ export class Ledger implements TableState {
         // An attempt before this one was committed, and only its response was lost.
         if (await isCommitted()) return;
         const changed = await session.run(
-          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,
-          this.target,
+          `UPDATE ${this.#ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,
+          this.#target,
           control,
           JSON.stringify(this.#token),
           BigInt(before),
@@ -296,12 +288,12 @@ export class Ledger implements TableState {
       await this.#database.lockDefinitions?.(session);
       if (!(await this.#isThere(session, this.#ledgerOf(this.table))))
         await session.run(
-          `CREATE TABLE ${this.ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
+          `CREATE TABLE ${this.#ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
         );
       await this.#delete(session, control);
       await session.run(
-        `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,
-        this.target,
+        `INSERT INTO ${this.#ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,
+        this.#target,
         control,
         JSON.stringify(this.#token),
       );
@@ -323,94 +315,11 @@ export class Ledger implements TableState {
 
   async #current(session: Session): Promise<{ readonly token: unknown; readonly sequence: number } | undefined> {
     const [found] = await session.rows(
-      `SELECT nth, record FROM ${this.ledger} WHERE target = ? AND name = ?`,
-      this.target,
+      `SELECT nth, record FROM ${this.#ledger} WHERE target = ? AND name = ?`,
+      this.#target,
       control,
     );
     return found && { token: decoded(found['record'], 'the run'), sequence: Number(integerOf(found['nth'])) };
-  }
-}
-
-/** Records in order, as rows of the ledger. */
-class LedgerLog implements StateLog {
-  bytes = 0;
-  readonly #ledger: Ledger;
-  readonly #name: string;
-  #next: bigint | undefined;
-
-  constructor(of: Ledger, name: string) {
-    this.#ledger = of;
-    this.#name = name;
-  }
-
-  async *read(): AsyncIterable<unknown> {
-    this.bytes = 0;
-    let after = -1n;
-    for (;;) {
-      const found = await this.#ledger.read((session) =>
-        session.rows(
-          `SELECT nth, record FROM ${this.#ledger.ledger} WHERE target = ? AND name = ? AND nth > ? ORDER BY nth LIMIT 500`,
-          this.#ledger.target,
-          this.#name,
-          after,
-        ),
-      );
-      if (found.length === 0) break;
-      for (const { nth, record } of found) {
-        after = integerOf(nth);
-        this.bytes += String(record).length;
-        yield decoded(record, this.#name);
-      }
-    }
-    this.#next = after + 1n;
-  }
-
-  async append(record: object): Promise<void> {
-    const nth = await this.#nextNth();
-    await this.#ledger.commit((session) => this.#ledger.insert(session, this.#name, nth, record));
-    this.#next = nth + 1n;
-    this.bytes += encoded(record).length;
-  }
-
-  async replace(records: Iterable<object>): Promise<void> {
-    let nth = 0n;
-    let bytes = 0;
-    // A transaction may run more than once, and an iterable may not.
-    const all = [...records];
-    await this.#ledger.commit(async (session) => {
-      [nth, bytes] = [0n, 0];
-      await session.run(
-        `DELETE FROM ${this.#ledger.ledger} WHERE target = ? AND name = ?`,
-        this.#ledger.target,
-        this.#name,
-      );
-      for (const record of all) {
-        await this.#ledger.insert(session, this.#name, nth, record);
-        nth += 1n;
-        bytes += encoded(record).length;
-      }
-    });
-    [this.#next, this.bytes] = [nth, bytes];
-  }
-
-  async remove(): Promise<void> {
-    await this.replace([]);
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async #nextNth(): Promise<bigint> {
-    if (this.#next !== undefined) return this.#next;
-    const [last] = await this.#ledger.read((session) =>
-      session.rows(
-        `SELECT max(nth) AS last FROM ${this.#ledger.ledger} WHERE target = ? AND name = ?`,
-        this.#ledger.target,
-        this.#name,
-      ),
-    );
-    return last?.['last'] === null || !last ? 0n : integerOf(last['last']) + 1n;
   }
 }
 
@@ -431,7 +340,7 @@ function decoded(record: unknown, name: string): unknown {
   try {
     return JSON.parse(String(record));
   } catch {
-    throw new CheckpointError(`The record ${name} in the table _sluice can't be read.`, {}, [{ kind: 'restart' }]);
+    throw new CheckpointError(`The row ${name} of the table _sluice can't be read.`, {}, [{ kind: 'restart' }]);
   }
 }
 
