@@ -214,7 +214,10 @@ module.exports = {
       severity: 'error',
       from: {
         path: core,
-        pathNot: [`${core}node/`, `${core}http/adapter/(undiciAdapter|incoming|jsonText|utf8Body|utf8Text)\\.ts$`],
+        pathNot: [
+          `${core}node/`,
+          `${core}http/adapter/(nodeAdapter|connections|connect|proxy|incoming|utf8Body)\\.ts$`,
+        ],
       },
       to: { dependencyTypes: ['core'] },
     },
@@ -223,7 +226,7 @@ module.exports = {
       comment: 'Which adapter it is, the platform decides: import `#adapter`, never the file.',
       severity: 'error',
       from: { path: '^packages/' },
-      to: { path: `${core}http/adapter/(undici|fetch)Adapter\\.ts$`, dependencyTypesNot: ['aliased-subpath-import'] },
+      to: { path: `${core}http/adapter/(node|fetch)Adapter\\.ts$`, dependencyTypesNot: ['aliased-subpath-import'] },
     },
 
     // Inside the command line

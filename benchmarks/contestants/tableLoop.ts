@@ -8,7 +8,7 @@ import pg from 'pg';
 import copyStreams from 'pg-copy-streams';
 import { columns, type HoldingsPage, type Job } from './contestant.js';
 import { readAhead } from './readAhead.js';
-import { undiciAxios } from './undiciAxios.js';
+import { adapterAxios } from './adapterAxios.js';
 
 const pagesOfCommit = 50;
 
@@ -21,7 +21,7 @@ const types = new Map([
 const texts = columns.slice(0, -1);
 
 export async function exportHoldings(job: Job): Promise<number> {
-  const { api, close } = undiciAxios();
+  const { api, close } = adapterAxios();
   const pages = readAhead(job, async (path) => (await api.get<HoldingsPage>(job.url + path)).data);
   const rows = job.format === 'postgres' ? await copied(job, pages) : await inserted(job, pages);
   await close();

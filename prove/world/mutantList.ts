@@ -242,14 +242,10 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/http/adapter/incoming.ts', [
     [
       'a body in parts ends with the first',
-      'if (!this.#decompress) this.#take(chunk);',
-      'if (!this.#decompress) {\n      this.#take(chunk);\n      this.#done();\n    }',
+      'if (!this.#decompress) this.#keep(chunk);',
+      'if (!this.#decompress) {\n      this.#keep(chunk);\n      this.close();\n    }',
     ],
-    [
-      'a body in parts that breaks off is complete',
-      "this.#refuse(error);\n    this.#end(new AdapterFault('cut-body', codeOf(error)));",
-      'this.#refuse(error);\n    this.#done();',
-    ],
+    ['a body in parts that breaks off is complete', 'this.#reject(reason);', 'this.#resolve();'],
   ]),
   ...inFile('packages/core/src/http/localLimiter.ts', [
     [

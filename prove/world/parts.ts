@@ -1,3 +1,4 @@
+import { AdapterFault } from '../../packages/core/src/http/adapter/adapter.js';
 import { Incoming } from '../../packages/core/src/http/adapter/incoming.js';
 import { Utf8Body } from '../../packages/core/src/http/adapter/utf8Body.js';
 import type { Random } from '../../test/kit/random.js';
@@ -28,22 +29,24 @@ export function arrivalOf(body: string, random: Random, broken: number): Arrival
   return { parts: isBroken ? parts.slice(0, -1) : parts, isBroken };
 }
 
-/** Reads a body as the adapter of Node does, without undici. */
+/** Reads a body as the adapter of Node does, without a connection. */
 export class PartReader {
   readonly #incoming: Incoming;
 
   constructor({ status, headers = {} }: Answered, signal: AbortSignal | undefined) {
-    this.#incoming = new Incoming({ maxBytes: Infinity, signal });
-    this.#incoming.onResponseStart(controller, status, { ...headers });
+    const incoming = new Incoming({ encoding: headers['content-encoding'], maxBytes: Infinity });
+    signal?.addEventListener('abort', () => incoming.fail(signal.reason));
+    if (status === 304) incoming.close();
+    this.#incoming = incoming;
   }
 
   take(bytes: Buffer): void {
-    this.#incoming.onResponseData(controller, bytes);
+    this.#incoming.take(bytes);
   }
 
   end(isBroken: boolean): void {
-    if (isBroken) this.#incoming.onResponseError(null, Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
-    else this.#incoming.onResponseEnd();
+    if (isBroken) this.#incoming.fail(new AdapterFault('cut-body', 'ECONNRESET'));
+    else this.#incoming.end();
   }
 
   /** The body, once all of it has arrived. @throws AdapterFault if it breaks off. */
@@ -52,13 +55,3 @@ export class PartReader {
     return new Utf8Body(Buffer.concat(this.#incoming.chunks));
   }
 }
-
-/** Of a connection that nobody has to close. */
-const controller: Parameters<Incoming['onResponseStart']>[0] = {
-  aborted: false,
-  paused: false,
-  reason: null,
-  abort: () => undefined,
-  pause: () => undefined,
-  resume: () => undefined,
-};

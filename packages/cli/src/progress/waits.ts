@@ -68,12 +68,10 @@ export function causeOf({ code = 'error', details = {} }: Pick<ErrorReport, 'cod
 const networkCauses: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
-  UND_ERR_SOCKET: 'connection lost',
   EPIPE: 'connection lost',
   ENOTFOUND: 'unknown host',
   EAI_AGAIN: 'unknown host',
   ETIMEDOUT: 'connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
 };
 
 /** Why the latest attempt was repeated, unless the wait says it already. */

@@ -40,7 +40,7 @@ export interface RequestOptions {
   readonly clock?: Clock;
   /** A number in [0, 1). Default: `Math.random`. */
   readonly random?: () => number;
-  /** Creates what sends attempts, e.g. a simulated network. Default: undici in Node.js, `fetch` elsewhere. */
+  /** Creates what sends attempts, e.g. a simulated network. Default: `node:http` in Node.js, `fetch` elsewhere. */
   readonly adapter?: (options: AdapterOptions) => Adapter;
 }
 

@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
-import { createAdapter as createUndiciAdapter } from '../../src/http/adapter/undiciAdapter.js';
+import { createAdapter as createNodeAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
 import { openTransport, route, type OpenOptions, type OpenTransport } from './openTransport.js';
 import { runChild } from './runChild.js';
@@ -81,7 +81,7 @@ const stages: readonly Stage[] = [
 ];
 
 describe.each([
-  { name: 'undici', createAdapter: createUndiciAdapter },
+  { name: 'node:http', createAdapter: createNodeAdapter },
   { name: 'fetch', createAdapter: createFetchAdapter },
 ])('over $name, a request is aborted', ({ createAdapter }) => {
   const reasons = [new Error('enough'), 'a text', { plain: true }, null];

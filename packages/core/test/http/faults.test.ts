@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
-import { createAdapter as createUndiciAdapter } from '../../src/http/adapter/undiciAdapter.js';
+import { createAdapter as createNodeAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import {
   DecodeError,
   HttpError,
@@ -377,7 +377,7 @@ const rows: readonly Row[] = [
 ];
 
 describe.each([
-  { name: 'undici', createAdapter: createUndiciAdapter },
+  { name: 'node:http', createAdapter: createNodeAdapter },
   { name: 'fetch', createAdapter: createFetchAdapter },
 ])('over $name, a request meets', ({ createAdapter }) => {
   test.each(rows.map((row) => [row.fault, row] as const))('%s', async (_fault, row) => {

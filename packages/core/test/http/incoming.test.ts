@@ -2,7 +2,7 @@ import { getHeapStatistics } from 'node:v8';
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { heapNeed } from '../../src/http/adapter/heapNeed.js';
-import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
+import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { DecodeError, ResponseTooLargeError } from '../../src/index.js';
 import { openTransport } from './openTransport.js';
 import { answer, begun, never, startServer } from './scriptedServer.js';
@@ -13,7 +13,7 @@ const head = gzipSync('').subarray(0, 10);
 /** A block of deflate that holds nothing and is not the last one: 5 bytes that may be repeated for ever. */
 const nothing = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
-describe('over undici', () => {
+describe('over node:http', () => {
   test('T3 packed data without an end that holds nothing is read no further than the cap', async () => {
     const server = await startServer(begun(Buffer.concat([head, ...Array(500_000).fill(nothing)]), packed, never));
     const transport = openTransport(server.url, { createAdapter, maxBodyBytes: 1_000 });

@@ -1,5 +1,5 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
+import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { AccessBook } from '../../src/http/apiAccess.js';
 import { apiKeyRules, KeyRing, type ApiKey } from '../../src/http/apiKey.js';
 import { apiTransport } from '../../src/http/apiTransport.js';

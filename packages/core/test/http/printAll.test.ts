@@ -37,7 +37,7 @@ test(
     });
     const outcome = await runChild(new URL('./children/printAll.js', import.meta.url), {
       args: [server.url, String(faults.length)],
-      env: { SLUICE_API_KEY: canary, NODE_DEBUG: 'undici,fetch' },
+      env: { SLUICE_API_KEY: canary, NODE_DEBUG: 'http,net,tls' },
       cwd,
     });
     expect(outcome).toMatchObject({ code: 1, signal: null });

@@ -8,7 +8,8 @@ import { canary, expectNoKey } from './canary.js';
 import { startProxy } from './connectProxy.js';
 import { runChild, type ChildOutcome } from './runChild.js';
 import { portOf } from './scriptedServer.js';
-import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
+import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
+import { proxyFor } from '../../src/http/adapter/proxy.js';
 
 const certificate = (name: string): string => fileURLToPath(new URL(`certificates/${name}`, import.meta.url));
 const trusted = { NODE_EXTRA_CA_CERTS: certificate('authority.pem') };
@@ -44,9 +45,13 @@ beforeEach(async () => {
 });
 
 /** One request of a process with this environment. */
-async function ask(url: string, env: NodeJS.ProcessEnv): Promise<{ outcome: ChildOutcome; printed: unknown }> {
+async function ask(
+  url: string,
+  env: NodeJS.ProcessEnv,
+  connectTimeout = 10_000,
+): Promise<{ outcome: ChildOutcome; printed: unknown }> {
   const outcome = await runChild(new URL('./children/request.js', import.meta.url), {
-    args: [url],
+    args: [url, String(connectTimeout)],
     env: { SLUICE_API_KEY: canary, ...env },
   });
   expect(outcome).toMatchObject({ code: 0, stderr: '' });
@@ -132,7 +137,7 @@ describe('in a company network', () => {
 
   test('T8 a proxy that never opens its tunnel is found by the deadline for connecting', async () => {
     const proxy = await startProxy(port, 0);
-    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
+    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted }, 500);
     expect(printed).toMatchObject({ code: 'timeout', details: { deadline: 'connect' } });
     expect(proxy.asked).toHaveLength(1);
   });
@@ -177,4 +182,35 @@ test('T1 requests with the same headers have each the host that they go to, thro
   for (const host of ['first.example', 'second.example', 'first.example'])
     await adapter.send({ url: `http://${host}/items`, method: 'GET', headers });
   expect(hosts).toEqual(['first.example', 'second.example', 'first.example']);
+});
+
+describe('T8 NO_PROXY', () => {
+  test.each([
+    ['api.sluice.test', true],
+    ['sluice.test', true],
+    ['.sluice.test', true],
+    ['*.sluice.test', true],
+    ['API.Sluice.test', true],
+    ['other.example  api.sluice.test', true],
+    ['other.example,sluice.test:8443', true],
+    ['*', true],
+    ['', false],
+    ['sluice.test:443', false],
+    ['ice.test', false],
+    ['other.sluice.test', false],
+    [' , ', false],
+  ])('with "%s" sends a request to api.sluice.test:8443 directly: %s', (list, isDirect) => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');
+    vi.stubEnv('NO_PROXY', list);
+    expect(proxyFor(new URL('https://api.sluice.test:8443/'))?.host).toBe(isDirect ? undefined : 'proxy.example:3128');
+  });
+
+  test('and each scheme has its own proxy', () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');
+    vi.stubEnv('http_proxy', 'https://plain.example');
+    expect(proxyFor(new URL('https://api.sluice.test/'))?.host).toBe('proxy.example:3128');
+    expect(proxyFor(new URL('http://api.sluice.test/'))?.host).toBe('plain.example');
+  });
 });

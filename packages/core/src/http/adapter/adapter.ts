@@ -98,3 +98,8 @@ export class AdapterFault extends Error {
     this.platformCode = platformCode;
   }
 }
+
+/** The platform's own code of an error. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,186 +1,104 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Dispatcher } from 'undici';
-import { AdapterFault, type AttemptRequest } from './adapter.js';
+import { AdapterFault, codeOf } from './adapter.js';
 
 interface IncomingOptions {
+  /** The response's `Content-Encoding`. */
+  readonly encoding?: string | undefined;
   readonly maxBytes: number;
-  /** Ends it at once: undici reacts to an abort only once it is connected. */
-  readonly signal: AbortSignal | undefined;
-  /** See {@link AttemptRequest}. */
-  readonly onWrite?: AttemptRequest['onWrite'] | undefined;
+  /** Called if more data may come and is not needed. */
+  readonly stop?: () => void;
 }
-
-export interface Connection {
-  begin(): void;
-  /** Whether it has carried a request before, and no byte of this response has arrived. */
-  readonly isUnanswered: boolean;
-}
-
-type Headers = Parameters<Required<Dispatcher.DispatchHandler>['onResponseStart']>[2];
 
 /** Bytes by which compressed data may exceed its content, if that cannot be compressed. */
 const compressionOverhead = 1024 * 1024;
 
-const noLongerNeeded = 'The response is no longer needed.';
-
-/**
- * An incoming response: its status, then its decompressed body, which stops at the first byte beyond `maxBytes`.
- *
- * A handler for undici's `dispatch` instead of its `request`, which makes a stream of each body: that takes more CPU
- * than everything else in undici.
- */
-export class Incoming implements Dispatcher.DispatchHandler {
-  status = 0;
-  headers: Headers = {};
+/** The body of a response while it arrives: decompressed, up to the first byte beyond `maxBytes`. */
+export class Incoming {
   readonly chunks: Buffer[] = [];
-  /** Resolves when the status arrives; rejects with an earlier error or with the signal's reason. */
-  readonly answered: Promise<void>;
   /** Resolves at the end of the body. @throws AdapterFault if it is too large or breaks off. */
   readonly complete: Promise<void>;
-  /** Returns the connection. Called when the request is sent. */
-  findConnection: () => Connection | undefined = () => undefined;
   readonly #maxBytes: number;
-  readonly #signal: AbortSignal | undefined;
-  readonly #onWrite: () => boolean;
-  #mayWrite: boolean | undefined;
-  #answer: () => void = () => undefined;
-  #refuse: (reason: unknown) => void = () => undefined;
-  #finish: () => void = () => undefined;
-  #fail: (reason: unknown) => void = () => undefined;
-  #controller: Dispatcher.DispatchController | undefined;
-  #connection: Connection | undefined;
-  #decompress: Transform | undefined;
+  readonly #stop: () => void;
+  readonly #decompress: Transform | undefined;
+  #resolve: () => void = () => undefined;
+  #reject: (reason: unknown) => void = () => undefined;
   #bytes = 0;
   #receivedBytes = 0;
   #isOver = false;
 
-  constructor({ maxBytes, signal, onWrite = () => true }: IncomingOptions) {
+  constructor({ encoding, maxBytes, stop = () => undefined }: IncomingOptions) {
     this.#maxBytes = maxBytes;
-    this.#signal = signal;
-    this.#onWrite = onWrite;
-    this.answered = new Promise((resolve, reject) => {
-      [this.#answer, this.#refuse] = [resolve, reject];
-    });
+    this.#stop = stop;
     this.complete = new Promise((resolve, reject) => {
-      [this.#finish, this.#fail] = [resolve, reject];
+      this.#resolve = resolve;
+      this.#reject = reject;
     });
-    // Nobody may be waiting: not for either if the request could not be sent, nor for the body if there is no response.
-    this.answered.catch(() => undefined);
+    // Nobody may be waiting for it any more.
     this.complete.catch(() => undefined);
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (signal?.aborted) this.#onAbort();
-  }
-
-  drop(): void {
-    this.#end(new AdapterFault('cut-body'));
-  }
-
-  /** Whether a reused connection has not delivered a byte of it. */
-  get isUnanswered(): boolean {
-    return this.#connection?.isUnanswered === true;
-  }
-
-  /** Whether the limiter wants the request to wait again, now that it could be written: it has failed with that. */
-  get isOutdated(): boolean {
-    if (this.#isOver) return false;
-    this.#mayWrite ??= this.#onWrite();
-    if (!this.#mayWrite) this.#refuse(new AdapterFault('outdated'));
-    return !this.#mayWrite;
-  }
-
-  /** Undici calls it on the open connection and then writes the request, unless it is aborted here. */
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#connection = this.findConnection();
-    this.#connection?.begin();
-    this.#controller = controller;
-    if (this.#isOver || this.isOutdated) controller.abort(new Error(noLongerNeeded));
-  }
-
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
-    if (status < 200 || this.#isOver) return;
-    this.status = status;
-    this.headers = headers;
-    if (status === 304) {
-      // It has no body, whatever its headers say. They may have the length of the one that it stands for, which undici
-      // takes for an error (RFC 9110, 8.6).
-      this.#done();
-      this.#answer();
-      return;
-    }
-    this.#decompress = decompressor(headers['content-encoding']);
+    this.#decompress = decompressor(encoding);
     this.#decompress
-      ?.on('data', (chunk: Buffer) => this.#take(chunk))
+      ?.on('data', (chunk: Buffer) => this.#keep(chunk))
       // Compressed data marks its own end. Anything after that is ignored, and might never end.
       .on('end', () => {
-        this.#done();
-        this.#controller?.abort(new Error(noLongerNeeded));
+        this.close();
+        stop();
       })
       .on('error', (error) => {
         // Some servers declare an empty body as compressed; the response still counts.
-        if (this.#receivedBytes === 0) this.#done();
-        else this.#end(new AdapterFault('cut-body', codeOf(error)));
+        if (this.#receivedBytes === 0) this.close();
+        else this.fail(new AdapterFault('cut-body', codeOf(error)));
       });
-    this.#answer();
   }
 
   /**
-   * Never pauses, because undici fails if a paused connection ends. Instead it limits the waiting data: compression
-   * cannot produce more than that from `maxBytes`.
+   * Takes what has arrived. It never asks to wait for the decompression, but limits the data that waits for it:
+   * compression cannot produce more than that from `maxBytes`.
    */
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  take(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#receivedBytes += chunk.length;
-    if (!this.#decompress) this.#take(chunk);
-    else if (this.#receivedBytes > this.#maxBytes + compressionOverhead) this.#end(new AdapterFault('too-large'));
+    if (!this.#decompress) this.#keep(chunk);
+    else if (this.#receivedBytes > this.#maxBytes + compressionOverhead) this.fail(new AdapterFault('too-large'));
     else this.#decompress.write(chunk);
   }
 
-  onResponseEnd(): void {
-    this.#controller = undefined;
-    if (this.#decompress) this.#decompress.end();
-    else this.#done();
+  /** All has arrived. */
+  end(): void {
+    if (!this.#decompress) this.close();
+    else if (!this.#isOver) this.#decompress.end();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#controller = undefined;
-    this.#refuse(error);
-    this.#end(new AdapterFault('cut-body', codeOf(error)));
+  /** Completes it with what there is. */
+  close(): void {
+    this.#isOver = true;
+    this.#decompress?.destroy();
+    this.#resolve();
   }
 
-  #take(chunk: Buffer): void {
+  /** Ends it although it is not complete. */
+  drop(): void {
+    this.fail(new AdapterFault('cut-body'));
+  }
+
+  fail(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#reject(reason);
+    this.#decompress?.destroy();
+    this.#stop();
+  }
+
+  #keep(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#bytes += chunk.length;
     this.chunks.push(chunk);
-    if (this.#bytes > this.#maxBytes) this.#end(new AdapterFault('too-large'));
-  }
-
-  readonly #onAbort = (): void => {
-    this.#refuse(this.#signal?.reason);
-    this.#end(this.#signal?.reason);
-  };
-
-  #done(): void {
-    this.#release();
-    this.#finish();
-  }
-
-  #end(reason: unknown): void {
-    if (this.#isOver) return;
-    this.#release();
-    this.#fail(reason);
-    this.#controller?.abort(new Error(noLongerNeeded));
-    this.#decompress?.destroy();
-  }
-
-  #release(): void {
-    this.#isOver = true;
-    this.#signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#bytes > this.#maxBytes) this.fail(new AdapterFault('too-large'));
   }
 }
 
-function decompressor(encoding: string | string[] | undefined): Transform | undefined {
-  switch (String(encoding ?? '').toLowerCase()) {
+function decompressor(encoding = ''): Transform | undefined {
+  switch (encoding.toLowerCase()) {
     case 'gzip':
     case 'x-gzip':
       return createGunzip();
@@ -191,8 +109,4 @@ function decompressor(encoding: string | string[] | undefined): Transform | unde
     default:
       return undefined;
   }
-}
-
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -48,8 +48,7 @@ export function mayConnectLater(code: string | undefined, host: string): boolean
 }
 
 /** Codes of connections that were never opened. On other platforms than Node.js, there are none. */
-const unopened =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|the proxy responded with \d+)$/;
+const unopened = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|the proxy responded with \d+)$/;
 
 /** Whether a failed request certainly was not sent, so that nothing was carried out. */
 export function wasUnsent(code: string | undefined): boolean {

@@ -1,6 +1,6 @@
 // Sends one request through the adapter, and prints what came of it as one line of JSON. Every name leads to 127.0.0.1.
 import { AdapterFault } from '../../../src/http/adapter/adapter.js';
-import { createAdapter } from '../../../src/http/adapter/undiciAdapter.js';
+import { createAdapter } from '../../../src/http/adapter/nodeAdapter.js';
 import { addressGuard } from '../../../src/node/index.js';
 
 const [mode = '', url = ''] = process.argv.slice(2);
@@ -20,7 +20,7 @@ const adapter = createAdapter({
 });
 const controller = new AbortController();
 // As the transport's deadline does, this keeps the process alive until there is an answer.
-const awake = setTimeout(() => controller.abort(), mode === 'hanging' ? 50 : 20_000);
+const awake = setTimeout(() => controller.abort('enough'), mode === 'hanging' ? 50 : 20_000);
 try {
   const { status } = await adapter.send({ url, method: 'GET', headers: {}, signal: controller.signal });
   console.log(JSON.stringify({ status, looked }));

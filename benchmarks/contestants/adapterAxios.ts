@@ -1,10 +1,10 @@
 // axios with our adapter, which gives each response as its text.
 import axios, { type AxiosInstance } from 'axios';
-import { createAdapter } from '../../packages/core/src/http/adapter/undiciAdapter.js';
+import { createAdapter } from '../../packages/core/src/http/adapter/nodeAdapter.js';
 import { apiKey } from './contestant.js';
 
 /** It is closed after the last request. */
-export function undiciAxios(): { readonly api: AxiosInstance; readonly close: () => Promise<void> } {
+export function adapterAxios(): { readonly api: AxiosInstance; readonly close: () => Promise<void> } {
   const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: 32 * 1024 * 1024 });
   const api = axios.create({
     adapter: async (config) => {
