@@ -10,7 +10,7 @@ await using sandbox = await startSandbox({ holdings: 5_000 });
 const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
 
 await using client = createClient({ apiKey }).use(aptos({ baseUrl: aptosUrl }));
-const holdings = client.aptos.walletNfts({ ownerAddresses });
+const holdings = client.aptos.nfts({ ownerAddresses });
 
 holdings
   .pipe(

@@ -36,7 +36,7 @@ const wealth = definePlugin({
   requires: ['aptos'],
   setup: ({ logger }, { aptos }: { aptos: AptosApi }) => ({
     async of(owner: string) {
-      const { length } = await aptos.walletNfts({ ownerAddresses: [owner] }).toArray();
+      const { length } = await aptos.nfts({ ownerAddresses: [owner] }).toArray();
       if (length === 0) logger.warn(`${owner} holds nothing`);
       return length;
     },

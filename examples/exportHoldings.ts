@@ -14,7 +14,7 @@ const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
 const path = join(temporaryFolder(), 'holdings.csv');
 
 const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl: aptosUrl }));
-const holdings = client.aptos.walletNfts({ ownerAddresses });
+const holdings = client.aptos.nfts({ ownerAddresses });
 
 const report = await exportTo(holdings, csv({ path }), { state: fileState(`${path}.sluice`) }).run();
 console.log(`${report.rows} rows in ${report.target}`);

@@ -16,7 +16,7 @@ const path = join(temporaryFolder(), 'holdings.csv');
 let total = 0n;
 
 const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl }));
-const holdings = client.aptos.walletNfts({ ownerAddresses });
+const holdings = client.aptos.nfts({ ownerAddresses });
 
 await holdings.pipe(take(3)).forEach(({ name }) => console.log(name)); // an RxJS Observable
 for await (const nft of holdings) total += amountOf(nft) ?? 0n; // an async iterable

@@ -64,7 +64,7 @@ const every = 300; // ms: 30 seconds are plenty for a real project
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
 
 const state = fileState(join(folder, 'state'));
-const changes = client.streams.watch({ every, state, polls: 4 });
+const changes = client.streams.list.watch({}, { every, state, polls: 4 });
 const sink = webhook<Change<EvmStream>>({
   url,
   secret,

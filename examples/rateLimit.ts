@@ -16,5 +16,5 @@ client.eventsOf('attempt', 'paused').subscribe((event) => {
 });
 console.log(client.limiter); // { queued, running, pausedFor }
 
-const rows = await client.aptos.walletNfts({ ownerAddresses }).toArray();
+const rows = await client.aptos.nfts({ ownerAddresses }).toArray();
 console.log(`${rows.length} holdings, ${sandbox.counts.rateLimited} requests refused`);

@@ -16,7 +16,7 @@ const folder = temporaryFolder();
 const path = join(folder, 'holdings.csv');
 
 await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
-const holdings = client.aptos.walletNfts({ ownerAddresses });
+const holdings = client.aptos.nfts({ ownerAddresses });
 const flow = exportTo(holdings, csv({ path }), { state: fileState(`${path}.sluice`), commitEvery: 10 });
 
 // A crash, a power cut or Ctrl-C would have the same effect.

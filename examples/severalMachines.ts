@@ -1,7 +1,7 @@
 // One export, several workers: BullMQ gives out the work, a shared folder keeps it right.
 // After `npm start`, with a Redis: cd examples && SLUICE_REDIS_URL=redis://127.0.0.1:6379 npx tsx severalMachines.ts
 import { join } from 'node:path';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { openCluster, redisLimiter, segments, sourceOfRun } from '@sluice/cluster';
 import { createClient, exportTo } from '@sluice/core';
 import { csv } from '@sluice/exporters/csv';
@@ -25,8 +25,8 @@ await using planner = newClient();
 const cluster = openCluster({ url });
 await cluster.submit({
   name,
-  source: 'aptos.walletNfts',
-  open: (params: WalletNftsOptions) => planner.aptos.walletNfts(params),
+  source: 'aptos.nfts',
+  open: (params: ListNftsOptions) => planner.aptos.nfts(params),
   params: [{ ownerAddresses: sandbox.owners, ownersPerRequest: 2 }],
   to: segments(join(folder, 'rows')),
 });
@@ -35,7 +35,7 @@ await cluster.submit({
 const work = async () => {
   await using client = newClient();
   return await cluster.work({
-    sources: { 'aptos.walletNfts': (params: WalletNftsOptions) => client.aptos.walletNfts(params) },
+    sources: { 'aptos.nfts': (params: ListNftsOptions) => client.aptos.nfts(params) },
     untilDone: true,
   });
 };

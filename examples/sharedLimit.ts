@@ -14,7 +14,7 @@ const url = process.env['SLUICE_REDIS_URL'] ?? 'redis://127.0.0.1:6379';
 const walk = async (): Promise<number> => {
   const limiter = redisLimiter({ url, name: `example ${sandbox.apiKey.slice(0, 4)}`, limits });
   await using client = createClient({ apiKey: sandbox.apiKey, limiter }).use(aptos({ baseUrl: sandbox.aptosUrl }));
-  return (await client.aptos.walletNfts({ ownerAddresses: sandbox.owners }).toArray()).length;
+  return (await client.aptos.nfts({ ownerAddresses: sandbox.owners }).toArray()).length;
 };
 const rows = await Promise.all([walk(), walk()]);
 console.log(`${rows.join(' and ')} rows, ${sandbox.counts.rateLimited} requests refused`);

@@ -24,14 +24,17 @@ async function send(message: string): Promise<void> {
 
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
 
-const changes = client.streams
-  .watch({
-    every,
-    state: fileState(folder),
-    onHealth: ({ outcome, failures, error }) => {
-      if (outcome === 'failed') console.error(`${failures ?? 1} failed polls in a row: ${String(error)}`);
+const changes = client.streams.list
+  .watch(
+    {},
+    {
+      every,
+      state: fileState(folder),
+      onHealth: ({ outcome, failures, error }) => {
+        if (outcome === 'failed') console.error(`${failures ?? 1} failed polls in a row: ${String(error)}`);
+      },
     },
-  })
+  )
   .pipePages(statusChanges());
 
 for await (const { after } of changes) {

@@ -9,7 +9,7 @@ import { startSandbox } from '@sluice/sandbox';
 /** The code under test. It receives its client as an argument, so a test can pass another one. */
 async function holdingsByOwner(client: { aptos: AptosApi }, ownerAddresses: string[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for await (const { owner_address: owner } of client.aptos.walletNfts({ ownerAddresses }))
+  for await (const { owner_address: owner } of client.aptos.nfts({ ownerAddresses }))
     if (owner) counts.set(owner, (counts.get(owner) ?? 0) + 1);
   return counts;
 }

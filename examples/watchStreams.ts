@@ -16,7 +16,7 @@ const state = fileState(join(temporaryFolder(), 'streams'));
 
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
 
-const changes = client.streams.watch({ every, state }).pipe(statusChanges());
+const changes = client.streams.list.watch({}, { every, state }).pipe(statusChanges());
 
 await changes.pipe(take(3)).forEach(({ before, after }) => {
   console.log(`${after.tag ?? after.id}: ${before.status ?? '?'} -> ${after.status ?? '?'}`);

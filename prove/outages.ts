@@ -40,7 +40,7 @@ async function run(away: number | undefined, folder: string): Promise<Run> {
   let sandbox = await start();
   const path = join(folder, `${String(away)}.csv`);
   const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false, retry: { for: retryFor } });
-  const { walletNfts } = client.use(aptos({ baseUrl: sandbox.aptosUrl })).aptos;
+  const { nfts } = client.use(aptos({ baseUrl: sandbox.aptosUrl })).aptos;
   let retries = 0;
   let pages = 0;
   let back = performance.now();
@@ -59,7 +59,7 @@ async function run(away: number | undefined, folder: string): Promise<Run> {
     back = performance.now();
   }
   try {
-    await exportTo(walletNfts({ ownerAddresses: sandbox.owners, pageSize: 50 }), csv({ path })).run();
+    await exportTo(nfts({ ownerAddresses: sandbox.owners, pageSize: 50 }), csv({ path })).run();
     await outage;
     const after = performance.now() - back;
     return {

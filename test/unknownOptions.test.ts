@@ -170,10 +170,10 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   readDeadLetters: (more) => webhookPackage.readDeadLetters('/nowhere', more).next(),
   streams: (more) => streamsPackage.streams({ baseUrl, ...more }),
   'streams: list': (more) => client().streams.list(more),
-  'streams: watch': (more) => client().streams.watch({ ...every, ...more }),
+  'streams: list.watch': (more) => client().streams.list.watch({}, { ...every, ...more }),
   aptos: (more) => aptosPackage.aptos({ baseUrl, ...more }),
-  'aptos: walletNfts': (more) => client().aptos.walletNfts({ ownerAddresses: ['0x1'], ...more }),
-  'aptos: watchWalletNfts': (more) => client().aptos.watchWalletNfts({ ownerAddresses: ['0x1'], ...every, ...more }),
+  'aptos: nfts': (more) => client().aptos.nfts({ ownerAddresses: ['0x1'], ...more }),
+  'aptos: nfts.watch': (more) => client().aptos.nfts.watch({ ownerAddresses: ['0x1'] }, { ...every, ...more }),
   redisLimiter: (more) => cluster.redisLimiter({ url: 'redis://127.0.0.1:1', name: 'api', ...more }),
   'redisLimiter: limits': (more) =>
     cluster.redisLimiter({ url: 'redis://127.0.0.1:1', name: 'api', limits: { requests: 1, per: 1_000, ...more } }),

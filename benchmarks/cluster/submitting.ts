@@ -1,7 +1,7 @@
 // Submits a run of so many partitions, one wallet each, and prints what that took.
 //
 //   node submitting.js REDIS_URL FOLDER PARTITIONS BASE_URL
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { openCluster, segments } from '@sluice/cluster';
 import { createClient, type Json } from '@sluice/core';
 
@@ -23,9 +23,9 @@ const cluster = openCluster({ url });
 const began = performance.now();
 await cluster.submit({
   name: `of-${partitions}`,
-  source: 'aptos.walletNfts',
+  source: 'aptos.nfts',
   params: pieces(),
-  open: (params: WalletNftsOptions) => client.aptos.walletNfts(params),
+  open: (params: ListNftsOptions) => client.aptos.nfts(params),
   to: segments(folder),
 });
 const ms = performance.now() - began;

@@ -6,6 +6,6 @@ import { csv } from '@sluice/exporters/csv';
 
 const [baseUrl, owner, apiKey, path] = process.argv.slice(2);
 const client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl }));
-const holdings = client.aptos.walletNfts({ ownerAddresses: [owner] });
+const holdings = client.aptos.nfts({ ownerAddresses: [owner] });
 await exportTo(holdings, csv({ path }), { state: fileState(`${path}.sluice`) }).run();
 await client.close();

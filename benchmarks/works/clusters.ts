@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { openCluster, segments } from '@sluice/cluster';
 import { createClient } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
@@ -101,9 +101,9 @@ async function worked(workers: number, { sandbox, owners, pageSize, folder }: Wa
     });
     await cluster.submit({
       name: 'bench',
-      source: 'aptos.walletNfts',
+      source: 'aptos.nfts',
       to: segments(to),
-      open: (params: WalletNftsOptions) => client.aptos.walletNfts(params),
+      open: (params: ListNftsOptions) => client.aptos.nfts(params),
       params: [{ ownerAddresses: [...owners], ownersPerRequest: 1, pageSize }],
     });
     await finished;
@@ -167,7 +167,7 @@ async function usedMemory(url: string, aptosUrl: string): Promise<number> {
   const redis = new Redis(url);
   const stop = new AbortController();
   const working = cluster.work({
-    sources: { 'aptos.walletNfts': (params: WalletNftsOptions) => client.aptos.walletNfts(params) },
+    sources: { 'aptos.nfts': (params: ListNftsOptions) => client.aptos.nfts(params) },
     signal: stop.signal,
   });
   try {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { openCluster, segments, sourceOfRun, type Cluster } from '@sluice/cluster';
 import { createClient, exportTo, type Client } from '@sluice/core';
 import { csv } from '@sluice/exporters/csv';
@@ -130,7 +130,7 @@ class Campaign {
   async run(): Promise<ClusterOutcome> {
     const client = walletsOf(this.#sandbox.apiKey, this.#sandbox.aptosUrl);
     const whole = join(this.#order.folder, 'whole.csv');
-    await exportTo(client.aptos.walletNfts(this.#params), csv<object>({ path: whole })).run();
+    await exportTo(client.aptos.nfts(this.#params), csv<object>({ path: whole })).run();
     const wanted = await hashOf(whole);
     let partitions = 0;
     for (let worker = 0; worker < this.#order.workers; worker += 1) if (this.#isByBullmq) this.#crew.start();
@@ -161,7 +161,7 @@ class Campaign {
     return this.#order.dispatch === 'bullmq';
   }
 
-  get #params(): WalletNftsOptions {
+  get #params(): ListNftsOptions {
     return { ownerAddresses: this.#sandbox.owners, ownersPerRequest: 1, pageSize: 20 };
   }
 
@@ -169,9 +169,9 @@ class Campaign {
     const target = segments(this.#runFolder);
     const plan = {
       name: this.#name,
-      source: 'aptos.walletNfts',
+      source: 'aptos.nfts',
       params: [{ ...this.#params, ownerAddresses: [...this.#sandbox.owners] }],
-      open: (params: WalletNftsOptions) => client.aptos.walletNfts(params),
+      open: (params: ListNftsOptions) => client.aptos.nfts(params),
     };
     const submit = async (): Promise<void> => {
       if (this.#isByBullmq) await this.#cluster.submit({ ...plan, to: target }).catch(() => undefined);

@@ -1,6 +1,6 @@
 // A worker's process. Its only argument says what it does. Its parent kills, stops and continues it.
 import { rename } from 'node:fs/promises';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { openCluster, redisLimiter, runPartition, segments, type ProgressHints, type Run } from '@sluice/cluster';
 import { createClient } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
@@ -21,7 +21,7 @@ const client = createClient({
   limiter,
   retry: { for: 60_000, baseDelay: 10, maxDelay: 200 },
 }).use(aptos({ baseUrl: task.aptosUrl }));
-const sources = { 'aptos.walletNfts': (params: WalletNftsOptions) => client.aptos.walletNfts(params) };
+const sources = { 'aptos.nfts': (params: ListNftsOptions) => client.aptos.nfts(params) };
 
 const openTarget = (folder: string, hints: ProgressHints) =>
   segments(folder, { hints, ...(task.isUnfenced && { fileSystem: unfenced }) });

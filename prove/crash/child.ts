@@ -28,7 +28,7 @@ async function run({
   await using client = createClient({ apiKey, rateLimit: false, retry: { baseDelay: 5 } }).use(
     aptos({ baseUrl: aptosUrl }),
   );
-  const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: size.pageSize });
+  const holdings = client.aptos.nfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: size.pageSize });
   const fileSystem = mortalFileSystem(path, life);
   const sink = watchedSink(sinkOf({ ...rest, path, fileSystem }), life);
   const state = fileState(`${path}.sluice`, { fileSystem });

@@ -10,7 +10,7 @@ const order: ForwardOrder = JSON.parse(process.argv[2] ?? '');
 const { apiKey, aptosUrl, owners, hook, secret, folder, batch } = order;
 await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
 const report = await exportTo(
-  client.aptos.walletNfts({ ownerAddresses: owners, pageSize: 50 }),
+  client.aptos.nfts({ ownerAddresses: owners, pageSize: 50 }),
   webhook({
     url: hook,
     secret,

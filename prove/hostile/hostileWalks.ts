@@ -125,8 +125,8 @@ export class HostileWalks {
     const options = { every: 1, polls: 2, confirmations: 1, acceptRemovals: true };
     const source: Source<Change<object>> =
       api === 'streams'
-        ? this.#client.streams.watch(options)
-        : this.#client.aptos.watchWalletNfts({ ...options, ownerAddresses: ['0x1'] });
+        ? this.#client.streams.list.watch({}, options)
+        : this.#client.aptos.nfts.watch({ ownerAddresses: ['0x1'] }, options);
     const changes: SeenChange[] = [];
     let outcome: Outcome = { rows: [], traces: [] };
     try {
@@ -170,5 +170,5 @@ export function clientOf(url: string, options: Partial<ClientOptions>): HostileC
 }
 
 export function sourceOf(client: HostileClient, api: ApiName): Source<object> {
-  return api === 'streams' ? client.streams.list() : client.aptos.walletNfts({ ownerAddresses: ['0x1'] });
+  return api === 'streams' ? client.streams.list() : client.aptos.nfts({ ownerAddresses: ['0x1'] });
 }

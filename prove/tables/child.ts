@@ -10,7 +10,7 @@ const { apiKey, aptosUrl, owners, pageSize, place, table, mode, key, ...options 
 await using client = createClient({ apiKey, rateLimit: false, retry: { baseDelay: 5 } }).use(
   aptos({ baseUrl: aptosUrl }),
 );
-const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize });
+const holdings = client.aptos.nfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize });
 const target = { table, mode, ...(key && { key }) };
 const sink = place.startsWith('postgres:') ? postgres({ url: place, ...target }) : sqlite({ path: place, ...target });
 await exportTo(holdings, sink, options).run();

@@ -26,7 +26,7 @@ export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis
   };
   return {
     async run({ client, fileSystem, processes, clock, signal }, { pages }) {
-      const source = client.aptos.walletNfts({ ownerAddresses, ownersPerRequest, pageSize });
+      const source = client.aptos.nfts({ ownerAddresses, ownersPerRequest, pageSize });
       const state = fileState(stateFolder, { fileSystem, processes, clock });
       await exportTo(source, pages.before(sinkOf<NftHolding>({ path, fileSystem, gzip })), {
         state,

@@ -85,7 +85,7 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
           ...(refused > 0 && { deadLetter, maxDeadLetters: 1_000_000 }),
         });
       if (of === 'rows') {
-        const rows = client.aptos.walletNfts({ ownerAddresses, pageSize });
+        const rows = client.aptos.nfts({ ownerAddresses, pageSize });
         const order = byOwner ? { key: (row: NftHolding) => row.owner_address ?? '' } : {};
         if (!isForwarded) {
           await exportTo(rows, bounded(sinkOf(order)), { state, clock }).run({ signal });

@@ -84,7 +84,7 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
     async run({ client, life, clock, signal }, { pages }) {
       // Where all exports have finished, the last one is run again: with merge and replace it publishes the same rows.
       const nth = Math.min(done, exports - 1);
-      const source = client.aptos.walletNfts({ ownerAddresses: ownersOf(nth), ownersPerRequest, pageSize }).pipePages(
+      const source = client.aptos.nfts({ ownerAddresses: ownersOf(nth), ownersPerRequest, pageSize }).pipePages(
         map((holding) => rowOf(holding, nth)),
         { schema, version: String(nth) },
       );

@@ -362,7 +362,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   });
 
   test('U1 shows a run on several machines: its partitions and its workers', async () => {
-    const board = openDashboard({ title: 'holdings: aptos.walletNfts' });
+    const board = openDashboard({ title: 'holdings: aptos.nfts' });
     onTestFinished(() => board.close());
     const page = await look(await board.url, { isCut: true });
     board.show({ kind: 'cluster', target: '/mnt/out/holdings' });

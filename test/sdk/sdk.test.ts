@@ -29,7 +29,7 @@ describe.each([
     await using sandbox = await startSandbox({ holdings: 450, nasty });
     const theirs = await holdingsBySdk(sandbox, 100);
     const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false }).use(aptos({ baseUrl: sandbox.aptosUrl }));
-    const ours = await client.aptos.walletNfts({ ownerAddresses: sandbox.owners }).toArray({ max: 1_000 });
+    const ours = await client.aptos.nfts({ ownerAddresses: sandbox.owners }).toArray({ max: 1_000 });
     // The SDK drops unknown fields.
     const known = ours.map((row) => Object.fromEntries(nftHoldingSchema.columns.map((name) => [name, row[name]])));
     expect(theirs).toEqual(known);

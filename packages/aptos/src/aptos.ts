@@ -1,16 +1,7 @@
-import {
-  defineApi,
-  refuseUnknown,
-  sharedKey,
-  type ApiSource,
-  type ArrayFormat,
-  type Change,
-  type Plugin,
-  type Source,
-} from '@sluice/core';
-import type { Wallets } from './decodeWallets.js';
+import { defineApi, refuseUnknown, sharedKey, type ApiSource, type ArrayFormat, type Plugin } from '@sluice/core';
 import type { NftHolding } from './nftHolding.js';
-import { walletNfts, type WatchWalletNftsOptions } from './walletNfts.js';
+import { nfts } from './nfts.js';
+import type { Wallets } from './decodeWallets.js';
 
 /** Options of the plugin. */
 export interface AptosOptions {
@@ -22,36 +13,24 @@ export interface AptosOptions {
 
 /** What the plugin adds to a client. */
 export interface AptosApi {
-  /** NFTs of wallets; options: `WalletNftsOptions`. @throws ConfigError before any request if an option is invalid. */
-  readonly walletNfts: ApiSource<Wallets, NftHolding>;
-  /** All changes of their NFTs from poll to poll. @throws ConfigError before any request if an option is invalid. */
-  watchWalletNfts(options: WatchWalletNftsOptions): Source<Change<NftHolding>>;
+  /**
+   * NFTs of wallets (`ListNftsOptions`); `nfts.watch` emits their changes from poll to poll.
+   *
+   * @throws ConfigError before any request if an option is invalid.
+   */
+  readonly nfts: ApiSource<Wallets, NftHolding>;
 }
 
-const api = defineApi({ name: 'aptos', auth: sharedKey, sources: { walletNfts } });
+const api = defineApi({ name: 'aptos', auth: sharedKey, sources: { nfts } });
 
 /**
  * The Aptos NFT API.
  *
  * @example
  * const client = createClient({ apiKey }).use(aptos({ baseUrl }));
- * for await (const nft of client.aptos.walletNfts({ ownerAddresses: ['0x1'] })) console.log(nft.name);
+ * for await (const nft of client.aptos.nfts({ ownerAddresses: ['0x1'] })) console.log(nft.name);
  */
 export function aptos(options: AptosOptions): Plugin<'aptos', AptosApi> {
   refuseUnknown('aptos()', options, { baseUrl: true, arrays: true });
-  const { name, setup } = api(options);
-  return {
-    name,
-    setup(context) {
-      const { walletNfts } = setup(context);
-      return {
-        walletNfts,
-        watchWalletNfts({ ownerAddresses, includeCollections, excludeCollections, ...others }) {
-          const { ownersPerRequest, pageSize, maxPages, ...watchOptions } = others;
-          const wallets = { ownerAddresses, includeCollections, excludeCollections };
-          return walletNfts.watch({ ...wallets, ownersPerRequest, pageSize, maxPages }, watchOptions);
-        },
-      };
-    },
-  };
+  return api(options);
 }

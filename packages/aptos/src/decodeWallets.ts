@@ -1,7 +1,7 @@
 import { ConfigError, type WalkBounds } from '@sluice/core';
 
-/** Options of `client.aptos.walletNfts`. */
-export interface WalletNftsOptions {
+/** Options of `client.aptos.nfts`. */
+export interface ListNftsOptions {
   /** The wallets, at least one. Repeated addresses are dropped, with a warning event. */
   readonly ownerAddresses: readonly string[];
   /** Rows per page, an integer of at least 1. Default 100. The API's maximum is not documented. */
@@ -21,7 +21,7 @@ export interface WalletNftsOptions {
 }
 
 /** The parameters without the limits of a walk. */
-export type Wallets = Omit<WalletNftsOptions, keyof WalkBounds>;
+export type Wallets = Omit<ListNftsOptions, keyof WalkBounds>;
 
 const lists = ['ownerAddresses', 'includeCollections', 'excludeCollections'] as const;
 const list = { type: 'array', items: { type: 'string' } };
@@ -35,7 +35,7 @@ const properties = {
 };
 
 /**
- * A Standard Schema of the parameters of `aptos.walletNfts`, for programs that see no types: a command line, JavaScript.
+ * A Standard Schema of the parameters of `aptos.nfts`, for programs that see no types: a command line, JavaScript.
  *
  * @see https://standardschema.dev
  */

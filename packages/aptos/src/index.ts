@@ -6,8 +6,7 @@
 
 // The plugin
 export { aptos, type AptosApi, type AptosOptions } from './aptos.js';
-export type { WalletNftsOptions, Wallets } from './decodeWallets.js';
-export type { WatchWalletNftsOptions } from './walletNfts.js';
+export type { ListNftsOptions, Wallets } from './decodeWallets.js';
 
 // Records
 export { amountOf, nftHoldingSchema, tokenPropertiesOf, type NftHolding } from './nftHolding.js';

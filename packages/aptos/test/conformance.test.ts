@@ -11,7 +11,7 @@ describe('G5 the holdings of wallets', () => {
     factory: () =>
       onSandbox({ holdings: 20, owners: 3 }, (client, { aptosUrl, owners }) => {
         const { aptos: api } = client.use(aptos({ baseUrl: aptosUrl }));
-        return () => api.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: 4 });
+        return () => api.nfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: 4 });
       }),
   });
 });
@@ -24,11 +24,11 @@ describe('G5 the plugin for Aptos', () => {
       const { owners } = sandbox;
       return {
         plugin: () => aptos({ baseUrl: sandbox.aptosUrl }),
-        use: (api) => api.walletNfts({ ownerAddresses: owners }).toArray(),
+        use: (api) => api.nfts({ ownerAddresses: owners }).toArray(),
         refused: [
-          (api) => api.walletNfts({ ownerAddresses: [] }),
-          (api) => api.walletNfts({ ownerAddresses: owners, pageSize: 0 }),
-          (api) => api.watchWalletNfts({ ownerAddresses: owners, every: -1 }),
+          (api) => api.nfts({ ownerAddresses: [] }),
+          (api) => api.nfts({ ownerAddresses: owners, pageSize: 0 }),
+          (api) => api.nfts.watch({ ownerAddresses: owners }, { every: -1 }),
         ],
         apiKey: sandbox.apiKey,
         dispose: () => sandbox.close(),

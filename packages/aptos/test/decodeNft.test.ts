@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { brokenResults, faultOf, resultShapes } from '../../core/test/api/resultShapes.js';
-import { walletNfts } from '../src/walletNfts.js';
+import { nfts } from '../src/nfts.js';
 
-const decode = (text: string) => walletNfts.read({ body: JSON.parse(text) }, 'aptos.walletNfts');
+const decode = (text: string) => nfts.read({ body: JSON.parse(text) }, 'aptos.nfts');
 const refusalOf = (text: string) => faultOf(() => decode(text));
 
 describe('the result of a page of holdings', () => {
@@ -14,7 +14,7 @@ describe('the result of a page of holdings', () => {
     ...brokenResults,
     ['a nested answer', '{"result":{"result":[{"name":"a"}]}}', 'result[0]'],
   ])('may not be %s', (_shape, text, path) => {
-    expect(refusalOf(text)).toMatchObject({ code: 'decode', details: { route: 'aptos.walletNfts', path } });
+    expect(refusalOf(text)).toMatchObject({ code: 'decode', details: { route: 'aptos.nfts', path } });
   });
 });
 

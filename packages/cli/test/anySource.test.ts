@@ -116,7 +116,7 @@ describe('sluice export API.SOURCE', () => {
   test('takes one owner as a list, as the source describes it', async () => {
     await using sandbox = await startSandbox({ holdings: 30 });
     const [owner = ''] = sandbox.owners;
-    const args = ['export', 'aptos.walletNfts', '--to', '-', '--columns', 'name'];
+    const args = ['export', 'aptos.nfts', '--to', '-', '--columns', 'name'];
     const given = [...args, '--param', `ownerAddresses=${owner}`, '--rate', 'unlimited'];
     const { code, stdout } = await runIn(given, configFolder({}), settingsFor(sandbox));
     expect({ code, rows: stdout.split('\r\n').length - 2 }).toEqual({
@@ -129,21 +129,21 @@ describe('sluice export API.SOURCE', () => {
     [
       'no parameter',
       [],
-      'aptos.walletNfts needs the parameter ownerAddresses. Give --param ownerAddresses=…, once for each.',
+      'aptos.nfts needs the parameter ownerAddresses. Give --param ownerAddresses=…, once for each.',
     ],
     [
       'what is not a list of texts',
       ['ownerAddresses:=3'],
-      'aptos.walletNfts: --param ownerAddresses must be a list of strings, even if it has only one entry.',
+      'aptos.nfts: --param ownerAddresses must be a list of strings, even if it has only one entry.',
     ],
     [
       'a filter that is not a hash',
       ['ownerAddresses=0x1', 'includeCollections=zz'],
-      'aptos.walletNfts: "zz" in --param includeCollections is not a hash of a collection\'s data id: it must be 1 to 64 hex digits.',
+      'aptos.nfts: "zz" in --param includeCollections is not a hash of a collection\'s data id: it must be 1 to 64 hex digits.',
     ],
   ])('names the parameter of an API of the command line, for %s', async (_name, params, sentence) => {
     await using sandbox = await startSandbox({ holdings: 3 });
-    const args = ['export', 'aptos.walletNfts', '--to', '-', ...params.flatMap((param) => ['--param', param])];
+    const args = ['export', 'aptos.nfts', '--to', '-', ...params.flatMap((param) => ['--param', param])];
     expect(await runIn(args, configFolder({}), settingsFor(sandbox))).toMatchObject({
       code: 2,
       stdout: '',
@@ -157,7 +157,7 @@ describe('sluice export API.SOURCE', () => {
     [
       'no source',
       ['coins'],
-      '"coins" is not a source. Write API.SOURCE, like aptos.walletNfts; "sluice sources" lists them.',
+      '"coins" is not a source. Write API.SOURCE, like aptos.nfts; "sluice sources" lists them.',
     ],
     [
       'a parameter that is missing',
@@ -251,7 +251,7 @@ test('what a source warns of is told once, however often its parameters are trie
   await using sandbox = await startSandbox({ holdings: 5, owners: 1 });
   const [owner = ''] = sandbox.owners;
   const owners = JSON.stringify([owner, owner]);
-  const args = ['export', 'aptos.walletNfts', '--param', `ownerAddresses:=${owners}`, '--to', '-'];
+  const args = ['export', 'aptos.nfts', '--param', `ownerAddresses:=${owners}`, '--to', '-'];
   const { code, stdout, stderr } = await runIn(args, configFolder({}), settingsFor(sandbox));
   expect({ code, rows: stdout.trimEnd().split('\r\n').length }).toEqual({ code: 0, rows: 6 });
   expect(stderr.match(/1 of 2 owner addresses are repeated/g)).toHaveLength(1);
@@ -281,7 +281,7 @@ describe('sluice sources', () => {
     };
     expect(json.sources.map(({ name }) => name)).toEqual([
       'streams.list',
-      'aptos.walletNfts',
+      'aptos.nfts',
       'coins.markets',
       'coins.plain',
       'coins.free',

@@ -31,7 +31,7 @@ describe('sluice checkpoint show', () => {
       new RegExp(
         [
           `^target    ${join(cwd, 'out.csv')}`,
-          'source    aptos\\.walletNfts',
+          'source    aptos\\.nfts',
           'kept      [1-4],\\d{3} rows in [1-4]\\d pages',
           'plan      [0-2] of 5 partitions finished, [123] open',
           '          partition \\d: [\\d,]+ rows in \\d+ pages?',
@@ -63,7 +63,7 @@ describe('sluice checkpoint show', () => {
     expect(report).toEqual({
       checkpoint: join(cwd, 'out.csv.sluice', 'checkpoint'),
       target: join(cwd, 'out.csv'),
-      source: 'aptos.walletNfts',
+      source: 'aptos.nfts',
       isSealed: false,
       rows: expect.any(Number),
       pages: expect.any(Number),
@@ -142,7 +142,7 @@ describe('sluice checkpoint show of a table', () => {
     expect(await sluice(args, options)).toMatchObject({ code: 1 });
     const files = filesIn(options.cwd);
     const { stdout } = await show('a.sqlite#nfts');
-    expect(stdout).toMatch(/^target {4}a\.sqlite#nfts\nsource {4}aptos\.walletNfts\nkept {6}\d+ rows in [12] pages?\n/);
+    expect(stdout).toMatch(/^target {4}a\.sqlite#nfts\nsource {4}aptos\.nfts\nkept {6}\d+ rows in [12] pages?\n/);
     expect(stdout).toMatch(/^next {6}Run the same command to resume, or with --restart to start over\.\n$/m);
     expect(await show('a.sqlite#other')).toMatchObject({
       code: 1,
@@ -307,7 +307,7 @@ describe('a report', () => {
   const report: CheckpointReport = {
     checkpoint: '/data/out.csv.sluice/checkpoint',
     target: '/data/out.csv',
-    source: 'aptos.walletNfts',
+    source: 'aptos.nfts',
     isSealed: false,
     rows: 12_300,
     pages: 123,
@@ -320,7 +320,7 @@ describe('a report', () => {
   test('leaves out what goes without saying', () => {
     expect(reportLines(report, now)).toEqual([
       ['target', '/data/out.csv'],
-      ['source', 'aptos.walletNfts'],
+      ['source', 'aptos.nfts'],
       ['kept', '12,300 rows in 123 pages'],
       ['written', '2 h 5 min ago (2026-01-01T00:00:00.000Z)'],
       ['file', 'out.csv.part has exactly the 1.0 kB that were committed'],

@@ -25,7 +25,7 @@ test('P4 an export from an API that goes round in a circle keeps each row once, 
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /sluice: aptos\.walletNfts can't continue: page 9 has the same rows as an earlier page: .* tell the API's operator\. Try again later, or start over with --restart\. 160 rows committed\.\n$/,
+        /sluice: aptos\.nfts can't continue: page 9 has the same rows as an earlier page: .* tell the API's operator\. Try again later, or start over with --restart\. 160 rows committed\.\n$/,
       ),
     });
     expect(linesIn('out.jsonl.part')).toBe((lead + length) * pageSize);

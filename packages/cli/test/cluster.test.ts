@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { openCluster } from '@sluice/cluster';
 import { createClient, SinkError } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
@@ -55,7 +55,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     const lines = (await text).trim().split('\n');
     expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
       phase: 'finished',
-      about: { kind: 'cluster', title: 'run: aptos.walletNfts' },
+      about: { kind: 'cluster', title: 'run: aptos.nfts' },
       cluster: { partitions: 8, done: 8, rows: 900, failed: 0 },
     });
     expect(await text).not.toContain(password);
@@ -70,9 +70,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       `8 partitions to ${join(cwd, 'run')}. Workers on any machine: sluice cluster work\nHow far it is: sluice cluster status run\n`,
     );
     const listed = await sluice(['cluster', 'status'], at);
-    expect(listed.stdout).toMatch(
-      /^run +state +partitions +source +to\nrun +active +8 +aptos\.walletNfts +\S+\/run\n$/,
-    );
+    expect(listed.stdout).toMatch(/^run +state +partitions +source +to\nrun +active +8 +aptos\.nfts +\S+\/run\n$/);
     const early = await sluice(['cluster', 'merge', 'run', '--to', 'rows.csv'], at);
     expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining('8 of 8 partitions of run are missing') });
 
@@ -153,13 +151,13 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       await cluster.close();
       await client.close();
     });
-    const open = (params: WalletNftsOptions) => ({
-      info: client.aptos.walletNfts(params).info,
+    const open = (params: ListNftsOptions) => ({
+      info: client.aptos.nfts(params).info,
       pages: () => {
         throw new SinkError('Not today.');
       },
     });
-    await cluster.work({ sources: { 'aptos.walletNfts': open }, untilDone: true, retryAfter: 1 });
+    await cluster.work({ sources: { 'aptos.nfts': open }, untilDone: true, retryAfter: 1 });
     const status = await sluice(['cluster', 'status', 'run', '--wait'], at);
     expect(status).toMatchObject({ code: 1, stderr: '' });
     expect(status.stdout).toMatch(/state +finished\n/);

@@ -33,7 +33,7 @@ test(
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /\nsluice: aptos\.walletNfts, partition 2 of 4, can't continue: the API refused the cursor of page \d+ with 400 \("[^\n]*expired; start over without it[^\n]*"\): it may have expired\. Fetch this partition again with --on-expired restart-partition, or start over with --restart\. [\d,]+ rows committed\.\n$/,
+        /\nsluice: aptos\.nfts, partition 2 of 4, can't continue: the API refused the cursor of page \d+ with 400 \("[^\n]*expired; start over without it[^\n]*"\): it may have expired\. Fetch this partition again with --on-expired restart-partition, or start over with --restart\. [\d,]+ rows committed\.\n$/,
       ),
     });
     expect(checkpointIn(cwd)).toBe(checkpoint);
@@ -43,7 +43,7 @@ test(
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /^Resuming after [^\n]+ of partition 2 of 4\.\nsluice: aptos\.walletNfts, partition 2 of 4, can't continue: the API refused the cursor of page \d+ with 400 \("[^\n]*expired; start over without it[^\n]*"\): it may have expired\. Its \d+ rows are removed, and the partition starts over\.\n4,000 rows in \d+ pages -> out\.csv[^\n]*\n$/,
+        /^Resuming after [^\n]+ of partition 2 of 4\.\nsluice: aptos\.nfts, partition 2 of 4, can't continue: the API refused the cursor of page \d+ with 400 \("[^\n]*expired; start over without it[^\n]*"\): it may have expired\. Its \d+ rows are removed, and the partition starts over\.\n4,000 rows in \d+ pages -> out\.csv[^\n]*\n$/,
       ),
     });
     expect(exportedIn(cwd)).toEqual(exportedIn(undisturbed));

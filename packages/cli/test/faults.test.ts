@@ -144,14 +144,10 @@ describe('what is said', () => {
   });
 
   test.each([
-    [['pageSize'], 'aptos.walletNfts', '--page-size'],
-    [['partitions', 'pageSize'], 'aptos.walletNfts', '--owner or --owners-per-request, --page-size'],
-    [['collection_whitelist', 'offset'], 'aptos.walletNfts', '--include-collections, --offset'],
-    [
-      ['owners', 'include', 'exclude'],
-      'aptos.walletNfts.changes',
-      '--owner, --include-collections, --exclude-collections',
-    ],
+    [['pageSize'], 'aptos.nfts', '--page-size'],
+    [['partitions', 'pageSize'], 'aptos.nfts', '--owner or --owners-per-request, --page-size'],
+    [['collection_whitelist', 'offset'], 'aptos.nfts', '--include-collections, --offset'],
+    [['owners', 'include', 'exclude'], 'aptos.nfts.changes', '--owner, --include-collections, --exclude-collections'],
     [['gzip', 'pagesPerMember'], 'library.books', '--gzip'],
     [['bom', 'extra', 'format', 'guardFormulas', 'sink'], 'library.books', '--format'],
     [['bom', 'endpoint', 'format', 'sink'], 'library.books', '--to or --forward'],

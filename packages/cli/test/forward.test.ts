@@ -264,7 +264,7 @@ describe('a record that is refused for what it is', () => {
     const events = eventsIn(stderr).filter(({ event }) => event !== 'progress');
     const target = { target: receiver.url };
     expect(events).toEqual([
-      { event: 'start', source: 'aptos.walletNfts', ...target, format: 'json', state, deadLetterFile: dead },
+      { event: 'start', source: 'aptos.nfts', ...target, format: 'json', state, deadLetterFile: dead },
       { event: 'warning', message: expect.stringContaining(`set aside in ${dead}`) },
       expect.objectContaining({
         event: 'report',

@@ -112,7 +112,7 @@ describe('an export that goes on', () => {
   const checkpoint: Checkpoint = {
     v: 1,
     runId: '',
-    source: 'aptos.walletNfts',
+    source: 'aptos.nfts',
     planHash: '',
     settings: {},
     begun: {},

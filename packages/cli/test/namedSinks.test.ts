@@ -101,7 +101,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const events = (await run(args, folder, settingsFor(sandbox))).stderr.trimEnd().split('\n');
     expect(JSON.parse(events[0]!)).toEqual({
       event: 'start',
-      source: 'aptos.walletNfts',
+      source: 'aptos.nfts',
       target: 'journal:more.jsonl',
       format: 'journal',
       state: 'journal.more.jsonl.sluice',
@@ -124,7 +124,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
 
       const shown = await run(['checkpoint', 'show', 'journal:rows.jsonl'], folder);
       expect(shown.stdout).toMatch(
-        /^target {4}journal:rows\.jsonl\nsource {4}aptos\.walletNfts\nkept {6}[\d,]+ rows in \d+ pages\n/,
+        /^target {4}journal:rows\.jsonl\nsource {4}aptos\.nfts\nkept {6}[\d,]+ rows in \d+ pages\n/,
       );
       expect(shown.stdout).not.toContain('damaged');
       const json = (name: string) => run(['checkpoint', 'show', name, '--format', 'json'], folder);
@@ -201,7 +201,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const { stderr } = await interrupted(sandbox, args, folder, 12);
     expect(stderr).toContain('Its state is kept in kept:state.json.');
     const shown = await run(['checkpoint', 'show', 'kept:state.json'], folder);
-    expect(shown.stdout).toMatch(/^target {4}journal:rows\.jsonl\nsource {4}aptos\.walletNfts\nkept /);
+    expect(shown.stdout).toMatch(/^target {4}journal:rows\.jsonl\nsource {4}aptos\.nfts\nkept /);
     expect((await run(args, folder, settingsFor(sandbox))).code).toBe(0);
     expect(rowsIn(folder, 'rows.jsonl')).toHaveLength(3000);
     expect((await run([...args, '--break-lock'], folder, settingsFor(sandbox))).stderr).toBe(

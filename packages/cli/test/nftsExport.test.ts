@@ -244,7 +244,7 @@ describe('progress', () => {
       const { code, stderr } = await sluice(args, { env: settingsFor(sandbox) });
       expect(code).toBe(0);
       const events = eventsOf(stderr);
-      expect(events[0]).toEqual({ event: 'start', source: 'aptos.walletNfts', target: 'stdout', format: 'csv' });
+      expect(events[0]).toEqual({ event: 'start', source: 'aptos.nfts', target: 'stdout', format: 'csv' });
       expect(events.at(-1)).toEqual({
         event: 'report',
         target: 'stdout',

@@ -157,7 +157,7 @@ test.each([
     'The base URL of the Aptos NFT API (SLUICE_APTOS_URL) is not encrypted (http://example.com), so anyone on the way could read the API key. Use https.',
   ],
   [
-    ['export', 'aptos.walletNfts', '--param', 'ownerAddresses=0x1', '--to', 'out.csv'],
+    ['export', 'aptos.nfts', '--param', 'ownerAddresses=0x1', '--to', 'out.csv'],
     { SLUICE_APTOS_URL: 'ftp://example.com' },
     'The base URL of the Aptos NFT API (SLUICE_APTOS_URL) must begin with https://. Give one like https://api.example.com.',
   ],

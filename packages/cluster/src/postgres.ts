@@ -25,8 +25,8 @@ export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'> & RunTotals;
  * @example
  * const run = await postgresRun({ url: 'postgres://me@10.0.0.6/nfts', table: 'holdings', mode: 'replace' }).submit({
  *   name: 'holdings',
- *   source: 'aptos.walletNfts',
- *   open: (params) => client.aptos.walletNfts(params),
+ *   source: 'aptos.nfts',
+ *   open: (params) => client.aptos.nfts(params),
  *   params: [{ ownerAddresses }],
  * });
  *

@@ -24,7 +24,7 @@ export type Hold =
 /** What is shown of the task, besides its numbers. Texts without secrets. */
 export interface About {
   readonly kind: 'export' | 'watch' | 'forward' | 'cluster' | 'client';
-  /** E.g. `aptos.walletNfts`. */
+  /** E.g. `aptos.nfts`. */
   readonly title: string;
   /** Where the rows go. */
   readonly target?: string;

@@ -138,7 +138,7 @@ describe('U2 the stream of snapshots', () => {
     const answer = await ask(url, { path: '/snapshots', headers: { Authorization: `Bearer ${tokenOf(url)}` } });
     const text = textOf(answer);
     await client.streams.list({ pageSize: 10 }).toArray();
-    for await (const page of client.streams.watch({ every: 10, polls: 2 }).pages()) void page;
+    for await (const page of client.streams.list.watch({}, { every: 10, polls: 2 }).pages()) void page;
     await client.close();
     const received = await text;
     const last = snapshotsIn(received).at(-1);

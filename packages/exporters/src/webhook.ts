@@ -66,7 +66,7 @@ const defaultMaxDeadLetters = 100;
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  * @example
- * const changes = client.streams.watch({ every: 30_000, state });
+ * const changes = client.streams.list.watch({}, { every: 30_000, state });
  * await exportTo(changes, webhook({ url, secret, deadLetter: 'dead.jsonl' }), { state }).run();
  *
  * @throws ConfigError if an option is invalid or the URL is not encrypted, ForbiddenAddressError if it leads to this

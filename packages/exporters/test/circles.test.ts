@@ -29,7 +29,7 @@ async function run(
   options: { readonly restart?: boolean } = {},
 ): Promise<ExportReport> {
   await using client = sandboxClient(sandbox);
-  const source = client.aptos.walletNfts({ ownerAddresses: sandbox.owners, pageSize });
+  const source = client.aptos.nfts({ ownerAddresses: sandbox.owners, pageSize });
   return await exportTo(source, jsonl({ path }), { state: fileState(`${path}.sluice`), ...options }).run();
 }
 

@@ -38,7 +38,7 @@ async function outcome(order: ExportOrder): Promise<ExportOutcome> {
   const { apiKey, aptosUrl, owners, path, concurrency, rowGroup } = order;
   const began = performance.now();
   await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
-  const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: 1_000 });
+  const holdings = client.aptos.nfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: 1_000 });
   const used: number[] = [];
   const onProgress = ({ pages }: { readonly pages: number }): void => {
     if (!globalThis.gc || pages % 5 !== 0) return;

@@ -116,7 +116,7 @@ function clientOf({ aptosUrl, streamsUrl, apiKey }: Origin) {
 }
 
 function holdingsOf(client: TestClient, { owners }: Origin, pageSize = 500): Source<NftHolding> {
-  return client.aptos.walletNfts({ ownerAddresses: owners, pageSize });
+  return client.aptos.nfts({ ownerAddresses: owners, pageSize });
 }
 
 /** The table that a CSV of these rows has to be, `extra` column included. */

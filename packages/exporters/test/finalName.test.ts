@@ -18,7 +18,7 @@ async function sandboxOf(script?: (request: SandboxRequest) => Fault | undefined
 
 async function exportFrom(sandbox: Sandbox, options: CsvOptions): Promise<ExportReport> {
   await using client = sandboxClient(sandbox);
-  return await exportTo(client.aptos.walletNfts({ ownerAddresses: sandbox.owners }), csv(options)).run();
+  return await exportTo(client.aptos.nfts({ ownerAddresses: sandbox.owners }), csv(options)).run();
 }
 
 describe('E2 the final name', () => {
@@ -72,7 +72,7 @@ describe('E2 the final name', () => {
       return undefined;
     });
     await using client = sandboxClient(sandbox);
-    const holdings = client.aptos.walletNfts({ ownerAddresses: sandbox.owners });
+    const holdings = client.aptos.nfts({ ownerAddresses: sandbox.owners });
     const run = exportTo(holdings, csv({ path: join(folder, 'holdings.csv') })).run({ signal: stop.signal });
     await expect(run).rejects.toThrow('enough');
     expect(readdirSync(folder)).toEqual([]);
@@ -171,7 +171,7 @@ describe('E9 a target that', () => {
     writeFileSync(`${path}.part`, 'left behind '.repeat(100_000));
     const sandbox = await sandboxOf();
     await using client = sandboxClient(sandbox);
-    const holdings = client.aptos.walletNfts({ ownerAddresses: sandbox.owners });
+    const holdings = client.aptos.nfts({ ownerAddresses: sandbox.owners });
     const { bytes } = await exportTo(holdings, csv({ path }), { restart: true }).run();
     expect(readdirSync(folder)).toEqual(['holdings.csv']);
     expect(readFileSync(path)).toHaveLength(bytes ?? 0);
@@ -200,7 +200,7 @@ test('E9 a disk that is full stops the walk: the request under way is aborted, a
     },
   };
   await using client = sandboxClient(sandbox);
-  const holdings = client.aptos.walletNfts({ ownerAddresses: sandbox.owners });
+  const holdings = client.aptos.nfts({ ownerAddresses: sandbox.owners });
   const sink = csv({ path: join(folder, 'holdings.csv'), fileSystem: full });
   // Each page is written before the next one is taken.
   const run = exportTo(holdings, sink, { state: memoryState(), commitEvery: 1 }).run();

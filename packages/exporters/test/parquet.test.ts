@@ -447,7 +447,7 @@ describe('D7 a Parquet export that is killed', () => {
       await using sandbox = await startSandbox({ holdings, owners: 5 });
       const whole = join(temporaryFolder(), 'holdings.parquet');
       await using client = sandboxClient(sandbox);
-      const source = client.aptos.walletNfts({ ownerAddresses: sandbox.owners, ownersPerRequest: 1 });
+      const source = client.aptos.nfts({ ownerAddresses: sandbox.owners, ownersPerRequest: 1 });
       await exportTo(source, parquet({ path: whole, rowGroup })).run();
       const folder = temporaryFolder();
       const path = join(folder, 'holdings.parquet');

@@ -25,7 +25,7 @@ interface RunOptions {
 async function run(sandbox: Sandbox, sink: Sink<object>, options: RunOptions = {}): Promise<ExportReport> {
   await using client = sandboxClient(sandbox);
   const { ownersPerRequest = 10, ...rest } = options;
-  const source = client.aptos.walletNfts({ ownerAddresses: sandbox.owners, pageSize, ownersPerRequest });
+  const source = client.aptos.nfts({ ownerAddresses: sandbox.owners, pageSize, ownersPerRequest });
   return await exportTo(source, sink, rest).run();
 }
 

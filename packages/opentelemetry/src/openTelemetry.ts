@@ -32,7 +32,7 @@ const scope = '@sluice/opentelemetry';
  *
  * @example
  * const client = createClient({ apiKey }).use(openTelemetry()).use(aptos({ baseUrl }));
- * await exportTo(client.aptos.walletNfts({ ownerAddresses }), client.openTelemetry.sink(csv({ path }))).run();
+ * await exportTo(client.aptos.nfts({ ownerAddresses }), client.openTelemetry.sink(csv({ path }))).run();
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Plugin<'openTelemetry', OpenTelemetryApi> {
   refuseUnknown('openTelemetry()', options, { tracer: true, meter: true });

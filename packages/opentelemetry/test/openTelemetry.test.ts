@@ -42,7 +42,7 @@ async function observed(options: SandboxOptions, into: Telemetry = telemetry(), 
     await sandbox.close();
   };
   onTestEnd(close);
-  const holdings = client.aptos.walletNfts({ ownerAddresses: owners, pageSize: 50 });
+  const holdings = client.aptos.nfts({ ownerAddresses: owners, pageSize: 50 });
   return { sandbox, client, holdings, close, ...into };
 }
 
@@ -79,7 +79,7 @@ describe('U4 requests', () => {
         expect(own.map(({ attributes }) => attributes['http.request.resend_count'])).toEqual(
           own.map((_, at) => (at === 0 ? undefined : at)),
         );
-        expect(request.name).toBe('aptos.walletNfts');
+        expect(request.name).toBe('aptos.nfts');
         const counted = own.filter((attempt) => !isStale(attempt)).length;
         expect(request.attributes['sluice.attempts']).toBe(counted);
         expect(request.events.filter(({ name }) => name === 'retry')).toHaveLength(counted - 1);
@@ -188,7 +188,7 @@ describe('U4 watches', () => {
     const { sandbox, client, sum } = await observed({ streams: 30 });
     const before = sandbox.stream(7).status;
     let polls = 0;
-    for await (const page of client.streams.watch({ every: 1, polls: 6 }).pages()) {
+    for await (const page of client.streams.list.watch({}, { every: 1, polls: 6 }).pages()) {
       polls += page.health?.outcome === 'polled' ? 1 : 0;
       if (polls === 1) sandbox.setStream(7, { status: before === 'error' ? 'paused' : 'error' });
       if (polls === 2) sandbox.removeStream(3);
@@ -211,7 +211,7 @@ describe('U4 watches', () => {
     const { client, sum } = await observed({ streams: 12 });
     const state = memoryState();
     for (let run = 0; run < 3; run += 1) {
-      const watch = client.streams.watch({ every: 1, polls: 2, state });
+      const watch = client.streams.list.watch({}, { every: 1, polls: 2, state });
       for await (const page of watch.pages()) expect(page.health?.outcome).not.toBe('failed');
     }
     expect(await sum('sluice.watch.rows')).toBe(12);
@@ -225,10 +225,10 @@ describe('U4 exports', () => {
     const path = join(temporaryFolder(), 'nfts.sqlite');
     const sink = client.openTelemetry.sink(sqlite({ path, table: 'nfts' }));
     await exportTo(holdings, sink, { commitEvery: 3 }).run();
-    const [run, ...others] = spans().filter(({ name }) => name === 'export aptos.walletNfts');
+    const [run, ...others] = spans().filter(({ name }) => name === 'export aptos.nfts');
     expect(others).toEqual([]);
     expect(run?.attributes).toEqual({
-      'sluice.source': 'aptos.walletNfts',
+      'sluice.source': 'aptos.nfts',
       'sluice.sink': 'sqlite',
       'sluice.outcome': 'finished',
       'sluice.export.rows': 500,
@@ -347,7 +347,8 @@ test('U4 the README lists every span, event and metric that is emitted, with its
   );
   const path = join(temporaryFolder(), 'nfts.sqlite');
   await exportTo(holdings, client.openTelemetry.sink(sqlite({ path, table: 'nfts' }))).run();
-  for await (const { health } of client.streams.watch({ every: 1, polls: 1 }).pages()) expect(health).toBeDefined();
+  for await (const { health } of client.streams.list.watch({}, { every: 1, polls: 1 }).pages())
+    expect(health).toBeDefined();
   await close();
   // A request that is refused, a table whose transactions fail, and a sink that fails.
   const { client: other, holdings: again } = await observed(

@@ -6,7 +6,7 @@
 
 // The plugin
 export { streams, type StreamsApi, type StreamsOptions } from './streams.js';
-export type { ListStreamsOptions, WatchStreamsOptions } from './listStreams.js';
+export type { ListStreamsOptions } from './listStreams.js';
 
 // Changes
 export { statusChanges, type StatusChange } from './statusChanges.js';

@@ -1,6 +1,6 @@
-import { byCursor, listing, type WatchOptions } from '@sluice/core';
+import { byCursor, listing } from '@sluice/core';
 import { decodeStream, inStreamPage } from './decodeStream.js';
-import { evmStreamSchema, type EvmStream } from './evmStream.js';
+import { evmStreamSchema } from './evmStream.js';
 
 /** Options of `client.streams.list`. */
 export interface ListStreamsOptions {
@@ -11,10 +11,6 @@ export interface ListStreamsOptions {
   /** A listing with more pages than this is an error. Default: no limit. */
   readonly maxPages?: number;
 }
-
-/** Options of `client.streams.watch`. */
-export interface WatchStreamsOptions
-  extends WatchOptions<EvmStream>, Pick<ListStreamsOptions, 'pageSize' | 'maxPages'> {}
 
 /**
  * All EVM streams of the project that the API key belongs to.

@@ -10,7 +10,7 @@ export type StatusChange = Updated<EvmStream>;
  * first poll, added or removed is not emitted, even if its status is `error`.
  *
  * @example
- * client.streams.watch({ every: 30_000 }).pipe(statusChanges())
+ * client.streams.list.watch({}, { every: 30_000 }).pipe(statusChanges())
  *   .subscribe(({ after, before }) => console.log(`${after.tag}: ${before.status} -> ${after.status}`));
  */
 export function statusChanges(): OperatorFunction<Change<EvmStream>, StatusChange> {

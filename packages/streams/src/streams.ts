@@ -1,14 +1,6 @@
-import {
-  defineApi,
-  refuseUnknown,
-  sharedKey,
-  type ApiSource,
-  type Change,
-  type Plugin,
-  type Source,
-} from '@sluice/core';
+import { defineApi, refuseUnknown, sharedKey, type ApiSource, type Plugin } from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
-import { streamListing, type WatchStreamsOptions } from './listStreams.js';
+import { streamListing } from './listStreams.js';
 
 /** Options of the plugin. */
 export interface StreamsOptions {
@@ -18,10 +10,12 @@ export interface StreamsOptions {
 
 /** What the plugin adds to a client. */
 export interface StreamsApi {
-  /** The project's EVM streams (`ListStreamsOptions`). @throws ConfigError before any request if one is invalid. */
+  /**
+   * The project's EVM streams (`ListStreamsOptions`); `list.watch` emits their changes from poll to poll.
+   *
+   * @throws ConfigError before any request if an option is invalid.
+   */
   readonly list: ApiSource<object, EvmStream>;
-  /** All changes of them from poll to poll. @throws ConfigError before any request if an option is invalid. */
-  watch(options: WatchStreamsOptions): Source<Change<EvmStream>>;
 }
 
 const api = defineApi({ name: 'streams', auth: sharedKey, sources: { list: streamListing } });
@@ -32,18 +26,9 @@ const api = defineApi({ name: 'streams', auth: sharedKey, sources: { list: strea
  * @example
  * const client = createClient({ apiKey }).use(streams({ baseUrl }));
  * client.streams.list().pipe(filter((stream) => stream.status === 'error')).subscribe(console.log);
+ * client.streams.list.watch({}, { every: 30_000 }).pipe(statusChanges()).subscribe(console.log);
  */
 export function streams(options: StreamsOptions): Plugin<'streams', StreamsApi> {
   refuseUnknown('streams()', options, { baseUrl: true });
-  const { name, setup } = api(options);
-  return {
-    name,
-    setup(context) {
-      const { list } = setup(context);
-      return {
-        list,
-        watch: ({ pageSize, maxPages, ...watchOptions }) => list.watch({ pageSize, maxPages }, watchOptions),
-      };
-    },
-  };
+  return api(options);
 }

@@ -24,7 +24,7 @@ describe('G5 the streams of a project', () => {
 describe('G5 a watch of the streams of a project', () => {
   testSource({
     ...allBut('a source that ends'),
-    factory: () => onStreams((api) => api.watch({ every: 20, pageSize: 3 })),
+    factory: () => onStreams((api) => api.list.watch({ pageSize: 3 }, { every: 20 })),
   });
 });
 
@@ -38,7 +38,7 @@ describe('G5 the plugin for streams', () => {
         use: (api) => api.list().toArray(),
         refused: [
           (api) => api.list({ pageSize: 101 }),
-          (api) => api.watch({ every: -1 }),
+          (api) => api.list.watch({}, { every: -1 }),
           () => createClient({ apiKey: 'a-key-of-ours' }).use(streams({ baseUrl: 'ftp://127.0.0.1' })),
         ],
         apiKey: sandbox.apiKey,

@@ -9,7 +9,7 @@ const key = (stream: EvmStream): RowKey => stream.id;
 poll(client.streams.list(), { every: 1_000 }).pipe(changes({ key: (stream) => stream.id }));
 poll(client.streams.list(), { every: 1_000 }).pipe(changes({ key: ({ id }) => id, project: ['status'] }));
 watch(client.streams.list(), { every: 1_000, key: (stream) => stream.id });
-client.streams.watch({ every: 1_000, key });
+client.streams.list.watch({}, { every: 1_000, key });
 
 // @ts-expect-error -- a field that may be absent is none
 watch(client.streams.list(), { every: 1_000, key: (stream) => stream.tag });

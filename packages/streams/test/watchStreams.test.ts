@@ -44,7 +44,7 @@ describe('watching streams', () => {
     const index = 7;
     const { id, tag } = sandbox.stream(index);
     let added = '';
-    const watched = client.streams.watch({ every: 20, pageSize: 10, polls: 9 });
+    const watched = client.streams.list.watch({ pageSize: 10 }, { every: 20, polls: 9 });
     const pages = await polled(watched.pages(), [
       () => undefined,
       () => undefined,
@@ -67,11 +67,12 @@ describe('watching streams', () => {
   test('C4 is the same watch with pages of another size', async () => {
     const { sandbox, client } = await setUp();
     const state = memoryState();
-    const changes = (pageSize: number) => client.streams.watch({ every: 20, polls: 1, pageSize, state }).toArray();
+    const changes = (pageSize: number) =>
+      client.streams.list.watch({ pageSize }, { every: 20, polls: 1, state }).toArray();
     expect(await changes(50)).toHaveLength(50);
     sandbox.setStream(7, { status: 'error' });
     expect(await changes(10)).toHaveLength(1);
-    const infos = [50, 10].map((pageSize) => client.streams.watch({ every: 20, pageSize }).info);
+    const infos = [50, 10].map((pageSize) => client.streams.list.watch({ pageSize }, { every: 20 }).info);
     expect(infos[0]?.identity).toEqual(infos[1]?.identity);
     const made = (pageSize: number, version: string) =>
       client.streams.list({ pageSize }).pipePages(
@@ -85,9 +86,11 @@ describe('watching streams', () => {
 
   test('P4 a listing of more pages than maxPages ends it on the first poll', async () => {
     const { client } = await setUp();
-    const watched = client.streams.watch({ every: 20, polls: 1, pageSize: 10, maxPages: 4 });
+    const watched = client.streams.list.watch({ pageSize: 10, maxPages: 4 }, { every: 20, polls: 1 });
     await expect(watched.toArray()).rejects.toMatchObject({ code: 'too-many-pages' });
-    expect(await client.streams.watch({ every: 20, polls: 1, pageSize: 10, maxPages: 5 }).toArray()).toHaveLength(50);
+    expect(
+      await client.streams.list.watch({ pageSize: 10, maxPages: 5 }, { every: 20, polls: 1 }).toArray(),
+    ).toHaveLength(50);
   });
 
   test('C9 a refused key ends it on the first poll', async () => {
@@ -96,14 +99,17 @@ describe('watching streams', () => {
       streams({ baseUrl: sandbox.streamsUrl }),
     );
     onTestFinished(() => client.close());
-    await expect(client.streams.watch({ every: 20 }).toArray()).rejects.toMatchObject({ code: 'http', status: 401 });
+    await expect(client.streams.list.watch({}, { every: 20 }).toArray()).rejects.toMatchObject({
+      code: 'http',
+      status: 401,
+    });
     expect(sandbox.counts.requests).toBe(1);
   });
 
   test('C10 an unknown field in project is refused before any request', async () => {
     const { sandbox, client } = await setUp();
-    expect(() => client.streams.watch({ every: 20, project: ['stauts'] })).toThrow(ConfigError);
-    expect(() => client.streams.watch({ every: 0 })).toThrow(ConfigError);
+    expect(() => client.streams.list.watch({}, { every: 20, project: ['stauts'] })).toThrow(ConfigError);
+    expect(() => client.streams.list.watch({}, { every: 0 })).toThrow(ConfigError);
     expect(sandbox.counts.requests).toBe(0);
   });
 });
@@ -141,7 +147,7 @@ describe('statusChanges', () => {
     const { sandbox, client } = await setUp({ streams: 2, nasty: 0 });
     sandbox.setStream(0, { status: 'active' });
     const project = ({ status, tag }: EvmStream): unknown => [status, tag];
-    const watched = client.streams.watch({ every: 20, polls: 3, project }).pipePages(statusChanges());
+    const watched = client.streams.list.watch({}, { every: 20, polls: 3, project }).pipePages(statusChanges());
     const told: unknown[] = [];
     for await (const { items, index } of watched.pages()) {
       told.push(items.map(({ before, after }) => [before.status, after.status]));

@@ -1,4 +1,4 @@
-import { nftHoldingSchema, type NftHolding, type WalletNftsOptions } from '@sluice/aptos';
+import { nftHoldingSchema, type NftHolding, type ListNftsOptions } from '@sluice/aptos';
 import { runPartition, segments, sourceOfRun, type OpenSource, type RunPlan, type RunTarget } from '@sluice/cluster';
 import { exportTo, type Json } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
@@ -13,7 +13,7 @@ import type { WorldRedis } from './redis.js';
 
 const folder = '/data/run';
 const merged = '/data/merged.csv';
-const source = 'aptos.walletNfts';
+const source = 'aptos.nfts';
 
 /** A run of several machines into a folder: what its processes do, and how the outcome is judged. */
 export class ClusterJob {
@@ -143,7 +143,7 @@ export class ClusterJob {
   }
 
   #open({ client }: Process): OpenSource {
-    return (params: WalletNftsOptions) => client.aptos.walletNfts(params);
+    return (params: ListNftsOptions) => client.aptos.nfts(params);
   }
 
   #plan(process: Process): RunPlan {

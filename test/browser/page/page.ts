@@ -48,7 +48,7 @@ const scenarios: Scenarios = {
   async walk(place) {
     await using client = open(place).use(aptos({ baseUrl: place.aptosUrl }));
     const holdings: NftHolding[] = [];
-    for await (const nft of client.aptos.walletNfts({ ownerAddresses: place.owners })) holdings.push(nft);
+    for await (const nft of client.aptos.nfts({ ownerAddresses: place.owners })) holdings.push(nft);
     const list = await client.streams.list().toArray();
     return { streams: list.map((row) => JSON.stringify(row)), holdings: holdings.map((row) => JSON.stringify(row)) };
   },
@@ -87,7 +87,7 @@ const scenarios: Scenarios = {
   async watch(place) {
     await using client = open(place);
     const seen: string[] = [];
-    for await (const { type, key, after } of client.streams.watch({ every: 20, state: memoryState() })) {
+    for await (const { type, key, after } of client.streams.list.watch({}, { every: 20, state: memoryState() })) {
       seen.push(`${type} ${key}`);
       await tell(`${type} ${key}`);
       if (after?.status === 'error') break;

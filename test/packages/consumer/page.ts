@@ -7,4 +7,4 @@ export const client = createClient({ apiKey: 'a-key-of-ours' })
   .use(streams({ baseUrl: 'https://streams.example' }))
   .use(aptos({ baseUrl: 'https://aptos.example' }));
 export const base: Client = client;
-export const holdings: Source<NftHolding> = client.aptos.walletNfts({ ownerAddresses: ['0x1'] });
+export const holdings: Source<NftHolding> = client.aptos.nfts({ ownerAddresses: ['0x1'] });

@@ -23,7 +23,7 @@ const taken = () => both.use(streams({ baseUrl: streamsUrl }));
 // @ts-expect-error The plugin is not in use.
 const missing = () => client.streams;
 
-const holdings: Source<NftHolding> = both.aptos.walletNfts({ ownerAddresses: owners });
+const holdings: Source<NftHolding> = both.aptos.nfts({ ownerAddresses: owners });
 const list: Source<EvmStream> = both.streams.list();
 
 // Into files
@@ -62,14 +62,14 @@ const counted = await exportTo(list, counting, { state: memoryState() }).run();
 
 // To a webhook
 const receiver = await startReceiver();
-const changes: Source<Change<EvmStream>> = both.streams.watch({ every: 1, polls: 2 });
+const changes: Source<Change<EvmStream>> = both.streams.list.watch({}, { every: 1, polls: 2 });
 const service = { url: receiver.url, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', allowAddresses: ['127.0.0.1'] };
 await exportTo(changes, webhook<Change<EvmStream>>(service), { state: fileState(join(folder, 'forward')) }).run();
-const statuses = both.streams.watch({ every: 1, polls: 1 }).pipe(statusChanges());
+const statuses = both.streams.list.watch({}, { every: 1, polls: 1 }).pipe(statusChanges());
 
 let code: string | undefined;
 try {
-  await exportTo(both.aptos.walletNfts({ ownerAddresses: ['0x1'], pageSize: 0 }), csv({ path })).run();
+  await exportTo(both.aptos.nfts({ ownerAddresses: ['0x1'], pageSize: 0 }), csv({ path })).run();
 } catch (error) {
   if (SluiceError.is(error)) code = error.code;
 }

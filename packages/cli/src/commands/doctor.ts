@@ -29,7 +29,7 @@ const smallestRequest: Readonly<
 > = {
   streams: (client, baseUrl) => client.use(streams({ baseUrl })).streams.list({ pageSize: 1, maxRows: 1 }),
   aptos: (client, baseUrl) =>
-    client.use(aptos({ baseUrl })).aptos.walletNfts({ ownerAddresses: ['0x1'], pageSize: 1, maxRows: 1 }),
+    client.use(aptos({ baseUrl })).aptos.nfts({ ownerAddresses: ['0x1'], pageSize: 1, maxRows: 1 }),
 };
 
 /**

@@ -20,7 +20,7 @@ export async function nftsExport(
   const asked = { ownerAddresses, pageSize, maxRows, offset, ownersPerRequest, includeCollections, excludeCollections };
   const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
-    source: (client) => client.aptos.walletNfts(asked),
+    source: (client) => client.aptos.nfts(asked),
     concurrency,
     maxRows,
     hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
@@ -43,7 +43,7 @@ export async function nftsWatch(
   const asked = { ownerAddresses, pageSize, ownersPerRequest, includeCollections, excludeCollections };
   const rows: WatchedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
-    source: (client, watching) => client.aptos.walletNfts.watch(asked, { ...watching, concurrency }),
+    source: (client, watching) => client.aptos.nfts.watch(asked, { ...watching, concurrency }),
     view: holdingView(environment.stdout.colors),
     hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };

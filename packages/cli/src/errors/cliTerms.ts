@@ -69,7 +69,7 @@ function settingsOf(names: readonly string[], source: unknown): string {
   if (names.includes('sink') && names.includes('endpoint')) return '--to or --forward';
   // Another format also changes the settings that only one format has.
   const shown = names.includes('sink') ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
-  const own = String(source).startsWith('aptos.walletNfts') ? ofHoldings : ofOthers;
+  const own = String(source).startsWith('aptos.nfts') ? ofHoldings : ofOthers;
   return [...new Set(shown.map((name) => own.get(name) ?? settings.get(name) ?? name))].join(', ');
 }
 

@@ -83,7 +83,7 @@ export const commands = {
     help: 'list the sources that "sluice export" and "sluice watch" accept, or explain one',
     takes: [new Argument('[name]', 'API or API.SOURCE: its parameters, credentials, limits, paging and columns')],
     options: [groups.sources],
-    examples: ['sluice sources', 'sluice sources aptos.walletNfts'],
+    examples: ['sluice sources', 'sluice sources aptos.nfts'],
   },
   get: {
     help: 'send one request to an API, and print its JSON',

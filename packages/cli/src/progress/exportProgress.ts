@@ -102,7 +102,7 @@ export function progressFields(progress: Progress) {
 
 /** What an export or a watch reports when it starts. */
 export interface RunHeader {
-  /** E.g. `aptos.walletNfts`. */
+  /** E.g. `aptos.nfts`. */
   readonly source: string;
   /** For a webhook, its origin. */
   readonly target: string;

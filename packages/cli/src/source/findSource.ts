@@ -17,7 +17,7 @@ export function sourceName(name: string): SourceName {
   const [api = ''] = name.split('.');
   if (!/^[^.]+\.[^.]+$/.test(name))
     throw new UsageError(
-      `${JSON.stringify(name)} is not a source. Write API.SOURCE, like aptos.walletNfts; "sluice sources" lists them.`,
+      `${JSON.stringify(name)} is not a source. Write API.SOURCE, like aptos.nfts; "sluice sources" lists them.`,
     );
   return { name, ...(isApiName(api) && { api }) };
 }

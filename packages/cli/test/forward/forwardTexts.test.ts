@@ -195,7 +195,7 @@ test('sluice checkpoint show says of a forward what is delivered', () => {
   const sinkPosition: NonNullable<Checkpoint['sinkPosition']> = { next: 301, dead: 2, letters: null };
   const report = {
     checkpoint: 'a.io.sluice/checkpoint',
-    source: 'aptos.walletNfts',
+    source: 'aptos.nfts',
     rows: 300,
     pages: 3,
     writtenAt: '',

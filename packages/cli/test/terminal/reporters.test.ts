@@ -55,7 +55,7 @@ function reporting(mode: ProgressMode, columns?: number) {
     const counts = { rows: pages * 100, pages, requests: pages + 1, retries: 1, waited: 250 };
     return { ...counts, resumedRows: 0, total: undefined, elapsed: now };
   };
-  const header: RunHeader = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
+  const header: RunHeader = { source: 'aptos.nfts', target: 'holdings.csv', format: 'csv' };
   const run = {
     header,
     counts: () => countFields(read()),
@@ -134,7 +134,7 @@ describe('--progress json', () => {
     reporter.done(summary);
     const counts = { rows: 100, pages: 1, requests: 2, retries: 1, waitedMs: 250 };
     expect(eventsOf(text())).toEqual([
-      { event: 'start', source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' },
+      { event: 'start', source: 'aptos.nfts', target: 'holdings.csv', format: 'csv' },
       { event: 'warning', message: '2 addresses are repeated.' },
       { event: 'progress', ...counts, rowsPerSecond: 100, elapsedMs: 1000 },
       { event: 'report', target: 'holdings.csv', bytes: 4100, ...counts, rowsPerSecond: 67, elapsedMs: 1500 },

@@ -49,7 +49,7 @@ function following() {
     limiters: new Map(),
   };
   const waits = new RequestWaits(client, clock);
-  const route = 'aptos.walletNfts';
+  const route = 'aptos.nfts';
   const emit = {
     request: (request: number) => events.next({ type: 'request', route, request, method: 'GET', url: 'https://a.io/' }),
     attempt: (request: number) => events.next({ type: 'attempt', route, request, attempt: 1, waited: 0 }),

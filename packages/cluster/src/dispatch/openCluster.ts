@@ -101,14 +101,14 @@ export interface Cluster {
  * const cluster = openCluster({ url: 'redis://10.0.0.5' });
  * await cluster.submit({
  *   name: 'holdings',
- *   source: 'aptos.walletNfts',
- *   open: (params) => client.aptos.walletNfts(params),
+ *   source: 'aptos.nfts',
+ *   open: (params) => client.aptos.nfts(params),
  *   params: [{ ownerAddresses }],
  *   to: segments('/mnt/out/holdings'),
  * });
  * // On each machine:
  * const { signal } = new AbortController();
- * await cluster.work({ sources: { 'aptos.walletNfts': (params) => client.aptos.walletNfts(params) }, signal });
+ * await cluster.work({ sources: { 'aptos.nfts': (params) => client.aptos.nfts(params) }, signal });
  */
 export function openCluster(options: ClusterOptions): Cluster {
   refuseUnknown('openCluster()', options, { url: true });

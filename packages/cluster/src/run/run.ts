@@ -6,7 +6,7 @@ export type StoredRow = Readonly<Record<string, unknown>>;
 /**
  * Makes the source of a piece of a plan. Its parameters have been through JSON; their type is the caller's to know.
  *
- * @example const open: OpenSource = (params) => client.aptos.walletNfts(params);
+ * @example const open: OpenSource = (params) => client.aptos.nfts(params);
  */
 export type OpenSource = (params: never) => PageSource<unknown>;
 

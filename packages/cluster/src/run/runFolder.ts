@@ -22,8 +22,8 @@ import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js'
  * @example
  * const run = await segments('/mnt/out/holdings').submit({
  *   name: 'holdings',
- *   source: 'aptos.walletNfts',
- *   open: (params) => client.aptos.walletNfts(params),
+ *   source: 'aptos.nfts',
+ *   open: (params) => client.aptos.nfts(params),
  *   params: [{ ownerAddresses }],
  * });
  */

@@ -57,7 +57,7 @@ const maxRestarts = 3;
  * @example
  * const { signal } = new AbortController();
  * const run = await segments('/mnt/out/holdings').open({
- *   'aptos.walletNfts': (params) => client.aptos.walletNfts(params),
+ *   'aptos.nfts': (params) => client.aptos.nfts(params),
  * });
  * for await (const partition of run.pending()) await runPartition({ run, partition, signal });
  */

@@ -90,7 +90,7 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
           yield* [];
         },
     );
-    const worker = setup.work({ sources: { 'aptos.walletNfts': fails } });
+    const worker = setup.work({ sources: { 'aptos.nfts': fails } });
     expect(await worker.report).toMatchObject({ partitions: 5, failed: 3 });
     expect(worker.events.filter(isUnable)).toEqual([]);
     expect((await setup.cluster.status('holdings', await setup.run())).failed).toBeGreaterThanOrEqual(3);
@@ -176,7 +176,7 @@ describe.runIf(redisProgram !== undefined)('K5 a fault of the machine or of the 
             yield* [];
           },
       );
-      const worker = setup.work({ sources: { 'aptos.walletNfts': fails } });
+      const worker = setup.work({ sources: { 'aptos.nfts': fails } });
       await worker.next(isUnable);
       await setup.work().report;
       expect(await worker.report).toMatchObject({ failed: 0 });

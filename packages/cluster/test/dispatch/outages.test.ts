@@ -1,7 +1,7 @@
 // @module-tag slow
 import { once } from 'node:events';
 import { createClient } from '@sluice/core';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { describe, expect, test, vi } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram, startRedis } from '../../../../test/kit/redisServer.js';
@@ -20,7 +20,7 @@ function limited({ server, holdings }: Setup, options: Partial<RedisLimiterOptio
     aptos({ baseUrl: holdings.sandbox.aptosUrl }),
   );
   onTestEnd(() => client.close());
-  return { 'aptos.walletNfts': (params: WalletNftsOptions) => client.aptos.walletNfts(params) };
+  return { 'aptos.nfts': (params: ListNftsOptions) => client.aptos.nfts(params) };
 }
 
 describe.runIf(redisProgram !== undefined)('K9 a Redis', () => {
@@ -57,10 +57,10 @@ describe.runIf(redisProgram !== undefined)('K9 a Redis', () => {
         () =>
           async function* (options) {
             await outage;
-            yield* held['aptos.walletNfts'](params).pages(options);
+            yield* held['aptos.nfts'](params).pages(options);
           },
       )(params);
-    const worker = setup.work({ sources: { 'aptos.walletNfts': open }, concurrency: 4 });
+    const worker = setup.work({ sources: { 'aptos.nfts': open }, concurrency: 4 });
     await worker.next(isCommit);
     const noticed = ['redis', 'unable'].map((event) => worker.next(({ type }) => type === event));
     await setup.server.kill();
@@ -143,7 +143,7 @@ describe.runIf(redisProgram !== undefined)('K9 a Redis', () => {
     await setup.server.kill();
     expect(await setup.cluster.status('holdings', run)).toMatchObject({
       state: 'unknown',
-      source: 'aptos.walletNfts',
+      source: 'aptos.nfts',
       partitions: 8,
       done: 0,
       workers: [],

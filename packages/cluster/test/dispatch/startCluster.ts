@@ -19,7 +19,7 @@ export async function startCluster(options: HoldingsOptions = {}) {
     redis.disconnect();
   });
   const { plan, open, runFolder } = holdings;
-  const sources = { 'aptos.walletNfts': open };
+  const sources = { 'aptos.nfts': open };
   return {
     holdings,
     server,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, PaginationError, SinkError, type Page } from '@sluice/core';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { describe, expect, test, vi } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram } from '../../../../test/kit/redisServer.js';
@@ -128,7 +128,7 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
           },
       );
       await setup.submit(fails);
-      const worker = setup.work({ sources: { 'aptos.walletNfts': fails } });
+      const worker = setup.work({ sources: { 'aptos.nfts': fails } });
       expect(await worker.report).toMatchObject({ partitions: 5, failed: 3 });
       const failures = worker.events.flatMap((event) =>
         event.type === 'failed' && event.partition === 4 ? [event] : [],
@@ -172,7 +172,7 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
         },
     );
     await setup.submit(stumbles);
-    const worker = setup.work({ sources: { 'aptos.walletNfts': stumbles } });
+    const worker = setup.work({ sources: { 'aptos.nfts': stumbles } });
     expect(await worker.report).toMatchObject({ partitions: 2, failed: 0 });
     expect(walks).toBeGreaterThan(6);
     await expectWhole(setup);
@@ -196,7 +196,7 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
           },
       );
       await setup.submit(refused);
-      const worker = setup.work({ sources: { 'aptos.walletNfts': refused } });
+      const worker = setup.work({ sources: { 'aptos.nfts': refused } });
       expect(await worker.report).toMatchObject({ partitions: 1, failed: 1 });
       // `pages` is also called to check where it continues.
       expect(walks).toBe(4);
@@ -222,7 +222,7 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
       onTestEnd(() => other.close());
       const lacking = setup.work({ sources: {} });
       const foreign = setup.work({
-        sources: { 'aptos.walletNfts': (params: WalletNftsOptions) => other.aptos.walletNfts(params) },
+        sources: { 'aptos.nfts': (params: ListNftsOptions) => other.aptos.nfts(params) },
       });
       const elsewhere = setup.work({ openTarget: () => segments(join(setup.holdings.folder, 'nowhere')) });
       const unable = [lacking, foreign, elsewhere];
@@ -232,7 +232,7 @@ describe.runIf(redisProgram !== undefined)('K5 failures', () => {
       const reports = await Promise.all(unable.map((worker) => worker.report));
       for (const report of reports) expect(report).toMatchObject({ partitions: 0, rows: 0, failed: 0 });
       expect(unable.map(({ events }) => events.map(told))).toEqual([
-        ['unable: holdings needs the source aptos.walletNfts, which this machine does not have. It has: none.'],
+        ['unable: holdings needs the source aptos.nfts, which this machine does not have. It has: none.'],
         [expect.stringContaining('unable: holdings was submitted with another API key')],
         [expect.stringContaining('either nothing was submitted to it, or it is not mounted on this machine')],
       ]);
@@ -328,7 +328,7 @@ describe.runIf(redisProgram !== undefined)('K10 rights', () => {
     await cluster.submit({ ...plan, to });
     const work = (source: OpenSource, limiter?: RedisLimiter) =>
       cluster.work({
-        sources: { 'aptos.walletNfts': source },
+        sources: { 'aptos.nfts': source },
         untilDone: true,
         retryAfter: 1,
         ...(limiter && { limiter }),
@@ -341,7 +341,7 @@ describe.runIf(redisProgram !== undefined)('K10 rights', () => {
       aptos({ baseUrl: setup.holdings.sandbox.aptosUrl }),
     );
     onTestEnd(() => client.close());
-    await work((params: WalletNftsOptions) => client.aptos.walletNfts(params), limiter);
+    await work((params: ListNftsOptions) => client.aptos.nfts(params), limiter);
     const run = await to.open();
     expect(await cluster.status('holdings', run)).toMatchObject({ done: 8, failed: 0 });
     await cluster.clean('holdings', run);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { createClient, exportTo, type Json } from '@sluice/core';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
@@ -28,11 +28,11 @@ export async function startHoldings({ pageSize = 20, ...options }: HoldingsOptio
     await sandbox.close();
   });
   const folder = temporaryFolder();
-  const open: OpenSource = (params: WalletNftsOptions) => client.aptos.walletNfts(params);
+  const open: OpenSource = (params: ListNftsOptions) => client.aptos.nfts(params);
   const settings = { ownersPerRequest: 1, pageSize };
   const params = piecesOf(sandbox.owners).map((ownerAddresses) => ({ ownerAddresses, ...settings }));
-  const plan = { name: 'holdings', source: 'aptos.walletNfts', open, params };
-  const whole = () => client.aptos.walletNfts({ ownerAddresses: sandbox.owners, ...settings });
+  const plan = { name: 'holdings', source: 'aptos.nfts', open, params };
+  const whole = () => client.aptos.nfts({ ownerAddresses: sandbox.owners, ...settings });
   return { sandbox, client, folder, runFolder: join(folder, 'run'), open, plan, whole };
 }
 

@@ -4,7 +4,7 @@ import type { Quota } from './limiterTypes.js';
 
 /** Which request an event is about. */
 interface OfRequest {
-  /** A name for the request, e.g. `aptos.walletNfts`. */
+  /** A name for the request, e.g. `aptos.nfts`. */
   readonly route: string;
   /** The number of the request, from 1 per client; it tells concurrent requests apart. */
   readonly request: number;

@@ -5,7 +5,7 @@ import type { RateUse } from './limiterTypes.js';
 /**
  * A rate: at most `requests` starts in any `per` ms.
  *
- * @example { requests: 25, per: 1000, concurrency: 4, costs: { 'aptos.walletNfts': 5 } }
+ * @example { requests: 25, per: 1000, concurrency: 4, costs: { 'aptos.nfts': 5 } }
  */
 export interface Limit {
   /** Starts, or cost units, in any `per` ms. */

@@ -3,7 +3,7 @@ import type { RequestDetails } from './requestDetails.js';
 
 /** One request to an API. The transport retries it, so a link sees it once. */
 export interface TransportRequest extends RequestDetails {
-  /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
+  /** A name for events, costs and errors, e.g. `aptos.nfts`. */
   readonly route: string;
   /** The API's base URL, as the user gave it. Only its origin gets the key. */
   readonly baseUrl: string;

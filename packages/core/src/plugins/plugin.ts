@@ -13,7 +13,7 @@ import type { Hooks } from './clientEvent.js';
 
 /** A request of a plugin's source. */
 export interface ApiRequest extends RequestDetails {
-  /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
+  /** A name for events, costs and errors, e.g. `aptos.nfts`. */
   readonly route: string;
   /** Below the base URL, with a leading slash. */
   readonly path: string;

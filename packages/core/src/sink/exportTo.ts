@@ -16,7 +16,7 @@ import type { Sink } from './sink.js';
  * resumes where an interrupted run of the same plan stopped.
  *
  * @example
- * const report = await exportTo(client.aptos.walletNfts({ ownerAddresses }), csv({ path: 'holdings.csv' })).run();
+ * const report = await exportTo(client.aptos.nfts({ ownerAddresses }), csv({ path: 'holdings.csv' })).run();
  *
  * @throws SinkError if the target can't be written, CheckpointError if the state does not match, LockError if it is in
  * use, and whatever the source raises.

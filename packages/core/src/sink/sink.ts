@@ -4,7 +4,7 @@ import type { StateLog, StateStore } from './stateStore.js';
 
 /** What a sink receives when it opens. */
 export interface SinkContext<T> {
-  /** The source's name, e.g. `aptos.walletNfts`. */
+  /** The source's name, e.g. `aptos.nfts`. */
   readonly source: string;
   /** The rows' shape, if the source knows it. */
   readonly schema?: RowSchema<T>;

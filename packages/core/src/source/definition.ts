@@ -109,7 +109,7 @@ export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'receive
 
 /** What a walk needs to know about an API. */
 export interface SourceDefinition<T> {
-  /** The name in errors, events and costs, e.g. `aptos.walletNfts`. */
+  /** The name in errors, events and costs, e.g. `aptos.nfts`. */
   readonly name: string;
   /** What determines the rows, as plain JSON: another identity is another plan, which no checkpoint fits. */
   readonly identity: Json;

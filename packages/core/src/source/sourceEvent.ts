@@ -4,7 +4,7 @@ import type { SourceEndpoint } from './definition.js';
 /** A page was fetched, and continues the one before. Its rows are decoded later; an `error` follows if that fails. */
 export interface PageEvent {
   readonly type: 'page';
-  /** The source's name, e.g. `aptos.walletNfts`. */
+  /** The source's name, e.g. `aptos.nfts`. */
   readonly source: string;
   /** The partition, from 0. */
   readonly partition: number;

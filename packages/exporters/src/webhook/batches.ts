@@ -39,7 +39,7 @@ export function batchesOf(records: readonly Numbered[], { count, bytes }: BatchL
 /**
  * Puts records, each in its envelope, into one envelope. Its id is a hash of theirs, so it is stable.
  *
- * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.walletNfts","sequence":101,"data":[{"id":"1c…"}]}
+ * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.nfts","sequence":101,"data":[{"id":"1c…"}]}
  */
 export function batchDelivery(records: readonly Numbered[], { source, at }: BatchContext): Delivery {
   const hash = createHash('sha256');

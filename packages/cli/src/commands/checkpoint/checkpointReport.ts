@@ -21,7 +21,7 @@ export interface CheckpointReport {
   /** A file or a plugin's sink. Absent for a webhook, whose URL is not in a checkpoint. */
   readonly target?: string;
   readonly forwarded?: ForwardedPosition;
-  /** E.g. `aptos.walletNfts`. */
+  /** E.g. `aptos.nfts`. */
   readonly source: string;
   /** All rows are written; unless finished, only closing the target is left. */
   readonly isSealed: boolean;

@@ -38,7 +38,7 @@ export async function submitNfts(
   // The same wallet twice would be exported twice, if the two were in different pieces.
   const owners = [...new Set(await findOwners(options, environment))];
   const others = { pageSize, ownersPerRequest, includeCollections, excludeCollections };
-  const source = 'aptos.walletNfts';
+  const source = 'aptos.nfts';
   const rows: SubmittedRows = {
     source,
     open: (client) => opener(client, source, invocation),

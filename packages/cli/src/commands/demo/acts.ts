@@ -39,7 +39,7 @@ export async function exportHoldings(
   const watched = tap((nft: NftHolding) => {
     digest.add(nft);
   });
-  const source = () => client.aptos.walletNfts({ ownerAddresses }).pipePages(watched, { schema: nftHoldingSchema });
+  const source = () => client.aptos.nfts({ ownerAddresses }).pipePages(watched, { schema: nftHoldingSchema });
   const job = { client, source, sink: target.sink, target, maxRows, isLast: false };
   return exportRows(job, {}, environment);
 }
@@ -70,7 +70,7 @@ export async function showChanges(
   const { colors, columns } = stdout;
   await heading(stdout, 'Streams of a project, watched for a few seconds');
   const lines = changeText(streamView(colors), { colors, columns, indent });
-  await exportTo(api.watch({ every, polls }), streamSink(lines, stdout.stream)).run({ signal });
+  await exportTo(api.list.watch({}, { every, polls }), streamSink(lines, stdout.stream)).run({ signal });
 }
 
 /** Forwards the streams to a local service that verifies signatures and fails now and then. */

@@ -18,7 +18,7 @@ export interface ReportSubject {
 /** Sources whose schema declares their columns. */
 export const subjects: readonly ReportSubject[] = [
   {
-    source: 'aptos.walletNfts',
+    source: 'aptos.nfts',
     noun: ['holding', 'holdings'],
     columns: nftHoldingSchema.columns,
     groups: [

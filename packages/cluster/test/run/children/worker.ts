@@ -1,5 +1,5 @@
 import { rename } from 'node:fs/promises';
-import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { aptos, type ListNftsOptions } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import { PostgresRunTable } from '../../../../exporters/src/postgres/postgresRunTable.js';
@@ -51,8 +51,8 @@ const client = createClient({
   rateLimit: false,
   retry: { for: 60_000, baseDelay: 1, maxDelay: 20 },
 }).use(aptos({ baseUrl: options.baseUrl }));
-const open = (params: WalletNftsOptions) => client.aptos.walletNfts(params);
-const run = await targetAt(options).open({ 'aptos.walletNfts': open });
+const open = (params: ListNftsOptions) => client.aptos.nfts(params);
+const run = await targetAt(options).open({ 'aptos.nfts': open });
 const { signal } = new AbortController();
 
 process.on('message', (message: ToWorker) => {

@@ -1,7 +1,7 @@
 import { ConfigError, createClient, type ArrayFormat, type ClientEvent } from '@sluice/core';
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { aptos, ownerAddress, type WalletNftsOptions } from '../src/index.js';
+import { aptos, ownerAddress, type ListNftsOptions } from '../src/index.js';
 
 async function setUp(options: SandboxOptions = {}, arrays?: ArrayFormat) {
   const sandbox = await startSandbox({ holdings: 1_000, ...options });
@@ -12,7 +12,7 @@ async function setUp(options: SandboxOptions = {}, arrays?: ArrayFormat) {
     await client.close();
     await sandbox.close();
   });
-  return { sandbox, client, walletNfts: client.aptos.walletNfts };
+  return { sandbox, client, nfts: client.aptos.nfts };
 }
 
 /** The queries that the sandbox got, as they were sent. */
@@ -25,8 +25,8 @@ const hash = (digit: string): string => digit.repeat(64);
 
 describe('the holdings of wallets', () => {
   test('are all rows of all owners, as they were sent', async () => {
-    const { sandbox, walletNfts } = await setUp();
-    const rows = await walletNfts({ ownerAddresses: sandbox.owners }).toArray();
+    const { sandbox, nfts } = await setUp();
+    const rows = await nfts({ ownerAddresses: sandbox.owners }).toArray();
     expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
   });
 
@@ -39,60 +39,60 @@ describe('the holdings of wallets', () => {
     ['offsets, and no rows at the end', { next: 'offset', end: 'absent', noRows: 'absent', oneRow: 'object' }],
   ];
   test.each(shapes)('are complete where the API answers with %s', async (_what, shape) => {
-    const { sandbox, walletNfts } = await setUp({ shape, holdings: 301 });
-    const rows = await walletNfts({ ownerAddresses: sandbox.owners, pageSize: 100 }).toArray();
+    const { sandbox, nfts } = await setUp({ shape, holdings: 301 });
+    const rows = await nfts({ ownerAddresses: sandbox.owners, pageSize: 100 }).toArray();
     expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
   });
 
   test('are none where the owner holds nothing', async () => {
     for (const noRows of ['list', 'null', 'absent'] as const) {
-      const { walletNfts } = await setUp({ shape: { noRows } });
-      expect(await walletNfts({ ownerAddresses: ['0xabc'] }).toArray()).toEqual([]);
+      const { nfts } = await setUp({ shape: { noRows } });
+      expect(await nfts({ ownerAddresses: ['0xabc'] }).toArray()).toEqual([]);
     }
   });
 
   test('come with pages of one row too', async () => {
-    const { sandbox, walletNfts } = await setUp({ holdings: 20, shape: { oneRow: 'object' } });
-    const rows = await walletNfts({ ownerAddresses: sandbox.owners, pageSize: 1 }).toArray();
+    const { sandbox, nfts } = await setUp({ holdings: 20, shape: { oneRow: 'object' } });
+    const rows = await nfts({ ownerAddresses: sandbox.owners, pageSize: 1 }).toArray();
     expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
     expect(sandbox.counts.requests).toBe(20);
   });
 
   test('come with pages of one row by offset, where each page reads the last row again', async () => {
-    const { sandbox, walletNfts } = await setUp({ holdings: 20, shape: { oneRow: 'object', next: 'offset' } });
-    const rows = await walletNfts({ ownerAddresses: sandbox.owners, pageSize: 1 }).toArray();
+    const { sandbox, nfts } = await setUp({ holdings: 20, shape: { oneRow: 'object', next: 'offset' } });
+    const rows = await nfts({ ownerAddresses: sandbox.owners, pageSize: 1 }).toArray();
     expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
     expect(queriesOf(sandbox).map((query) => query.get('limit'))).toEqual(['1', ...Array(19).fill('2')]);
   });
 
   test('begin behind as many rows as offset says', async () => {
     for (const next of ['cursor', 'offset'] as const) {
-      const { sandbox, walletNfts } = await setUp({ shape: { next } });
-      const rows = await walletNfts({ ownerAddresses: sandbox.owners, offset: 250 }).toArray();
+      const { sandbox, nfts } = await setUp({ shape: { next } });
+      const rows = await nfts({ ownerAddresses: sandbox.owners, offset: 250 }).toArray();
       expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)].slice(250));
       expect(queriesOf(sandbox)[0]?.get('offset')).toBe('250');
     }
   });
 
   test('end after maxRows, with no request too many', async () => {
-    const { sandbox, walletNfts } = await setUp();
-    const rows = await walletNfts({ ownerAddresses: sandbox.owners, maxRows: 250 }).toArray();
+    const { sandbox, nfts } = await setUp();
+    const rows = await nfts({ ownerAddresses: sandbox.owners, maxRows: 250 }).toArray();
     expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)].slice(0, 250));
     expect(sandbox.counts.requests).toBe(3);
   });
 
   test('of a listing with more than maxPages pages are an error', async () => {
-    const { sandbox, walletNfts } = await setUp();
-    const walk = walletNfts({ ownerAddresses: sandbox.owners, maxPages: 3 }).toArray();
+    const { sandbox, nfts } = await setUp();
+    const walk = nfts({ ownerAddresses: sandbox.owners, maxPages: 3 }).toArray();
     await expect(walk).rejects.toMatchObject({ code: 'too-many-pages' });
   });
 });
 
 describe('the query of a request for holdings', () => {
   test('has the documented names and nothing else', async () => {
-    const { sandbox, walletNfts } = await setUp();
+    const { sandbox, nfts } = await setUp();
     const [owner = ''] = sandbox.owners;
-    await walletNfts({ ownerAddresses: [owner], pageSize: 7, maxRows: 1 }).toArray();
+    await nfts({ ownerAddresses: [owner], pageSize: 7, maxRows: 1 }).toArray();
     expect(sandbox.requests[0]).toMatchObject({ path: expect.stringMatching(/\/wallets\/nfts$/), method: 'GET' });
     expect([...(queriesOf(sandbox)[0] ?? [])]).toEqual([
       ['limit', '7'],
@@ -101,28 +101,28 @@ describe('the query of a request for holdings', () => {
   });
 
   test('carries the filters under the names of the reference', async () => {
-    const { sandbox, walletNfts } = await setUp();
+    const { sandbox, nfts } = await setUp();
     const [owner = ''] = sandbox.owners;
     const wanted = { includeCollections: [hash('a'), `0x${hash('b')}`], excludeCollections: [hash('C')] };
-    await walletNfts({ ownerAddresses: [owner], ...wanted }).toArray();
+    await nfts({ ownerAddresses: [owner], ...wanted }).toArray();
     const query = queriesOf(sandbox)[0];
     expect(query?.getAll('collection_whitelist[]')).toEqual(wanted.includeCollections);
     expect(query?.getAll('collection_blacklist[]')).toEqual(wanted.excludeCollections);
   });
 
   test('has no filter where the list is empty', async () => {
-    const { sandbox, walletNfts } = await setUp();
-    await walletNfts({ ownerAddresses: ['0x1'], includeCollections: [], excludeCollections: [] }).toArray();
+    const { sandbox, nfts } = await setUp();
+    await nfts({ ownerAddresses: ['0x1'], includeCollections: [], excludeCollections: [] }).toArray();
     expect([...(queriesOf(sandbox)[0]?.keys() ?? [])]).toEqual(['limit', 'owner_addresses[]']);
   });
 
   test('filters what the options say: include keeps only, exclude leaves out', async () => {
-    const { sandbox, walletNfts } = await setUp();
+    const { sandbox, nfts } = await setUp();
     const all = [...sandbox.holdingsOf(sandbox.owners)];
     const collection = all[0]?.collection_data_id_hash ?? '';
     const base = { ownerAddresses: sandbox.owners };
-    const included = await walletNfts({ ...base, includeCollections: [collection] }).toArray();
-    const excluded = await walletNfts({ ...base, excludeCollections: [collection] }).toArray();
+    const included = await nfts({ ...base, includeCollections: [collection] }).toArray();
+    const excluded = await nfts({ ...base, excludeCollections: [collection] }).toArray();
     expect(included).toEqual(all.filter((row) => row.collection_data_id_hash === collection));
     expect(excluded).toEqual(all.filter((row) => row.collection_data_id_hash !== collection));
   });
@@ -133,23 +133,23 @@ describe('the query of a request for holdings', () => {
     ['indices', 'owner_addresses[0]=A&owner_addresses[1]=B'],
     ['comma', 'owner_addresses=A,B'],
   ])('writes lists as %s: %s', async (arrays, written) => {
-    const { sandbox, walletNfts } = await setUp({}, arrays);
-    await walletNfts({ ownerAddresses: ['0xa', '0xb'] }).toArray();
+    const { sandbox, nfts } = await setUp({}, arrays);
+    await nfts({ ownerAddresses: ['0xa', '0xb'] }).toArray();
     const expected = written.replace('A', ownerAddress('0xa')).replace('B', ownerAddress('0xb'));
     expect(decodeURIComponent(sandbox.requests[0]?.query ?? '')).toBe(`limit=100&${expected}`);
   });
 
   test('has up to 10 owners, in the order given', async () => {
-    const { sandbox, walletNfts } = await setUp();
-    await walletNfts({ ownerAddresses: many }).toArray();
+    const { sandbox, nfts } = await setUp();
+    await nfts({ ownerAddresses: many }).toArray();
     const asked = queriesOf(sandbox).map((query) => query.getAll('owner_addresses[]'));
     expect(asked.map((owners) => owners.length)).toEqual([10, 10, 10, 10, 5]);
     expect(asked.flat()).toEqual(many.map(ownerAddress));
   });
 
   test('stays short enough for servers, however many owners one may have', async () => {
-    const { sandbox, walletNfts } = await setUp();
-    await walletNfts({ ownerAddresses: many, ownersPerRequest: 1_000 }).toArray();
+    const { sandbox, nfts } = await setUp();
+    await nfts({ ownerAddresses: many, ownersPerRequest: 1_000 }).toArray();
     const lengths = sandbox.requests.map(({ query }) => query.length);
     expect(Math.max(...lengths)).toBeLessThan(1_850);
     expect(sandbox.counts.requests).toBe(3);
@@ -157,7 +157,7 @@ describe('the query of a request for holdings', () => {
 });
 
 describe('before any request, the holdings', () => {
-  test.each<[string, Partial<WalletNftsOptions>, RegExp]>([
+  test.each<[string, Partial<ListNftsOptions>, RegExp]>([
     ['of nobody', { ownerAddresses: [] }, /ownerAddresses is empty/],
     ['of no address', { ownerAddresses: ['0x1', 'alice'] }, /"alice" is not an account address/],
     ['in pages of 0', { pageSize: 0 }, /pageSize is 0: it must be a whole number of at least 1/],
@@ -176,22 +176,22 @@ describe('before any request, the holdings', () => {
     ['without a collection by name', { excludeCollections: ['Apes'] }, /"Apes" in excludeCollections is not a hash/],
     ['of two collections in one', { includeCollections: [`${hash('a')},${hash('b')}`] }, /is not a hash/],
   ])('%s are refused', async (_what, options, message) => {
-    const { sandbox, walletNfts } = await setUp();
-    const ask = (): unknown => walletNfts({ ownerAddresses: ['0x1'], ...options });
+    const { sandbox, nfts } = await setUp();
+    const ask = (): unknown => nfts({ ownerAddresses: ['0x1'], ...options });
     expect(ask).toThrow(ConfigError);
     expect(ask).toThrow(message);
     expect(sandbox.counts.requests).toBe(0);
   });
 
   test('of an owner given twice are asked for once, with a warning', async () => {
-    const { sandbox, client, walletNfts } = await setUp();
+    const { sandbox, client, nfts } = await setUp();
     const warnings: ClientEvent[] = [];
     client.events.subscribe((event) => {
       if (event.type === 'warning') warnings.push(event);
     });
     const [owner = ''] = sandbox.owners;
     const spellings = [owner, owner.toUpperCase().replace('0X', '0x'), '0x1', '0x01', owner];
-    const rows = await walletNfts({ ownerAddresses: spellings }).toArray();
+    const rows = await nfts({ ownerAddresses: spellings }).toArray();
     expect(rows).toEqual([...sandbox.holdingsOf([owner])]);
     expect(queriesOf(sandbox)[0]?.getAll('owner_addresses[]')).toEqual([owner, ownerAddress('0x1')]);
     expect(warnings).toEqual([
@@ -200,24 +200,24 @@ describe('before any request, the holdings', () => {
   });
 
   test('warn of nothing where all owners differ, and make no request until somebody asks', async () => {
-    const { sandbox, client, walletNfts } = await setUp();
+    const { sandbox, client, nfts } = await setUp();
     const events: ClientEvent[] = [];
     client.events.subscribe((event) => events.push(event));
-    walletNfts({ ownerAddresses: many });
+    nfts({ ownerAddresses: many });
     expect(events).toEqual([]);
     expect(sandbox.counts.requests).toBe(0);
   });
 });
 
 test('a document of an unexpected shape is refused once, with its place and the position reached', async () => {
-  const { sandbox, walletNfts } = await setUp({
+  const { sandbox, nfts } = await setUp({
     script: ({ nth }) =>
       nth === 3 ? { kind: 'status', status: 200, body: '{"result":[{},{"amount":[]}]}' } : undefined,
   });
-  const walk = walletNfts({ ownerAddresses: sandbox.owners }).toArray();
+  const walk = nfts({ ownerAddresses: sandbox.owners }).toArray();
   await expect(walk).rejects.toMatchObject({
     code: 'decode',
-    message: expect.stringMatching(/^aptos\.walletNfts: .* at result\[1\]\.amount: it is not text/),
+    message: expect.stringMatching(/^aptos\.nfts: .* at result\[1\]\.amount: it is not text/),
     position: { rows: 200, pages: 2 },
   });
   expect(sandbox.counts.requests).toBe(3);

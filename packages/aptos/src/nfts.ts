@@ -1,12 +1,8 @@
-import { checkCount, ConfigError, groupsOf, listing, type WatchOptions } from '@sluice/core';
+import { checkCount, ConfigError, groupsOf, listing } from '@sluice/core';
 import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
-import { nftHoldingSchema, type NftHolding } from './nftHolding.js';
+import { nftHoldingSchema } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';
-import { walletsSchema, type WalletNftsOptions, type Wallets } from './decodeWallets.js';
-
-/** Options of `client.aptos.watchWalletNfts`. */
-export interface WatchWalletNftsOptions
-  extends WatchOptions<NftHolding>, Omit<WalletNftsOptions, 'offset' | 'maxRows'> {}
+import { walletsSchema, type Wallets } from './decodeWallets.js';
 
 const defaultOwnersPerRequest = 10;
 /** In characters. Leaves space for the filters in a URL that servers and proxies accept. */
@@ -17,7 +13,7 @@ const maxOwnersLength = 1800;
  *
  * @see the API's reference: GET /wallets/nfts
  */
-export const walletNfts = listing({
+export const nfts = listing({
   ...nftHoldingSchema,
   description: 'The NFTs that wallets hold.',
   path: '/wallets/nfts',

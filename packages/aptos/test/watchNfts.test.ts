@@ -1,7 +1,9 @@
-import { ConfigError, createClient, memoryState } from '@sluice/core';
+import { ConfigError, createClient, memoryState, type WatchOptions } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
-import { aptos, nftHoldingSchema } from '../src/index.js';
+import { aptos, nftHoldingSchema, type ListNftsOptions, type NftHolding } from '../src/index.js';
+
+type Watching = WatchOptions<NftHolding>;
 
 async function setUp() {
   const sandbox = await startSandbox({ holdings: 90, owners: 3 });
@@ -12,7 +14,13 @@ async function setUp() {
     await client.close();
     await sandbox.close();
   });
-  return { sandbox, watch: client.aptos.watchWalletNfts };
+  /** Takes the options of a watch among those of the listing. */
+  const watch = ({ ownerAddresses, excludeCollections, includeCollections, ...others }: ListNftsOptions & Watching) => {
+    const { ownersPerRequest, pageSize, ...watching } = others;
+    const wallets = { ownerAddresses, excludeCollections, includeCollections, ownersPerRequest, pageSize };
+    return client.aptos.nfts.watch(wallets, watching);
+  };
+  return { sandbox, watch };
 }
 
 test('C7 watching wallets tells every holding by owner, token and property version, each once', async () => {
@@ -23,7 +31,7 @@ test('C7 watching wallets tells every holding by owner, token and property versi
   const keys = [...sandbox.holdingsOf(sandbox.owners)].map((nft) => nftHoldingSchema.key?.({ ...nft }));
   expect(changes.map(({ key }) => key)).toEqual([...new Set(keys)]);
   expect(new Set(changes.map(({ id }) => id)).size).toBe(changes.length);
-  expect(watched.info).toMatchObject({ name: 'aptos.walletNfts.changes', isEndless: true });
+  expect(watched.info).toMatchObject({ name: 'aptos.nfts.changes', isEndless: true });
 });
 
 test('C2 rows of wallets that move between pages change nothing', async () => {
