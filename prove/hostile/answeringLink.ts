@@ -1,7 +1,7 @@
 import type { Link } from '../../packages/core/src/index.js';
 import { Utf8Body } from '../../packages/core/src/http/adapter/utf8Body.js';
-import { readAnswer } from '../../packages/core/src/http/answer.js';
-import { Secrets } from '../../packages/core/src/http/secrets.js';
+import { readResponse } from '../../packages/core/src/http/response/readResponse.js';
+import { Secrets } from '../../packages/core/src/http/credentials/secrets.js';
 import type { ApiName } from '../../test/kit/apiReference.js';
 import { endOfListing, type PageCursor } from './expectedWalk.js';
 
@@ -31,7 +31,7 @@ export class AnsweringLink {
     const page = this.marks.length;
     this.marks.push(markIn(request.query));
     if (!this.#texts) return next({ ...request, headers: { ...request.headers, 'x-page': String(page) } });
-    const reading = readAnswer(
+    const reading = readResponse(
       { status: 200, headers: {}, body: new Utf8Body(Buffer.from(this.#texts[page] ?? this.#last)) },
       { route: request.route, secrets: this.#secrets, now: 0, credentials: { name: 'API key', isSent: true } },
     );

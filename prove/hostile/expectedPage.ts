@@ -1,4 +1,4 @@
-import { parseExactly } from '../../packages/core/src/http/exactNumbers.js';
+import { parseExactly } from '../../packages/core/src/http/response/exactNumbers.js';
 import { holdingRecord, pageFields, rowFields, type ApiName } from '../../test/kit/apiReference.js';
 
 /** What a response must be read as: rows, and how the walk continues. */

@@ -3,7 +3,7 @@
 import { applied } from '../../packages/core/src/watch/acceptedSnapshot.js';
 import { fieldsBetween } from '../../packages/core/src/watch/rowComparison.js';
 import { SnapshotRows } from '../../packages/core/src/watch/snapshotRows.js';
-import { judge } from '../../packages/core/src/watch/verdict.js';
+import { judgeRemovals } from '../../packages/core/src/watch/removals.js';
 import { WalkComparison } from '../../packages/core/src/watch/walkComparison.js';
 import type { EvmStream } from '../../packages/streams/src/index.js';
 import { cpu, spreadOf, type Spread } from './cpu.js';
@@ -48,7 +48,7 @@ function costOf(projection: Projection, options: { readonly project?: readonly s
       cost.parsing += arrived - began;
     }
     const ended = cpu();
-    const { differences, missing } = judge(walk.end(), new Map(), { rules, now: 0 });
+    const { differences, missing } = judgeRemovals(walk.end(), new Map(), { rules, now: 0 });
     cost.comparing += cpu() - ended;
     applied(snapshot, { generation: poll, observedAt: '', differences, missing });
     costs.push(cost);

@@ -33,7 +33,7 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/node/wholeFile.ts', [
-    ['a record is renamed before its bytes are durable', "    await explained(file.sync(), known, 'written');\n", ''],
+    ['a record is renamed before its bytes are durable', "    await withPath(file.sync(), known, 'written');\n", ''],
   ]),
   ...inFile('packages/core/src/node/fileState.ts', [
     [
@@ -50,17 +50,17 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/node/segmentFolder.ts', [
     [
       'the folder of segments is not durable',
-      "        await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');\n",
+      "        await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');\n",
       '',
     ],
     [
       'the names of segments are not durable',
-      "    await explained(this.#fs.syncFolder(this.path), this.path, 'written');\n    this.#hasNewNames",
+      "    await withPath(this.#fs.syncFolder(this.path), this.path, 'written');\n    this.#hasNewNames",
       '    this.#hasNewNames',
     ],
     [
       'removed segments come back after a power cut',
-      "if (isRemoved) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');\n    else if",
+      "if (isRemoved) await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');\n    else if",
       'if (isRemoved) return;\n    if',
     ],
   ]),
@@ -93,18 +93,18 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/node/appendFile.ts', [
-    ['rows are not synced', "await explained(this.#file.sync(), this.path, 'written');", ''],
+    ['rows are not synced', "await withPath(this.#file.sync(), this.path, 'written');", ''],
   ]),
   ...inFile('packages/core/src/node/fileLog.ts', [
     [
       'a record of a log is not durable',
-      "    await writeAll(file, this.#path, line, this.#bytes);\n    await explained(file.sync(), this.#path, 'written');",
+      "    await writeAll(file, this.#path, line, this.#bytes);\n    await withPath(file.sync(), this.#path, 'written');",
       '    await writeAll(file, this.#path, line, this.#bytes);',
     ],
     [
       'a replaced log is not durable before it is renamed',
-      "      await explained(file.sync(), this.#path, 'written');\n      await explained(file.close()",
-      '      await explained(file.close()',
+      "      await withPath(file.sync(), this.#path, 'written');\n      await withPath(file.close()",
+      '      await withPath(file.close()',
     ],
   ]),
   ...inFile('packages/core/src/sink/exportRun.ts', [
@@ -146,7 +146,7 @@ export const mutantList: readonly Mutant[] = [
       'await this.remove();',
     ],
   ]),
-  ...inFile('packages/core/src/http/startLog.ts', [
+  ...inFile('packages/core/src/http/limit/startLog.ts', [
     ['one start too many fits into a window', 'if (capacity < 0)', 'if (capacity < -1)'],
     ['a window is a little short', 'earliest = start.at + window.span;', 'earliest = start.at + window.span * 0.98;'],
   ]),
@@ -170,7 +170,7 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/node/fileLog.ts', [
     [
       'the name of a replaced log is not durable',
-      "    await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');\n    this.#isPoisoned = false;",
+      "    await withPath(this.#fs.syncFolder(this.#folder), this.#path, 'written');\n    this.#isPoisoned = false;",
       '    this.#isPoisoned = false;',
     ],
     ['a torn record is believed', 'checksum(json) !== sum', "checksum(json) === ''"],
@@ -247,7 +247,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['a body in parts that breaks off is complete', 'this.#reject(reason);', 'this.#resolve();'],
   ]),
-  ...inFile('packages/core/src/http/localLimiter.ts', [
+  ...inFile('packages/core/src/http/limit/localLimiter.ts', [
     [
       'a start counts when it is permitted',
       'const pending: Start = { at: now + this.#options.longestPending, costs };',
@@ -301,14 +301,14 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/source/pageCache.ts', [
     ['a stored page that was used is dropped', 'entry.walk = this.#walk;', ''],
   ]),
-  ...inFile('packages/core/src/http/quotaPace.ts', [
+  ...inFile('packages/core/src/http/limit/quotaPace.ts', [
     [
       'a quota is renewed when it says so',
       'if (left < 1) return known.staleAt;',
       'if (left < 1) return known.resetAt;',
     ],
   ]),
-  ...inFile('packages/core/src/http/quotaBook.ts', [
+  ...inFile('packages/core/src/http/limit/quotaBook.ts', [
     ['a 403 without quota is final', 'const isUsedUp = mayRefuse &&', 'const isUsedUp = status === 429 &&'],
   ]),
   ...inFile('packages/core/src/api/parents.ts', [
@@ -320,7 +320,7 @@ export const mutantList: readonly Mutant[] = [
     ['a parent that is listed twice has two partitions', 'this.#keys.has(key) || found.has(key)', 'found.has(key)'],
     ['recorded parents are requested again', 'this.#next = next;', 'this.#next ??= next;'],
   ]),
-  ...inFile('packages/core/src/http/answer.ts', [
+  ...inFile('packages/core/src/http/response/readResponse.ts', [
     ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [
@@ -436,7 +436,7 @@ export const mutantList: readonly Mutant[] = [
     ['a commit without a fence', 'await fileSystem.link(from, to);', 'await fileSystem.rename(from, to);'],
     [
       'the record of a commit has no durable name',
-      "    if (isFree) await explained(fileSystem.syncFolder(dirname(path)), path, 'written');\n",
+      "    if (isFree) await withPath(fileSystem.syncFolder(dirname(path)), path, 'written');\n",
       '',
     ],
     [
@@ -458,7 +458,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'the file of rows has no durable name when they count',
-      "    await explained(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');\n",
+      "    await withPath(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');\n",
       '',
     ],
     [

@@ -1,8 +1,8 @@
 import {
   type Adapter,
   AdapterFault,
-  type AnswerBody,
-  type AttemptAnswer,
+  type ResponseBody,
+  type AttemptResponse,
   type AttemptRequest,
   textBody,
 } from '../../packages/core/src/http/adapter/adapter.js';
@@ -100,7 +100,7 @@ export class Network {
     return {
       announcesWrites: true,
       send: (request) =>
-        new Promise<AttemptAnswer>((resolve, reject) => {
+        new Promise<AttemptResponse>((resolve, reject) => {
           if (!life.isAlive) return;
           const url = new URL(request.url);
           underWay += 1;
@@ -178,7 +178,7 @@ export class Network {
       readonly write: () => boolean;
     },
     fail: (kind: AdapterFault['kind'], code?: string) => void,
-    answer: (answer: Answered, body: AnswerBody) => void,
+    answer: (answer: Answered, body: ResponseBody) => void,
   ): void {
     const { life, idled, connectTimeout, write } = from;
     const schedule = this.#schedule;
@@ -280,7 +280,7 @@ export class Network {
     request: AttemptRequest,
     life: Life,
     fail: (kind: AdapterFault['kind'], code?: string) => void,
-    answer: (answer: Answered, body: AnswerBody) => void,
+    answer: (answer: Answered, body: ResponseBody) => void,
   ): void {
     const { parts, isBroken } = arrivalOf(answered.body, this.#random, this.#faults.broken);
     const reader = new PartReader(answered, request.signal);

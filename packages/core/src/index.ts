@@ -54,7 +54,7 @@ export type {
   RetryEvent,
   SettledEvent,
 } from './http/events.js';
-export type { LimiterEvent, PauseCause } from './http/limiterReports.js';
+export type { LimiterEvent, PauseCause } from './http/limit/limiterReports.js';
 export type { ChangeEvent, CommitEvent, ErrorEvent, PageEvent } from './source/sourceEvent.js';
 export type { ErrorReport } from './errorReport.js';
 
@@ -71,9 +71,9 @@ export {
   type BasicPair,
   type OAuth2Options,
   type Secret,
-} from './http/auth.js';
-export type { ApiKey } from './http/apiKey.js';
-export type { SavedToken } from './http/oauth2.js';
+} from './http/credentials/auth.js';
+export type { ApiKey } from './http/credentials/apiKey.js';
+export type { SavedToken } from './http/credentials/oauth2.js';
 
 // Limiters
 export {
@@ -84,21 +84,21 @@ export {
   type Limit,
   type LimitRules,
   type RateWindow,
-} from './http/limit.js';
-export type { Limiter, LimiterState, Permit, AcquireOptions, RateUse } from './http/limiterTypes.js';
-export type { ObservedResponse, Quota, QuotaNotice } from './http/limiterTypes.js';
-export { newPermit, type PermitLife } from './http/permit.js';
-export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/rateLimitHeaders.js';
-export type { QuotaReport, QuotaRules } from './http/rateLimitHeaders.js';
-export { WaitQueue, type Waiter } from './http/waitQueue.js';
+} from './http/limit/limit.js';
+export type { Limiter, LimiterState, Permit, AcquireOptions, RateUse } from './http/limit/limiterTypes.js';
+export type { ObservedResponse, Quota, QuotaNotice } from './http/limit/limiterTypes.js';
+export { newPermit, type PermitLife } from './http/limit/permit.js';
+export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/limit/rateLimitHeaders.js';
+export type { QuotaReport, QuotaRules } from './http/limit/rateLimitHeaders.js';
+export { WaitQueue, type Waiter } from './http/limit/waitQueue.js';
 
 // Requests
 export type { Timeouts } from './http/requestTimes.js';
 export type { ArrayFormat } from './http/query.js';
 export type { HttpMethod, RequestDetails, ResponseFormat } from './http/requestDetails.js';
-export type { ErrorFinder, ResponseError } from './http/responseError.js';
+export type { ErrorFinder, ResponseError } from './http/response/responseError.js';
 export type { RetryOptions } from './http/retry/retryPolicy.js';
-export { Secrets } from './http/secrets.js';
+export { Secrets } from './http/credentials/secrets.js';
 export { createSender, type Sender, type SenderOptions } from './http/sender.js';
 export type { Link, Transport, TransportRequest, TransportResponse } from './http/transport.js';
 

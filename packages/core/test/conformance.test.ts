@@ -14,7 +14,7 @@ import {
 } from '@sluice/testing';
 import { describe } from 'vitest';
 import { byConnection, byCursor, createClient, defineApi, graphqlErrors, listing } from '../src/index.js';
-import { unlimited } from '../src/http/localLimiter.js';
+import { unlimited } from '../src/http/limit/localLimiter.js';
 import { fileState, streamSink } from '../src/node/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';
 import { newProcess } from './node/simulatedExport.js';

@@ -20,7 +20,7 @@ import {
 import {
   AppendFile,
   decodeFilePosition,
-  explained,
+  withPath,
   type FilePosition,
   type FileSystem,
   fileSink,
@@ -242,8 +242,8 @@ class CommittedRows<T> {
   }
 
   async open(context: SinkContext<T>): Promise<void> {
-    if (await explained(this.#fs.makeFolder(this.#folder), this.#folder, 'created'))
-      await explained(this.#fs.syncFolder(dirname(this.#folder)), this.#folder, 'created');
+    if (await withPath(this.#fs.makeFolder(this.#folder), this.#folder, 'created'))
+      await withPath(this.#fs.syncFolder(dirname(this.#folder)), this.#folder, 'created');
     try {
       this.#writer = await this.#sink.open(context);
     } catch (error) {
@@ -287,16 +287,16 @@ class CommittedRows<T> {
 
   /** The run that encoded the rows was killed before it removed them. */
   async #removeLeftovers(): Promise<void> {
-    await explained(unlinkIfThere(this.#fs, `${this.#file}.part`), this.#file, 'removed');
+    await withPath(unlinkIfThere(this.#fs, `${this.#file}.part`), this.#file, 'removed');
     const segments = `${this.#file}.sluice`;
     if (!(await this.#isThere(segments))) return;
-    for (const name of await explained(this.#fs.list(segments), segments, 'inspected'))
-      await explained(unlinkIfThere(this.#fs, join(segments, name)), segments, 'cleared');
+    for (const name of await withPath(this.#fs.list(segments), segments, 'inspected'))
+      await withPath(unlinkIfThere(this.#fs, join(segments, name)), segments, 'cleared');
     await this.#removeFolder(segments);
   }
 
   async #isThere(path: string): Promise<boolean> {
-    return (await explained(this.#fs.kind(path), path, 'inspected')) !== 'absent';
+    return (await withPath(this.#fs.kind(path), path, 'inspected')) !== 'absent';
   }
 
   /** It stays if it contains something else, e.g. a checkpoint. */

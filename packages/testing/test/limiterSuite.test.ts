@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bottleneckLimiter } from '../../core/src/http/bottleneckLimiter.js';
+import { bottleneckLimiter } from '../../core/src/http/limit/bottleneckLimiter.js';
 import { testLimiter, type LimiterSetting } from '../src/index.js';
 import { testMutants } from './caughtMutants.js';
 import { limiterMutants } from './mutants/limiterMutants.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { SinkError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
-import { AppendFile, explained, unlinkIfThere } from '@sluice/core/node';
+import { AppendFile, withPath, unlinkIfThere } from '@sluice/core/node';
 import { decodePartition, sealed, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
 import { lineOf } from './rowLine.js';
 import type { RunStore } from './runStore.js';
@@ -135,7 +135,7 @@ export class FolderClaim implements Claim<unknown> {
   async #flush(): Promise<void> {
     await this.#file?.flush();
     if (!this.#file || this.#isNamed) return;
-    await explained(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');
+    await withPath(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');
     this.#isNamed = true;
   }
 

@@ -1,5 +1,5 @@
 import { ConfigError, refuseUnknown, type Claim, type PageSource } from '@sluice/core';
-import { explained, unlinkIfThere } from '@sluice/core/node';
+import { withPath, unlinkIfThere } from '@sluice/core/node';
 import {
   decodeChunk,
   decodePartition,
@@ -83,7 +83,7 @@ async function headerFor(store: RunStore, plan: RunPlan, source: PageSource<unkn
     await store.publish(path, record);
   }
   // Whoever gave it its name may have died before that was durable.
-  await explained(store.fileSystem.syncFolder(store.path), path, 'written');
+  await withPath(store.fileSystem.syncFolder(store.path), path, 'written');
   const header = await store.header();
   if (header.name === plan.name && header.source === plan.source) return header;
   throw new ConfigError(
@@ -162,7 +162,7 @@ export class RunFolder implements Run {
     const { store } = this;
     let removed = 0;
     const remove = async (path: string): Promise<void> => {
-      await explained(unlinkIfThere(store.fileSystem, path), path, 'removed');
+      await withPath(unlinkIfThere(store.fileSystem, path), path, 'removed');
       removed += 1;
     };
     for (const name of await namesIn(store.fileSystem, store.in('tmp'))) await remove(store.in('tmp', name));
@@ -188,7 +188,7 @@ export class RunFolder implements Run {
     const folder = this.store.in('done', shardOf(first));
     const names = await namesIn(fileSystem, folder);
     // Whoever gave a name may have died before it was durable. Done is what stays done.
-    if (names.length > 0) await explained(fileSystem.syncFolder(folder), folder, 'inspected');
+    if (names.length > 0) await withPath(fileSystem.syncFolder(folder), folder, 'inspected');
     return names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name)] : []));
   }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, SinkError, SluiceError } from '@sluice/core';
-import { explained, nodeFileSystem, unlinkIfThere, type FileSystem } from '@sluice/core/node';
+import { withPath, nodeFileSystem, unlinkIfThere, type FileSystem } from '@sluice/core/node';
 import {
   decodeComplete,
   decodePartition,
@@ -108,7 +108,7 @@ export class RunStore {
         if (await this.publish(path, record)) return;
       } else if (textOf(found) === textOf(sealed(record))) {
         // Whoever gave it its name may have died before that was durable.
-        await explained(this.fileSystem.syncFolder(dirname(path)), path, 'written');
+        await withPath(this.fileSystem.syncFolder(dirname(path)), path, 'written');
         return;
       } else
         throw new ConfigError(
@@ -145,7 +145,7 @@ export class RunStore {
   }
 
   exists(path: string): Promise<boolean> {
-    return explained(this.fileSystem.identity(path), path, 'inspected').then((identity) => identity !== undefined);
+    return withPath(this.fileSystem.identity(path), path, 'inspected').then((identity) => identity !== undefined);
   }
 
   isCancelled(): Promise<boolean> {
@@ -154,7 +154,7 @@ export class RunStore {
 
   /** The file system of the folder. @throws SinkError if it is a network's that nobody trusts */
   async checkVolume(isTrusted: boolean): Promise<string> {
-    const { id, kind } = await explained(this.fileSystem.volume(this.path), this.path, 'inspected');
+    const { id, kind } = await withPath(this.fileSystem.volume(this.path), this.path, 'inspected');
     if (kind !== 'network' || isTrusted || this.isTrusted) return id;
     throw new SinkError(
       `${this.path} is on a network file system. It must have exclusive links and durable syncs, or rows are lost.`,

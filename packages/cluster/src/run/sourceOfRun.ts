@@ -9,7 +9,7 @@ import {
   type Position,
   type PullIterator,
 } from '@sluice/core';
-import { explained, linesOf, type FileSystem } from '@sluice/core/node';
+import { withPath, linesOf, type FileSystem } from '@sluice/core/node';
 import type { PartitionRecord, Segment } from './decodeRecords.js';
 import { rowOf } from './rowLine.js';
 import type { StoredRow } from './run.js';
@@ -182,7 +182,7 @@ async function* pagesOf(
   for (const { claim, bytes, pages, isTagged } of segments) {
     const path = segmentPath(store.path, partition, claim);
     // A segment without rows has no file.
-    const file = bytes === 0 ? undefined : await explained(store.fileSystem.open(path, 'readable'), path, 'opened');
+    const file = bytes === 0 ? undefined : await withPath(store.fileSystem.open(path, 'readable'), path, 'opened');
     try {
       const lines = file && linesOf(file, path, bytes);
       for (const rows of sizesOf(pages)) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '@sluice/core';
-import { AppendFile, explained, pieces, reading, readWhole, unlinkIfThere, type FileSystem } from '@sluice/core/node';
+import { AppendFile, withPath, pieces, reading, readWhole, unlinkIfThere, type FileSystem } from '@sluice/core/node';
 
 /** Reads a record, which is plain JSON; `undefined` if there is none. @throws SinkError, ConfigError if it is damaged. */
 export async function readRecord(fileSystem: FileSystem, path: string): Promise<unknown> {
@@ -33,7 +33,7 @@ export async function publish(fileSystem: FileSystem, temporary: string, path: s
   await writeDurably(fileSystem, temporary, text);
   try {
     const isFree = await linked(fileSystem, temporary, path);
-    if (isFree) await explained(fileSystem.syncFolder(dirname(path)), path, 'written');
+    if (isFree) await withPath(fileSystem.syncFolder(dirname(path)), path, 'written');
     return isFree;
   } finally {
     await unlinkIfThere(fileSystem, temporary).catch(() => undefined);
@@ -57,10 +57,10 @@ export async function linked(fileSystem: FileSystem, from: string, to: string): 
     await fileSystem.link(from, to);
     return true;
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') return explained(Promise.reject(error), to, 'written');
+    if (codeOf(error) !== 'EEXIST') return withPath(Promise.reject(error), to, 'written');
     // A network may repeat a link whose response was lost: it was ours if both names are of the same file.
-    const mine = await explained(fileSystem.identity(from), from, 'inspected');
-    const theirs = await explained(fileSystem.identity(to), to, 'inspected');
+    const mine = await withPath(fileSystem.identity(from), from, 'inspected');
+    const theirs = await withPath(fileSystem.identity(to), to, 'inspected');
     return mine !== undefined && mine === theirs;
   }
 }
@@ -71,15 +71,15 @@ export async function namesIn(fileSystem: FileSystem, path: string): Promise<rea
     return await fileSystem.list(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return [];
-    return explained(Promise.reject(error), path, 'inspected');
+    return withPath(Promise.reject(error), path, 'inspected');
   }
 }
 
 /** Makes a folder with a durable name, unless it exists. */
 export async function makeFolder(fileSystem: FileSystem, path: string): Promise<void> {
-  await explained(fileSystem.makeFolder(path), path, 'created');
+  await withPath(fileSystem.makeFolder(path), path, 'created');
   // Also where somebody else made it, who may not have come to this yet.
-  await explained(fileSystem.syncFolder(dirname(path)), path, 'created');
+  await withPath(fileSystem.syncFolder(dirname(path)), path, 'created');
 }
 
 /** Whether the first bytes of a file have a SHA-256, and so many lines. */

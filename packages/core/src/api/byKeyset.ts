@@ -1,6 +1,6 @@
 import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { isExactNumber, parseExactly } from '../http/exactNumbers.js';
+import { isExactNumber, parseExactly } from '../http/response/exactNumbers.js';
 import { ExactNumber, jsonText } from '../json.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, kindOf } from '../values.js';

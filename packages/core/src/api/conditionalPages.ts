@@ -1,4 +1,4 @@
-import { entityTagOf, isSameTag } from '../http/entityTag.js';
+import { entityTagOf, isSameTag } from '../http/response/entityTag.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { fingerprintOf, jsonLengthOf } from '../source/fingerprint.js';

@@ -2,7 +2,7 @@ import { checkOptions, hintFor, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { isRecord, kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
-import { reservedNames } from '../plugins/fit.js';
+import { reservedNames } from '../plugins/pluginTypes.js';
 import { endpointOptionNames, type EndpointOptions, type Plugin, type PluginContext } from '../plugins/plugin.js';
 import { type ApiSource, isApiSource, type SourceOpening } from './apiSource.js';
 import { describedApi, type ApiRequests } from './describedApi.js';

@@ -1,6 +1,6 @@
 import { refuseUnknown } from '../checks.js';
-import type { Auth, Secret } from '../http/auth.js';
-import type { Limit } from '../http/limit.js';
+import type { Auth, Secret } from '../http/credentials/auth.js';
+import type { Limit } from '../http/limit/limit.js';
 import type { Endpoint, EndpointOptions } from '../plugins/plugin.js';
 import type { Query } from '../http/query.js';
 

@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.js';
-import { isExactNumber } from '../http/exactNumbers.js';
+import { isExactNumber } from '../http/response/exactNumbers.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, isRecord, kindOf } from '../values.js';

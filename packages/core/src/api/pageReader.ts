@@ -2,7 +2,7 @@ import { isCount, isList, isRecord, kindOf } from '../values.js';
 import { HttpError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
-import type { ErrorFinder } from '../http/responseError.js';
+import type { ErrorFinder } from '../http/response/responseError.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';

@@ -1,12 +1,12 @@
-import type { AccessBook } from './apiAccess.js';
-import { readAnswer } from './answer.js';
+import type { AccessBook } from './credentials/apiAccess.js';
+import { readResponse } from './response/readResponse.js';
 import { axiosTransport } from './axiosTransport.js';
-import { isConditional, sentTag } from './entityTag.js';
+import { isConditional, sentTag } from './response/entityTag.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery, withoutParam } from './query.js';
 import { encodeRequest } from './requestDetails.js';
-import type { Secrets } from './secrets.js';
+import type { Secrets } from './credentials/secrets.js';
 import type { Transport, TransportRequest, TransportResponse } from './transport.js';
 
 interface ApiTransportOptions extends ExchangeOptions {
@@ -37,7 +37,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       signal,
       shownUrl: () => secrets.redact(target),
       read: (answer, now) =>
-        readAnswer(answer, { now, isConditional: !mayBeEmpty && isConditional(message.headers), ...context }),
+        readResponse(answer, { now, isConditional: !mayBeEmpty && isConditional(message.headers), ...context }),
       ...message,
     });
     const shown = credentials.param === undefined ? response : withoutCredential(response, credentials.param);

@@ -2,7 +2,7 @@ import axios, { type AxiosError, type AxiosInstance, type AxiosResponse, type In
 import axiosRetry from 'axios-retry';
 import { reportOf } from '../errorReport.js';
 import { NetworkError } from '../errors.js';
-import { closedError } from './answer.js';
+import { closedError } from './response/readResponse.js';
 import { type AttemptOutcome, type Call, Exchange, type ExchangeOptions } from './exchange.js';
 import { HeaderJoiner } from './sendAttempt.js';
 import { SignalWatch } from './signalWatch.js';

@@ -1,6 +1,6 @@
 import type { ErrorReport } from '../errorReport.js';
 import type { HttpMethod } from './requestDetails.js';
-import type { Quota } from './limiterTypes.js';
+import type { Quota } from './limit/limiterTypes.js';
 
 /** Which request an event is about. */
 interface OfRequest {

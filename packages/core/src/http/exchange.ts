@@ -1,13 +1,20 @@
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { amend, type SluiceError } from '../errors.js';
-import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
-import { closedError, faultOf, faultUnderQuota, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
-import type { Credentials, Stamp, Stamped } from './credentials.js';
+import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adapter.js';
+import {
+  closedError,
+  faultOf,
+  faultUnderQuota,
+  timeoutError,
+  type AttemptFault,
+  type ReadResult,
+} from './response/readResponse.js';
+import type { Credentials, Stamp, Stamped } from './credentials/credentials.js';
 import { type Emit, type HttpEvent, requestEvent, type RequestOutcome } from './events.js';
 import type { HttpMethod } from './requestDetails.js';
-import type { Limiter } from './limiterTypes.js';
-import type { PauseCause } from './limiterReports.js';
+import type { Limiter } from './limit/limiterTypes.js';
+import type { PauseCause } from './limit/limiterReports.js';
 import type { Timeouts } from './requestTimes.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryPolicy.js';
@@ -45,13 +52,13 @@ export interface Call {
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
   /** Reads a response. `now` is wall time in ms. */
-  readonly read: (answer: AttemptAnswer, now: number) => ReadResult;
+  readonly read: (answer: AttemptResponse, now: number) => ReadResult;
   readonly signal?: AbortSignal | undefined;
 }
 
 interface AttemptSuccess {
   readonly status: number;
-  readonly headers: AttemptAnswer['headers'];
+  readonly headers: AttemptResponse['headers'];
   readonly body: unknown;
 }
 

@@ -2,7 +2,7 @@ import { abortable } from '../abortable.js';
 import type { Clock } from '../clock.js';
 import { isRecord, kindOf } from '../values.js';
 import { PluginError, SluiceError } from '../errors.js';
-import { closedError, linkTimeoutError } from './answer.js';
+import { closedError, linkTimeoutError } from './response/readResponse.js';
 import { SignalWatch } from './signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { Link, Transport, TransportRequest, TransportResponse } from './transport.js';

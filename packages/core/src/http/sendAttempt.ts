@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { SluiceError, ConfigError } from '../errors.js';
-import { type Adapter, AdapterFault, type AttemptAnswer, type AttemptRequest } from './adapter/adapter.js';
+import { type Adapter, AdapterFault, type AttemptResponse, type AttemptRequest } from './adapter/adapter.js';
 
 interface SendOptions {
   readonly adapter: Adapter;
@@ -18,7 +18,7 @@ interface SendOptions {
 export function sendAttempt(
   request: AttemptRequest,
   { adapter, clock, deadline, stop }: SendOptions,
-): Promise<AttemptAnswer | AdapterFault | 'late'> {
+): Promise<AttemptResponse | AdapterFault | 'late'> {
   return new Promise((resolve, reject) => {
     const cancelDeadline = clock.after(deadline, () => {
       resolve('late');

@@ -3,13 +3,13 @@ import { refuseUnknown } from '../checks.js';
 import { systemClock } from '../clock.js';
 import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
-import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
-import { type AnswerContext, faultOfStatus, type ReadResult } from './answer.js';
+import type { AddressGuard, AttemptResponse } from './adapter/adapter.js';
+import { type ResponseContext, faultOfStatus, type ReadResult } from './response/readResponse.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
 import { requestOptionNames, requestTimesOf, type RequestOptions } from './requestTimes.js';
-import { Secrets } from './secrets.js';
-import { unlimited } from './localLimiter.js';
+import { Secrets } from './credentials/secrets.js';
+import { unlimited } from './limit/localLimiter.js';
 
 /** Options of {@link createSender}. */
 export interface SenderOptions extends RequestOptions {
@@ -135,7 +135,7 @@ const tooEarly = 425;
  *
  * 2xx means accepted. 408, 425, 429 and 5xx but 501 and 505 are retried; a `Retry-After` then pauses everything for that endpoint.
  */
-function readReceipt(answer: AttemptAnswer, context: AnswerContext): ReadResult {
+function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadResult {
   const { status } = answer;
   if (status >= 200 && status < 300) return { ok: true, body: answer.body.text };
   if (status >= 300 && status < 400) {

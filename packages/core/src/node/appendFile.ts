@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount, isRecord } from '../values.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 import { pieces } from './readFile.js';
 import { writeAll } from './wholeFile.js';
@@ -59,7 +59,7 @@ export class AppendFile {
 
   /** `private`: only its owner may read it. @throws SinkError if it exists or can't be created. */
   static async create(fileSystem: FileSystem, path: string, mode: 'new' | 'private' = 'new'): Promise<AppendFile> {
-    const file = await explained(fileSystem.open(path, mode), path, 'created');
+    const file = await withPath(fileSystem.open(path, mode), path, 'created');
     return new AppendFile(path, file, startOfFile);
   }
 
@@ -69,7 +69,7 @@ export class AppendFile {
    * @throws CheckpointError if the file is missing, shorter, or different up to the position.
    */
   static async reopen(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<AppendFile> {
-    const kind = await explained(fileSystem.kind(path), path, 'inspected');
+    const kind = await withPath(fileSystem.kind(path), path, 'inspected');
     if (kind !== 'file')
       throw new CheckpointError(
         kind === 'absent'
@@ -79,9 +79,9 @@ export class AppendFile {
         [{ kind: 'restart' }],
       );
     await checkOwner(fileSystem, path);
-    const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
+    const file = await withPath(fileSystem.open(path, 'existing'), path, 'opened');
     try {
-      const size = await explained(file.size(), path, 'inspected');
+      const size = await withPath(file.size(), path, 'inspected');
       if (size < sinkPosition.bytes)
         throw new CheckpointError(
           `${path} is shorter (${size} bytes) than its checkpoint says (${sinkPosition.bytes}).`,
@@ -101,11 +101,11 @@ export class AppendFile {
 
   /** Whether a file ends at a position with the same content; `false` if it can't be read or is a link. */
   static async isAt(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<boolean> {
-    if ((await explained(fileSystem.kind(path), path, 'inspected')) !== 'file') return false;
-    const file = await explained(openIfReadable(fileSystem, path), path, 'opened');
+    if ((await withPath(fileSystem.kind(path), path, 'inspected')) !== 'file') return false;
+    const file = await withPath(openIfReadable(fileSystem, path), path, 'opened');
     if (!file) return false;
     try {
-      const size = await explained(file.size(), path, 'inspected');
+      const size = await withPath(file.size(), path, 'inspected');
       return size === sinkPosition.bytes && (await checksum(file, path, size)) === sinkPosition.crc32;
     } finally {
       await file.close().catch(() => undefined);
@@ -114,7 +114,7 @@ export class AppendFile {
 
   /** Truncates the file to the position at which it was opened. */
   async cut(): Promise<void> {
-    if ((await this.size()) > this.#bytes) await explained(this.#file.truncate(this.#bytes), this.path, 'truncated');
+    if ((await this.size()) > this.#bytes) await withPath(this.#file.truncate(this.#bytes), this.path, 'truncated');
   }
 
   get bytes(): number {
@@ -270,7 +270,7 @@ export class AppendFile {
     await this.#writeBack;
     this.#checkNotPoisoned();
     this.#isPoisoned = true;
-    await explained(this.#file.sync(), this.path, 'written');
+    await withPath(this.#file.sync(), this.path, 'written');
     this.#isPoisoned = false;
     this.#writtenBack = this.#written;
   }
@@ -284,8 +284,8 @@ export class AppendFile {
 
   /** Whether the path names this file, another one or nothing. */
   async whatHasItsName(fileSystem: FileSystem): Promise<'this' | 'another' | 'nothing'> {
-    const mine = await explained(this.#file.identity(), this.path, 'inspected');
-    const named = await explained(fileSystem.identity(this.path), this.path, 'inspected');
+    const mine = await withPath(this.#file.identity(), this.path, 'inspected');
+    const named = await withPath(fileSystem.identity(this.path), this.path, 'inspected');
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
@@ -294,20 +294,20 @@ export class AppendFile {
     if ((await this.whatHasItsName(fileSystem)) !== 'this') return undefined;
     for (let nth = 1; ; nth += 1) {
       const name = `${this.path}.damaged${nth === 1 ? '' : `-${nth}`}`;
-      if (!(await explained(renameIfFree(fileSystem, this.path, name), this.path, 'renamed'))) continue;
-      await explained(fileSystem.syncFolder(dirname(this.path)), this.path, 'renamed');
+      if (!(await withPath(renameIfFree(fileSystem, this.path, name), this.path, 'renamed'))) continue;
+      await withPath(fileSystem.syncFolder(dirname(this.path)), this.path, 'renamed');
       return name;
     }
   }
 
   /** Changes when somebody changes the content. */
   version(): Promise<string> {
-    return explained(this.#file.version(), this.path, 'inspected');
+    return withPath(this.#file.version(), this.path, 'inspected');
   }
 
   /** The current length in bytes. */
   size(): Promise<number> {
-    return explained(this.#file.size(), this.path, 'inspected');
+    return withPath(this.#file.size(), this.path, 'inspected');
   }
 
   /** Whether the first bytes are zeros or missing, as after a truncation by somebody else. */
@@ -319,15 +319,15 @@ export class AppendFile {
   /** Truncates to a position, unless somebody else wrote too. Nothing may be appended after this. */
   async takeBack({ bytes }: FilePosition): Promise<void> {
     if ((await this.size()) !== this.#written || this.#written === bytes) return;
-    await explained(this.#file.truncate(bytes), this.path, 'truncated');
-    await explained(this.#file.sync(), this.path, 'truncated');
+    await withPath(this.#file.truncate(bytes), this.path, 'truncated');
+    await withPath(this.#file.sync(), this.path, 'truncated');
   }
 
   /** Closes the file, and drops what was buffered since the last `flush`. */
   async close(): Promise<void> {
     await this.#writing.catch(() => undefined);
     await this.#writeBack;
-    await explained(this.#file.close(), this.path, 'written');
+    await withPath(this.#file.close(), this.path, 'written');
   }
 }
 
@@ -357,7 +357,7 @@ export function decodeFilePosition(sinkPosition: unknown): FilePosition {
 
 /** @throws CheckpointError if another user owns the file, and so may change it at any time. */
 async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
-  if (await explained(fileSystem.isOurs(path), path, 'inspected')) return;
+  if (await withPath(fileSystem.isOurs(path), path, 'inspected')) return;
   throw new CheckpointError(
     `${path} belongs to another user of this machine. Ask its owner, or export to another path: nothing was changed.`,
     { path },

@@ -1,7 +1,7 @@
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder } from '../sink/sink.js';
 import type { AppendFile } from './appendFile.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
 import { pieces, readBytes, reading } from './readFile.js';
 
@@ -37,6 +37,6 @@ async function readingFile<R>(
   path: string,
   read: (file: WritableFile, size: number) => Promise<R>,
 ): Promise<R | undefined> {
-  if ((await explained(fs.kind(path), path, 'inspected')) !== 'file') return undefined;
-  return reading(fs, path, async (file) => read(file, await explained(file.size(), path, 'inspected')));
+  if ((await withPath(fs.kind(path), path, 'inspected')) !== 'file') return undefined;
+  return reading(fs, path, async (file) => read(file, await withPath(file.size(), path, 'inspected')));
 }

@@ -2,7 +2,7 @@ import { SinkError, SluiceError } from '../errors.js';
 import { platformCode } from './fileSystem.js';
 
 /** Turns an error of the operating system into one that says what to do. */
-export async function explained<R>(call: Promise<R>, path: string, what: string): Promise<R> {
+export async function withPath<R>(call: Promise<R>, path: string, what: string): Promise<R> {
   try {
     return await call;
   } catch (error) {

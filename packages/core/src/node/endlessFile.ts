@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { AppendFile, isDamage, startOfFile, type FilePosition } from './appendFile.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import type { FileSystem } from './fileSystem.js';
 import { checkTarget, keepMode, rightsOf, type TargetFile } from './partFile.js';
 
@@ -65,8 +65,8 @@ export class EndlessFile implements TargetFile {
     if (!restart) await this.check();
     const isReplaced = restart || this.#options.ifExists === 'overwrite';
     const replaced = isReplaced ? await rightsOf(this.#fs, this.path) : undefined;
-    if (isReplaced && (await explained(this.#fs.kind(this.path), this.path, 'inspected')) === 'file')
-      await explained(this.#fs.unlink(this.path), this.path, 'replaced');
+    if (isReplaced && (await withPath(this.#fs.kind(this.path), this.path, 'inspected')) === 'file')
+      await withPath(this.#fs.unlink(this.path), this.path, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.path);
     try {
       await keepMode(this.#fs, replaced, this.path);
@@ -86,8 +86,8 @@ export class EndlessFile implements TargetFile {
 
   /** Whether the file was rotated since a position was committed. */
   async #wasRotatedSince({ bytes }: FilePosition): Promise<boolean> {
-    if (bytes === 0) return (await explained(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent';
-    const kind = await explained(this.#fs.kind(this.path), this.path, 'inspected');
+    if (bytes === 0) return (await withPath(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent';
+    const kind = await withPath(this.#fs.kind(this.path), this.path, 'inspected');
     if (kind !== 'file') return kind === 'absent';
     const file = await AppendFile.reopen(this.#fs, this.path, startOfFile);
     try {
@@ -203,7 +203,7 @@ export class EndlessFile implements TargetFile {
 
   /** Creates or empties the file, durably. */
   async #createEmptyFile(): Promise<AppendFile> {
-    if ((await explained(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent') {
+    if ((await withPath(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent') {
       try {
         const made = await AppendFile.create(this.#fs, this.path);
         await this.#syncName('created');
@@ -242,7 +242,7 @@ export class EndlessFile implements TargetFile {
     this.#size = file?.bytes ?? this.#size;
     try {
       if (!isUsable && (await file?.whatHasItsName(this.#fs)) === 'this') {
-        await explained(this.#fs.unlink(this.path), this.path, 'removed');
+        await withPath(this.#fs.unlink(this.path), this.path, 'removed');
         await this.#syncName('removed');
       }
     } finally {
@@ -252,7 +252,7 @@ export class EndlessFile implements TargetFile {
   }
 
   #syncName(what: string): Promise<void> {
-    return explained(this.#fs.syncFolder(dirname(this.path)), this.path, what);
+    return withPath(this.#fs.syncFolder(dirname(this.path)), this.path, what);
   }
 
   get #opened(): AppendFile {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
 import { linesOf, type FileLine } from './readFile.js';
 import { settleAll } from './settleAll.js';
@@ -44,11 +44,11 @@ export class FileLog implements StateLog {
   }
 
   async *read(): AsyncGenerator<unknown, void, undefined> {
-    if ((await explained(this.#fs.kind(this.#path), this.#path, 'inspected')) === 'absent') {
+    if ((await withPath(this.#fs.kind(this.#path), this.#path, 'inspected')) === 'absent') {
       this.#isReplaceable = true;
       return;
     }
-    if (!(await explained(this.#fs.isOurs(this.#path), this.#path, 'inspected')))
+    if (!(await withPath(this.#fs.isOurs(this.#path), this.#path, 'inspected')))
       throw this.#damage('belongs to another user of this machine');
     const file = await this.#open();
     let end = 0;
@@ -70,9 +70,9 @@ export class FileLog implements StateLog {
       }
     }
     if (end === 0) throw this.#damage('is empty');
-    if (torn !== undefined) await explained(file.truncate(end), this.#path, 'truncated');
+    if (torn !== undefined) await withPath(file.truncate(end), this.#path, 'truncated');
     // A killed process may have written this without a sync.
-    await explained(file.sync(), this.#path, 'written');
+    await withPath(file.sync(), this.#path, 'written');
     this.#bytes = end;
   }
 
@@ -88,12 +88,12 @@ export class FileLog implements StateLog {
     const line = encodeLine(record);
     const file = await this.#open();
     // After a changed end, a write would leave a gap.
-    const size = await explained(file.size(), this.#path, 'inspected');
+    const size = await withPath(file.size(), this.#path, 'inspected');
     if (size !== this.#bytes)
       throw this.#damage(`has ${size} bytes, but ${this.#bytes} were written: another process is changing it`);
     this.#isPoisoned = true;
     await writeAll(file, this.#path, line, this.#bytes);
-    await explained(file.sync(), this.#path, 'written');
+    await withPath(file.sync(), this.#path, 'written');
     await this.#checkName(file);
     this.#isPoisoned = false;
     this.#bytes += line.length;
@@ -102,25 +102,25 @@ export class FileLog implements StateLog {
   async replace(records: Iterable<object>): Promise<void> {
     await this.checkReplaceable();
     const fresh = join(this.#folder, unfinishedName(this.#name, this.#newId()));
-    const file = await explained(this.#fs.open(fresh, 'private'), this.#path, 'created');
+    const file = await withPath(this.#fs.open(fresh, 'private'), this.#path, 'created');
     let at = 0;
     try {
       for (const block of blocksOf(records)) {
         await writeAll(file, this.#path, block, at);
         at += block.length;
       }
-      await explained(file.sync(), this.#path, 'written');
-      await explained(file.close(), this.#path, 'written');
+      await withPath(file.sync(), this.#path, 'written');
+      await withPath(file.close(), this.#path, 'written');
       await this.close();
       // Until rename and sync succeed, either file may have the name.
       this.#isPoisoned = true;
-      await explained(this.#fs.rename(fresh, this.#path), this.#path, 'written');
+      await withPath(this.#fs.rename(fresh, this.#path), this.#path, 'written');
     } catch (error) {
       await file.close().catch(() => undefined);
       await this.#fs.unlink(fresh).catch(() => undefined);
       throw error;
     }
-    await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');
+    await withPath(this.#fs.syncFolder(this.#folder), this.#path, 'written');
     this.#isPoisoned = false;
     this.#bytes = at;
   }
@@ -128,8 +128,8 @@ export class FileLog implements StateLog {
   async remove(): Promise<void> {
     await this.checkReplaceable();
     await this.close();
-    await explained(unlinkIfThere(this.#fs, this.#path), this.#path, 'removed');
-    await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');
+    await withPath(unlinkIfThere(this.#fs, this.#path), this.#path, 'removed');
+    await withPath(this.#fs.syncFolder(this.#folder), this.#path, 'written');
     this.#bytes = 0;
   }
 
@@ -141,14 +141,14 @@ export class FileLog implements StateLog {
 
   async checkReplaceable(): Promise<void> {
     if (this.#isReplaceable) return;
-    await explained(checkReplaceable(this.#fs, this.#path, mark), this.#path, 'written');
+    await withPath(checkReplaceable(this.#fs, this.#path, mark), this.#path, 'written');
     this.#isReplaceable = true;
   }
 
   /** Records in a file that was removed or replaced are lost. */
   async #checkName(file: WritableFile): Promise<void> {
     const identities = settleAll([file.identity(), this.#fs.identity(this.#path)]);
-    const [mine, named] = await explained(identities, this.#path, 'inspected');
+    const [mine, named] = await withPath(identities, this.#path, 'inspected');
     if (mine === named) return;
     throw new SinkError(
       `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: its records are lost. Find out who did that.`,
@@ -157,7 +157,7 @@ export class FileLog implements StateLog {
   }
 
   async #open(): Promise<WritableFile> {
-    return (this.#file ??= await explained(this.#fs.open(this.#path, 'existing'), this.#path, 'opened'));
+    return (this.#file ??= await withPath(this.#fs.open(this.#path, 'existing'), this.#path, 'opened'));
   }
 
   #checkHeader({ bytes, isEnded }: FileLine): void {

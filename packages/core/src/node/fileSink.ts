@@ -6,7 +6,7 @@ import type { Json } from '../source/definition.js';
 import { checkAppendable } from './appendable.js';
 import { AppendFile, decodeFilePosition, isDamage } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile, type IfExists, type TargetFile } from './partFile.js';
@@ -120,7 +120,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
 async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: string | undefined): Promise<void> {
   if (stateFolder === undefined) return;
   const [target, state] = await settleAll(
-    [dirname(path), stateFolder].map((folder) => explained(fileSystem.volume(folder), folder, 'inspected')),
+    [dirname(path), stateFolder].map((folder) => withPath(fileSystem.volume(folder), folder, 'inspected')),
   );
   if (target?.id === state?.id) return;
   throw new SinkError(

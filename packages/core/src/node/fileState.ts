@@ -6,7 +6,7 @@ import { CheckpointError, ConfigError, SinkError } from '../errors.js';
 import { newId, type Identifiers } from '../identifiers.js';
 import { lockQueues, type Release, type StateUse } from '../sink/lockQueue.js';
 import type { StateLog, StateStore } from '../sink/stateStore.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import { FileLog } from './fileLog.js';
 import { type FileSystem, nodeFileSystem, unlinkIfThere } from './fileSystem.js';
 import { holderOf, lockFolder, type LockHolder } from './folderLock.js';
@@ -116,7 +116,7 @@ class FolderState implements FileState {
 
   async load(name: string): Promise<unknown> {
     const path = join(this.folder, name);
-    if (!(await explained(this.#fs.isOurs(path), path, 'inspected')))
+    if (!(await withPath(this.#fs.isOurs(path), path, 'inspected')))
       throw new CheckpointError(
         `${path} belongs to another user of this machine. Ask its owner, or start over with another path: nothing was changed.`,
         { path },
@@ -131,9 +131,9 @@ class FolderState implements FileState {
     const path = join(this.folder, name);
     await this.#checkReplaceable(name);
     const fresh = join(this.folder, unfinishedName(name, this.#newId()));
-    await explained(writeWhole(this.#fs, fresh, encodeRecord(record), path), path, 'written');
+    await withPath(writeWhole(this.#fs, fresh, encodeRecord(record), path), path, 'written');
     try {
-      await explained(this.#fs.rename(fresh, path), path, 'written');
+      await withPath(this.#fs.rename(fresh, path), path, 'written');
     } catch (error) {
       await this.#fs.unlink(fresh).catch(() => undefined);
       throw error;
@@ -144,7 +144,7 @@ class FolderState implements FileState {
   async remove(name: string): Promise<void> {
     const path = join(this.folder, name);
     await this.#checkReplaceable(name);
-    await explained(unlinkIfThere(this.#fs, path), path, 'removed');
+    await withPath(unlinkIfThere(this.#fs, path), path, 'removed');
     await this.#sync(path);
   }
 
@@ -160,17 +160,17 @@ class FolderState implements FileState {
   async #checkReplaceable(name: string): Promise<void> {
     if (this.#replaceable.has(name)) return;
     const path = join(this.folder, name);
-    await explained(checkReplaceable(this.#fs, path, recordMark), path, 'written');
+    await withPath(checkReplaceable(this.#fs, path, recordMark), path, 'written');
     this.#replaceable.add(name);
   }
 
   #sync(path: string): Promise<void> {
-    return explained(this.#fs.syncFolder(this.folder), path, 'written');
+    return withPath(this.#fs.syncFolder(this.folder), path, 'written');
   }
 
   async #checkVolume(): Promise<void> {
     const { trustFileSystem = false, onWarning } = this.#options;
-    const { kind } = await explained(this.#fs.volume(this.folder), this.folder, 'inspected');
+    const { kind } = await withPath(this.#fs.volume(this.folder), this.folder, 'inspected');
     if (kind === 'network' && !trustFileSystem)
       throw new SinkError(
         `${this.folder} is on a network file system, which may lose data that it reported as written. Nothing was changed.`,
@@ -182,7 +182,7 @@ class FolderState implements FileState {
 
   /** Removes unfinished files, except those of the other use. Returns whether there is more than the lock. */
   async #clearUnfinished(use: StateUse): Promise<boolean> {
-    const names = await explained(this.#fs.list(this.folder), this.folder, 'inspected');
+    const names = await withPath(this.#fs.list(this.folder), this.folder, 'inspected');
     const isUnfinished = (name: string): boolean => {
       const intended = intendedName(name);
       if (intended === undefined) return false;

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
 import { watchedAlready, type Release, type StateUse } from '../sink/lockQueue.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import { platformCode, unlessAbsent, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
 import { settleAll } from './settleAll.js';
@@ -93,7 +93,7 @@ async function claim(
         // Synced, so that a power cut leaves no empty claim.
         writeWhole(fileSystem, fresh, text),
         // Also for an existing folder: its creator may have been killed before the name was durable.
-        explained(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
+        withPath(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
       ]);
       await fileSystem.rename(fresh, join(folder, own));
       // Now this claim is the newest: any claimant that did not see it has an older claim, which this one will see.
@@ -106,21 +106,21 @@ async function claim(
       processes.claims.delete(own);
       await fileSystem.unlink(fresh).catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
-      return explained(Promise.reject<string>(error), folder, 'locked');
+      return withPath(Promise.reject<string>(error), folder, 'locked');
     }
   }
 }
 
 async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void> {
   const parent = dirname(folder);
-  if ((await explained(fileSystem.kind(parent), parent, 'inspected')) === 'absent')
+  if ((await withPath(fileSystem.kind(parent), parent, 'inspected')) === 'absent')
     throw new SinkError(`The folder ${parent} does not exist. Create it, or give another path.`);
   try {
     await fileSystem.makeFolder(folder);
   } catch (error) {
     if (platformCode(error) === 'EEXIST')
       throw new SinkError(`${folder} is not a folder, and its name is needed for the state. Move it away.`);
-    await explained(Promise.reject<boolean>(error), folder, 'created');
+    await withPath(Promise.reject<boolean>(error), folder, 'created');
   }
 }
 
@@ -160,7 +160,7 @@ async function livingClaims(folder: string, options: FolderLockOptions): Promise
   for (const found of claims) {
     const { name, liveness } = found;
     if (liveness === 'dead' || (liveness === 'unknown' && options.breakLock))
-      await explained(unlinkIfThere(options.fileSystem, join(folder, name)), folder, 'unlocked');
+      await withPath(unlinkIfThere(options.fileSystem, join(folder, name)), folder, 'unlocked');
     else if (liveness === 'unknown') throw refusal(folder, found);
     else living.push(found);
   }
@@ -171,7 +171,7 @@ async function claimsIn(
   folder: string,
   { fileSystem, processes, use }: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
 ): Promise<Claim[]> {
-  const names = (await explained(unlessAbsent(fileSystem.list(folder)), folder, 'inspected')) ?? [];
+  const names = (await withPath(unlessAbsent(fileSystem.list(folder)), folder, 'inspected')) ?? [];
   const claims: Claim[] = [];
   for (const name of names.filter((each) => each.startsWith(prefixOf(use))).sort()) {
     const bytes = await readWhole(fileSystem, join(folder, name));

@@ -16,7 +16,7 @@ export type { LockHolder } from './folderLock.js';
 // The disk
 export { nodeFileSystem, unlinkIfThere, type FileRights, type FileSystem, type WritableFile } from './fileSystem.js';
 export { AppendFile, decodeFilePosition, type FilePosition } from './appendFile.js';
-export { explained } from './diskFault.js';
+export { withPath } from './diskFault.js';
 export { linesOf, pieces, readBytes, reading, readWhole, type FileLine } from './readFile.js';
 export { PartFile } from './partFile.js';
 

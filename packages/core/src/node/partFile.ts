@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
 import { copyInto } from './appendable.js';
 import { AppendFile, type FilePosition, startOfFile } from './appendFile.js';
-import { diskFault, explained } from './diskFault.js';
+import { diskFault, withPath } from './diskFault.js';
 import { platformCode, type FileRights, type FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './orderedPartitionWriter.js';
 import { settleAll } from './settleAll.js';
@@ -72,8 +72,8 @@ export class PartFile implements TargetFile {
 
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
-    const kind = await explained(this.#fs.kind(this.#part), this.#part, 'inspected');
-    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'inspected')))
+    const kind = await withPath(this.#fs.kind(this.#part), this.#part, 'inspected');
+    if (!(await withPath(this.#fs.isOurs(this.#part), this.#part, 'inspected')))
       throw new SinkError(
         `${this.#part} belongs to another user of this machine, and its name is needed during the export. Give another path.`,
       );
@@ -90,8 +90,8 @@ export class PartFile implements TargetFile {
 
   async create(restart: boolean): Promise<void> {
     await this.check(restart);
-    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'inspected')) === 'file')
-      await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
+    if (restart && (await withPath(this.#fs.kind(this.#part), this.#part, 'inspected')) === 'file')
+      await withPath(this.#fs.unlink(this.#part), this.#part, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.#part);
     this.#isNameDurable = false;
     // Whoever may not read the old file may not read the new one meanwhile.
@@ -121,7 +121,7 @@ export class PartFile implements TargetFile {
     if (await AppendFile.isAt(this.#fs, this.#part, sinkPosition)) {
       // The run that linked it may have been killed before the name was durable.
       await this.#syncFolder('given its final name');
-      await explained(this.#fs.unlink(this.#part), this.#part, 'given its final name');
+      await withPath(this.#fs.unlink(this.#part), this.#part, 'given its final name');
     }
     this.#isPublished = true;
     this.#isCommitted = true;
@@ -160,7 +160,7 @@ export class PartFile implements TargetFile {
     try {
       const named = await this.#file?.whatHasItsName(this.#fs);
       if (!isUsable && named === 'this') {
-        await explained(this.#fs.unlink(this.#part), this.#part, 'removed');
+        await withPath(this.#fs.unlink(this.#part), this.#part, 'removed');
         // Before the checkpoint is removed: a power cut could restore the file, and nothing would say whose it is.
         await this.#syncFolder('removed');
       }
@@ -199,7 +199,7 @@ export class PartFile implements TargetFile {
    * @throws SinkError if it is not as it was copied, e.g. after a log rotation: what it had then would come back.
    */
   async #checkCopied(): Promise<boolean> {
-    const isThere = (await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent';
+    const isThere = (await withPath(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent';
     const { bytes } = this.#copied;
     if (isThere ? await AppendFile.isAt(this.#fs, this.path, this.#copied) : bytes === 0) return isThere;
     const what = isThere ? 'changed' : 'removed';
@@ -213,8 +213,8 @@ export class PartFile implements TargetFile {
   async #replace(): Promise<void> {
     const rights = await rightsOf(this.#fs, this.path);
     if (rights && this.#fs.setRights)
-      await explained(this.#fs.setRights(this.#part, rights), this.#part, 'given its final name');
-    await explained(this.#fs.rename(this.#part, this.path), this.#part, 'given its final name');
+      await withPath(this.#fs.setRights(this.#part, rights), this.#part, 'given its final name');
+    await withPath(this.#fs.rename(this.#part, this.path), this.#part, 'given its final name');
   }
 
   /** Links the final name: unlike a rename, a link never replaces a file. */
@@ -227,14 +227,13 @@ export class PartFile implements TargetFile {
       // Some file systems have no links: a last check has to do there.
       if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS')
         throw diskFault(error, this.#part, 'given its final name');
-      if ((await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent')
-        throw this.#nameTakenError();
+      if ((await withPath(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent') throw this.#nameTakenError();
       await this.#replace();
       return;
     }
     // The new name is durable before the old one goes, or a power cut could remove both.
     await this.#syncFolder('given its final name');
-    await explained(this.#fs.unlink(this.#part), this.#part, 'given its final name');
+    await withPath(this.#fs.unlink(this.#part), this.#part, 'given its final name');
   }
 
   #nameTakenError(): SinkError {
@@ -250,7 +249,7 @@ export class PartFile implements TargetFile {
   }
 
   #syncFolder(what: string): Promise<void> {
-    return explained(this.#fs.syncFolder(dirname(this.path)), this.#part, what);
+    return withPath(this.#fs.syncFolder(dirname(this.path)), this.#part, what);
   }
 
   async #close(): Promise<void> {
@@ -268,23 +267,23 @@ export class PartFile implements TargetFile {
 
 /** Of a file that is to be replaced. */
 export async function rightsOf(fileSystem: FileSystem, path: string): Promise<FileRights | undefined> {
-  return explained(fileSystem.rights?.(path) ?? Promise.resolve(undefined), path, 'inspected');
+  return withPath(fileSystem.rights?.(path) ?? Promise.resolve(undefined), path, 'inspected');
 }
 
 /** The mode of the file that was replaced. Its owner stays who made it, or a resumed export would take it for another's. */
 export async function keepMode(fileSystem: FileSystem, replaced: FileRights | undefined, path: string): Promise<void> {
   if (!replaced || !fileSystem.setRights) return;
-  await explained(fileSystem.setRights(path, { mode: replaced.mode | 0o600 }), path, 'created');
+  await withPath(fileSystem.setRights(path, { mode: replaced.mode | 0o600 }), path, 'created');
 }
 
 /** Refuses a path that can't be written, without changes. @throws SinkError */
 export async function checkTarget(fileSystem: FileSystem, path: string, ifExists: IfExists): Promise<void> {
   const folder = dirname(path);
-  const folderKind = await explained(fileSystem.kind(folder), folder, 'inspected');
+  const folderKind = await withPath(fileSystem.kind(folder), folder, 'inspected');
   if (folderKind === 'absent')
     throw new SinkError(`The folder ${folder} does not exist. Create it, or give another path.`);
   if (folderKind !== 'folder') throw new SinkError(`${folder} is not a folder. Give another path.`);
-  const kind = await explained(fileSystem.kind(path), path, 'inspected');
+  const kind = await withPath(fileSystem.kind(path), path, 'inspected');
   if (kind === 'folder') throw new SinkError(`${path} is a folder. Give the name of a file.`);
   if (kind === 'special')
     throw new SinkError(

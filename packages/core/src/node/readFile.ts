@@ -1,4 +1,4 @@
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import { unlessAbsent, type FileSystem, type WritableFile } from './fileSystem.js';
 
 /** Opens a file to read it, and closes it; `undefined` if there is none. @throws SinkError if it can't be read. */
@@ -7,7 +7,7 @@ export async function reading<R>(
   path: string,
   read: (file: WritableFile) => Promise<R>,
 ): Promise<R | undefined> {
-  const file = await explained(unlessAbsent(fileSystem.open(path, 'readable')), path, 'opened');
+  const file = await withPath(unlessAbsent(fileSystem.open(path, 'readable')), path, 'opened');
   if (!file) return undefined;
   try {
     return await read(file);
@@ -19,7 +19,7 @@ export async function reading<R>(
 /** Reads a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
 export function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer | undefined> {
   return reading(fileSystem, path, async (file) =>
-    readBytes(file, path, 0, await explained(file.size(), path, 'inspected')),
+    readBytes(file, path, 0, await withPath(file.size(), path, 'inspected')),
   );
 }
 
@@ -28,7 +28,7 @@ export async function readBytes(file: WritableFile, path: string, start: number,
   const bytes = Buffer.alloc(length);
   let size = 0;
   while (size < length) {
-    const read = await explained(file.read(bytes.subarray(size), start + size), path, 'read');
+    const read = await withPath(file.read(bytes.subarray(size), start + size), path, 'read');
     if (read === 0) break;
     size += read;
   }
@@ -45,7 +45,7 @@ export async function* pieces(
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const buffer = new Uint8Array(Math.min(bytes, bytesPerRead));
   for (let at = 0; at < bytes;) {
-    const read = await explained(file.read(buffer.subarray(0, Math.min(buffer.length, bytes - at)), at), path, 'read');
+    const read = await withPath(file.read(buffer.subarray(0, Math.min(buffer.length, bytes - at)), at), path, 'read');
     if (read === 0) return;
     yield buffer.subarray(0, read);
     at += read;

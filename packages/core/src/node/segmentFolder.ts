@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { AppendFile, type FilePosition } from './appendFile.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import { unlinkIfThere, type FileSystem } from './fileSystem.js';
 
 const prefix = 'rows-';
@@ -19,8 +19,8 @@ export class SegmentFolder {
 
   async create(name: string): Promise<AppendFile> {
     if (!this.#isCreated) {
-      if (await explained(this.#fs.makeFolder(this.path), this.path, 'created'))
-        await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');
+      if (await withPath(this.#fs.makeFolder(this.path), this.path, 'created'))
+        await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');
       this.#isCreated = true;
     }
     const file = await AppendFile.create(this.#fs, join(this.path, prefix + name), 'private');
@@ -61,7 +61,7 @@ export class SegmentFolder {
 
   async sync(): Promise<void> {
     if (!this.#hasNewNames) return;
-    await explained(this.#fs.syncFolder(this.path), this.path, 'written');
+    await withPath(this.#fs.syncFolder(this.path), this.path, 'written');
     this.#hasNewNames = false;
   }
 
@@ -72,13 +72,13 @@ export class SegmentFolder {
 
   /** Succeeds if somebody else removed it: it is not needed any more. */
   async remove(name: string): Promise<void> {
-    await explained(unlinkIfThere(this.#fs, join(this.path, prefix + name)), this.path, 'cleared');
+    await withPath(unlinkIfThere(this.#fs, join(this.path, prefix + name)), this.path, 'cleared');
   }
 
   /** Removes all rows except those in `kept`, and then the folder if it is empty. */
   async clear(kept: readonly string[] = []): Promise<void> {
-    if ((await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'folder') return;
-    const names = await explained(this.#fs.list(this.path), this.path, 'inspected');
+    if ((await withPath(this.#fs.kind(this.path), this.path, 'inspected')) !== 'folder') return;
+    const names = await withPath(this.#fs.list(this.path), this.path, 'inspected');
     const ours = names.filter((name) => name.startsWith(prefix) && !isSetAside(name));
     const removed = ours.map((name) => name.slice(prefix.length)).filter((name) => !kept.includes(name));
     for (const name of removed) await this.remove(name);
@@ -90,8 +90,8 @@ export class SegmentFolder {
       () => false,
     );
     // Durable before the checkpoint goes, which may be elsewhere: afterwards nobody would remove these rows.
-    if (isRemoved) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');
-    else if (removed.length > 0) await explained(this.#fs.syncFolder(this.path), this.path, 'cleared');
+    if (isRemoved) await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');
+    else if (removed.length > 0) await withPath(this.#fs.syncFolder(this.path), this.path, 'cleared');
   }
 }
 

@@ -1,5 +1,5 @@
 import { SinkError } from '../errors.js';
-import { explained } from './diskFault.js';
+import { withPath } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
 
 /**
@@ -12,8 +12,8 @@ export async function writeWhole(fileSystem: FileSystem, path: string, text: str
   const file = await fileSystem.open(path, 'private');
   try {
     await writeAll(file, known, Buffer.from(text), 0);
-    await explained(file.sync(), known, 'written');
-    await explained(file.close(), known, 'written');
+    await withPath(file.sync(), known, 'written');
+    await withPath(file.close(), known, 'written');
   } catch (error) {
     await file.close().catch(() => undefined);
     await fileSystem.unlink(path).catch(() => undefined);
@@ -24,7 +24,7 @@ export async function writeWhole(fileSystem: FileSystem, path: string, text: str
 /** Writes all bytes: a disk that is nearly full may write fewer, without an error. @throws SinkError */
 export async function writeAll(file: WritableFile, path: string, bytes: Uint8Array, position: number): Promise<void> {
   for (let at = 0; at < bytes.length;) {
-    const written = await explained(file.write(bytes.subarray(at), position + at), path, 'written');
+    const written = await withPath(file.write(bytes.subarray(at), position + at), path, 'written');
     if (written === 0)
       throw new SinkError(`${path} can't be written: the disk accepts no more bytes. Make room, then run it again.`);
     at += written;

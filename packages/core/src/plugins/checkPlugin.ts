@@ -2,7 +2,7 @@ import { hintFor, unknownOption } from '../checks.js';
 import { PluginError } from '../errors.js';
 import { isRecord, kindOf } from '../values.js';
 import { hookNames, isHookName } from './clientEvent.js';
-import type { WithNamespace, WithNeedsNamed } from './fit.js';
+import type { WithNamespace, WithNeedsNamed } from './pluginTypes.js';
 import type { Plugin } from './plugin.js';
 
 /**

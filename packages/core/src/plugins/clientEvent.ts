@@ -1,6 +1,6 @@
 import type { ErrorReport } from '../errorReport.js';
 import type { HttpEvent } from '../http/events.js';
-import type { LimiterEvent } from '../http/limiterReports.js';
+import type { LimiterEvent } from '../http/limit/limiterReports.js';
 import type { ErrorEvent, SourceEvent } from '../source/sourceEvent.js';
 
 /** A warning: nothing failed. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.js';
-import type { Auth } from '../http/auth.js';
-import type { Limit } from '../http/limit.js';
-import type { Limiter } from '../http/limiterTypes.js';
-import type { QuotaRules } from '../http/rateLimitHeaders.js';
+import type { Auth } from '../http/credentials/auth.js';
+import type { Limit } from '../http/limit/limit.js';
+import type { Limiter } from '../http/limit/limiterTypes.js';
+import type { QuotaRules } from '../http/limit/rateLimitHeaders.js';
 import type { ArrayFormat, Query } from '../http/query.js';
 import type { RequestDetails } from '../http/requestDetails.js';
 import type { Link } from '../http/transport.js';

@@ -3,7 +3,7 @@ import { PluginError } from '../errors.js';
 import type { Sink } from '../sink/sink.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { EventHub } from './eventHub.js';
-import { reservedNames } from './fit.js';
+import { reservedNames } from './pluginTypes.js';
 import type { Plugin, PluginContext } from './plugin.js';
 import { Registry } from './registry.js';
 

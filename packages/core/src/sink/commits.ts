@@ -2,7 +2,7 @@ import { SluiceError } from '../errors.js';
 import { startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
-import { tell } from '../source/sourceEvent.js';
+import { notify } from '../source/sourceEvent.js';
 import { checkpointWithoutPartition, countsWithPage, type Checkpoint, type WrittenCounts } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';
@@ -262,6 +262,6 @@ export class Commits {
     const { info, sink } = this.#setup;
     const { name, endpoint } = info;
     const { rows, pages } = this.#written;
-    tell(endpoint, { type: 'commit', source: name, sink: sink.name, rows, pages, isSealed });
+    notify(endpoint, { type: 'commit', source: name, sink: sink.name, rows, pages, isSealed });
   }
 }

@@ -4,7 +4,7 @@ import { redacted, reportOf } from '../errorReport.js';
 import { amend, SluiceError } from '../errors.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
-import { tell } from '../source/sourceEvent.js';
+import { notify } from '../source/sourceEvent.js';
 import { cancellable, done, type PullIterator } from '../source/cancellable.js';
 import { Commits } from './commits.js';
 import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js';
@@ -68,7 +68,7 @@ export class ExportRun<T> {
       this.#failure = redacted(error, this.#job.info.endpoint);
       if (this.#isStopped()) return;
       const { name, endpoint } = this.#job.info;
-      tell(endpoint, { type: 'error', of: 'export', name, error: reportOf(this.#failure) });
+      notify(endpoint, { type: 'error', of: 'export', name, error: reportOf(this.#failure) });
       throw this.#failure;
     }
   }

@@ -62,7 +62,7 @@ export interface ErrorEvent<Of extends string = string> {
 export type SourceEvent = PageEvent | CommitEvent | ChangeEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
 
 /** Sends an event to the observers of a client, if there is one. An observer that throws must not cost rows. */
-export function tell(endpoint: Pick<SourceEndpoint, 'observe'> | undefined, event: SourceEvent): void {
+export function notify(endpoint: Pick<SourceEndpoint, 'observe'> | undefined, event: SourceEvent): void {
   try {
     endpoint?.observe?.(event);
   } catch {

@@ -9,7 +9,7 @@ import type { Since } from './increment.js';
 import type { Page } from './page.js';
 import type { PageCache } from './pageCache.js';
 import { PageChain, type ChainPage } from './pageChain.js';
-import { tell } from './sourceEvent.js';
+import { notify } from './sourceEvent.js';
 import { sourceFault } from './sourceFault.js';
 
 export interface WalkOptions {
@@ -248,7 +248,7 @@ class Walk<T> {
   #tellPage({ partition, page, rows, total }: ChainPage<T>): void {
     const { name, endpoint } = this.#definition;
     const isTotal = total !== undefined && !this.#options.discovery;
-    tell(endpoint, { type: 'page', source: name, partition, page, rows, ...(isTotal && { total }) });
+    notify(endpoint, { type: 'page', source: name, partition, page, rows, ...(isTotal && { total }) });
   }
 
   /** Nothing more is requested, although the consumer may take a while to get the error. */
@@ -268,7 +268,7 @@ class Walk<T> {
     const { name, endpoint } = this.#definition;
     if (SluiceError.is(thrown)) thrown.position ??= this.#position;
     const error = redacted(thrown, endpoint);
-    tell(endpoint, { type: 'error', of: 'walk', name, error: reportOf(error) });
+    notify(endpoint, { type: 'error', of: 'walk', name, error: reportOf(error) });
     return error;
   }
 }

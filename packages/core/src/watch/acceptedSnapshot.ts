@@ -1,6 +1,6 @@
 import { changeOf, type Change, type Difference } from './change.js';
 import type { SnapshotRows } from './snapshotRows.js';
-import type { Missing } from './verdict.js';
+import type { Missing } from './removals.js';
 
 /** The accepted rows of a listing, and those of them that are missing. */
 export interface AcceptedSnapshot<T> {

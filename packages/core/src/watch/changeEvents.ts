@@ -1,6 +1,6 @@
 import type { RowSchema } from '../source/definition.js';
 import type { SourceInfo } from '../source/source.js';
-import { tell, type ChangeEvent } from '../source/sourceEvent.js';
+import { notify, type ChangeEvent } from '../source/sourceEvent.js';
 import type { Delta } from './acceptedSnapshot.js';
 
 /** Reports the changes of a watch to the observers of its client. */
@@ -17,7 +17,7 @@ export function changeEvents<T>(
 ): ChangeEvents<T> {
   const isHooked = (): boolean => endpoint?.observe !== undefined && (endpoint.isObserved?.('change') ?? true);
   const report = (event: Pick<ChangeEvent, 'key' | 'kind' | 'before' | 'after' | 'observedAt'>): void =>
-    tell(endpoint, { type: 'change', source, ...event });
+    notify(endpoint, { type: 'change', source, ...event });
   return {
     known(rows, staged, now) {
       if (!isHooked()) return;

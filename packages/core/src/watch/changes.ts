@@ -7,7 +7,7 @@ import { applied, changesOf } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
-import { judge } from './verdict.js';
+import { judgeRemovals } from './removals.js';
 import { WalkComparison } from './walkComparison.js';
 
 /** Options of {@link changes}. */
@@ -43,7 +43,7 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
         concatMap(({ rows: listed, observedAt, isIncomplete = false }) => {
           const walk = new WalkComparison(rows, fields);
           for (const row of listed) walk.add(rowKey(options.key, row), row);
-          const { differences } = judge(walk.end(), new Map(), { rules: removeAtOnce, now: 0, isIncomplete });
+          const { differences } = judgeRemovals(walk.end(), new Map(), { rules: removeAtOnce, now: 0, isIncomplete });
           const isFirst = generation === 0;
           generation += 1;
           const delta = {

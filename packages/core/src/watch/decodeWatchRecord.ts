@@ -2,7 +2,7 @@ import { CheckpointError } from '../errors.js';
 import { isCount, isRecord } from '../values.js';
 import type { Delta } from './acceptedSnapshot.js';
 import type { Difference } from './change.js';
-import type { Missing } from './verdict.js';
+import type { Missing } from './removals.js';
 
 /** The first record of a log, followed by the rows of its snapshot. */
 interface BaseRecord {

@@ -11,7 +11,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { PageHealth } from '../source/page.js';
 import { checkSource, type PageSource } from '../source/pageSource.js';
 import { Source, type SourceInfo } from '../source/source.js';
-import { tell } from '../source/sourceEvent.js';
+import { notify } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
 import { changeColumns, type Change } from './change.js';
 import { changeEvents } from './changeEvents.js';
@@ -144,7 +144,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
         } catch (thrown) {
           const { name, endpoint } = watched;
           const error = redacted(thrown, endpoint);
-          if (!signal.aborted) tell(endpoint, { type: 'error', of: 'watch', name, error: reportOf(error) });
+          if (!signal.aborted) notify(endpoint, { type: 'error', of: 'watch', name, error: reportOf(error) });
           throw error;
         }
       },

@@ -5,7 +5,7 @@ import type { StateLog } from '../sink/stateStore.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import { SnapshotRows } from './snapshotRows.js';
-import type { Missing } from './verdict.js';
+import type { Missing } from './removals.js';
 
 export interface WatchIdentity {
   /** A hash of the source and what determines its rows. */

@@ -19,7 +19,7 @@ import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
-import { judge, type RemovalRules } from './verdict.js';
+import { judgeRemovals, type RemovalRules } from './removals.js';
 import { WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
@@ -167,7 +167,12 @@ export class WatchRun<T> {
       const [first] = log.uncommitted;
       return this.#page(first, { ...polled, isSynced: true });
     }
-    const { differences, missing, held } = judge(found, snapshot.missing, { rules, now, isShort, isIncomplete });
+    const { differences, missing, held } = judgeRemovals(found, snapshot.missing, {
+      rules,
+      now,
+      isShort,
+      isIncomplete,
+    });
     const health = { ...polled, ...(held > 0 && { held }) };
     const hasChanged = differences.length > 0;
     if (!hasChanged && snapshot.missing.size === 0 && missing.size === 0) return this.#page(undefined, health);

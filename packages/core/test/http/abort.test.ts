@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
 import { createAdapter as createNodeAdapter } from '../../src/http/adapter/nodeAdapter.js';
-import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
+import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
 import { openTransport, route, type OpenOptions, type OpenTransport } from './openTransport.js';
 import { runChild } from './runChild.js';
 import { answer, begun, never, ok, portOf, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';

@@ -23,7 +23,7 @@ import {
   systemClock,
   type ClientOptions,
 } from '../../src/index.js';
-import { unlimited } from '../../src/http/localLimiter.js';
+import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { recordingServer, type Reply } from './recordingServer.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { entityTagOf, isConditional, isSameTag } from '../../src/http/entityTag.js';
+import { entityTagOf, isConditional, isSameTag } from '../../src/http/response/entityTag.js';
 
 describe('entity tags', () => {
   test.each([

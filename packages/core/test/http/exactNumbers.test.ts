@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isExactNumber, parseExactly } from '../../src/http/exactNumbers.js';
+import { isExactNumber, parseExactly } from '../../src/http/response/exactNumbers.js';
 
 describe('D4 of a document', () => {
   test.each([

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { heapNeed } from '../../src/http/adapter/heapNeed.js';
 import { jsonText, Utf8Body } from '../../src/http/adapter/utf8Body.js';
-import { readAnswer } from '../../src/http/answer.js';
-import { Secrets } from '../../src/http/secrets.js';
+import { readResponse } from '../../src/http/response/readResponse.js';
+import { Secrets } from '../../src/http/credentials/secrets.js';
 import { createSource, DecodeError, RateLimitError, UnexpectedRedirectError, type Source } from '../../src/index.js';
 import { canary } from './canary.js';
 import { openTransport } from './openTransport.js';
@@ -90,7 +90,7 @@ describe('an answer', () => {
     for (const status of [200, 404, 500])
       for (let times = 0; times < 10; times += 1)
         errors.push(
-          readAnswer(
+          readResponse(
             { status, headers: {}, body: page() },
             { route: 'r', secrets, now: 0, credentials: { name: 'API key', isSent: true } },
           ),

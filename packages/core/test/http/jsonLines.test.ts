@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJsonLines } from '../../src/http/jsonLines.js';
+import { parseJsonLines } from '../../src/http/response/jsonLines.js';
 import { openTransport } from './openTransport.js';
 import { answer, begun, hangUp, startServer } from './scriptedServer.js';
 

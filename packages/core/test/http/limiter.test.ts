@@ -2,8 +2,8 @@ import { getEventListeners } from 'node:events';
 import Bottleneck from 'bottleneck';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
-import { unlimited } from '../../src/http/localLimiter.js';
+import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
+import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { ConfigError, type Limit, type Limiter, type LimiterState, type Permit } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientOptions, type Hooks, type LimiterEvent } from '../../src/index.js';
-import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
-import type { LimiterState } from '../../src/http/limiterTypes.js';
-import { LimiterReports } from '../../src/http/limiterReports.js';
+import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
+import type { LimiterState } from '../../src/http/limit/limiterTypes.js';
+import { LimiterReports } from '../../src/http/limit/limiterReports.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from './canary.js';
 import { testApi } from './children/testApi.js';

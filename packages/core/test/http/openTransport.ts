@@ -1,17 +1,17 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
-import { AccessBook } from '../../src/http/apiAccess.js';
-import { apiKeyRules, KeyRing, type ApiKey } from '../../src/http/apiKey.js';
+import { AccessBook } from '../../src/http/credentials/apiAccess.js';
+import { apiKeyRules, KeyRing, type ApiKey } from '../../src/http/credentials/apiKey.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
-import { stampedWith } from '../../src/http/credentials.js';
+import { stampedWith } from '../../src/http/credentials/credentials.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
-import type { Limiter } from '../../src/http/limiterTypes.js';
+import type { Limiter } from '../../src/http/limit/limiterTypes.js';
 import { requestTimesOf } from '../../src/http/requestTimes.js';
 import type { RetryOptions } from '../../src/http/retry/retryPolicy.js';
-import { Secrets } from '../../src/http/secrets.js';
+import { Secrets } from '../../src/http/credentials/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
-import { unlimited } from '../../src/http/localLimiter.js';
+import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from './canary.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
-import type { Limiter } from '../../src/http/limiterTypes.js';
-import { unlimited } from '../../src/http/localLimiter.js';
+import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
+import type { Limiter } from '../../src/http/limit/limiterTypes.js';
+import { unlimited } from '../../src/http/limit/localLimiter.js';
 import type { FakeClock } from '../fakeClock.js';
 import { openTransport } from './openTransport.js';
 import { answer, ok, startServer } from './scriptedServer.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { doubted, learned, quotaStart, spent, type KnownQuota } from '../../src/http/quotaPace.js';
+import { doubted, learned, quotaStart, spent, type KnownQuota } from '../../src/http/limit/quotaPace.js';
 
 const at = (remaining: number, resetIn: number, arrivedAt = 0, known?: KnownQuota, sentAt = arrivedAt) =>
   learned(known, { remaining, resetIn, sentAt, arrivedAt, isRefused: false });

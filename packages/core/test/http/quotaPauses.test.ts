@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
-import { unlimited } from '../../src/http/localLimiter.js';
+import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
+import { unlimited } from '../../src/http/limit/localLimiter.js';
 import type { Limiter } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { openQuotaApi, patientClock, type QuotaApi } from './quotaRun.js';

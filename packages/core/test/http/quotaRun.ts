@@ -1,5 +1,5 @@
 import { Random } from '../../../../test/kit/random.js';
-import { textBody, type Adapter, type AttemptAnswer, type AttemptRequest } from '../../src/http/adapter/adapter.js';
+import { textBody, type Adapter, type AttemptResponse, type AttemptRequest } from '../../src/http/adapter/adapter.js';
 import {
   createClient,
   definePlugin,
@@ -60,7 +60,7 @@ export function openQuotaApi(options: QuotaRunOptions): QuotaApi {
       clock.after(random.skewed(...latency), resolve);
     });
   const adapter = (): Adapter => ({
-    async send({ url }: AttemptRequest): Promise<AttemptAnswer> {
+    async send({ url }: AttemptRequest): Promise<AttemptResponse> {
       await passed();
       const path = new URL(url).pathname;
       const answer = servers[path]?.answer(clock.now()) ?? { status: 404, headers: {} };

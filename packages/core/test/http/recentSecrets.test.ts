@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
-import { RecentSecrets } from '../../src/http/recentSecrets.js';
+import { RecentSecrets } from '../../src/http/credentials/recentSecrets.js';
 import { Secrets } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Limiter } from '../../src/http/limiterTypes.js';
-import { unlimited } from '../../src/http/localLimiter.js';
+import type { Limiter } from '../../src/http/limit/limiterTypes.js';
+import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { createSender, type HttpEvent } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { openTransport } from './openTransport.js';

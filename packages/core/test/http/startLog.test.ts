@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { earliestStart, recentStarts, type Start, type StartWindow } from '../../src/http/startLog.js';
+import { earliestStart, recentStarts, type Start, type StartWindow } from '../../src/http/limit/startLog.js';
 
 const at = (...times: number[]): Start[] => times.map((time) => ({ at: time, costs: [1] }));
 const threePerSecond: StartWindow[] = [{ max: 3, span: 1_000 }];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judge, type RemovalRules } from '../../src/watch/verdict.js';
+import { judgeRemovals, type RemovalRules } from '../../src/watch/removals.js';
 import type { Findings } from '../../src/watch/walkComparison.js';
 
 const rules: RemovalRules = { confirmations: 2, holdAbove: 0.5, holdWalks: 3, holdFor: 2_000, acceptRemovals: false };
@@ -7,10 +7,10 @@ const rules: RemovalRules = { confirmations: 2, holdAbove: 0.5, holdWalks: 3, ho
 /** One walk after another over a listing, a second apart: the keys that each shows, and what was made of it. */
 function judged(walks: readonly string[], changed: Partial<RemovalRules> = {}, times?: readonly number[]): string[] {
   const accepted = new Set('abcdefghij');
-  let missing: Parameters<typeof judge>[1] = new Map();
+  let missing: Parameters<typeof judgeRemovals>[1] = new Map();
   return walks.map((keys, nth) => {
     const options = { rules: { ...rules, ...changed }, now: times?.[nth] ?? nth * 1_000 };
-    const verdict = judge(findings(accepted, keys), missing, options);
+    const verdict = judgeRemovals(findings(accepted, keys), missing, options);
     missing = verdict.missing;
     const told = verdict.differences.map(({ type, key, after }) => {
       if (after === null) accepted.delete(key);
@@ -101,10 +101,16 @@ describe('C3 a listing that shrinks', () => {
   test('by its own account has more rows than came: what is missing may be among them', () => {
     const found = findings(new Set(all), 'bcdefghij');
     const missing = new Map([['a', { walks: 1, since: 0, isHeld: false }]]);
-    expect(judge(found, missing, { rules, now: 1_000 })).toMatchObject({ differences: [{ key: 'a' }], held: 0 });
-    expect(judge(found, missing, { rules, now: 1_000, isShort: true })).toMatchObject({ differences: [], held: 1 });
+    expect(judgeRemovals(found, missing, { rules, now: 1_000 })).toMatchObject({
+      differences: [{ key: 'a' }],
+      held: 0,
+    });
+    expect(judgeRemovals(found, missing, { rules, now: 1_000, isShort: true })).toMatchObject({
+      differences: [],
+      held: 1,
+    });
     const believed = { rules: { ...rules, acceptRemovals: true }, now: 1_000, isShort: true };
-    expect(judge(found, missing, believed)).toMatchObject({ differences: [{ key: 'a' }], held: 0 });
+    expect(judgeRemovals(found, missing, believed)).toMatchObject({ differences: [{ key: 'a' }], held: 0 });
   });
 
   test('is held for as long as it takes, however many walks agree', () => {

@@ -3,7 +3,7 @@ import { memoryState } from '../../src/index.js';
 import type { Delta } from '../../src/watch/acceptedSnapshot.js';
 import { SnapshotRows } from '../../src/watch/snapshotRows.js';
 import { WatchLog } from '../../src/watch/watchLog.js';
-import type { Missing } from '../../src/watch/verdict.js';
+import type { Missing } from '../../src/watch/removals.js';
 import { row, type Row } from './listing.js';
 
 /** A row that comes, and so many that are missing that it outweighs the snapshot by far. */

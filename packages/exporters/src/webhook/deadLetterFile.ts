@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { CheckpointError, ConfigError, SinkError, type Release } from '@sluice/core';
 import {
-  explained,
+  withPath,
   fileState,
   nodeFileSystem,
   type FilePosition,
@@ -98,7 +98,7 @@ export class DeadLetterFile {
 
 /** @throws SinkError if the path exists and is not a file. */
 export async function checkKind(target: string, fileSystem: FileSystem): Promise<void> {
-  const kind = await explained(fileSystem.kind(target), target, 'inspected');
+  const kind = await withPath(fileSystem.kind(target), target, 'inspected');
   if (kind === 'folder')
     throw new SinkError(`${target} is a folder, not a file of dead letters. Give the name of a file.`);
   if (kind === 'special')
@@ -117,7 +117,7 @@ export async function checkDeadLetterFile(path: string, fileSystem: FileSystem =
     throw new ConfigError(`The path of the dead letters must be the name of a file, and is '${path}'.`);
   const target = resolve(path);
   await checkKind(target, fileSystem);
-  if (!(await explained(fileSystem.isOurs(target), target, 'inspected')))
+  if (!(await withPath(fileSystem.isOurs(target), target, 'inspected')))
     throw new SinkError(
       `${target} belongs to another user of this machine, who could read and change the letters. Give another path.`,
     );
@@ -185,6 +185,6 @@ async function* lettersIfThere(
   path: string,
   onTorn: (line: number, start: number) => void,
 ): AsyncGenerator<LetterLine, void, undefined> {
-  if ((await explained(fileSystem.kind(path), path, 'inspected')) !== 'absent')
+  if ((await withPath(fileSystem.kind(path), path, 'inspected')) !== 'absent')
     yield* deadLettersIn(fileSystem, path, onTorn);
 }

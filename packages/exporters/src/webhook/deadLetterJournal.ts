@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError } from '@sluice/core';
-import { explained, linesOf, reading, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { withPath, linesOf, reading, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { LineFile } from './lineFile.js';
 
 /** The folder next to a dead letter file. It contains the lock of exports and replays, and the journal. */
@@ -58,7 +58,7 @@ async function read(fileSystem: FileSystem, folder: string) {
   const digests = new Set<string>();
   let position: FilePosition = { bytes: 0, crc32: 0 };
   // Another user could add digests, so that letters are never sent.
-  if (!(await explained(fileSystem.isOurs(path), path, 'inspected')))
+  if (!(await withPath(fileSystem.isOurs(path), path, 'inspected')))
     throw new CheckpointError(
       `${path} belongs to another user of this machine. Ask its owner, or move it away to send all letters again: nothing was changed.`,
       { path },

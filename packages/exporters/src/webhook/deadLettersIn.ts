@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '@sluice/core';
-import { explained, linesOf, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { withPath, linesOf, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { decodeDeadLetter, isTornLetter, type FiledLetter } from './deadLetter.js';
 
 /** A letter and its position in the file. */
@@ -29,8 +29,8 @@ export async function* deadLettersIn(
   path: string,
   onTorn: (line: number, start: number) => void = () => undefined,
 ): AsyncGenerator<LetterLine, void, undefined> {
-  if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent') throw noLetters(path);
-  const file = await explained(fileSystem.open(path, 'readable'), path, 'opened');
+  if ((await withPath(fileSystem.kind(path), path, 'inspected')) === 'absent') throw noLetters(path);
+  const file = await withPath(fileSystem.open(path, 'readable'), path, 'opened');
   try {
     let number = 0;
     let sum = 0;

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { SinkError } from '@sluice/core';
-import { AppendFile, explained, unlinkIfThere, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { AppendFile, withPath, unlinkIfThere, type FilePosition, type FileSystem } from '@sluice/core/node';
 
 /**
  * A file that is appended to by lines, readable by its owner only, created with its first line. A line and the file's
@@ -27,7 +27,7 @@ export class LineFile {
    * @param isEnded whether the position is after a line end; if not, a line end is added.
    */
   static async open(fileSystem: FileSystem, path: string, position: FilePosition, isEnded: boolean): Promise<LineFile> {
-    if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent')
+    if ((await withPath(fileSystem.kind(path), path, 'inspected')) === 'absent')
       return new LineFile(fileSystem, path, { bytes: 0, crc32: 0 });
     const file = await AppendFile.reopen(fileSystem, path, position);
     try {
@@ -56,7 +56,7 @@ export class LineFile {
   async remove(): Promise<void> {
     this.#isBroken = true;
     await this.close();
-    await explained(unlinkIfThere(this.#fs, this.path), this.path, 'removed');
+    await withPath(unlinkIfThere(this.#fs, this.path), this.path, 'removed');
     await this.#syncName('removed');
   }
 
@@ -97,6 +97,6 @@ export class LineFile {
   }
 
   #syncName(what: string): Promise<void> {
-    return explained(this.#fs.syncFolder(dirname(this.path)), this.path, what);
+    return withPath(this.#fs.syncFolder(dirname(this.path)), this.path, what);
   }
 }

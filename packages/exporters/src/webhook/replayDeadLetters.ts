@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { CheckpointError, checkCount, type SluiceError } from '@sluice/core';
 import {
-  explained,
+  withPath,
   fileState,
   nodeFileSystem,
   readBytes,
@@ -70,7 +70,7 @@ export async function replayDeadLetters(path: string, options: ReplayOptions): P
   signal.throwIfAborted();
   const target = resolve(path);
   const folder = deadLetterFolder(target);
-  const kindOf = (name: string): ReturnType<FileSystem['kind']> => explained(fileSystem.kind(name), name, 'inspected');
+  const kindOf = (name: string): ReturnType<FileSystem['kind']> => withPath(fileSystem.kind(name), name, 'inspected');
   // A replay that is killed at its end can leave the folder without the file.
   if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
   const release = await fileState(folder, state).lock(signal);
@@ -129,7 +129,7 @@ class Replay {
     for await (const { letter, digest, line, start, position } of deadLettersIn(fileSystem, this.#path))
       if (!this.#journal.has(digest)) pending.push({ key: letter.key, digest, line, start, end: position.bytes });
     this.#count({ left: pending.length });
-    const file = await explained(fileSystem.open(this.#path, 'readable'), this.#path, 'opened');
+    const file = await withPath(fileSystem.open(this.#path, 'readable'), this.#path, 'opened');
     const onAbort = (): void => this.#stop(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
@@ -197,9 +197,9 @@ class Replay {
     this.#counts = { ...this.#counts, left };
     if (torn !== undefined) throw tornLetter(this.#path, torn);
     if (left > 0) return;
-    await explained(unlinkIfThere(fileSystem, this.#path), this.#path, 'removed');
+    await withPath(unlinkIfThere(fileSystem, this.#path), this.#path, 'removed');
     // Durably removed before the journal is, or a power cut could restore it without the record of accepted letters.
-    await explained(fileSystem.syncFolder(dirname(this.#path)), this.#path, 'removed');
+    await withPath(fileSystem.syncFolder(dirname(this.#path)), this.#path, 'removed');
     await this.#journal.remove();
   }
 }

@@ -1,4 +1,4 @@
-import { bottleneckLimiter } from '../../../core/src/http/bottleneckLimiter.js';
+import { bottleneckLimiter } from '../../../core/src/http/limit/bottleneckLimiter.js';
 import type { Limit, Limiter, Permit, AcquireOptions } from '@sluice/core';
 import type { LimiterFixture, LimiterSetting } from '../../src/index.js';
 import type { Mutants } from './mutant.js';

@@ -55,29 +55,29 @@ export interface AttemptRequest {
 }
 
 /** A response of any status, with its body not parsed yet. */
-export interface AttemptAnswer {
+export interface AttemptResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: AnswerBody;
+  readonly body: ResponseBody;
 }
 
 /** Sends attempts: any status is a response, redirects are not followed. Rejects with an `AdapterFault`. */
 export interface Adapter {
-  readonly send: (request: AttemptRequest) => Promise<AttemptAnswer>;
+  readonly send: (request: AttemptRequest) => Promise<AttemptResponse>;
   /** Nothing is written before `onWrite` is called. Otherwise any attempt may have been written. */
   readonly announcesWrites?: true;
   close(): Promise<void>;
 }
 
 /** The body of a response, as text or as JSON. */
-export interface AnswerBody {
+export interface ResponseBody {
   readonly text: string;
   /** JSON text with the same meaning, or invalid JSON if the body is. It need not be the same text: see `jsonText`. */
   readonly json: string;
 }
 
-export function textBody(text: string): AnswerBody {
+export function textBody(text: string): ResponseBody {
   return { text, json: text };
 }
 

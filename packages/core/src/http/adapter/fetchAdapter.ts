@@ -4,7 +4,7 @@ import {
   type Adapter,
   AdapterFault,
   type AdapterOptions,
-  type AttemptAnswer,
+  type AttemptResponse,
   type AttemptRequest,
   textBody,
 } from './adapter.js';
@@ -30,7 +30,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     close: () => Promise.resolve(),
   };
 
-  async function answered({ url, method, headers, body, signal, onWrite }: AttemptRequest): Promise<AttemptAnswer> {
+  async function answered({ url, method, headers, body, signal, onWrite }: AttemptRequest): Promise<AttemptResponse> {
     const answer = await fetch(url, {
       method,
       headers,

@@ -7,7 +7,7 @@ import {
   type Adapter,
   AdapterFault,
   type AdapterOptions,
-  type AnswerBody,
+  type ResponseBody,
   type AttemptRequest,
   codeOf,
   textBody,
@@ -174,7 +174,7 @@ const longestDrain = 1_000;
 const longestErrorWait = 250;
 
 /** What has arrived of a body, up to `maxBytes`. The body of a success is not awaited: its status is enough. */
-async function readBeginning(incoming: Incoming, status: number, maxBytes: number): Promise<AnswerBody> {
+async function readBeginning(incoming: Incoming, status: number, maxBytes: number): Promise<ResponseBody> {
   const isSuccess = status >= 200 && status < 300;
   const drain = setTimeout(() => incoming.drop(), longestDrain);
   // Nobody waits for this body, so the timer must not keep the process alive.
@@ -192,7 +192,7 @@ const heapShare = 1 / 16;
 const maxHeapPerByte = 64;
 
 /** A complete body, which may take `maxHeap` bytes once parsed. */
-async function readWhole({ complete, chunks }: Incoming, maxHeap: number): Promise<AnswerBody> {
+async function readWhole({ complete, chunks }: Incoming, maxHeap: number): Promise<ResponseBody> {
   await complete;
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
   if (!isUtf8(whole)) throw new AdapterFault('not-text');

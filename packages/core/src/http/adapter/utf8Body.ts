@@ -1,8 +1,8 @@
 import { isAscii, transcode } from 'node:buffer';
-import type { AnswerBody } from './adapter.js';
+import type { ResponseBody } from './adapter.js';
 
 /** A body of valid UTF-8. Usually only its JSON is read, so its text is made on demand. */
-export class Utf8Body implements AnswerBody {
+export class Utf8Body implements ResponseBody {
   readonly #bytes: Buffer;
 
   constructor(bytes: Buffer) {

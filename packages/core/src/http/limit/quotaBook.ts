@@ -1,9 +1,9 @@
-import type { Clock } from '../clock.js';
-import { RateLimitError } from '../errors.js';
+import type { Clock } from '../../clock.js';
+import { RateLimitError } from '../../errors.js';
 import type { ObservedResponse, QuotaNotice } from './limiterTypes.js';
 import { doubted, learned, quotaStart, spent, type KnownQuota } from './quotaPace.js';
 import type { QuotaReport, QuotaRules } from './rateLimitHeaders.js';
-import { dateAfter, retryAfter } from './retry/retryPolicy.js';
+import { dateAfter, retryAfter } from '../retry/retryPolicy.js';
 
 /** A request from its admission to its end. */
 export interface Flight {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '../../clock.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { unlimited } from './localLimiter.js';
 import { QuotaBook, type Flight } from './quotaBook.js';

@@ -1,11 +1,11 @@
-import type { Clock } from '../clock.js';
-import { ConfigError } from '../errors.js';
+import type { Clock } from '../../clock.js';
+import { ConfigError } from '../../errors.js';
 import { type ApiKey, KeyRing, type KeyRules } from './apiKey.js';
 import type { BasicPair, OAuth2Options, OwnAuth, Secret } from './auth.js';
 import { type ApiCredentials, stampedWith, type Stamped } from './credentials.js';
 import { tokenCredentials } from './oauth2.js';
-import { checkBaseUrl } from './origin.js';
-import { encodeQuery } from './query.js';
+import { checkBaseUrl } from '../origin.js';
+import { encodeQuery } from '../query.js';
 import type { Secrets } from './secrets.js';
 import { formEncoded, requestToken, type TokenServer } from './tokenRequest.js';
 

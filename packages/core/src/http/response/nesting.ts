@@ -1,4 +1,4 @@
-import { isRecord } from '../values.js';
+import { isRecord } from '../../values.js';
 
 /** Far deeper than APIs send, and far from where recursion or `JSON.stringify` would overflow the stack. */
 export const deepestDocument = 500;

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.js';
-import { ConfigError } from '../errors.js';
-import { sha256, shortHasher } from '../identifiers.js';
+import type { Clock } from '../../clock.js';
+import { ConfigError } from '../../errors.js';
+import { sha256, shortHasher } from '../../identifiers.js';
 import type { ApiCredentials, Stamped } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
 import type { Secrets } from './secrets.js';

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.js';
-import type { Emit } from './events.js';
+import type { Clock } from '../../clock.js';
+import type { Emit } from '../events.js';
 import type { Limiter, RateUse } from './limiterTypes.js';
 
 /**

@@ -1,7 +1,7 @@
-import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
-import { isCalendarDay } from '../clock.js';
-import { httpDate } from './retry/retryPolicy.js';
-import { itemsOf } from './structuredItems.js';
+import { checkCount, checkNumbers, refuseUnknown } from '../../checks.js';
+import { isCalendarDay } from '../../clock.js';
+import { httpDate } from '../retry/retryPolicy.js';
+import { itemsOf } from '../response/structuredItems.js';
 
 /** Options of {@link rateLimitHeaders}. */
 export interface RateLimitHeadersOptions {

@@ -1,5 +1,5 @@
 import Bottleneck from 'bottleneck';
-import type { Clock } from '../clock.js';
+import type { Clock } from '../../clock.js';
 import { checkLimit, type Limit } from './limit.js';
 import type { Limiter } from './limiterTypes.js';
 import { LocalLimiter } from './localLimiter.js';

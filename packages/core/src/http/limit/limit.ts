@@ -1,5 +1,5 @@
-import { refuseUnknown } from '../checks.js';
-import { ConfigError } from '../errors.js';
+import { refuseUnknown } from '../../checks.js';
+import { ConfigError } from '../../errors.js';
 import type { RateUse } from './limiterTypes.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import type { Clock } from '../../clock.js';
 import type { Secrets } from './secrets.js';
 
 /** How long a replaced secret is still redacted, in ms: a late error may quote it. */

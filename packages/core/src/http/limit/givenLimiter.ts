@@ -1,6 +1,6 @@
-import { abortable } from '../abortable.js';
-import { settlesWithin, type Clock } from '../clock.js';
-import { PluginError, RequestTimeoutError, SluiceError } from '../errors.js';
+import { abortable } from '../../abortable.js';
+import { settlesWithin, type Clock } from '../../clock.js';
+import { PluginError, RequestTimeoutError, SluiceError } from '../../errors.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 
 /** Ms that a limiter may take to close. */

@@ -23,7 +23,7 @@ export interface RemovalRules {
 }
 
 /** The result of a complete walk for the accepted snapshot. */
-interface Verdict<T> {
+interface JudgedWalk<T> {
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
   readonly held: number;
@@ -39,11 +39,11 @@ interface Judgement {
 }
 
 /** Decides what a walk to the end means. Pure. */
-export function judge<T>(
+export function judgeRemovals<T>(
   { changed, added, gone, accepted }: Findings<T>,
   missingBefore: ReadonlyMap<string, Missing>,
   { rules, now, isShort = false, isIncomplete = false }: Judgement,
-): Verdict<T> {
+): JudgedWalk<T> {
   if (isIncomplete) {
     const lacking = new Set(gone.map(([key]) => key));
     const missing = new Map([...missingBefore].filter(([key]) => lacking.has(key)));

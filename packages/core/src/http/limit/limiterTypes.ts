@@ -1,4 +1,4 @@
-import type { RateLimitError } from '../errors.js';
+import type { RateLimitError } from '../../errors.js';
 
 /** Permission to start one request. The request counts as running until the permit is released. */
 export interface Permit {

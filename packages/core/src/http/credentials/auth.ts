@@ -1,6 +1,6 @@
-import { checkOptions } from '../checks.js';
-import { ConfigError } from '../errors.js';
-import { inWords, shownText } from '../values.js';
+import { checkOptions } from '../../checks.js';
+import { ConfigError } from '../../errors.js';
+import { inWords, shownText } from '../../values.js';
 import type { ApiKey } from './apiKey.js';
 import type { SavedToken } from './oauth2.js';
 

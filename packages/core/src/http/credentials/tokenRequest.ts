@@ -1,13 +1,13 @@
-import { ConfigError, DecodeError, HttpError } from '../errors.js';
-import { isRetriedStatus } from '../isTransient.js';
-import { isRecord } from '../values.js';
-import type { AttemptAnswer } from './adapter/adapter.js';
-import { type AnswerContext, faultOfStatus, type ReadResult } from './answer.js';
-import type { Call } from './exchange.js';
-import type { Limiter } from './limiterTypes.js';
-import { encodeQuery } from './query.js';
+import { ConfigError, DecodeError, HttpError } from '../../errors.js';
+import { isRetriedStatus } from '../../isTransient.js';
+import { isRecord } from '../../values.js';
+import type { AttemptResponse } from '../adapter/adapter.js';
+import { type ResponseContext, faultOfStatus, type ReadResult } from '../response/readResponse.js';
+import type { Call } from '../exchange.js';
+import type { Limiter } from '../limit/limiterTypes.js';
+import { encodeQuery } from '../query.js';
 import type { Secrets } from './secrets.js';
-import type { TransportResponse } from './transport.js';
+import type { TransportResponse } from '../transport.js';
 
 /** What a token is requested with (RFC 6749, sections 4.4 and 6). */
 export type Grant = { readonly kind: 'client' } | { readonly kind: 'refresh'; readonly refreshToken: string };
@@ -79,7 +79,7 @@ export function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
-function readToken(answer: AttemptAnswer, context: AnswerContext, grant: Grant): ReadResult {
+function readToken(answer: AttemptResponse, context: ResponseContext, grant: Grant): ReadResult {
   const { status, body } = answer;
   const { route } = context;
   const document = documentIn(body.json);

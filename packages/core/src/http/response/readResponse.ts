@@ -9,18 +9,18 @@ import {
   RequestTimeoutError,
   UnexpectedRedirectError,
   type SluiceError,
-} from '../errors.js';
-import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
-import type { ApiCredentials } from './credentials.js';
-import type { Quota, QuotaNotice } from './limiterTypes.js';
+} from '../../errors.js';
+import type { AdapterFault, AttemptResponse } from '../adapter/adapter.js';
+import type { ApiCredentials } from '../credentials/credentials.js';
+import type { Quota, QuotaNotice } from '../limit/limiterTypes.js';
 import { parseExactly } from './exactNumbers.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
-import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
+import { isCertificateFault, isRetriedStatus } from '../../isTransient.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
-import type { RequestDetails } from './requestDetails.js';
+import type { RequestDetails } from '../requestDetails.js';
 import type { ResponseError } from './responseError.js';
-import { mayConnectLater, dateAfter, retryAfter, wasUnsent } from './retry/retryPolicy.js';
-import type { Secrets } from './secrets.js';
+import { mayConnectLater, dateAfter, retryAfter, wasUnsent } from '../retry/retryPolicy.js';
+import type { Secrets } from '../credentials/secrets.js';
 
 /** Why an attempt failed, and whether another one may do better. */
 export interface AttemptFault {
@@ -37,13 +37,13 @@ export interface AttemptFault {
   readonly isUnsent?: boolean;
 }
 
-export interface AnswerContext {
+export interface ResponseContext {
   readonly route: string;
   readonly secrets: Secrets;
   readonly now: number;
 }
 
-interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' | 'errors'> {
+interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'errors'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
   /** Whether there may be no document, after a request that changes something. */
   readonly mayBeEmpty?: boolean;
@@ -67,7 +67,7 @@ const excerptLength = 200;
 const excerptSource = 4096;
 
 /** Reads a response: returns the decoded document, or the reason why the attempt failed. */
-export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): ReadResult {
+export function readResponse(answer: AttemptResponse, context: ApiResponseContext): ReadResult {
   const { status, headers } = answer;
   const { route } = context;
   if (status >= 200 && status < 300) {
@@ -107,8 +107,8 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
  * @param rules.retry whether the status is one that may pass
  */
 export function faultOfStatus(
-  { status, headers, body }: AttemptAnswer,
-  { route, secrets, now }: AnswerContext,
+  { status, headers, body }: AttemptResponse,
+  { route, secrets, now }: ResponseContext,
   rules: {
     readonly retry: boolean;
     readonly hint: string;
@@ -178,13 +178,16 @@ export function faultUnderQuota(fault: AttemptFault, notice: QuotaNotice, wasFor
 }
 
 /** A 304 has no content (RFC 9110, 15.4.5): what a server sends in spite of that is not looked at. */
-function readNotModified({ status }: AttemptAnswer, { route, isConditional = false }: ApiAnswerContext): ReadResult {
+function readNotModified(
+  { status }: AttemptResponse,
+  { route, isConditional = false }: ApiResponseContext,
+): ReadResult {
   if (isConditional) return { ok: true, body: null };
   const message = `${route}: the server responded with 304 (not modified) to a request without a validator, so there is nothing that it can stand for. Is a cache in between?`;
   return failure({ error: new HttpError(message, { status, excerpt: '', details: { route } }), retry: false, status });
 }
 
-function readDocument({ status, headers, body }: AttemptAnswer, context: ApiAnswerContext): ReadResult {
+function readDocument({ status, headers, body }: AttemptResponse, context: ApiResponseContext): ReadResult {
   const { route, secrets, format, mayBeEmpty = false } = context;
   const { json } = body;
   if (mayBeEmpty && (status === 204 || status === 205) && json === '') return { ok: true, body: null };
@@ -213,7 +216,7 @@ function lineFault({ line, what }: JsonLineError, route: string, status: number)
 }
 
 /** Looks for an error in a document that came with a success status. */
-function checkErrors(body: unknown, answer: AttemptAnswer, context: ApiAnswerContext): ReadResult {
+function checkErrors(body: unknown, answer: AttemptResponse, context: ApiResponseContext): ReadResult {
   const { status, headers } = answer;
   const { route, secrets, now, errors } = context;
   let found: ResponseError | undefined;
@@ -349,7 +352,7 @@ function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
     : 'Check the network and the base URL.';
 }
 
-function adviceFor(status: number, { name, isSent }: ApiAnswerContext['credentials']): string {
+function adviceFor(status: number, { name, isSent }: ApiResponseContext['credentials']): string {
   if (status === 401 || status === 403)
     return isSent ? `Check the ${name} and what it may read.` : `No ${name} was sent.`;
   if (status === 404) return 'Check the base URL.';
