@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { AdapterFault, type AdapterOptions, type AttemptRequest } from './adapter.js';
 import { connect } from './connect.js';
@@ -72,10 +73,11 @@ export class Connections {
     for (const socket of this.#idle.get(route) ?? []) socket.destroy();
   }
 
-  /** Ends everything that is open or opening. */
-  close(): void {
+  /** Ends everything that is open or opening. Resolves once all sockets are closed. */
+  async close(): Promise<void> {
     for (const opening of this.#opening) opening.abort(new AdapterFault('network'));
-    for (const socket of this.#open) socket.destroy();
+    const closed = [...this.#open].map((socket) => once(socket.destroy(), 'close'));
+    await Promise.all(closed);
   }
 
   /** The one that was used last. */

@@ -39,10 +39,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
         : readBeginning(incoming, status, maxBodyBytes));
       return { status, headers, body };
     },
-    close() {
-      connections.close();
-      return Promise.resolve();
-    },
+    close: () => connections.close(),
   };
 }
 
