@@ -1,5 +1,4 @@
 import type { ErrorReport } from '../errorReport.js';
-import type { SourceEndpoint } from './definition.js';
 
 /** A page was fetched, and continues the one before. Its rows are decoded later; an `error` follows if that fails. */
 export interface PageEvent {
@@ -62,7 +61,10 @@ export interface ErrorEvent<Of extends string = string> {
 export type SourceEvent = PageEvent | CommitEvent | ChangeEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
 
 /** Sends an event to the observers of a client, if there is one. An observer that throws must not cost rows. */
-export function notify(endpoint: Pick<SourceEndpoint, 'observe'> | undefined, event: SourceEvent): void {
+export function notify(
+  endpoint: { readonly observe?: ((event: SourceEvent) => void) | undefined } | undefined,
+  event: SourceEvent,
+): void {
   try {
     endpoint?.observe?.(event);
   } catch {

@@ -642,6 +642,6 @@ export function checkDurable(table: string, { isUnlogged = false }: TableTraits)
 }
 
 /** For names beside a table. Short, since PostgreSQL cuts names at 63 bytes. */
-export function hashOf(table: string): string {
+function hashOf(table: string): string {
   return createHash('sha256').update(table).digest('hex').slice(0, 12);
 }

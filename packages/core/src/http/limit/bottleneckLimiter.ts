@@ -21,7 +21,10 @@ export function bottleneckLimiter(limits: readonly Limit[], clock: Clock, longes
     longestPending,
     run(serve) {
       bottleneck ??= newBottleneck();
-      void bottleneck.schedule(() => Promise.resolve(serve()));
+      void bottleneck.schedule(() => {
+        serve();
+        return Promise.resolve();
+      });
     },
   });
 }
