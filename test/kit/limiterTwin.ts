@@ -100,7 +100,10 @@ export function answerCall(
       running: others.reduce((sum, { running }) => sum + running, 0),
       pausedFor: Math.max(0, book.pausedUntil - now),
       // The past that is unknown is taken for full.
-      used: windows.map(({ max }, w) => ((book.closedUntil[w] ?? 0) > now ? max : usedNow(book, w))),
+      // To those who want permits a closed window is full. Who only looks sees the starts.
+      used: windows.map(({ max }, w) =>
+        call.worker !== '' && (book.closedUntil[w] ?? 0) > now ? max : usedNow(book, w),
+      ),
     },
   };
 }

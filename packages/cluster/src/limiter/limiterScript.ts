@@ -232,7 +232,9 @@ else
   end
   local used = {}
   for w, window in ipairs(windows) do
-    used[w] = book.closedUntil[w] > now and window.max or usedNow(book, w)
+    -- To those who want permits a closed window is full. Who only looks sees the starts.
+    local isFull = call.worker ~= '' and book.closedUntil[w] > now
+    used[w] = isFull and window.max or usedNow(book, w)
   end
   local pausedFor = math.max(0, book.pausedUntil - now)
   reply = { 'ok', now, book.openedAt, granted, due, queued, running, pausedFor, book.inForce, used }

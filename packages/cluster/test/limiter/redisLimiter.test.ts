@@ -178,8 +178,8 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
     await expect.poll(() => limiter.state.rate?.used).toBe(5);
     const [key = ''] = await redis.keys('*');
     const before = await redis.getBuffer(key);
-    // The past that is unknown is taken for full.
-    const windows = [{ max: 5, used: 5, per: 60_018 }];
+    // Nothing starts yet, since the past is unknown: nothing was used.
+    const windows = [{ max: 5, used: 0, per: 60_018 }];
     expect(await namedLimit(redis, 'api')).toEqual({ name: 'api', limits: '5 per 60000 ms', windows });
     await expect(namedLimit(redis, 'api', [limits])).rejects.toThrow('has other limits than this process');
     expect(await redis.getBuffer(key)).toEqual(before);
