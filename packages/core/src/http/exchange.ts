@@ -152,17 +152,19 @@ export class Exchange {
   }
 
   async #attempt(): Promise<AttemptOutcome> {
-    const { credentials } = this.#call;
+    const { credentials, limiter } = this.#call;
     this.#stop.signal.throwIfAborted();
     this.#stopwatch.run();
     let stamp = await credentials.prepare();
-    const how = { isFresh: false, isRenewed: false, outdated: 0 };
+    const how = { isFresh: false, isRenewed: false, isUnwritten: false, outdated: 0 };
     let outcome = await this.#send(stamp, how);
     while (typeof outcome === 'string') {
       if (outcome === 'expired') stamp = await credentials.prepare();
       how.isFresh ||= outcome === 'stale';
       how.isRenewed ||= outcome === 'expired';
-      if (outcome === 'outdated') how.outdated += 1;
+      how.isUnwritten ||= outcome === 'outdated';
+      // A pause may begin whenever a connection opens: it ends by itself.
+      if (outcome === 'outdated' && limiter.state.pausedFor === 0) how.outdated += 1;
       outcome = await this.#send(stamp, how);
     }
     const sent = this.#sent;
@@ -194,7 +196,7 @@ export class Exchange {
   /**
    * Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts.
    */
-  async #send(stamp: Stamp, { isFresh, isRenewed, outdated }: Again): Promise<AttemptOutcome | Unsent> {
+  async #send(stamp: Stamp, { isFresh, isRenewed, isUnwritten, outdated }: Again): Promise<AttemptOutcome | Unsent> {
     const { adapter, clock, timeouts, onLimiter } = this.#options;
     const { route, url, method, body, read, limiter, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
@@ -218,7 +220,7 @@ export class Exchange {
       if (!stamped) return 'expired';
       signal.throwIfAborted();
       this.#sent = stamped;
-      if (!isFresh && outdated === 0) this.attempts += 1;
+      if (!isFresh && !isUnwritten) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
       const waited = began - requested;
@@ -330,7 +332,9 @@ interface Again {
   readonly isFresh: boolean;
   /** If the limiter takes longer than renewed credentials live, they are renewed while the permit is held. */
   readonly isRenewed: boolean;
-  /** Permits in a row that were too old. */
+  /** Its last permit was too old when it could be written. */
+  readonly isUnwritten: boolean;
+  /** Permits in a row that were too old, but for those that a pause had ended. */
   readonly outdated: number;
 }
 

@@ -205,6 +205,25 @@ describe('L1 a permit', () => {
     expect(server.requests).toHaveLength(2);
   });
 
+  test('that a pause outdates is replaced however often', async () => {
+    const server = await startServer(ok());
+    let pauses = 12;
+    const limiter = (clock: Parameters<typeof unlimited>[0]): Limiter => {
+      const inner = unlimited(clock);
+      const started = (): boolean => (pauses -= 1) < 0;
+      return {
+        get state() {
+          return { ...inner.state, pausedFor: pauses >= 0 ? 1 : 0 };
+        },
+        pause: (ms) => inner.pause(ms),
+        acquire: async (request) => ({ ...(await inner.acquire(request)), started }),
+      };
+    };
+    expect(await openTransport(server.url, { limiter }).get()).toMatchObject({ attempts: 1 });
+    expect(pauses).toBe(-1);
+    expect(server.requests).toHaveLength(1);
+  });
+
   test('that is too old ten times in a row is an error, and nothing was sent', async () => {
     const server = await startServer(ok());
     const said: string[] = [];
