@@ -27,6 +27,8 @@ export interface RunningJob {
   readonly onCommit?: (statements: readonly string[]) => void;
   /** What is wrong with a file that has its final name, as a process ends or is killed. */
   readonly wrongInPlace?: (disk: SimulatedDisk) => readonly string[];
+  /** Whether an export is published. If its process was killed before it heard of that, the next one exports again. */
+  readonly isPublished?: () => boolean;
   /** What was wrong with what readers of the store saw. */
   readonly wrongSoFar?: readonly string[];
   /** What is wrong with the outcome. */

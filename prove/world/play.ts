@@ -252,7 +252,7 @@ class World implements PlayableWorld {
               this.#repeats.sent(life, schedule.now, mayBegin);
             }
             this.#job.onSend?.(url);
-            if (isPage(url)) this.#fetched.requested(pageOf(url));
+            if (isPage(url) && !this.#job.isPublished?.()) this.#fetched.requested(pageOf(url));
           },
           onWrite: ({ host }, sent) => {
             if (host === addresses.api) this.#limits.sent(sent);

@@ -81,6 +81,7 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
   };
   return {
     onCommit: judgeTable,
+    isPublished: () => Boolean(judged),
     async run({ client, life, clock, signal }, { pages }) {
       // Where all exports have finished, the last one is run again: with merge and replace it publishes the same rows.
       const nth = Math.min(done, exports - 1);
