@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -26,13 +26,17 @@ describe('the page of promises', () => {
   });
 
   test('names for each promise its own tests, and only existing campaigns', () => {
-    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
+    const { scripts }: { readonly scripts: object } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     for (const { number, commands } of promises) {
       const [tests, ...campaigns] = commands;
       expect(tests, number).toBe(`npx vitest run -t "${number} "`);
-      for (const campaign of campaigns)
-        expect(scripts, campaign).toHaveProperty([campaign.replace(/^npm run | -- .*$/g, '')]);
+      for (const command of campaigns) {
+        const [, campaign] = /^npm run prove -- (\w+)/.exec(command) ?? [];
+        if (campaign === undefined)
+          expect(scripts, command).toHaveProperty([command.replace(/^npm (run )?| -- .*$/g, '')]);
+        else expect(existsSync(join(root, 'prove', `${campaign}.ts`)), command).toBe(true);
+      }
     }
-    expect(page.match(/npm run [\w:]+/g)?.length).toBeGreaterThan(4);
+    expect(page.match(/npm run prove -- \w+/g)?.length).toBeGreaterThan(4);
   });
 });
