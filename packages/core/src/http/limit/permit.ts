@@ -11,7 +11,7 @@ export interface PermitLife {
 }
 
 /** A permit whose start counts once, when its request is written, or else at its release; and which is released once. */
-export function newPermit({ mayStart, onStart, onRelease }: PermitLife): Permit & { started(): boolean } {
+export function newPermit({ mayStart, onStart, onRelease }: PermitLife): Permit & Required<Pick<Permit, 'started'>> {
   let isPending = true;
   let isReleased = false;
   const start = (isWritten: boolean): void => {

@@ -1,11 +1,13 @@
 import type { AcquireOptions } from './limiterTypes.js';
 
-/** A request that waits in a {@link WaitQueue}. Both calls take it out of the queue. */
+/** A request that waits in a {@link WaitQueue}. */
 export interface Waiter<T, R extends AcquireOptions = AcquireOptions> {
   readonly request: R;
   /** The lower one is served first. */
   readonly place: number;
+  /** Takes it out of the queue, and resolves its promise. */
   admit(value: T): void;
+  /** Takes it out of the queue, and rejects its promise. */
   refuse(error: unknown): void;
 }
 
