@@ -1,6 +1,6 @@
 import { ConfigError, NetworkError } from '@sluice/core';
 import { Redis, type RedisOptions } from 'ioredis';
-import { isRecord } from './run/rowLine.js';
+import { isRecord } from './foreignData.js';
 
 /** @throws ConfigError, which does not quote it, since it may have a password */
 export function checkedRedisUrl(url: string): string {

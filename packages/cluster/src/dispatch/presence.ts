@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
-import { isRecord } from '../run/rowLine.js';
-import { parsed } from './registry.js';
+import { isRecord, parseJson } from '../foreignData.js';
 import type { WorkedPartition } from './runWorker.js';
 
 /** A worker, as it described itself some seconds ago. */
@@ -53,7 +52,7 @@ export async function workersPresent(redis: Redis): Promise<readonly WorkerPrese
   const texts = ids.length === 0 ? [] : await redis.mget(ids.map(keyOf));
   const gone = ids.filter((_, at) => texts[at] === null);
   if (gone.length > 0) await redis.srem(workersKey, ...gone);
-  const found = texts.flatMap((text) => (text === null ? [] : decodePresence(parsed(text))));
+  const found = texts.flatMap((text) => (text === null ? [] : decodePresence(parseJson(text))));
   return found.sort((a, b) => a.startedAt - b.startedAt);
 }
 

@@ -1,6 +1,6 @@
 import { ConfigError, hintFor, isStatedTotal, nearestName } from '@sluice/core';
 import type { Redis } from 'ioredis';
-import { isCount, isRecord } from '../run/rowLine.js';
+import { isCount, isRecord, parseJson } from '../foreignData.js';
 import type { RunGaps } from '../run/run.js';
 
 /** A run that workers know of. */
@@ -106,7 +106,7 @@ export function checkedRunName(name: string): string {
 
 /** Others may write to Redis, too: what can't be a run is none. */
 function decodeRun(name: string, text: string): RegisteredRun | undefined {
-  const value = parsed(text);
+  const value = parseJson(text);
   if (!isRecord(value) || value['name'] !== name || !namePattern.test(name)) return undefined;
   const { id, source, partitions, target, state, since, failed, isIncomplete, rowsNotRemoved, shortOfTotal } = value;
   if (typeof id !== 'string' || typeof source !== 'string' || typeof target !== 'string') return undefined;
@@ -125,13 +125,4 @@ function decodeRun(name: string, text: string): RegisteredRun | undefined {
     ...(isCount(rowsNotRemoved) && { rowsNotRemoved }),
     ...(isStatedTotal(shortOfTotal) && { shortOfTotal }),
   };
-}
-
-/** `undefined` if it is not JSON. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,8 +3,7 @@ import { ConfigError } from '@sluice/core';
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ProgressHints } from '../run/run.js';
-import { isCount, isRecord } from '../run/rowLine.js';
-import { parsed } from './registry.js';
+import { isCount, isRecord, parseJson } from '../foreignData.js';
 
 /** What BullMQ stores of a job. Nobody relies on it: a job is a hint that a partition may need work. */
 export interface PartitionJob {
@@ -158,7 +157,7 @@ export class RunQueue implements ProgressHints {
   }
 
   async load(partition: number): Promise<unknown> {
-    return parsed((await this.#redis.hget(this.#key('hints'), String(partition))) ?? '');
+    return parseJson((await this.#redis.hget(this.#key('hints'), String(partition))) ?? '');
   }
 
   async save(partition: number, hint: object): Promise<void> {

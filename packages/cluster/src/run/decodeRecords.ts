@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConfigError, type Position } from '@sluice/core';
-import { isCount, isRecord } from './rowLine.js';
+import { isCount, isRecord } from '../foreignData.js';
 import type { PlanPiece, RunHeader } from './run.js';
 
 /** The version of all records of a folder. */
@@ -34,8 +34,6 @@ export interface Segment {
   readonly rows: number;
   /** Its pages: this many rows, in this many pages after each other. */
   readonly pages: readonly (readonly [rows: number, pages: number])[];
-  /** Some of its rows have values that JSON lacks. */
-  readonly isTagged: boolean;
 }
 
 /** The partition that a record is of. Under the name of another one, or in the folder of another run, it says nothing. */
@@ -103,8 +101,8 @@ export function decodePartition(value: unknown, owner: RecordOwner): PartitionRe
 /** Whether its pages have its rows. */
 function isSegment(value: unknown): boolean {
   if (!isRecord(value) || !isId(value['claim']) || typeof value['sha256'] !== 'string') return false;
-  const { bytes, rows, pages, isTagged } = value;
-  if (!isCount(bytes) || !isCount(rows) || !Array.isArray(pages) || typeof isTagged !== 'boolean') return false;
+  const { bytes, rows, pages } = value;
+  if (!isCount(bytes) || !isCount(rows) || !Array.isArray(pages)) return false;
   const sizes = pages.map((run: unknown) => (Array.isArray(run) && run.every(isCount) ? run : []));
   return sizes.reduce((sum, [size = NaN, times = NaN]) => sum + size * times, 0) === rows;
 }

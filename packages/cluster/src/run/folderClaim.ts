@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { SinkError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
 import { AppendFile, withPath, unlinkIfThere } from '@sluice/core/node';
 import { decodePartition, sealed, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
-import { lineOf } from './rowLine.js';
+import { encodeRow } from './rowLine.js';
 import type { RunStore } from './runStore.js';
 import { donePath, isPrefix, segmentPath } from './storedFile.js';
 
@@ -36,7 +36,6 @@ export class FolderClaim implements Claim<unknown> {
   #file: AppendFile | undefined;
   #isNamed = false;
   #rows = 0;
-  #isTagged = false;
   #isIncomplete: boolean;
   #last: Page<unknown> | undefined;
 
@@ -76,9 +75,7 @@ export class FolderClaim implements Claim<unknown> {
     let lines = '';
     for (const [at, row] of page.items.entries()) {
       const where = (): string => `Row ${this.#rows + at + 1} of this claim on partition ${this.#owner.partition}`;
-      const { line, isTagged } = lineOf(row, where);
-      lines += line;
-      if (isTagged) this.#isTagged = true;
+      lines += encodeRow(row, where);
     }
     if (lines !== '') await this.#append(lines);
     this.#rows += page.items.length;
@@ -180,7 +177,6 @@ export class FolderClaim implements Claim<unknown> {
       sha256: this.#hash.copy().digest('hex'),
       rows: this.#rows,
       pages: this.#pages.map(([rows, pages]) => [rows, pages]),
-      isTagged: this.#isTagged,
     };
     return [...this.#before, own];
   }

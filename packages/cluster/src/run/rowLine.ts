@@ -1,4 +1,5 @@
 import { SinkError } from '@sluice/core';
+import { isRecord } from '../foreignData.js';
 import type { StoredRow } from './run.js';
 
 /**
@@ -11,97 +12,71 @@ import type { StoredRow } from './run.js';
 const maxDepth = 200;
 
 /** A row as a line. @throws SinkError, naming the column, if a value has no exact form. */
-export function lineOf(row: unknown, where: () => string): { readonly line: string; readonly isTagged: boolean } {
+export function encodeRow(row: unknown, where: () => string): string {
   if (!isRecord(row)) throw new SinkError(`${where()} is not an object, so it can't be stored.`);
-  if (isJson(row, 0)) return { line: `${JSON.stringify(row)}\n`, isTagged: false };
-  const columns = Object.entries(row).map(([column, value]): [string, unknown] => [
-    column,
-    tagged(value, () => `${where()}, column ${JSON.stringify(column)},`, 0),
-  ]);
-  const fields = isPlain(row) ? wrapped(Object.fromEntries(columns)) : undefined;
-  if (!fields) throw new SinkError(`${where()} is an object of a class, so it can't be stored and read again exactly.`);
-  return { line: `${JSON.stringify(fields)}\n`, isTagged: true };
+  if (!isPlain(row))
+    throw new SinkError(`${where()} is an object of a class, so it can't be stored and read again exactly.`);
+  const fields = mapFields(row, (value, column) =>
+    tag(value, 0, () => `${where()}, column ${JSON.stringify(column)},`),
+  );
+  return `${JSON.stringify(wrap(fields))}\n`;
 }
 
 /** The row of a line. @throws SinkError if it is not one. */
-export function rowOf(line: string, isTagged: boolean): StoredRow {
+export function decodeRow(line: string): StoredRow {
   const stored: unknown = JSON.parse(line);
-  const row = isTagged ? untagged(stored) : stored;
+  const row = line.includes('{"$') ? untag(stored) : stored;
   if (!isRecord(row)) throw new SinkError('A stored row is not an object.');
   return row;
 }
 
-/** Whether JSON keeps the value as it is. */
-function isJson(value: unknown, depth: number): boolean {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return true;
-    case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0);
-    case 'object': {
-      if (value === null) return true;
-      if (depth > maxDepth) return false;
-      // `every` would skip the holes of a list.
-      if (Array.isArray(value)) return Array.from<unknown>(value).every((item) => isJson(item, depth + 1));
-      if (!isPlain(value)) return false;
-      const fields = Object.entries(value);
-      return !looksTagged(fields) && fields.every(([, field]) => isJson(field, depth + 1));
-    }
-    default:
-      return false;
-  }
-}
-
-function tagged(value: unknown, where: () => string, depth: number): unknown {
+function tag(value: unknown, depth: number, where: () => string): unknown {
   if (depth > maxDepth) throw new SinkError(`${where()} is nested more than ${maxDepth} levels deep.`);
-  if (isJson(value, depth)) return value;
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (value === undefined) return { $undefined: true };
   if (typeof value === 'bigint') return { $bigint: String(value) };
-  if (typeof value === 'number') return { $number: Object.is(value, -0) ? '-0' : String(value) };
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return { $date: value.toISOString() };
-  if (Array.isArray(value)) return Array.from<unknown>(value).map((item) => tagged(item, where, depth + 1));
-  if (isPlain(value)) {
-    const fields = Object.entries(value).map(([name, field]): [string, unknown] => [
-      name,
-      tagged(field, where, depth + 1),
-    ]);
-    return wrapped(Object.fromEntries(fields));
+  if (typeof value === 'number') {
+    if (Object.is(value, -0)) return { $number: '-0' };
+    return Number.isFinite(value) ? value : { $number: String(value) };
   }
+  // `map` would skip the holes of a list.
+  if (Array.isArray(value)) return Array.from<unknown, unknown>(value, (item) => tag(item, depth + 1, where));
+  if (isPlain(value)) return wrap(mapFields(value, (field) => tag(field, depth + 1, where)));
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return { $date: value.toISOString() };
   throw new SinkError(`${where()} can't be stored and read again exactly: it is ${kindOf(value)}.`);
 }
 
-function untagged(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return Array.from<unknown>(value).map(untagged);
+function untag(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(untag);
   if (!isRecord(value)) return value;
-  const fields = Object.entries(value);
-  const [tag, content] = looksTagged(fields) ?? [];
-  if (tag === undefined) return restored(fields);
-  if (tag === '$undefined') return undefined;
-  if (tag === '$object' && isRecord(content)) return restored(Object.entries(content));
-  if (tag === '$bigint' && typeof content === 'string') return BigInt(content);
-  if (tag === '$number' && typeof content === 'string') return Number(content);
-  if (tag === '$date' && typeof content === 'string') return new Date(content);
-  throw new SinkError(`A stored row has ${tag}, which this version of Sluice does not know.`);
+  const name = tagOf(value);
+  if (name === undefined) return mapFields(value, untag);
+  const content = value[name];
+  if (name === '$undefined') return undefined;
+  if (name === '$object' && isRecord(content)) return mapFields(content, untag);
+  if (name === '$bigint' && typeof content === 'string') return BigInt(content);
+  if (name === '$number' && typeof content === 'string') return Number(content);
+  if (name === '$date' && typeof content === 'string') return new Date(content);
+  throw new SinkError(`A stored row has ${name}, which this version of Sluice does not know.`);
 }
 
 /** `fromEntries` defines fields, so one named `__proto__` is an ordinary one. */
-function restored(fields: readonly (readonly [string, unknown])[]): Record<string, unknown> {
-  return Object.fromEntries(fields.map(([name, field]) => [name, untagged(field)]));
+function mapFields(record: Record<string, unknown>, change: (value: unknown, name: string) => unknown) {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]));
 }
 
-function wrapped(fields: Record<string, unknown>): Record<string, unknown> {
-  return looksTagged(Object.entries(fields)) ? { $object: fields } : fields;
+function wrap(fields: Record<string, unknown>): Record<string, unknown> {
+  return tagOf(fields) === undefined ? fields : { $object: fields };
 }
 
-function looksTagged(fields: readonly [string, unknown][]): [string, unknown] | undefined {
-  const [only] = fields;
-  return fields.length === 1 && only?.[0].startsWith('$') ? only : undefined;
+/** The name of the only field, if it looks like one of ours. */
+function tagOf(record: Record<string, unknown>): string | undefined {
+  const [name, ...others] = Object.keys(record);
+  return others.length === 0 && name?.startsWith('$') ? name : undefined;
 }
 
 function kindOf(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return `a ${typeof value}`;
+  if (typeof value !== 'object') return `a ${typeof value}`;
   return value instanceof Date ? 'an invalid date' : 'an object of a class';
 }
 
@@ -110,14 +85,4 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   if (!isRecord(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
-/** Whether a value is an object and not an array. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Whether a value is a whole number that is not negative. */
-export function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -11,7 +11,7 @@ import {
 import { FolderClaim } from './folderClaim.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
 import type { OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
-import { isRecord } from './rowLine.js';
+import { isRecord } from '../foreignData.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
 import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js';
 

@@ -11,7 +11,7 @@ import {
 } from '@sluice/core';
 import { withPath, linesOf, type FileSystem } from '@sluice/core/node';
 import type { PartitionRecord, Segment } from './decodeRecords.js';
-import { rowOf } from './rowLine.js';
+import { decodeRow } from './rowLine.js';
 import type { StoredRow } from './run.js';
 import { openFolder, type RunFolder } from './runFolder.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
@@ -179,7 +179,7 @@ async function* pagesOf(
   skipped: number,
 ): AsyncGenerator<readonly StoredRow[]> {
   let page = 0;
-  for (const { claim, bytes, pages, isTagged } of segments) {
+  for (const { claim, bytes, pages } of segments) {
     const path = segmentPath(store.path, partition, claim);
     // A segment without rows has no file.
     const file = bytes === 0 ? undefined : await withPath(store.fileSystem.open(path, 'readable'), path, 'opened');
@@ -190,7 +190,7 @@ async function* pagesOf(
         const isSkipped = page < skipped;
         for (let row = 0; row < rows; row += 1) {
           const line = await lines?.next();
-          if (!isSkipped) items.push(rowOf(line?.value?.bytes.toString() ?? '', isTagged));
+          if (!isSkipped) items.push(decodeRow(line?.value?.bytes.toString() ?? ''));
         }
         page += 1;
         if (!isSkipped) yield items;

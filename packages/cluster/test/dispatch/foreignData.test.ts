@@ -140,7 +140,7 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
     const claim = 'a'.repeat(32);
     const empty = createHash('sha256').digest('hex');
     const own = { run: found.header.id, plan: hash, claim, segments: [], rows: 0, restarts: 0, isIncomplete: false };
-    const segment = { claim, bytes: 0, sha256: empty, rows: 0, pages: [[0, 1]], isTagged: false };
+    const segment = { claim, bytes: 0, sha256: empty, rows: 0, pages: [[0, 1]] };
     const hints: object[] = [
       { partition: 7, position: { before: 1, begun: {}, rows: 0, pages: 0 } },
       { segments: 5 },

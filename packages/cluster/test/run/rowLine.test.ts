@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { lineOf, rowOf } from '../../src/run/rowLine.js';
+import { decodeRow, encodeRow } from '../../src/run/rowLine.js';
 
 const where = (): string => 'Row 1';
 
 function stored(row: unknown): unknown {
-  const { line, isTagged } = lineOf(row, where);
+  const line = encodeRow(row, where);
   expect(line.indexOf('\n')).toBe(line.length - 1);
-  return rowOf(line, isTagged);
+  return decodeRow(line);
 }
 
 /** Any value that a row may have. */
@@ -43,7 +43,7 @@ describe('a row that is stored as a line', () => {
     [{ at: new Date(0) }, '{"at":{"$date":"1970-01-01T00:00:00.000Z"}}'],
     [{ of: { $oid: 'a' } }, '{"of":{"$object":{"$oid":"a"}}}'],
   ])('is JSON that other programs read, case %#', (row, line) => {
-    expect(lineOf(row, where).line).toBe(`${line}\n`);
+    expect(encodeRow(row, where)).toBe(`${line}\n`);
   });
 
   const circle: Record<string, unknown> = {};
@@ -59,6 +59,6 @@ describe('a row that is stored as a line', () => {
     [Object.create(new Date(0)), "Row 1 is an object of a class, so it can't be stored and read again exactly."],
     ['text', "Row 1 is not an object, so it can't be stored."],
   ])('is refused by name if it has no exact form, case %#', (row, message) => {
-    expect(() => lineOf(row, where)).toThrow(message);
+    expect(() => encodeRow(row, where)).toThrow(message);
   });
 });
