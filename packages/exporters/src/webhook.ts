@@ -190,5 +190,4 @@ export type { WebhookFormat } from './webhook/outgoing.js';
 // Dead letters
 export type { DeadLetter } from './webhook/deadLetter.js';
 export { readDeadLetters, type ListedLetter, type ReadLettersOptions } from './webhook/readDeadLetters.js';
-export { replay, type WebhookReplayOptions } from './webhook/replay.js';
-export type { ReplayCounts } from './webhook/replayDeadLetters.js';
+export { replay, type ReplayCounts, type WebhookReplayOptions } from './webhook/replay.js';

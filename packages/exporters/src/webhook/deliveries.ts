@@ -1,16 +1,11 @@
-import { batchDelivery, batchesOf, type BatchContext, type BatchLimits, type Delivery } from './batches.js';
+import { batchDelivery, batchesOf, type BatchContext, type BatchLimits } from './batches.js';
 import type { DeadLetter } from './deadLetter.js';
-import { isRecordFault } from './faultKind.js';
+import type { Send } from './endpoint.js';
 import { KeyedQueue } from './keyedQueue.js';
 import type { Numbered } from './outgoing.js';
 
-/** Whether the endpoint accepted a delivery, and after how many attempts. */
-export type Outcome = { readonly attempts: number } & (
-  { readonly isAccepted: true } | { readonly isAccepted: false; readonly error: unknown }
-);
-
 export interface DeliveriesOptions {
-  readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>;
+  readonly send: Send;
   readonly deliveries: number;
   /** Absent: one record per request. */
   readonly batch: BatchLimits | undefined;
@@ -35,7 +30,6 @@ export class Deliveries {
   readonly #settled: Watermark;
   readonly #parked = new Set<string>();
   readonly #dead = new Set<string>();
-  readonly #ending = new AbortController();
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
@@ -44,9 +38,9 @@ export class Deliveries {
       this.#dead.add(id);
       if (options.onDead === 'park' && key !== null) this.#parked.add(key);
     }
-    this.#queue = new KeyedQueue(options.deliveries, (error) => {
-      void this.stop(error);
-    });
+    this.#queue = new KeyedQueue(options.deliveries);
+    const { signal } = this.#queue;
+    signal.addEventListener('abort', () => this.#settled.fail(signal.reason));
   }
 
   /** All records before this number are settled: accepted, or dead letters. */
@@ -72,9 +66,7 @@ export class Deliveries {
 
   /** Cancels all deliveries; resolves when none is running. */
   async stop(reason: unknown): Promise<void> {
-    this.#queue.stop();
-    this.#settled.fail(reason);
-    this.#ending.abort(reason);
+    this.#queue.stop(reason);
     await this.#queue.idle();
   }
 
@@ -88,17 +80,16 @@ export class Deliveries {
     const [first, second] = pending;
     if (!first) return;
     const { batch, send } = this.#options;
-    const outcome = await send(batch ? batchDelivery(pending, context) : first, this.#ending.signal);
-    if (outcome.isAccepted) for (const { number } of pending) this.#settled.settle(number);
-    else if (!isRecordFault(outcome.error)) throw outcome.error;
+    const { attempts, refusal } = await send(batch ? batchDelivery(pending, context) : first, this.#queue.signal);
+    if (!refusal) for (const { number } of pending) this.#settled.settle(number);
     else if (second) {
       // Bisects the batch to find the refused records. The halves are sent in order.
       const middle = Math.ceil(pending.length / 2);
       await this.#deliver(pending.slice(0, middle), context);
       await this.#deliver(pending.slice(middle), context);
     } else {
-      const { status, excerpt } = outcome.error.details;
-      await this.#setAside(first, { attempts: outcome.attempts, status: Number(status), answer: String(excerpt) });
+      const { status, excerpt } = refusal.details;
+      await this.#setAside(first, { attempts, status: Number(status), answer: String(excerpt) });
       if (this.#options.onDead === 'park' && first.key !== null) this.#parked.add(first.key);
     }
   }

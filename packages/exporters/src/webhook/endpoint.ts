@@ -11,7 +11,7 @@ import {
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
 import { checkHeaders, secretsIn } from './extraHeaders.js';
 import { signer, type Signer } from './signature.js';
-import type { DeliveriesOptions } from './deliveries.js';
+import type { Delivery } from './batches.js';
 
 /** Options of the connection to an endpoint. */
 export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent' | 'clock' | 'random' | 'adapter'> {
@@ -54,7 +54,16 @@ export interface Endpoint {
 /** An endpoint with connections. The caller of `open` closes the sender. */
 export interface OpenEndpoint {
   readonly sender: Sender;
-  readonly send: ReturnType<typeof signedSend>;
+  readonly send: Send;
+}
+
+/** Resolves when the endpoint has accepted a delivery or refused its content; otherwise it rejects. */
+export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>;
+
+export interface Outcome {
+  readonly attempts: number;
+  /** Absent: accepted. */
+  readonly refusal?: SluiceError;
 }
 
 const defaultTimeout = 15_000;
@@ -121,7 +130,7 @@ export interface SignedSendOptions {
 }
 
 /** Signs each attempt separately, because a receiver refuses a signature that is minutes old. */
-export function signedSend({ sender, signer, headers, clock }: SignedSendOptions): DeliveriesOptions['send'] {
+export function signedSend({ sender, signer, headers, clock }: SignedSendOptions): Send {
   return async ({ id, body }, signal) => {
     let attempts = 0;
     const signedHeaders = (): Readonly<Record<string, string>> => {
@@ -130,12 +139,21 @@ export function signedSend({ sender, signer, headers, clock }: SignedSendOptions
     };
     try {
       await sender.send({ body, headers: signedHeaders, signal });
-      return { isAccepted: true, attempts };
+      return { attempts };
     } catch (error) {
       signal.throwIfAborted();
-      return { isAccepted: false, attempts, error: inOwnTerms(error) };
+      if (isRecordFault(error)) return { attempts, refusal: error };
+      throw inOwnTerms(error);
     }
   };
+}
+
+/** Statuses that blame the content of the record, not the endpoint: another record may be accepted. */
+const recordStatuses: readonly unknown[] = [400, 409, 413, 422];
+
+/** Whether a record was refused because of its content. An outage must not turn a million records into dead letters. */
+export function isRecordFault(error: unknown): error is SluiceError {
+  return SluiceError.is(error, 'http') && recordStatuses.includes(error.details['status']);
 }
 
 /** An endpoint has one `timeout`, from which the sender's `timeouts` are derived. */

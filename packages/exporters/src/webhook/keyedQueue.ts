@@ -12,7 +12,7 @@ interface Task {
 
 /**
  * Runs tasks concurrently, but those that share a key one at a time, in the order of `add`. After the first failure no
- * more tasks are started.
+ * more tasks are started, and `signal` is aborted with it.
  */
 export class KeyedQueue {
   readonly #concurrency: number;
@@ -22,13 +22,15 @@ export class KeyedQueue {
   #ready: Task[] = [];
   #next = 0;
   #running = 0;
-  #isStopped = false;
   #waiters: (() => void)[] = [];
-  readonly #onFailure: (error: unknown) => void;
+  readonly #ending = new AbortController();
 
-  constructor(concurrency: number, onFailure: (error: unknown) => void) {
+  constructor(concurrency: number) {
     this.#concurrency = concurrency;
-    this.#onFailure = onFailure;
+  }
+
+  get signal(): AbortSignal {
+    return this.#ending.signal;
   }
 
   add(keys: ReadonlySet<string>, run: () => Promise<void>): void {
@@ -45,8 +47,9 @@ export class KeyedQueue {
     this.#pump();
   }
 
-  stop(): void {
-    this.#isStopped = true;
+  /** Only the first reason counts. */
+  stop(reason: unknown): void {
+    this.#ending.abort(reason);
   }
 
   idle(): Promise<void> {
@@ -57,7 +60,7 @@ export class KeyedQueue {
   }
 
   #pump(): void {
-    while (!this.#isStopped && this.#running < this.#concurrency) {
+    while (!this.signal.aborted && this.#running < this.#concurrency) {
       const task = this.#ready[this.#next];
       if (!task) return;
       this.#next += 1;
@@ -74,8 +77,7 @@ export class KeyedQueue {
     try {
       await task.run();
     } catch (error) {
-      if (!this.#isStopped) this.#onFailure(error);
-      this.#isStopped = true;
+      this.stop(error);
     }
     this.#running -= 1;
     for (const key of task.keys) if (this.#latest.get(key) === task) this.#latest.delete(key);

@@ -14,8 +14,7 @@ import { DeadLetterFile } from './deadLetterFile.js';
 import { decodeWebhookPosition, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
 import type { Numbered, Outgoing, RowEncoder } from './outgoing.js';
-import type { RecentIds } from './recentIds.js';
-import { Spool, startOfTarget, type Uncommitted } from './spool.js';
+import { Spool, startOfTarget, type RecentIds, type Uncommitted } from './spool.js';
 
 export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
   readonly encode: RowEncoder<T>;

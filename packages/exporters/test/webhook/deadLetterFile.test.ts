@@ -22,9 +22,8 @@ import { forkChild } from '../../../core/test/node/forkChild.js';
 import { simulatedDisk } from '../../../core/test/node/simulatedDisk.js';
 import { deadLetterFolder } from '../../src/webhook/deadLetterJournal.js';
 import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
-import { replayDeadLetters } from '../../src/webhook/replayDeadLetters.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { fileLetters, idsIn, letterOf, openLetters, refusal } from './deadLetterSamples.js';
+import { fileLetters, idsIn, letterOf, openLetters, refusal, replayDeadLetters } from './deadLetterSamples.js';
 
 function newPath(): string {
   return join(temporaryFolder(), 'dead.jsonl');

@@ -1,8 +1,34 @@
 import { HttpError } from '@sluice/core';
 import type { FileSystem } from '@sluice/core/node';
+import type { Delivery } from '../../src/webhook/batches.js';
 import type { DeadLetter } from '../../src/webhook/deadLetter.js';
 import { DeadLetterFile, type DeadLetterFileOptions, type LettersPosition } from '../../src/webhook/deadLetterFile.js';
+import { isRecordFault, type Outcome } from '../../src/webhook/endpoint.js';
 import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
+import { replayDeadLetters as replayTo, type ReplayCounts, type ReplayOptions } from '../../src/webhook/replay.js';
+
+export interface ReplayMessage {
+  readonly id: string;
+  readonly body: string;
+  readonly signal: AbortSignal;
+}
+
+/** Replays a file to a function that rejects with the response of an endpoint which refuses. */
+export function replayDeadLetters(
+  path: string,
+  { send, ...options }: ReplayOptions & { readonly send: (message: ReplayMessage) => Promise<unknown> },
+): Promise<ReplayCounts> {
+  const endpoint = async (delivery: Delivery, signal: AbortSignal): Promise<Outcome> => {
+    try {
+      await send({ ...delivery, signal });
+      return { attempts: 1 };
+    } catch (error) {
+      if (isRecordFault(error)) return { attempts: 1, refusal: error };
+      throw error;
+    }
+  };
+  return replayTo(path, endpoint, options);
+}
 
 /** The n-th letter of an export. */
 export function letterOf(n: number, more: Partial<DeadLetter> = {}): DeadLetter {

@@ -1,17 +1,16 @@
 import { HttpError } from '@sluice/core';
 import { expect, test } from 'vitest';
 import type { DeadLetter } from '../../src/webhook/deadLetter.js';
-import { Deliveries, type DeliveriesOptions, type Outcome } from '../../src/webhook/deliveries.js';
-import { isRecordFault } from '../../src/webhook/faultKind.js';
+import { Deliveries, type DeliveriesOptions } from '../../src/webhook/deliveries.js';
+import { isRecordFault, type Outcome } from '../../src/webhook/endpoint.js';
 import type { Numbered } from '../../src/webhook/outgoing.js';
 
 const at = '2026-01-02T03:04:05.678Z';
 const context = { source: 'things', at };
-const taken: Outcome = { isAccepted: true, attempts: 1 };
+const taken: Outcome = { attempts: 1 };
 const refused = (status: number): Outcome => ({
-  isAccepted: false,
   attempts: 2,
-  error: new HttpError('No.', { status, excerpt: 'why' }),
+  refusal: new HttpError('No.', { status, excerpt: 'why' }),
 });
 const recordOf = (number: number, key: string | null = null): Numbered => ({
   number,
@@ -116,7 +115,13 @@ test('W7 what an earlier run has buried parks its key, where keys are parked', a
 });
 
 test('a fault of the endpoint ends all of it, and is told to who waits', async () => {
-  const { deliveries, sent } = openDeliveries(([number]) => (number === 2 ? refused(503) : taken), { deliveries: 1 });
+  const { deliveries, sent } = openDeliveries(
+    ([number]) => {
+      if (number === 2) throw new HttpError('No.', { status: 503, excerpt: '' });
+      return taken;
+    },
+    { deliveries: 1 },
+  );
   deliveries.add(
     [1, 2, 3].map((number) => recordOf(number)),
     context,

@@ -2,8 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { KeyedQueue } from '../../src/webhook/keyedQueue.js';
 
-const ignore = (): void => undefined;
-
 test('W7 tasks that share a key run one after another in the order of coming, others side by side up to the number', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -14,7 +12,7 @@ test('W7 tasks that share a key run one after another in the order of coming, ot
         const begun: number[] = [];
         const running = new Set<number>();
         let max = 0;
-        const queue = new KeyedQueue(concurrency, ignore);
+        const queue = new KeyedQueue(concurrency);
         keysOf.forEach((keys: readonly string[], at) => {
           queue.add(new Set(keys), async () => {
             for (const other of running) expect(keysOf[other]!.some((key) => keys.includes(key))).toBe(false);
@@ -41,7 +39,7 @@ test('as many run at once as may', async () => {
   let running = 0;
   let max = 0;
   const gates: (() => void)[] = [];
-  const queue = new KeyedQueue(3, ignore);
+  const queue = new KeyedQueue(3);
   for (let at = 0; at < 10; at += 1) {
     queue.add(new Set([String(at)]), async () => {
       running += 1;
@@ -62,7 +60,8 @@ test('as many run at once as may', async () => {
 test('after a failure nothing is begun, and it is told once', async () => {
   const failures: unknown[] = [];
   const begun: string[] = [];
-  const queue = new KeyedQueue(2, (error) => failures.push(error));
+  const queue = new KeyedQueue(2);
+  queue.signal.addEventListener('abort', () => failures.push(queue.signal.reason));
   const failing = (name: string) => async () => {
     begun.push(name);
     await Promise.resolve();
@@ -76,7 +75,7 @@ test('after a failure nothing is begun, and it is told once', async () => {
 });
 
 test('what is done is forgotten, however many tasks there were', async () => {
-  const queue = new KeyedQueue(4, ignore);
+  const queue = new KeyedQueue(4);
   let done = 0;
   for (let at = 0; at < 10_000; at += 1) {
     queue.add(new Set([`key ${at % 7}`]), async () => {

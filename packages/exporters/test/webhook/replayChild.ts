@@ -1,6 +1,6 @@
 // Replays the dead letters in the file that its first argument names to the address in its second, and says what came of it.
 import { HttpError } from '@sluice/core';
-import { replayDeadLetters } from '../../src/webhook/replayDeadLetters.js';
+import { replayDeadLetters } from './deadLetterSamples.js';
 
 const [path = '', url = ''] = process.argv.slice(2);
 const report = await replayDeadLetters(path, {

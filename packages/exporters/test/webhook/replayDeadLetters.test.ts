@@ -6,14 +6,17 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { faultyFileSystem } from '../../../core/test/node/faultyFileSystem.js';
 import { encodeDeadLetter, type DeadLetter } from '../../src/webhook/deadLetter.js';
 import { deadLetterFolder } from '../../src/webhook/deadLetterJournal.js';
-import {
-  replayDeadLetters,
-  type ReplayCounts,
-  type ReplayMessage,
-  type ReplayOptions,
-} from '../../src/webhook/replayDeadLetters.js';
+import type { ReplayCounts, ReplayOptions } from '../../src/webhook/replay.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { fileLetters, idsIn, letterOf, openLetters, refusal } from './deadLetterSamples.js';
+import {
+  fileLetters,
+  idsIn,
+  letterOf,
+  openLetters,
+  refusal,
+  replayDeadLetters,
+  type ReplayMessage,
+} from './deadLetterSamples.js';
 
 /** Says what becomes of a letter: `undefined` = it is taken. */
 type Verdict = (id: string) => Error | undefined;

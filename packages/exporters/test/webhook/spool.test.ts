@@ -1,8 +1,7 @@
 import { memoryState } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import type { Outgoing } from '../../src/webhook/outgoing.js';
-import { RecentIds } from '../../src/webhook/recentIds.js';
-import { Spool, startOfTarget } from '../../src/webhook/spool.js';
+import { RecentIds, Spool, startOfTarget } from '../../src/webhook/spool.js';
 import type { SpooledPage, WebhookPosition } from '../../src/webhook/decodeSpool.js';
 
 const placeAt = (next: number): WebhookPosition => ({ ...startOfTarget, next });
