@@ -13,16 +13,15 @@ function inFile(file: string, mutants: readonly (readonly [name: string, from: s
 
 export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/node/partFile.ts', [
-    ['the name of .part is not durable at the first commit', "await this.#syncFolder('created');", ''],
     [
-      'the final name is not durable before .part is unlinked',
-      "return;\n    }\n    await this.#syncFolder('given its final name');",
-      'return;\n    }',
+      'the name of .part is not durable at the first commit',
+      'await settleAll([this.#opened.flush(), this.#opened.syncName()]);',
+      'await settleAll([this.#opened.flush()]);',
     ],
     [
       'a commit does not flush the rows',
-      'await settleAll([this.#opened.flush(), this.#makeNameDurable()]);',
-      'await settleAll([Promise.resolve(this.#opened.sinkPosition), this.#makeNameDurable()]);',
+      'await settleAll([this.#opened.flush(), this.#opened.syncName()]);',
+      'await settleAll([Promise.resolve(this.#opened.sinkPosition), this.#opened.syncName()]);',
     ],
     ['nothing is truncated on resume', 'await this.#file?.cut();\n  }', '}'],
     ['a cleared .part is not durably gone', "await this.#syncFolder('removed');", ''],
@@ -93,7 +92,12 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/node/appendFile.ts', [
-    ['rows are not synced', "await withPath(this.#file.sync(), this.path, 'written');", ''],
+    ['rows are not synced', "await withPath(this.#syncOnce(), this.path, 'written');", ''],
+    [
+      'the final name is not durable before .part is unlinked',
+      'await fileSystem.syncFolder(dirname(to));\n  await fileSystem.unlink(from);',
+      'await fileSystem.unlink(from);',
+    ],
   ]),
   ...inFile('packages/core/src/node/fileLog.ts', [
     [
@@ -453,14 +457,10 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'rows are not durable when they count',
-      '    await this.#file?.flush();\n    if (!this.#file',
-      '    if (!this.#file',
+      'await this.#file?.flush();\n    await this.#file?.syncName();',
+      'await this.#file?.syncName();',
     ],
-    [
-      'the file of rows has no durable name when they count',
-      "    await withPath(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');\n",
-      '',
-    ],
+    ['the file of rows has no durable name when they count', 'await this.#file?.syncName();', ''],
     [
       'a refused claim removes rows that were continued',
       'if (done && !done.segments.some(({ claim }) => claim === this.#id))',

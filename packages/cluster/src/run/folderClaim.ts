@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { SinkError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
-import { AppendFile, withPath, unlinkIfThere } from '@sluice/core/node';
+import { AppendFile, unlinkIfThere } from '@sluice/core/node';
 import { decodePartition, sealed, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
 import { encodeRow } from './rowLine.js';
 import type { RunStore } from './runStore.js';
@@ -34,7 +34,6 @@ export class FolderClaim implements Claim<unknown> {
   readonly #hash = createHash('sha256');
   readonly #pages: [rows: number, pages: number][] = [];
   #file: AppendFile | undefined;
-  #isNamed = false;
   #rows = 0;
   #isIncomplete: boolean;
   #last: Page<unknown> | undefined;
@@ -131,9 +130,7 @@ export class FolderClaim implements Claim<unknown> {
   /** Makes bytes and name of its file durable. */
   async #flush(): Promise<void> {
     await this.#file?.flush();
-    if (!this.#file || this.#isNamed) return;
-    await withPath(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');
-    this.#isNamed = true;
+    await this.#file?.syncName();
   }
 
   /** A file that the record is about to name, and that is not there. */

@@ -28,11 +28,13 @@ const bytesPerWriteBack = 2 * 1024 * 1024;
  */
 export class AppendFile {
   readonly path: string;
+  readonly #fs: FileSystem;
   readonly #file: WritableFile;
   #bytes: number;
   #crc32: number;
-  /** A sync failed: the system may have dropped bytes, and reports that only once. */
-  #isPoisoned = false;
+  /** Raised by all later calls, since bytes may be missing. */
+  #failure: unknown;
+  #isNameDurable = false;
   /** Bytes that are not written yet, at the start of the buffer. */
   #buffer: Uint8Array | undefined;
   #buffered = 0;
@@ -43,14 +45,13 @@ export class AppendFile {
   /** The pending write, and how far the file is written. */
   #writing: Promise<void> = Promise.resolve();
   #written: number;
-  /** The write failed: the next call raises its error. */
-  #hasWriteFailed = false;
   /** The pending background sync, and how far it covers the file. */
   #writeBack: Promise<void> | undefined;
   #writtenBack: number;
 
-  private constructor(path: string, file: WritableFile, sinkPosition: FilePosition) {
+  private constructor(fileSystem: FileSystem, path: string, file: WritableFile, sinkPosition: FilePosition) {
     this.path = path;
+    this.#fs = fileSystem;
     this.#file = file;
     this.#bytes = this.#written = this.#writtenBack = sinkPosition.bytes;
     this.#crc32 = sinkPosition.crc32;
@@ -60,7 +61,7 @@ export class AppendFile {
   /** `private`: only its owner may read it. @throws SinkError if it exists or can't be created. */
   static async create(fileSystem: FileSystem, path: string, mode: 'new' | 'private' = 'new'): Promise<AppendFile> {
     const file = await withPath(fileSystem.open(path, mode), path, 'created');
-    return new AppendFile(path, file, startOfFile);
+    return new AppendFile(fileSystem, path, file, startOfFile);
   }
 
   /**
@@ -96,7 +97,7 @@ export class AppendFile {
       await file.close().catch(() => undefined);
       throw error;
     }
-    return new AppendFile(path, file, sinkPosition);
+    return new AppendFile(fileSystem, path, file, sinkPosition);
   }
 
   /** Whether a file ends at a position with the same content; `false` if it can't be read or is a link. */
@@ -127,8 +128,7 @@ export class AppendFile {
 
   /** Appends text or bytes, which are durable after the next `flush`. */
   async append(content: string | Uint8Array): Promise<void> {
-    this.#checkNotPoisoned();
-    if (this.#hasWriteFailed) await this.#writing;
+    this.#checkUsable();
     if (typeof content !== 'string' && content.length >= minBuffer) {
       await this.#appendDirectly(content);
       this.#startWriteBack();
@@ -172,7 +172,8 @@ export class AppendFile {
     const filled = this.#buffered;
     await this.#writing;
     if (!buffer || filled === 0) return;
-    [this.#buffer, this.#buffered] = [undefined, 0];
+    this.#buffer = undefined;
+    this.#buffered = 0;
     this.#startWriting(buffer.subarray(0, filled), () => {
       this.#spareBuffer = buffer;
     });
@@ -180,8 +181,8 @@ export class AppendFile {
 
   #startWriting(bytes: Uint8Array, onWritten?: () => void): void {
     this.#writing = this.#write(bytes).then(onWritten);
-    this.#writing.catch(() => {
-      this.#hasWriteFailed = true;
+    this.#writing.catch((error: unknown) => {
+      this.#failure = error;
     });
   }
 
@@ -225,7 +226,7 @@ export class AppendFile {
 
   /** Makes all appended bytes durable; resolves to the position to resume from. */
   async flush(): Promise<FilePosition> {
-    this.#checkNotPoisoned();
+    this.#checkUsable();
     await this.#writePending();
     // A partition that waits for others may get nothing more for long.
     this.#buffer = this.#spareBuffer = undefined;
@@ -256,11 +257,9 @@ export class AppendFile {
   #startWriteBack(): void {
     if (this.#writeBack || this.#written - this.#writtenBack < bytesPerWriteBack) return;
     this.#writtenBack = this.#written;
-    this.#writeBack = this.#file
-      .sync()
-      .catch(() => {
-        this.#isPoisoned = true;
-      })
+    this.#writeBack = this.#syncOnce()
+      // Whoever comes next is told.
+      .catch(() => undefined)
       .finally(() => {
         this.#writeBack = undefined;
       });
@@ -268,34 +267,48 @@ export class AppendFile {
 
   async #sync(): Promise<void> {
     await this.#writeBack;
-    this.#checkNotPoisoned();
-    this.#isPoisoned = true;
-    await withPath(this.#file.sync(), this.path, 'written');
-    this.#isPoisoned = false;
+    this.#checkUsable();
+    await withPath(this.#syncOnce(), this.path, 'written');
     this.#writtenBack = this.#written;
   }
 
-  #checkNotPoisoned(): void {
-    if (this.#isPoisoned)
-      throw new SinkError(
+  /** After a failed sync the system may have dropped bytes, which it reports only once. */
+  async #syncOnce(): Promise<void> {
+    try {
+      await this.#file.sync();
+    } catch (error) {
+      this.#failure = new SinkError(
         `${this.path} could not be made durable, so nothing more is written to it. Check the disk, then run it again.`,
       );
+      throw error;
+    }
+  }
+
+  #checkUsable(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Makes the name durable, once. Nobody needs that before a checkpoint refers to the file. */
+  async syncName(): Promise<void> {
+    if (this.#isNameDurable) return;
+    await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');
+    this.#isNameDurable = true;
   }
 
   /** Whether the path names this file, another one or nothing. */
-  async whatHasItsName(fileSystem: FileSystem): Promise<'this' | 'another' | 'nothing'> {
+  async whatHasItsName(): Promise<'this' | 'another' | 'nothing'> {
     const mine = await withPath(this.#file.identity(), this.path, 'inspected');
-    const named = await withPath(fileSystem.identity(this.path), this.path, 'inspected');
+    const named = await withPath(this.#fs.identity(this.path), this.path, 'inspected');
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
   /** Renames it to a free name, which is returned; `undefined` if its path names another file now. */
-  async setAside(fileSystem: FileSystem): Promise<string | undefined> {
-    if ((await this.whatHasItsName(fileSystem)) !== 'this') return undefined;
+  async setAside(): Promise<string | undefined> {
+    if ((await this.whatHasItsName()) !== 'this') return undefined;
     for (let nth = 1; ; nth += 1) {
       const name = `${this.path}.damaged${nth === 1 ? '' : `-${nth}`}`;
-      if (!(await withPath(renameIfFree(fileSystem, this.path, name), this.path, 'renamed'))) continue;
-      await withPath(fileSystem.syncFolder(dirname(this.path)), this.path, 'renamed');
+      if (!(await withPath(renameIfFree(this.#fs, this.path, name), this.path, 'renamed'))) continue;
+      await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'renamed');
       return name;
     }
   }
@@ -331,18 +344,24 @@ export class AppendFile {
   }
 }
 
-/** Renames a file; returns whether the name was free. Without links, as on some file systems, a check has to do. */
-async function renameIfFree(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
+/**
+ * Renames a file; returns whether the name was free. A link never replaces a file, unlike a rename. Without links, as on
+ * some file systems, a check has to do.
+ */
+export async function renameIfFree(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
   try {
     await fileSystem.link(from, to);
-    await fileSystem.unlink(from);
   } catch (error) {
     const code = platformCode(error) ?? '';
     if (code === 'EEXIST') return false;
     if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(code)) throw error;
     if ((await fileSystem.kind(to)) !== 'absent') return false;
     await fileSystem.rename(from, to);
+    return true;
   }
+  // The new name is durable before the old one goes, or a power cut could remove both.
+  await fileSystem.syncFolder(dirname(to));
+  await fileSystem.unlink(from);
   return true;
 }
 

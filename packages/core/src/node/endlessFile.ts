@@ -70,7 +70,7 @@ export class EndlessFile implements TargetFile {
     this.#file = await AppendFile.create(this.#fs, this.path);
     try {
       await keepMode(this.#fs, replaced, this.path);
-      await this.#syncName('created');
+      await this.#file.syncName();
     } catch (error) {
       await this.abandon(false).catch(() => undefined);
       throw error;
@@ -145,13 +145,13 @@ export class EndlessFile implements TargetFile {
       if (!(await this.#wasRotatedMeanwhile())) return this.#unlessEdited(Promise.reject(error));
     }
     // The new file gets these rows, so they are removed from the old one.
-    if ((await this.#opened.whatHasItsName(this.#fs)) !== 'this') await file.takeBack(this.#committed);
+    if ((await this.#opened.whatHasItsName()) !== 'this') await file.takeBack(this.#committed);
     return undefined;
   }
 
   /** Nothing has its name, another, empty file has it, or the committed bytes were truncated and are zeros. */
   async #wasRotatedMeanwhile(): Promise<boolean> {
-    const named = await this.#opened.whatHasItsName(this.#fs);
+    const named = await this.#opened.whatHasItsName();
     if (named === 'nothing') return true;
     if (named === 'this') return this.#opened.bytes > 0 && this.#opened.isCut(Math.max(1, this.#committed.bytes));
     const other = await AppendFile.reopen(this.#fs, this.path, startOfFile);
@@ -206,7 +206,7 @@ export class EndlessFile implements TargetFile {
     if ((await withPath(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent') {
       try {
         const made = await AppendFile.create(this.#fs, this.path);
-        await this.#syncName('created');
+        await made.syncName();
         return made;
       } catch (error) {
         // The program that rotates may have created it just now.
@@ -217,7 +217,7 @@ export class EndlessFile implements TargetFile {
     try {
       await file.cut();
       await file.flush();
-      await this.#syncName('created');
+      await file.syncName();
       return file;
     } catch (error) {
       await file.close().catch(() => undefined);
@@ -241,18 +241,14 @@ export class EndlessFile implements TargetFile {
     this.#file = undefined;
     this.#size = file?.bytes ?? this.#size;
     try {
-      if (!isUsable && (await file?.whatHasItsName(this.#fs)) === 'this') {
+      if (!isUsable && (await file?.whatHasItsName()) === 'this') {
         await withPath(this.#fs.unlink(this.path), this.path, 'removed');
-        await this.#syncName('removed');
+        await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'removed');
       }
     } finally {
       await file?.close().catch(() => undefined);
     }
     return isUsable;
-  }
-
-  #syncName(what: string): Promise<void> {
-    return withPath(this.#fs.syncFolder(dirname(this.path)), this.path, what);
   }
 
   get #opened(): AppendFile {

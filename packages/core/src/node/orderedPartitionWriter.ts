@@ -146,7 +146,7 @@ export class OrderedPartitionWriter {
    */
   setAside(path: string): Promise<string | undefined> {
     const buffer = [...this.#buffers.values()].find(({ segment }) => segment?.path === path);
-    return buffer?.segment ? this.#folder.setAside(buffer.segment) : this.#file.setAside();
+    return (buffer?.segment ?? this.#file).setAside();
   }
 
   /** Removes the waiting rows of this run and earlier ones. */

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
 import { copyInto } from './appendable.js';
-import { AppendFile, type FilePosition, startOfFile } from './appendFile.js';
-import { diskFault, withPath } from './diskFault.js';
-import { platformCode, type FileRights, type FileSystem } from './fileSystem.js';
+import { AppendFile, type FilePosition, renameIfFree, startOfFile } from './appendFile.js';
+import { withPath } from './diskFault.js';
+import type { FileRights, FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './orderedPartitionWriter.js';
 import { settleAll } from './settleAll.js';
 
@@ -52,8 +52,6 @@ export class PartFile implements TargetFile {
   /** It has all rows, so it is kept in any case. */
   #isComplete = false;
   #isPublished = false;
-  /** Nobody needs the name of a new file until a checkpoint refers to it. */
-  #isNameDurable = true;
 
   constructor(fileSystem: FileSystem, path: string, ifExists: IfExists) {
     this.#fs = fileSystem;
@@ -93,7 +91,6 @@ export class PartFile implements TargetFile {
     if (restart && (await withPath(this.#fs.kind(this.#part), this.#part, 'inspected')) === 'file')
       await withPath(this.#fs.unlink(this.#part), this.#part, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.#part);
-    this.#isNameDurable = false;
     // Whoever may not read the old file may not read the new one meanwhile.
     if (this.#ifExists !== 'fail') await keepMode(this.#fs, await rightsOf(this.#fs, this.path), this.#part);
     if (this.#ifExists === 'append') await copyInto(this.#file, this.#fs, this.path);
@@ -134,7 +131,7 @@ export class PartFile implements TargetFile {
 
   async flush(): Promise<FilePosition> {
     // Rows in a file without a durable name are lost, so no checkpoint may refer to them.
-    const [sinkPosition] = await settleAll([this.#opened.flush(), this.#makeNameDurable()]);
+    const [sinkPosition] = await settleAll([this.#opened.flush(), this.#opened.syncName()]);
     await this.#checkName();
     this.#isCommitted = true;
     return sinkPosition;
@@ -152,13 +149,13 @@ export class PartFile implements TargetFile {
   }
 
   async setAside(): Promise<string | undefined> {
-    return this.#file?.setAside(this.#fs);
+    return this.#file?.setAside();
   }
 
   async abandon(isResumable: boolean): Promise<boolean> {
     const isUsable = this.#isComplete || (isResumable && this.#isCommitted);
     try {
-      const named = await this.#file?.whatHasItsName(this.#fs);
+      const named = await this.#file?.whatHasItsName();
       if (!isUsable && named === 'this') {
         await withPath(this.#fs.unlink(this.#part), this.#part, 'removed');
         // Before the checkpoint is removed: a power cut could restore the file, and nothing would say whose it is.
@@ -172,7 +169,7 @@ export class PartFile implements TargetFile {
 
   /** An export that was started over meanwhile may have replaced the file with its own. */
   async #checkName(): Promise<void> {
-    const named = await this.#file?.whatHasItsName(this.#fs);
+    const named = await this.#file?.whatHasItsName();
     if (named === undefined || named === 'this') return;
     if (named === 'another')
       throw new SinkError(
@@ -190,7 +187,10 @@ export class PartFile implements TargetFile {
   async #giveName(): Promise<void> {
     if (this.#ifExists === 'overwrite') return this.#replace();
     if (this.#ifExists === 'append' && (await this.#checkCopied())) return this.#replace();
-    return this.#linkName();
+    if (await withPath(renameIfFree(this.#fs, this.#part, this.path), this.#part, 'given its final name')) return;
+    throw new SinkError(
+      `${this.path} appeared while the export ran, and was not touched. All rows are in ${this.#part}: give that file another name.`,
+    );
   }
 
   /**
@@ -215,37 +215,6 @@ export class PartFile implements TargetFile {
     if (rights && this.#fs.setRights)
       await withPath(this.#fs.setRights(this.#part, rights), this.#part, 'given its final name');
     await withPath(this.#fs.rename(this.#part, this.path), this.#part, 'given its final name');
-  }
-
-  /** Links the final name: unlike a rename, a link never replaces a file. */
-  async #linkName(): Promise<void> {
-    try {
-      await this.#fs.link(this.#part, this.path);
-    } catch (error) {
-      const code = platformCode(error);
-      if (code === 'EEXIST') throw this.#nameTakenError();
-      // Some file systems have no links: a last check has to do there.
-      if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS')
-        throw diskFault(error, this.#part, 'given its final name');
-      if ((await withPath(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent') throw this.#nameTakenError();
-      await this.#replace();
-      return;
-    }
-    // The new name is durable before the old one goes, or a power cut could remove both.
-    await this.#syncFolder('given its final name');
-    await withPath(this.#fs.unlink(this.#part), this.#part, 'given its final name');
-  }
-
-  #nameTakenError(): SinkError {
-    return new SinkError(
-      `${this.path} appeared while the export ran, and was not touched. All rows are in ${this.#part}: give that file another name.`,
-    );
-  }
-
-  async #makeNameDurable(): Promise<void> {
-    if (this.#isNameDurable) return;
-    await this.#syncFolder('created');
-    this.#isNameDurable = true;
   }
 
   #syncFolder(what: string): Promise<void> {

@@ -55,10 +55,6 @@ export class SegmentFolder {
     }
   }
 
-  setAside(file: AppendFile): Promise<string | undefined> {
-    return file.setAside(this.#fs);
-  }
-
   async sync(): Promise<void> {
     if (!this.#hasNewNames) return;
     await withPath(this.#fs.syncFolder(this.path), this.path, 'written');

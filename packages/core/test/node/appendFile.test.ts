@@ -138,7 +138,7 @@ test.each([1, 2])('a disk that cannot say which file has the name is an error wi
   const fileSystem = faultyFileSystem(fault);
   const path = join(temporaryFolder(), 'file');
   const file = await AppendFile.create(fileSystem, path);
-  const error: unknown = await file.whatHasItsName(fileSystem).catch((thrown: unknown) => thrown);
+  const error: unknown = await file.whatHasItsName().catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'sink', details: { path, platformCode: 'EIO' } });
   await file.close();
 });

@@ -57,7 +57,7 @@ export class LineFile {
     this.#isBroken = true;
     await this.close();
     await withPath(unlinkIfThere(this.#fs, this.path), this.path, 'removed');
-    await this.#syncName('removed');
+    await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'removed');
   }
 
   async close(): Promise<void> {
@@ -77,7 +77,7 @@ export class LineFile {
     try {
       await file.append(Buffer.from(`${line}\n`));
       const position = await file.flush();
-      if (isNew) await this.#syncName('created');
+      await file.syncName();
       await this.#checkName(file);
       this.#position = position;
       this.#isBroken = false;
@@ -90,13 +90,9 @@ export class LineFile {
 
   /** Lines in a file that no longer has its name would be lost. */
   async #checkName(file: AppendFile): Promise<void> {
-    if ((await file.whatHasItsName(this.#fs)) === 'this') return;
+    if ((await file.whatHasItsName()) === 'this') return;
     throw new SinkError(
       `${this.path} was removed or replaced while it was written to. Find out by whom, then run it again.`,
     );
-  }
-
-  #syncName(what: string): Promise<void> {
-    return withPath(this.#fs.syncFolder(dirname(this.path)), this.path, what);
   }
 }
