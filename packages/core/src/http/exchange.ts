@@ -1,7 +1,14 @@
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { amend, type SluiceError } from '../errors.js';
+import { amend } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adapter.js';
+import type { Credentials, Stamped } from './credentials/credentials.js';
+import { type Emit, type HttpEvent, requestEvent, type RequestOutcome } from './events.js';
+import type { PauseCause } from './limit/limiterReports.js';
+import type { Limiter } from './limit/limiterTypes.js';
+import { withoutParam } from './query.js';
+import type { HttpMethod } from './requestDetails.js';
+import type { Timeouts } from './requestTimes.js';
 import {
   closedError,
   faultOf,
@@ -10,18 +17,12 @@ import {
   type AttemptFault,
   type ReadResult,
 } from './response/readResponse.js';
-import type { Credentials, Stamp, Stamped } from './credentials/credentials.js';
-import { type Emit, type HttpEvent, requestEvent, type RequestOutcome } from './events.js';
-import type { HttpMethod } from './requestDetails.js';
-import type { Limiter } from './limit/limiterTypes.js';
-import type { PauseCause } from './limit/limiterReports.js';
-import type { Timeouts } from './requestTimes.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryPolicy.js';
+import { joinHeaders, sendAttempt } from './sendAttempt.js';
 import type { SignalWatch } from './signalWatch.js';
-import { withoutParam } from './query.js';
-import { type HeaderJoiner, sendAttempt } from './sendAttempt.js';
 import { Stopwatch } from './stopwatch.js';
+import type { TransportResponse } from './transport.js';
 
 export interface ExchangeOptions {
   readonly adapter: Adapter;
@@ -31,7 +32,7 @@ export interface ExchangeOptions {
   readonly retry: RetryOptions;
   readonly maxBodyBytes: number;
   readonly emit: Emit<HttpEvent>;
-  /** Told whenever the state of a limiter changes, and why it is paused. */
+  /** Called whenever the state of a limiter changes, with why it is paused. */
   readonly onLimiter?: (limiter: Limiter, cause?: PauseCause) => void;
   /** Aborted when the client closes; ends every request. */
   readonly closed: AbortSignal;
@@ -44,7 +45,7 @@ export interface Call {
   readonly shownUrl: () => string;
   readonly method: HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** Gives each attempt its permit. */
   readonly limiter: Limiter;
   /** `false`: it is not retried once it was sent. Default `true`. */
@@ -52,153 +53,160 @@ export interface Call {
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
   /** Reads a response. `now` is wall time in ms. */
-  readonly read: (answer: AttemptResponse, now: number) => ReadResult;
+  readonly read: (response: AttemptResponse, now: number) => ReadResult;
   readonly signal?: AbortSignal | undefined;
 }
-
-interface AttemptSuccess {
-  readonly status: number;
-  readonly headers: AttemptResponse['headers'];
-  readonly body: unknown;
-}
-
-export type AttemptOutcome = AttemptSuccess | AttemptFailure;
 
 /** What the exchanges of a client share, and which one this is. */
 interface ExchangeContext {
   /** The number of the request in the client. */
   readonly number: number;
   readonly signals: SignalWatch;
-  readonly headers: HeaderJoiner;
-  /** Called at once, with the reason, when the caller, the total deadline or closing the client ends it. */
-  readonly onEnd: (reason: unknown) => void;
+  /** Called at once, with the reason, when the request ends without a response. */
+  readonly onFail: (reason: unknown) => void;
 }
 
 /** One request and its attempts: each acquires a permit, gets its credentials, and has deadlines. */
 export class Exchange {
-  attempts = 0;
   readonly #options: ExchangeOptions;
   readonly #call: Call;
-  readonly #headers: HeaderJoiner;
-  readonly #onEnd: (reason: unknown) => void;
+  readonly #number: number;
+  readonly #onFail: (reason: unknown) => void;
+  readonly #began: number;
   readonly #stopwatch: Stopwatch;
   readonly #retries: Retries;
-  readonly #unwatch: readonly (() => void)[];
+  readonly #unwatch: (() => void)[];
   /** Aborts waits, attempts and back-off. Replaced when an attempt exceeds its deadline, which aborts it, too. */
   #stop = new AbortController();
-  readonly #number: number;
-  readonly #began: number;
+  #attempts = 0;
   #wasRenewed = false;
-  /** The credentials of the latest attempt. */
-  #sent: Stamped | undefined;
   /** Whether a 403 was taken for a pause. */
   #wasForbidden = false;
-  #isSettled = false;
+  #isOver = false;
 
-  constructor(options: ExchangeOptions, call: Call, { number, signals, headers, onEnd }: ExchangeContext) {
+  constructor(options: ExchangeOptions, call: Call, { number, signals, onFail }: ExchangeContext) {
     this.#options = options;
     this.#call = call;
-    this.#headers = headers;
     this.#number = number;
-    this.#onEnd = onEnd;
+    this.#onFail = onFail;
     const { timeouts, closed, clock, retry, random } = options;
     const { route, signal, method, shownUrl } = call;
     this.#began = clock.monotonic();
     this.#stopwatch = new Stopwatch(clock, timeouts.total, () =>
-      this.#fail(timeoutError(route, 'total', timeouts.total)),
+      this.fail(timeoutError(route, 'total', timeouts.total)),
     );
     this.#retries = new Retries(retry, random);
-    const unwatch = [signals.watch(closed, () => this.#fail(closedError(route)))];
+    this.#unwatch = [signals.watch(closed, () => this.fail(closedError(route)))];
     if (signal)
-      unwatch.push(
-        signals.watch(signal, () => {
-          this.settle(() => ({ outcome: 'stopped' }));
-          this.#end(signal.reason);
-        }),
-      );
-    this.#unwatch = unwatch;
+      this.#unwatch.push(signals.watch(signal, () => this.#endWith(() => ({ outcome: 'stopped' }), signal.reason)));
     // Last, because an observer may abort the request during the event.
-    this.#emit('request', () => requestEvent({ route, request: this.#number, method }, shownUrl));
-  }
-
-  close(): void {
-    this.#stopwatch.stop();
-    for (const unwatch of this.#unwatch) unwatch();
-  }
-
-  /** Emits the outcome, once. No event follows it. */
-  settle(outcome: () => RequestOutcome): void {
-    if (this.#isSettled) return;
-    this.#isSettled = true;
-    const { clock, emit } = this.#options;
-    emit('settled', () => {
-      const { route } = this.#call;
-      const took = clock.monotonic() - this.#began;
-      return { route, request: this.#number, type: 'settled', attempts: this.attempts, took, ...outcome() };
-    });
+    this.#emit('request', () => requestEvent({ route, request: number, method }, shownUrl));
   }
 
   /**
-   * One attempt. If the API refuses the credentials, they are renewed and it is sent once more. What else is thrown ends
-   * the exchange, and reaches the caller directly: axios would modify it.
+   * Makes an attempt. What ends the request is passed to `onFail` and not thrown: axios would modify it.
+   *
+   * @returns `undefined` if the attempt failed and its back-off is over, so that the next one is due
    */
-  async attempt(): Promise<AttemptOutcome> {
+  async attempt(): Promise<TransportResponse | undefined> {
     try {
-      return await this.#attempt();
+      const outcome = await this.#attempt();
+      if ('fault' in outcome) {
+        await this.#backOff(outcome);
+        return undefined;
+      }
+      this.#end(() => ({ outcome: 'answered', status: outcome.status }));
+      return outcome;
     } catch (error) {
-      this.#fail(error);
+      this.fail(error);
       throw new Error('The request has ended.');
     }
   }
 
-  async #attempt(): Promise<AttemptOutcome> {
-    const { credentials, limiter } = this.#call;
-    this.#stop.signal.throwIfAborted();
-    this.#stopwatch.run();
-    let stamp = await credentials.prepare();
-    const how = { isFresh: false, isRenewed: false, isUnwritten: false, outdated: 0 };
-    let outcome = await this.#send(stamp, how);
-    while (typeof outcome === 'string') {
-      if (outcome === 'expired') stamp = await credentials.prepare();
-      how.isFresh ||= outcome === 'stale';
-      how.isRenewed ||= outcome === 'expired';
-      how.isUnwritten ||= outcome === 'outdated';
-      // A pause may begin whenever a connection opens: it ends by itself.
-      if (outcome === 'outdated' && limiter.state.pausedFor === 0) how.outdated += 1;
-      outcome = await this.#send(stamp, how);
-    }
-    const sent = this.#sent;
-    if (this.#wasRenewed || !sent || !('fault' in outcome) || outcome.fault.status !== 401) return outcome;
-    this.#wasRenewed = true;
-    return (await credentials.renew(sent)) ? this.#attempt() : outcome;
+  /** Ends the request, unless it has ended. */
+  fail(error: unknown): void {
+    this.#endWith(() => ({ outcome: 'failed', error: reportOf(error) }), error);
   }
 
-  shouldRetry(failure: AttemptFailure): boolean {
-    return !this.#isSettled && this.#retries.allow(failure);
+  #endWith(outcome: () => RequestOutcome, reason: unknown): void {
+    this.#end(outcome);
+    this.#onFail(reason);
+    // Without the reason: axios modifies errors that pass through it, and this one is the caller's.
+    this.#stop.abort();
   }
 
-  /** Waits before the next attempt, without a permit. What the API asked for does not count towards the total deadline. */
-  async backOff({ fault, delay, left }: AttemptFailure): Promise<void> {
-    this.#retries.begin();
-    if ((fault.retryAfter ?? 0) > 0) this.#stopwatch.pause();
-    const { error } = fault;
-    const retry = { type: 'retry', attempt: this.attempts, delay, reason: error.code, left } as const;
-    this.#emit('retry', () => ({ ...this.#requestId, ...retry, error: reportOf(error) }));
-    // A pause holds in the limiter, for this request like for all others.
-    if (!fault.pauses) await sleep(this.#options.clock, delay, this.#stop.signal);
-  }
-
-  finalError(failure: AttemptFailure): SluiceError {
+  /** Emits the outcome, once. No event follows it. */
+  #end(outcome: () => RequestOutcome): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { clock, emit } = this.#options;
     const { route } = this.#call;
-    return this.#retries.finalError(failure, { route, attempts: this.attempts, now: this.#options.clock.now() });
+    emit('settled', () => ({
+      route,
+      request: this.#number,
+      type: 'settled',
+      attempts: this.#attempts,
+      took: clock.monotonic() - this.#began,
+      ...outcome(),
+    }));
+    this.#stopwatch.stop();
+    for (const unwatch of this.#unwatch) unwatch();
+  }
+
+  /** Sends an attempt until it is written. If the API refuses the credentials, they are renewed and it is sent once more. */
+  async #attempt(): Promise<TransportResponse | Failure> {
+    const { credentials, limiter } = this.#call;
+    const again: Again = { number: this.#attempts + 1, isFresh: false, isRenewed: false, outdated: 0 };
+    for (;;) {
+      this.#stop.signal.throwIfAborted();
+      this.#stopwatch.run();
+      await credentials.prepare();
+      const outcome = await this.#send(again);
+      if (outcome === 'stale') again.isFresh = true;
+      else if (outcome === 'expired') again.isRenewed = true;
+      // A pause may begin whenever a connection opens: it ends by itself.
+      else if (outcome === 'outdated') again.outdated += limiter.state.pausedFor === 0 ? 1 : 0;
+      else if ('fault' in outcome && (await this.#renew(outcome))) return this.#attempt();
+      else return outcome;
+    }
+  }
+
+  /** Renews credentials that the API refuses, once. @returns whether there are others now */
+  async #renew({ fault, sent }: Failure): Promise<boolean> {
+    if (this.#wasRenewed || fault.status !== 401) return false;
+    this.#wasRenewed = true;
+    return this.#call.credentials.renew(sent);
   }
 
   /**
-   * Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts.
+   * Waits before the next attempt, without a permit. What the API asked for does not count towards the total deadline.
+   *
+   * @throws SluiceError if there is no next attempt.
    */
-  async #send(stamp: Stamp, { isFresh, isRenewed, isUnwritten, outdated }: Again): Promise<AttemptOutcome | Unsent> {
+  async #backOff(failure: Failure): Promise<void> {
+    const { clock } = this.#options;
+    const { fault, delay, left } = failure;
+    const { route } = this.#call;
+    const finalError = this.#retries.next(failure, { route, attempts: this.#attempts, now: clock.now() });
+    if (finalError) throw finalError;
+    if ((fault.retryAfter ?? 0) > 0) this.#stopwatch.pause();
+    this.#emit('retry', () => ({
+      ...this.#requestId,
+      type: 'retry',
+      attempt: this.#attempts,
+      delay,
+      reason: fault.error.code,
+      left,
+      error: reportOf(fault.error),
+    }));
+    // A pause holds in the limiter, for this request like for all others.
+    if (!fault.pauses) await sleep(clock, delay, this.#stop.signal);
+  }
+
+  /** Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts. */
+  async #send({ number, isFresh, isRenewed, outdated }: Again): Promise<TransportResponse | Failure | Unsent> {
     const { adapter, clock, timeouts, onLimiter } = this.#options;
-    const { route, url, method, body, read, limiter, isRepeatable = true } = this.#call;
+    const { route, url, method, body, read, limiter, credentials, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
     const requested = clock.monotonic();
     this.#stopwatch.pause();
@@ -215,66 +223,70 @@ export class Exchange {
       // The abort may come in the same moment as the permit.
       signal.throwIfAborted();
       this.#stopwatch.run();
+      if (isRenewed) await credentials.prepare();
       // Added here, where links, axios, retries and errors cannot see the credentials.
-      const stamped = stamp() ?? (isRenewed ? (await this.#call.credentials.prepare())(true) : undefined);
+      const stamped = credentials.current(isRenewed);
       if (!stamped) return 'expired';
       signal.throwIfAborted();
-      this.#sent = stamped;
-      if (!isFresh && !isUnwritten) this.attempts += 1;
-      const attempt = this.attempts;
+      this.#attempts = number;
       const began = clock.monotonic();
-      const waited = began - requested;
-      this.#emit('attempt', () => ({ route, request: this.#number, type: 'attempt', attempt, waited }));
+      this.#emit('attempt', () => ({
+        ...this.#requestId,
+        type: 'attempt',
+        attempt: number,
+        waited: began - requested,
+      }));
       onLimiter?.(limiter);
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
       const sentUrl = withCredential(url, stamped.query);
-      const headers = this.#headers.join(this.#call.headers, stamped.headers);
+      const headers = joinHeaders(this.#call.headers, stamped.headers);
       mayBeWritten = adapter.announcesWrites !== true;
-      const answer = await sendAttempt(
+      const response = await sendAttempt(
         { url: sentUrl, method, headers, body, isFresh: isNew, signal, onWrite },
         { adapter, clock, deadline: timeouts.response, stop: this.#stop },
       );
-      if (answer === 'late') this.#stop = new AbortController();
-      if (answer instanceof AdapterFault && answer.kind === 'stale' && !isNew) return 'stale';
-      if (answer instanceof AdapterFault && answer.kind === 'outdated' && outdated < maxOutdated) return 'outdated';
+      if (response === 'late') this.#stop = new AbortController();
+      if (response instanceof AdapterFault && response.kind === 'stale' && !isNew) return 'stale';
+      if (response instanceof AdapterFault && response.kind === 'outdated' && outdated < maxOutdated) return 'outdated';
       const took = clock.monotonic() - began;
-      if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
-      const { status } = answer;
+      if (response instanceof AdapterFault || response === 'late')
+        return { sent: stamped, ...this.#failure(this.#faultOf(response), took) };
+      const { status } = response;
       // What it says reaches the limiter before the next permit, since this one is still held.
-      const notice = permit.observe?.({ status, headers: answer.headers }) ?? {};
+      const notice = permit.observe?.({ status, headers: response.headers }) ?? {};
       const { quota } = notice;
       this.#emit('response', () => ({
         ...this.#requestId,
         type: 'response',
-        attempt,
+        attempt: number,
         status,
         took,
         ...(quota && { quota }),
       }));
-      const reading = read(answer, clock.now());
-      if (reading.ok) return { status, headers: answer.headers, body: reading.body };
+      const reading = read(response, clock.now());
+      if (reading.ok) return { status, headers: response.headers, body: reading.body, attempts: number };
       const fault = faultUnderQuota(reading.fault, notice, this.#wasForbidden);
       this.#wasForbidden ||= status === 403 && fault.retry;
-      return this.#failure(fault, took);
+      return { sent: stamped, ...this.#failure(fault, took) };
     } finally {
       permit.release(mayBeWritten ? undefined : 'unwritten');
       onLimiter?.(limiter);
     }
   }
 
-  #faultOf(answer: AdapterFault | 'late'): AttemptFault {
+  #faultOf(fault: AdapterFault | 'late'): AttemptFault {
     const { timeouts, maxBodyBytes } = this.#options;
     const { route, url } = this.#call;
-    if (answer === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
-    return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
+    if (fault === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
+    return faultOf(fault, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
   }
 
   #failure(found: AttemptFault, took: number): AttemptFailure {
     const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
     const fault = isUndecided ? { ...found, retry: false } : found;
     if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
-    const failure = this.#retries.failed(fault, this.attempts, took);
+    const failure = this.#retries.failed(fault, this.#attempts, took);
     this.#pauseLimiter(failure);
     return failure;
   }
@@ -301,24 +313,17 @@ export class Exchange {
   }
 
   readonly #emit: Emit<HttpEvent> = (type, make) => {
-    if (!this.#isSettled) this.#options.emit(type, make);
+    if (!this.#isOver) this.#options.emit(type, make);
   };
-
-  #fail(error: unknown): void {
-    this.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
-    this.#end(error);
-  }
-
-  #end(reason: unknown): void {
-    this.close();
-    this.#onEnd(reason);
-    // Without the reason: axios modifies errors that pass through it, and this one is the caller's.
-    this.#stop.abort();
-  }
 }
 
 /** Ms. Other requests keep a pause even if this one gives up, but an absurd one must not hold them for good. */
 const longestPause = 86_400_000;
+
+/** A failed attempt, and the credentials that it was sent with. */
+interface Failure extends AttemptFailure {
+  readonly sent: Stamped;
+}
 
 /**
  * Why an attempt is made again at once, with another permit: the server had closed the idle connection, the credentials
@@ -326,16 +331,16 @@ const longestPause = 86_400_000;
  */
 type Unsent = 'stale' | 'expired' | 'outdated';
 
-/** How an attempt is made after those of which nothing was sent. */
+/** How an attempt is sent, which may have failed before it was written. */
 interface Again {
+  /** Counts a request's attempts from 1. */
+  readonly number: number;
   /** Over a new connection. */
-  readonly isFresh: boolean;
+  isFresh: boolean;
   /** If the limiter takes longer than renewed credentials live, they are renewed while the permit is held. */
-  readonly isRenewed: boolean;
-  /** Its last permit was too old when it could be written. */
-  readonly isUnwritten: boolean;
+  isRenewed: boolean;
   /** Permits in a row that were too old, but for those that a pause had ended. */
-  readonly outdated: number;
+  outdated: number;
 }
 
 const maxOutdated = 9;

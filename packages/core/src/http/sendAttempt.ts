@@ -52,31 +52,16 @@ export function isHeader(name: string, value: string): boolean {
   return headerName.test(name) && headerValue.test(value);
 }
 
-/** Headers as links may have changed them. */
-type GivenHeaders = Readonly<Record<string, string | number | boolean | null | undefined>>;
-type Headers = Readonly<Record<string, string>>;
-
-/** Puts the headers of attempts together. It remembers the last ones, since all requests of a walk have the same. */
-export class HeaderJoiner {
-  #last: { readonly headers: GivenHeaders; readonly secret: Headers; readonly sent: Headers } | undefined;
-
-  /** @throws ConfigError if a link has set an invalid header. */
-  join(headers: GivenHeaders, secret: Headers): Headers {
-    if (this.#last?.headers === headers && this.#last.secret === secret) return this.#last.sent;
-    const sent = sentHeaders(headers, secret);
-    // Only what nobody can modify is still the same the next time.
-    if (Object.isFrozen(headers)) this.#last = { headers, secret, sent };
-    return sent;
-  }
-}
-
 /**
- * All headers of an attempt, each once, with names in lower case. A secret header replaces one of the same name that a
- * link has set. `undefined`, `null` and `false` remove a header.
+ * All headers of an attempt, each once, with names in lower case. Links may have set any value. A secret header replaces
+ * one of the same name. `undefined`, `null` and `false` remove a header.
  *
  * @throws ConfigError if a link has set an invalid header.
  */
-export function sentHeaders(headers: GivenHeaders, secret: Headers): Headers {
+export function joinHeaders(
+  headers: Readonly<Record<string, string | number | boolean | null | undefined>>,
+  secret: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   const sent = new Map<string, string>();
   for (const [given, set] of Object.entries(headers)) {
     const key = given.toLowerCase();
@@ -93,5 +78,5 @@ export function sentHeaders(headers: GivenHeaders, secret: Headers): Headers {
     sent.set(key, text);
   }
   for (const [given, text] of Object.entries(secret)) sent.set(given.toLowerCase(), text);
-  return Object.freeze(Object.fromEntries(sent));
+  return Object.fromEntries(sent);
 }

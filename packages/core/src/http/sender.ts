@@ -107,7 +107,8 @@ export function createSender(options: SenderOptions): Sender {
         headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
         limiter,
         credentials: {
-          prepare: () => Promise.resolve(() => ({ headers: headers() })),
+          prepare: () => Promise.resolve(),
+          current: () => ({ headers: headers() }),
           renew: () => Promise.resolve(false),
         },
         read: (answer, now) => readReceipt(answer, { route: name, secrets, now }),

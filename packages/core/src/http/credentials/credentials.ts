@@ -7,16 +7,12 @@ export interface Stamped {
   readonly query?: string;
 }
 
-/**
- * Called when an attempt has its permit; `undefined` if the credentials have expired while it waited. `isLast`: returns
- * the latest ones even so.
- */
-export type Stamp = (isLast?: boolean) => Stamped | undefined;
-
 /** Added to each attempt below links and retries, so that only the adapter sees it. */
 export interface Credentials {
   /** Resolves when there are credentials. */
-  prepare(): Promise<Stamp>;
+  prepare(): Promise<void>;
+  /** Those to send now, after `prepare`; `undefined` if they have expired since, unless expired ones will do. */
+  current(evenExpired: boolean): Stamped | undefined;
   /** Whether there are other ones than these, which were refused with 401. */
   renew(refused: Stamped): Promise<boolean>;
 }
@@ -33,30 +29,23 @@ export interface ApiCredentials extends Credentials {
   fingerprint(salt: string): Promise<string>;
 }
 
-const nothing: Stamped = { headers: {} };
-
 /** Adds the current secret of a ring. */
 export function stampedWith(
   ring: KeyRing,
   stamp: (secret: string) => Stamped,
   { name, param }: Pick<ApiCredentials, 'name' | 'param'>,
 ): ApiCredentials {
-  const secrets = new WeakMap<Stamped, string>();
-  let last: { readonly secret: string; readonly give: Stamp } | undefined;
+  let last: { readonly secret: string; readonly stamped: Stamped } | undefined;
   return {
     name,
     isSent: ring.hasKey,
     param,
     async prepare() {
       const secret = await ring.get();
-      if (last?.secret !== secret) {
-        const stamped = secret === '' ? nothing : stamp(secret);
-        secrets.set(stamped, secret);
-        last = { secret, give: () => stamped };
-      }
-      return last.give;
+      if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
     },
-    renew: (refused) => ring.renew(secrets.get(refused) ?? ''),
+    current: () => last?.stamped,
+    renew: async (refused) => last?.stamped !== refused || ring.renew(last.secret),
     fingerprint: (salt) => ring.fingerprint(salt),
   };
 }

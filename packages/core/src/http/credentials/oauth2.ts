@@ -58,10 +58,8 @@ export function tokenCredentials(options: TokenOptions): ApiCredentials {
   return {
     name: `token of ${api}`,
     isSent: true,
-    prepare: async () => {
-      await tokens.get();
-      return (isLast) => (isLast ? tokens.latest : tokens.current);
-    },
+    prepare: async () => void (await tokens.get()),
+    current: (evenExpired) => tokens.current(evenExpired),
     renew: (refused) => tokens.renew(refused),
     // Not the token: the next one must be able to resume.
     fingerprint: (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId, scope])}`),
@@ -83,18 +81,13 @@ class Tokens {
     this.#hidden = new RecentSecrets(options.secrets, options.clock, options.echoedFor);
   }
 
-  /** What to send now; `undefined` if there is no token, or it has expired. */
-  get current(): Stamped | undefined {
-    return this.#held && this.#options.clock.monotonic() < this.#held.expires ? this.#held.stamped : undefined;
-  }
-
-  /** The same, even if it has expired. */
-  get latest(): Stamped | undefined {
-    return this.#held?.stamped;
+  current(evenExpired = false): Stamped | undefined {
+    const held = this.#held;
+    return held && (evenExpired || this.#options.clock.monotonic() < held.expires) ? held.stamped : undefined;
   }
 
   async get(): Promise<Stamped> {
-    return this.current ?? (await this.#request()).stamped;
+    return this.current() ?? (await this.#request()).stamped;
   }
 
   /** Whether there is another token than the refused one. Requests refused together ask for one. */

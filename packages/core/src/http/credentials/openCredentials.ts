@@ -48,7 +48,16 @@ export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials
     const ring = ringOf(secret, tools, more);
     if (ring instanceof KeyRing) return stampedWith(ring, stamp, { name, param: more.param });
     const reject = (): Promise<never> => Promise.reject(ring);
-    return { name, isSent: true, param: more.param, prepare: reject, renew: reject, fingerprint: reject };
+    const none = (): undefined => undefined;
+    return {
+      name,
+      isSent: true,
+      param: more.param,
+      prepare: reject,
+      current: none,
+      renew: reject,
+      fingerprint: reject,
+    };
   };
   const openPair = ({ user, password = '' }: BasicPair): ApiCredentials => {
     const named = typeof user === 'string' ? { secret: password, before: `${user}:`, after: '' } : undefined;

@@ -66,7 +66,8 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
     headers: { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' },
     body: encodeQuery(form, 'repeat').replaceAll('%20', '+'),
     credentials: {
-      prepare: () => Promise.resolve(() => ({ headers: authorization })),
+      prepare: () => Promise.resolve(),
+      current: () => ({ headers: authorization }),
       renew: () => Promise.resolve(false),
     },
     read: (answer, now) => readToken(answer, { route, secrets, now }, grant),

@@ -38,29 +38,26 @@ export class Retries {
     return { fault, delay, left };
   }
 
-  /** Whether to retry. A `Retry-After` is obeyed unless it exceeds the longest wait that is allowed. */
-  allow({ fault, left }: AttemptFailure): boolean {
-    const { retries, maxRetryAfter } = this.#policy;
-    return fault.retry && left > 0 && this.#count < retries && (fault.retryAfter ?? 0) <= maxRetryAfter;
-  }
-
-  /** A retry begins with its back-off. */
-  begin(): void {
-    this.#count += 1;
-  }
-
-  /** The error of the last attempt. @param now wall time in ms */
-  finalError(
+  /**
+   * Whether there is a next attempt. A `Retry-After` is obeyed unless it exceeds the longest wait that is allowed.
+   *
+   * @param now wall time in ms
+   * @returns the error of the last attempt, if it was the last
+   */
+  next(
     { fault, left }: AttemptFailure,
     { route, attempts, now }: { readonly route: string; readonly attempts: number; readonly now: number },
-  ): SluiceError {
-    const { status, retryAfter: requested } = fault;
-    const { maxRetryAfter } = this.#policy;
-    if (!fault.retry || status === undefined || requested === undefined || requested <= maxRetryAfter)
-      return this.#withAttempts(fault, left, attempts);
+  ): SluiceError | undefined {
+    const { retries, maxRetryAfter } = this.#policy;
+    const { retry, status, retryAfter: requested = 0 } = fault;
+    if (retry && left > 0 && this.#count < retries && requested <= maxRetryAfter) {
+      this.#count += 1;
+      return undefined;
+    }
+    if (!retry || status === undefined || requested <= maxRetryAfter) return this.#withAttempts(fault, left, attempts);
     const retryAt = dateAfter(now, requested);
     const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
-    const message = `${route}: the server asked to wait ${secondsOf(requested)}${until}, but the limit is ${secondsOf(maxRetryAfter)}.`;
+    const message = `${route}: the server asked to wait ${formatSeconds(requested)}${until}, but the limit is ${formatSeconds(maxRetryAfter)}.`;
     return new RateLimitError(message, {
       status,
       retryAt,
@@ -73,13 +70,13 @@ export class Retries {
   #withAttempts({ error, retry }: AttemptFault, left: number, attempts: number): SluiceError {
     if (attempts === 1) return error;
     const isOutOfTime = retry && left === 0;
-    const within = isOutOfTime ? ` within ${secondsOf(this.#policy.for)}` : '';
+    const within = isOutOfTime ? ` within ${formatSeconds(this.#policy.for)}` : '';
     const advice: readonly Advice[] = isOutOfTime ? [{ kind: 'raise', option: 'retry.for' }] : [];
     amend(error, `It was tried ${attempts} times${within}.`, advice);
     return error;
   }
 }
 
-function secondsOf(ms: number): string {
+function formatSeconds(ms: number): string {
   return ms < 1000 ? `${String(ms)} ms` : `${String(Math.round(ms / 1000))} s`;
 }
