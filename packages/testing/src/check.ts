@@ -1,3 +1,4 @@
+import { SluiceError, type SluiceErrorCode } from '@sluice/core';
 import { canonicalJson, lostInJson } from './plainJson.js';
 
 /** @throws Error with this message unless the condition holds. */
@@ -46,6 +47,27 @@ export function checkNoneLost(
   const known = new Set(written.map(canonicalJson));
   const foreign = actual.findIndex((row) => !known.has(canonicalJson(row)));
   check(foreign === -1, `${when}: ${shown(actual[foreign])} is there, but was never written.`);
+}
+
+/** How a call failed. */
+export interface Failure {
+  readonly error: unknown;
+}
+
+/** Calls, and returns how that failed; `undefined` if it succeeded. */
+export async function catchFailure(call: () => unknown): Promise<Failure | undefined> {
+  try {
+    await call();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Checks that a call failed with a SluiceError. @param what e.g. "A second watch must be refused with a LockError" */
+export function checkSluiceError(failure: Failure | undefined, what: string, code?: SluiceErrorCode): void {
+  if (!SluiceError.is(failure?.error, code))
+    throw new Error(`${what}, but ${failure ? `it failed with ${shown(failure.error)}` : 'it succeeded'}.`);
 }
 
 /** A value as text for a message. */

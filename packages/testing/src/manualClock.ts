@@ -1,5 +1,5 @@
 import type { Clock } from '@sluice/core';
-import { calm } from './waiting.js';
+import { calm } from './calm.js';
 
 interface Timer {
   readonly at: number;

@@ -1,27 +1,23 @@
 import { systemClock, type AcquireOptions, type Limit, type Limiter, type Permit } from '@sluice/core';
+import { calm } from '../calm.js';
 import { check, checkSame } from '../check.js';
 import { ManualClock } from '../manualClock.js';
-import { calm, eventually } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
-
-export interface LimiterTrial extends Trial<LimiterFixture, [LimiterSetting]> {
-  readonly keeps: readonly Keeping[];
-  readonly isRealTime: boolean;
-}
 
 export interface RequestedPermit {
   readonly nth: number;
   readonly route: string;
   /** When the permit was granted, in ms of the limiter's clock; absent before. */
-  readonly begunAt?: number;
-  readonly permit?: Permit;
+  begunAt?: number;
+  permit?: Permit;
   /** Set if the permit was refused. */
-  readonly refusal?: { readonly reason: unknown; readonly isThrown: boolean };
+  refusal?: { readonly error: unknown; readonly isThrown: boolean };
 }
 
 /** Advances a manual clock, or waits for the real one. */
 interface Time {
+  readonly isReal: boolean;
   now(): number;
   pass(ms: number): Promise<void>;
   /** Advances the clock while the process is suspended; absent for a real clock. */
@@ -34,45 +30,36 @@ const maxWindows = 12;
 /** Permits per window that no check uses up. */
 const unlimited = 100;
 
-/** A limiter and the outcome of each requested permit. */
-export class DrivenLimiter {
-  readonly limiter: Limiter;
-  readonly time: Time;
-  readonly per: number;
-  readonly begun: RequestedPermit[] = [];
-  readonly #timeout: number;
-  #requested = 0;
+/**
+ * Opens a limiter with one limit; values that are left out are high enough to be never reached.
+ *
+ * @param needs the kinds of limits without which the check is skipped.
+ */
+export type OpenLimiter = (limit?: Partial<Limit>, ...needs: readonly Keeping[]) => Promise<DrivenLimiter>;
 
-  private constructor(limiter: Limiter, time: Time, per: number, timeout: number) {
-    this.limiter = limiter;
-    this.time = time;
-    this.per = per;
-    this.#timeout = timeout;
-  }
+type Factory = (setting: LimiterSetting) => LimiterFixture | Promise<LimiterFixture>;
 
-  /**
-   * A limiter with one limit; values that are left out are high enough to be never reached.
-   *
-   * @param needs the kinds of limits without which the check is skipped.
-   */
-  static async on(
-    trial: LimiterTrial,
-    limit: Partial<Limit> = {},
-    ...needs: readonly Keeping[]
-  ): Promise<DrivenLimiter> {
-    const missing = needs.find((need) => !trial.keeps.includes(need));
+/** Opens limiters of a factory, on a manual clock or the real one. */
+export function limiterOpener(
+  trial: Trial,
+  factory: Factory,
+  { keeps, realTime }: { readonly keeps: readonly Keeping[]; readonly realTime: boolean },
+): OpenLimiter {
+  return async (limit, ...needs) => {
+    const missing = needs.find((need) => !keeps.includes(need));
     if (missing) throw new Skipped(`a limiter that keeps '${missing}'`);
-    const per = trial.isRealTime ? 100 : 1_000;
+    const per = realTime ? 100 : 1_000;
     const limits = [{ requests: unlimited, per, ...limit }];
-    if (trial.isRealTime) {
-      const { limiter } = await trial.fixture({ limits, clock: systemClock });
-      return new DrivenLimiter(limiter, realTime, per, trial.timeout);
+    if (realTime) {
+      const { limiter } = await trial.own(factory({ limits, clock: systemClock }));
+      return new DrivenLimiter(trial, limiter, realClock, per);
     }
     const settled: { until: () => Promise<unknown> } = { until: () => calm(3) };
     const clock = new ManualClock(() => settled.until());
-    const { limiter } = await trial.fixture({ limits, clock });
+    const { limiter } = await trial.own(factory({ limits, clock }));
     settled.until = () => quiet(limiter);
     const time: Time = {
+      isReal: false,
       now: () => clock.monotonic(),
       pass: async (ms) => {
         await clock.advance(ms);
@@ -83,15 +70,29 @@ export class DrivenLimiter {
         await quiet(limiter);
       },
     };
-    return new DrivenLimiter(limiter, time, per, trial.timeout);
+    return new DrivenLimiter(trial, limiter, time, per);
+  };
+}
+
+/** A limiter and the outcome of each requested permit. */
+export class DrivenLimiter {
+  readonly trial: Trial;
+  readonly limiter: Limiter;
+  readonly time: Time;
+  readonly per: number;
+  readonly begun: RequestedPermit[] = [];
+  #requested = 0;
+
+  constructor(trial: Trial, limiter: Limiter, time: Time, per: number) {
+    this.trial = trial;
+    this.limiter = limiter;
+    this.time = time;
+    this.per = per;
   }
 
   /** Requests a permit, uses it at once, and keeps it until a check releases it. */
   acquire({ route = 'testing.route', signal }: Partial<AcquireOptions> = {}): RequestedPermit {
-    const requested: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = {
-      nth: this.#requested++,
-      route,
-    };
+    const requested: RequestedPermit = { nth: this.#requested++, route };
     let isThrown = true;
     const permit = (async () => {
       const given = this.limiter.acquire({ route, ...(signal && { signal }) });
@@ -105,8 +106,8 @@ export class DrivenLimiter {
         requested.begunAt = this.time.now();
         this.begun.push(requested);
       },
-      (reason: unknown) => {
-        requested.refusal = { reason, isThrown };
+      (error: unknown) => {
+        requested.refusal = { error, isThrown };
       },
     );
     return requested;
@@ -137,11 +138,6 @@ export class DrivenLimiter {
     }
   }
 
-  /** Resolves when a condition holds, without advancing the limiter's clock. */
-  eventually(condition: () => boolean, what: string): Promise<void> {
-    return eventually(condition, what, this.#timeout);
-  }
-
   checkState(queued: number, running: number, when: string): void {
     const { state } = this.limiter;
     checkSame({ queued: state.queued, running: state.running }, { queued, running }, `The limiter's state ${when}`);
@@ -152,7 +148,8 @@ export class DrivenLimiter {
   }
 }
 
-const realTime: Time = {
+const realClock: Time = {
+  isReal: true,
   now: () => performance.now(),
   pass: async (ms) => {
     await new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,19 +1,17 @@
-import { SluiceError } from '@sluice/core';
-import { check, checkSame, shown } from '../check.js';
-import { Skipped } from '../suite.js';
-import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
-import type { LimiterChecks } from './permitChecks.js';
+import { check, checkSame, checkSluiceError, shown } from '../check.js';
+import { Skipped, type Checks } from '../suite.js';
+import type { DrivenLimiter, OpenLimiter, RequestedPermit } from './drivenLimiter.js';
 
-export const limitChecks: LimiterChecks = {
-  'never exceeds the limit of a window, and starts all in the end': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { requests: 4 }, 'rate');
+export const limitChecks: Checks<OpenLimiter> = {
+  'never exceeds the limit of a window, and starts all in the end': async (open) => {
+    const driven = await open({ requests: 4 }, 'rate');
     driven.acquireMany(13);
     await driven.untilBegun(13, 'At 4 a window');
-    checkWindows(trial, driven, 4);
+    checkWindows(driven, 4);
     const { begunAt: first = 0 } = driven.begun[0] ?? {};
     const { begunAt: last = Infinity } = driven.begun[12] ?? {};
     check(
-      trial.isRealTime || last - first <= 5 * driven.per,
+      driven.time.isReal || last - first <= 5 * driven.per,
       `13 permits at 4 a window took ${(last - first) / driven.per} windows.`,
     );
     // Idle time does not accumulate permits.
@@ -21,22 +19,22 @@ export const limitChecks: LimiterChecks = {
     await driven.time.pass(3 * driven.per);
     driven.acquireMany(9);
     await driven.untilBegun(22, 'After some idle time, at 4 a window');
-    checkWindows(trial, driven, 4);
+    checkWindows(driven, 4);
   },
 
-  'does not catch up after the process was stalled': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { requests: 3 }, 'rate');
+  'does not catch up after the process was stalled': async (open) => {
+    const driven = await open({ requests: 3 }, 'rate');
     const { stall } = driven.time;
     if (!stall) throw new Skipped('a limiter that takes a clock');
     driven.acquireMany(12);
     await driven.untilBegun(3, 'At 3 a window');
     await stall(10 * driven.per);
     await driven.untilBegun(12, 'After a stall, at 3 a window');
-    checkWindows(trial, driven, 3);
+    checkWindows(driven, 3);
   },
 
-  'does not count a permit that was aborted while it waited for its window': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
+  'does not count a permit that was aborted while it waited for its window': async (open) => {
+    const driven = await open({ requests: 2 }, 'rate');
     driven.acquireMany(2);
     await driven.untilBegun(2, 'At 2 a window');
     const start = driven.time.now();
@@ -51,13 +49,13 @@ export const limitChecks: LimiterChecks = {
     checkSame(driven.order, [0, 1, 4, 5], 'The permits that began when the first two that waited were aborted');
     const { begunAt = Infinity } = driven.begun[3] ?? {};
     check(
-      trial.isRealTime || begunAt - start <= 1.5 * driven.per,
+      driven.time.isReal || begunAt - start <= 1.5 * driven.per,
       `${aborted.length} aborted permits took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
     );
   },
 
-  'keeps its windows during a pause': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
+  'keeps its windows during a pause': async (open) => {
+    const driven = await open({ requests: 2 }, 'rate');
     const { per } = driven;
     driven.acquireMany(6);
     await driven.untilBegun(2, 'At 2 a window');
@@ -68,11 +66,11 @@ export const limitChecks: LimiterChecks = {
       driven.begun.slice(2).every(({ begunAt = 0 }) => begunAt >= end),
       'A permit began during a pause, because its window had begun.',
     );
-    checkWindows(trial, driven, 2);
+    checkWindows(driven, 2);
   },
 
-  'never exceeds its concurrency': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { concurrency: 2 }, 'concurrency');
+  'never exceeds its concurrency': async (open) => {
+    const driven = await open({ concurrency: 2 }, 'concurrency');
     driven.acquireMany(7);
     for (let count = 2; count <= 7; count += 1) {
       await driven.untilBegun(count, 'With room for two at once');
@@ -86,8 +84,8 @@ export const limitChecks: LimiterChecks = {
     driven.checkState(0, 0, 'when all were released');
   },
 
-  'grants one permit for each released one, however often it is released': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
+  'grants one permit for each released one, however often it is released': async (open) => {
+    const driven = await open({ concurrency: 1 }, 'concurrency');
     driven.acquireMany(3);
     await driven.untilBegun(1, 'With room for one at once');
     driven.begun[0]?.permit?.release();
@@ -103,8 +101,8 @@ export const limitChecks: LimiterChecks = {
     driven.checkState(1, 1, 'when the first of three was released three times');
   },
 
-  'does not grant a permit that was aborted while it waited for another': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
+  'does not grant a permit that was aborted while it waited for another': async (open) => {
+    const driven = await open({ concurrency: 1 }, 'concurrency');
     const stop = new AbortController();
     driven.acquire();
     const aborted = driven.acquire({ signal: stop.signal });
@@ -121,28 +119,25 @@ export const limitChecks: LimiterChecks = {
     driven.checkState(0, 1, 'when all but the aborted one began');
   },
 
-  'counts the cost of each route': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.dear': 3 } }, 'rate', 'costs');
+  'counts the cost of each route': async (open) => {
+    const driven = await open({ requests: 4, costs: { 'testing.dear': 3 } }, 'rate', 'costs');
     const dear = 'testing.dear';
     const cheap = 'testing.route';
     for (const route of [dear, cheap, cheap, dear, dear, cheap]) driven.acquire({ route });
     await driven.untilBegun(6, 'At 4 units a window');
     checkSame(driven.order, [0, 1, 2, 3, 4, 5], 'The order of permits with different costs');
-    checkWindows(trial, driven, 4, ({ route }) => (route === dear ? 3 : 1));
+    checkWindows(driven, 4, ({ route }) => (route === dear ? 3 : 1));
   },
 
-  'refuses at once a cost that exceeds every limit': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.huge': 5 } }, 'rate', 'costs');
+  'refuses at once a cost that exceeds every limit': async (open) => {
+    const driven = await open({ requests: 4, costs: { 'testing.huge': 5 } }, 'rate', 'costs');
     const huge = driven.acquire({ route: 'testing.huge' });
     driven.acquire();
-    await driven.eventually(
+    await driven.trial.eventually(
       () => huge.refusal !== undefined || huge.permit !== undefined,
       'A permit that can never be granted was not refused',
     );
-    check(
-      SluiceError.is(huge.refusal?.reason),
-      `A permit that can never be granted must be refused with a ConfigError, not with ${shown(huge.refusal?.reason)}.`,
-    );
+    checkSluiceError(huge.refusal, 'A permit that can never be granted must be refused with a ConfigError');
     await driven.untilBegun(1, 'Behind one that was refused');
     driven.checkState(0, 1, 'when one was refused and one runs');
   },
@@ -150,13 +145,12 @@ export const limitChecks: LimiterChecks = {
 
 /** Checks the window before each permit. */
 function checkWindows(
-  trial: LimiterTrial,
-  { begun, per }: DrivenLimiter,
+  { begun, per, time }: DrivenLimiter,
   max: number,
   costOf: (permit: RequestedPermit) => number = () => 1,
 ): void {
   // A real clock shows a permit slightly late, and by varying amounts.
-  const window = trial.isRealTime ? 0.7 * per : per;
+  const window = time.isReal ? 0.7 * per : per;
   for (const { begunAt: end = 0 } of begun) {
     const within = begun.filter(({ begunAt = 0 }) => begunAt > end - window && begunAt <= end);
     const cost = within.reduce((sum, permit) => sum + costOf(permit), 0);

@@ -1,12 +1,11 @@
 import { check, checkSame, shown } from '../check.js';
-import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
-
-export type LimiterChecks = Readonly<Record<string, (trial: LimiterTrial) => Promise<void>>>;
+import type { Checks } from '../suite.js';
+import type { DrivenLimiter, OpenLimiter, RequestedPermit } from './drivenLimiter.js';
 
 /** How permits are granted, released and aborted. */
-export const permitChecks: LimiterChecks = {
-  'grants permits in the order of the calls': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+export const permitChecks: Checks<OpenLimiter> = {
+  'grants permits in the order of the calls': async (open) => {
+    const driven = await open();
     driven.limiter.pause(driven.per / 2);
     driven.acquireMany(6);
     await driven.untilBegun(6, 'After a pause');
@@ -15,8 +14,8 @@ export const permitChecks: LimiterChecks = {
     checkSame(driven.order, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'The order of permits, compared with the order of the calls,');
   },
 
-  'reports how many wait and how many run': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'reports how many wait and how many run': async (open) => {
+    const driven = await open();
     driven.checkState(0, 0, 'before anybody asked');
     driven.limiter.pause(driven.per);
     driven.acquireMany(3);
@@ -30,8 +29,8 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 0, 'when all were released');
   },
 
-  'counts one release of a permit, however often it is released': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'counts one release of a permit, however often it is released': async (open) => {
+    const driven = await open();
     driven.acquireMany(3);
     await driven.untilBegun(3, 'With nothing in their way');
     driven.begun[0]?.permit?.release();
@@ -39,8 +38,8 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 2, 'when one of three was released twice');
   },
 
-  'rejects at once when a waiting permit is aborted, and forgets it': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'rejects at once when a waiting permit is aborted, and forgets it': async (open) => {
+    const driven = await open();
     driven.limiter.pause(driven.per);
     const stop = new AbortController();
     const first = driven.acquire();
@@ -53,7 +52,7 @@ export const permitChecks: LimiterChecks = {
     await checkRefused(driven, aborted, reason, 'while it waited');
     driven.checkState(2, 0, 'as soon as one of three was aborted');
     check(
-      trial.isRealTime || driven.time.now() === before,
+      driven.time.isReal || driven.time.now() === before,
       'A permit that was aborted while it waited was refused later.',
     );
     await driven.untilBegun(2, 'After a pause in which one of three was aborted');
@@ -62,16 +61,16 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 2, 'when one of three was aborted, and the others run');
   },
 
-  'rejects at once when the signal is aborted already': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'rejects at once when the signal is aborted already': async (open) => {
+    const driven = await open();
     const reason = new Error('Not wanted from the beginning.');
     const requested = driven.acquire({ signal: AbortSignal.abort(reason) });
     await checkRefused(driven, requested, reason, 'already');
     driven.checkState(0, 0, 'when one was refused that was aborted already');
   },
 
-  'keeps counting a permit that is aborted after it began': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'keeps counting a permit that is aborted after it began': async (open) => {
+    const driven = await open();
     const stop = new AbortController();
     const requested = driven.acquire({ signal: stop.signal });
     await driven.untilBegun(1, 'With nothing in its way');
@@ -82,8 +81,8 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 0, 'when a permit was released that had been aborted');
   },
 
-  'leaves no listener on a signal': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'leaves no listener on a signal': async (open) => {
+    const driven = await open();
     const stop = new AbortController();
     const listeners = countListeners(stop.signal);
     driven.limiter.pause(driven.per / 2);
@@ -93,8 +92,8 @@ export const permitChecks: LimiterChecks = {
     checkSame(listeners(), 0, 'The number of listeners on a signal whose permits were granted and released');
   },
 
-  'starts nothing during a pause': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'starts nothing during a pause': async (open) => {
+    const driven = await open();
     const { per } = driven;
     const start = driven.time.now();
     driven.limiter.pause(2 * per);
@@ -106,8 +105,8 @@ export const permitChecks: LimiterChecks = {
     checkPaused(driven.begun, start + 2 * per);
   },
 
-  'obeys the longest of several pauses': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'obeys the longest of several pauses': async (open) => {
+    const driven = await open();
     const { per, limiter, time } = driven;
     const start = time.now();
     limiter.pause(2 * per);
@@ -122,8 +121,8 @@ export const permitChecks: LimiterChecks = {
     checkPaused(driven.begun, end);
   },
 
-  'reports how long a pause lasts': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'reports how long a pause lasts': async (open) => {
+    const driven = await open();
     const { per, limiter, time } = driven;
     checkSame(limiter.state.pausedFor, 0, 'pausedFor before any pause');
     const start = time.now();
@@ -131,14 +130,14 @@ export const permitChecks: LimiterChecks = {
     await time.pass(per / 2);
     const left = limiter.state.pausedFor;
     const due = start + 2 * per - time.now();
-    const slack = trial.isRealTime ? per / 2 : 0;
+    const slack = time.isReal ? per / 2 : 0;
     check(Math.abs(left - due) <= slack, `pausedFor is ${left}, but ${due} ms are left.`);
     await time.pass(2 * per);
     checkSame(limiter.state.pausedFor, 0, 'pausedFor after a pause');
   },
 
-  'rejects at once when a permit is aborted during a pause': async (trial) => {
-    const driven = await DrivenLimiter.on(trial);
+  'rejects at once when a permit is aborted during a pause': async (open) => {
+    const driven = await open();
     driven.limiter.pause(1_000 * driven.per);
     const stop = new AbortController();
     const requested = driven.acquire({ signal: stop.signal });
@@ -151,7 +150,7 @@ export const permitChecks: LimiterChecks = {
 };
 
 async function checkRefused(driven: DrivenLimiter, requested: RequestedPermit, reason: unknown, when: string) {
-  await driven.eventually(
+  await driven.trial.eventually(
     () => requested.refusal !== undefined || requested.permit !== undefined,
     `A permit that was aborted ${when} was not refused`,
   );
@@ -161,8 +160,8 @@ async function checkRefused(driven: DrivenLimiter, requested: RequestedPermit, r
     'An aborted permit must be refused by a promise, but the call itself threw.',
   );
   check(
-    requested.refusal?.reason === reason,
-    `An aborted permit must be refused with signal.reason itself, not with ${shown(requested.refusal?.reason)}.`,
+    requested.refusal?.error === reason,
+    `An aborted permit must be refused with signal.reason itself, not with ${shown(requested.refusal?.error)}.`,
   );
 }
 

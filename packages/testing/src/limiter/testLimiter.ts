@@ -1,5 +1,6 @@
 import { refuseUnknown } from '@sluice/core';
-import { registerChecks, type Check, suiteOptionNames, type SuiteOptions } from '../suite.js';
+import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
+import { limiterOpener } from './drivenLimiter.js';
 import { limitChecks } from './limitChecks.js';
 import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
 import { permitChecks } from './permitChecks.js';
@@ -27,11 +28,7 @@ const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
 export function testLimiter(options: LimiterSuiteOptions): void {
   refuseUnknown('testLimiter()', options, { ...suiteOptionNames, factory: true, keeps: true, realTime: true });
   const { factory, keeps = everything, realTime = false } = options;
-  const checks = Object.entries({ ...permitChecks, ...limitChecks }).map(
-    ([title, run]): [string, Check<LimiterFixture, [LimiterSetting]>] => [
-      title,
-      (trial) => run({ ...trial, keeps, isRealTime: realTime }),
-    ],
+  registerChecks(options, { ...permitChecks, ...limitChecks }, (trial) =>
+    limiterOpener(trial, factory, { keeps, realTime }),
   );
-  registerChecks(options, factory, Object.fromEntries(checks));
 }

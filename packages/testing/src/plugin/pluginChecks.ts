@@ -1,33 +1,29 @@
-import { checkPlugin, SluiceError, type HookName, type Hooks } from '@sluice/core';
-import { check, checkSame, shown } from '../check.js';
-import { calm, inTime } from '../waiting.js';
-import { Skipped, type Trial } from '../suite.js';
-import type { PluginFixture } from './pluginFixture.js';
+import { checkPlugin, type HookName, type Hooks } from '@sluice/core';
+import { catchFailure, check, checkSame, checkSluiceError, shown } from '../check.js';
+import { calm } from '../calm.js';
+import { Skipped, type Checks } from '../suite.js';
 import { hookNames, sampleEvents } from './sampleEvents.js';
-import { UsedPlugin } from './usedPlugin.js';
-
-type PluginChecks = Readonly<Record<string, <Api extends object>(trial: Trial<PluginFixture<Api>>) => Promise<void>>>;
+import { UsedPlugin, type PluginSetting } from './usedPlugin.js';
 
 /** What a client and its other plugins rely on. */
-export const pluginChecks: PluginChecks = {
-  'is a plugin that always has the same name, and can be used': async (trial) => {
-    const fixture = await trial.fixture();
+export const pluginChecks: Checks<PluginSetting> = {
+  'is a plugin that always has the same name, and can be used': async (setting) => {
+    const { fixture } = setting;
     const { name } = checkPlugin(fixture.plugin());
     checkSame(fixture.plugin().name, name, 'The name of the plugin when it is made again');
-    const used = UsedPlugin.on(trial, fixture);
+    const used = UsedPlugin.on(setting);
     check(name in used.client, `The client has no namespace ${shown(name)}.`);
   },
 
-  'requests nothing during its setup': async (trial) => {
-    const used = UsedPlugin.on(trial, await trial.fixture());
+  'requests nothing during its setup': async (setting) => {
+    const used = UsedPlugin.on(setting);
     await calm();
     checkSame(used.requests, 0, 'The number of requests when a plugin was set up and not used');
   },
 
-  'is disposed of without an error, and can be used again on another client': async (trial) => {
-    const fixture = await trial.fixture();
+  'is disposed of without an error, and can be used again on another client': async (setting) => {
     for (const time of ['first', 'second']) {
-      const used = UsedPlugin.on(trial, fixture);
+      const used = UsedPlugin.on(setting);
       await used.close();
       checkSame(
         used.disposed.filter((name) => name === used.plugin.name).length,
@@ -38,10 +34,9 @@ export const pluginChecks: PluginChecks = {
     }
   },
 
-  'makes its requests through its own client': async (trial) => {
-    const fixture = await trial.fixture();
-    const one = UsedPlugin.on(trial, fixture);
-    const other = UsedPlugin.on(trial, fixture);
+  'makes its requests through its own client': async (setting) => {
+    const one = UsedPlugin.on(setting);
+    const other = UsedPlugin.on(setting);
     await one.use();
     check(
       one.requests > 0,
@@ -53,30 +48,24 @@ export const pluginChecks: PluginChecks = {
     one.checkFaults();
   },
 
-  'ends with its client': async (trial) => {
-    const used = UsedPlugin.on(trial, await trial.fixture());
+  'ends with its client': async (setting) => {
+    const used = UsedPlugin.on(setting);
     await used.use();
     await used.close();
     const { requests } = used;
-    const outcome = await used.use().then(
-      () => 'answered',
-      (error: unknown) => error,
-    );
-    check(
-      SluiceError.is(outcome),
-      `A plugin that is used when its client is closed must reject with a SluiceError, not with ${shown(outcome)}.`,
-    );
+    const failure = await catchFailure(() => used.use());
+    checkSluiceError(failure, 'A plugin that is used when its client is closed must reject with a SluiceError');
     check(used.requests <= requests + 1, 'A plugin retries although its client is closed.');
   },
 
-  'has hooks that accept every event and throw nothing': async (trial) => {
-    const { hooks } = UsedPlugin.on(trial, await trial.fixture()).plugin;
+  'has hooks that accept every event and throw nothing': async (setting) => {
+    const { hooks } = UsedPlugin.on(setting).plugin;
     if (!hooks) throw new Skipped('`hooks` of the plugin');
-    for (const name of hookNames) await callHook(name, hooks[name], trial.timeout);
+    for (const name of hookNames) await callHook(setting, name, hooks[name]);
   },
 
-  'reveals no API key': async (trial) => {
-    const used = UsedPlugin.on(trial, await trial.fixture());
+  'reveals no API key': async (setting) => {
+    const used = UsedPlugin.on(setting);
     await used.use();
     await used.close();
     const shownTexts = {
@@ -89,23 +78,20 @@ export const pluginChecks: PluginChecks = {
     used.checkFaults();
   },
 
-  'refuses invalid options before it requests anything': async (trial) => {
-    const fixture = await trial.fixture();
+  'refuses invalid options before it requests anything': async (setting) => {
+    const { fixture } = setting;
     if (!fixture.refused) throw new Skipped('`refused` of the fixture');
-    const used = UsedPlugin.on(trial, fixture);
+    const used = UsedPlugin.on(setting);
     for (const [at, refused] of fixture.refused.entries()) {
-      const call = (async () => refused(used.api))().then(
-        () => 'a value',
-        (error: unknown) => error,
-      );
-      const outcome = await inTime(call, `refused[${at}] did not settle`, trial.timeout);
-      check(SluiceError.is(outcome), `refused[${at}] must throw a ConfigError, but its outcome is ${shown(outcome)}.`);
+      const call = catchFailure(() => refused(used.api));
+      const failure = await setting.trial.inTime(call, `refused[${at}] did not settle`);
+      checkSluiceError(failure, `refused[${at}] must throw a ConfigError`);
       checkSame(used.requests, 0, `The number of requests when refused[${at}] was refused`);
     }
   },
 
-  'names its requirements, and is disposed of before them': async (trial) => {
-    const fixture = await trial.fixture();
+  'names its requirements, and is disposed of before them': async (setting) => {
+    const { fixture } = setting;
     const needs = fixture.needs?.().map(({ name }) => name) ?? [];
     const { requires = [] } = fixture.plugin();
     if (needs.length === 0 && requires.length === 0) throw new Skipped('a plugin that requires others');
@@ -118,35 +104,26 @@ export const pluginChecks: PluginChecks = {
       requires.length > 0,
       'The plugin requires nothing, though `needs` of the fixture says so: name it in `requires`.',
     );
-    const alone = new UsedPlugin(trial, fixture);
-    let refusal: unknown;
-    try {
-      alone.setUp();
-    } catch (error) {
-      refusal = error;
-    }
-    check(
-      SluiceError.is(refusal, 'plugin'),
-      `A client without ${requires.join(' and ')} must refuse it with a PluginError, not with ${shown(refusal)}.`,
-    );
-    const used = UsedPlugin.on(trial, fixture);
+    const alone = new UsedPlugin(setting);
+    const failure = await catchFailure(() => alone.setUp());
+    checkSluiceError(failure, `A client without ${requires.join(' and ')} must refuse it with a PluginError`, 'plugin');
+    const used = UsedPlugin.on(setting);
     await used.close();
     checkSame(used.disposed[0], used.plugin.name, 'The plugin that was disposed of first');
   },
 };
 
-async function callHook<Name extends HookName>(name: Name, hook: Hooks[Name], timeout: number): Promise<void> {
+async function callHook<Name extends HookName>({ trial }: PluginSetting, name: Name, hook: Hooks[Name]): Promise<void> {
   if (!hook) return;
   for (const event of sampleEvents[name]) {
     const frozen = frozenCopy(event);
-    const call = (async () => hook(frozen))().then(
-      () => undefined,
-      (error: unknown) => shown(error),
+    const failure = await trial.inTime(
+      catchFailure(() => hook(frozen)),
+      `The hook ${name} did not settle`,
     );
-    const failure = await inTime(call, `The hook ${name} did not settle`, timeout);
     check(
       failure === undefined,
-      `The hook ${name} fails with ${shown(event)}: ${failure ?? ''}. It may observe an event, but not change it.`,
+      `The hook ${name} fails with ${shown(event)}: ${shown(failure?.error)}. It may observe an event, but not change it.`,
     );
   }
 }

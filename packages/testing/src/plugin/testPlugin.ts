@@ -1,5 +1,5 @@
 import { refuseUnknown } from '@sluice/core';
-import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
+import { registerChecks, suiteOptionNames, type Factory, type SuiteOptions } from '../suite.js';
 import { pluginChecks } from './pluginChecks.js';
 import type { PluginFixture } from './pluginFixture.js';
 
@@ -27,5 +27,7 @@ export interface PluginSuiteOptions<Api extends object> extends SuiteOptions {
  */
 export function testPlugin<Api extends object>(options: PluginSuiteOptions<Api>): void {
   refuseUnknown('testPlugin()', options, { ...suiteOptionNames, factory: true });
-  registerChecks<PluginFixture<Api>, []>(options, options.factory, pluginChecks);
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a fixture gets the API of its own plugin only
+  const factory = options.factory as unknown as Factory<PluginFixture<object>>;
+  registerChecks(options, pluginChecks, async (trial) => ({ trial, fixture: await trial.own(factory()) }));
 }

@@ -1,27 +1,31 @@
 import { createClient, memoryState, type Client, type ClientEvent, type Plugin } from '@sluice/core';
 import { check, shown } from '../check.js';
-import { inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { PluginFixture } from './pluginFixture.js';
 
+/** What a check of a plugin works with. */
+export interface PluginSetting {
+  readonly trial: Trial;
+  readonly fixture: PluginFixture<object>;
+}
+
 /** A plugin on a client of its own, and what it did there. */
-export class UsedPlugin<Api extends object> {
+export class UsedPlugin {
   readonly client: Client;
-  readonly plugin: Plugin<string, Api>;
+  readonly plugin: Plugin;
   readonly events: ClientEvent[] = [];
   /** The names and records that it saved in its state, as text. */
   readonly saved: string[] = [];
   readonly disposed: string[] = [];
   readonly apiKey: string;
   requests = 0;
-  #api: Api | undefined;
-  readonly #fixture: PluginFixture<Api>;
-  readonly #timeout: number;
+  #api: object | undefined;
+  readonly #setting: PluginSetting;
 
   /** Does not set up the plugin. */
-  constructor(trial: Trial<PluginFixture<Api>>, fixture: PluginFixture<Api>) {
-    this.#fixture = fixture;
-    this.#timeout = trial.timeout;
+  constructor(setting: PluginSetting) {
+    const { trial, fixture } = setting;
+    this.#setting = setting;
     this.plugin = fixture.plugin();
     this.apiKey = fixture.apiKey ?? 'key-of-the-suite-5d1f8a07c3';
     this.client = createClient({
@@ -40,32 +44,33 @@ export class UsedPlugin<Api extends object> {
   }
 
   /** Uses the plugin on a client that has the plugins that it requires. */
-  static on<Api extends object>(trial: Trial<PluginFixture<Api>>, fixture: PluginFixture<Api>): UsedPlugin<Api> {
-    const used = new UsedPlugin(trial, fixture);
-    for (const need of fixture.needs?.() ?? []) used.client.use(used.#watched(need));
+  static on(setting: PluginSetting): UsedPlugin {
+    const used = new UsedPlugin(setting);
+    for (const need of setting.fixture.needs?.() ?? []) used.client.use(used.#watched(need));
     used.setUp();
     return used;
   }
 
   setUp(): void {
     const { plugin } = this;
-    const setup = (...[context, needs]: Parameters<NonNullable<Plugin<string, Api>['setup']>>): Api | undefined =>
+    const setup = (...[context, needs]: Parameters<NonNullable<Plugin['setup']>>): object | undefined =>
       (this.#api = plugin.setup?.(context, needs));
     this.client.use({ ...this.#watched(plugin), ...(plugin.setup && { setup: (...args) => setup(...args) ?? {} }) });
   }
 
-  get api(): Api {
+  get api(): object {
     if (!this.#api) throw new Skipped('a plugin with a namespace');
     return this.#api;
   }
 
   async use(): Promise<void> {
-    if (!this.#fixture.use) throw new Skipped('`use` of the fixture');
-    await inTime((async () => this.#fixture.use?.(this.api))(), 'The use of a plugin did not settle', this.#timeout);
+    const { trial, fixture } = this.#setting;
+    if (!fixture.use) throw new Skipped('`use` of the fixture');
+    await trial.inTime((async () => fixture.use?.(this.api))(), 'The use of a plugin did not settle');
   }
 
   async close(): Promise<void> {
-    await inTime(this.client.close(), 'The client of a plugin did not close', this.#timeout);
+    await this.#setting.trial.inTime(this.client.close(), 'The client of a plugin did not close');
   }
 
   /** Checks that nothing failed in the background. */

@@ -1,15 +1,14 @@
-import { Skipped } from '../suite.js';
-import { openTarget, type SinkTrial } from './drivenSink.js';
+import { Skipped, type Checks } from '../suite.js';
 import { separate } from './endingChecks.js';
-import type { SinkChecks } from './rowChecks.js';
+import type { Targets } from './targets.js';
 
 const sizes = [1, 3, 0, 2];
 
 /** What a sink preserves when its process dies. */
-export const crashChecks: SinkChecks = {
-  'resumes after a crash after any commit': async (trial) => {
+export const crashChecks: Checks<Targets> = {
+  'resumes after a crash after any commit': async (targets) => {
     for (let commits = 0; commits <= sizes.length; commits += 1) {
-      const { target, pages, committed } = await crashedBehind(trial, commits);
+      const { target, pages, committed } = await crashedBehind(targets, commits);
       // A second crash right after the resume must not prevent the next one.
       await target.resume(committed);
       await target.crash();
@@ -20,9 +19,9 @@ export const crashChecks: SinkChecks = {
     }
   },
 
-  'has the committed rows after a crash, and no others if it promises exactly-once': async (trial) => {
+  'has the committed rows after a crash, and no others if it promises exactly-once': async (targets) => {
     for (let commits = 0; commits <= sizes.length; commits += 1) {
-      const { target, pages, committed } = await crashedBehind(trial, commits);
+      const { target, pages, committed } = await crashedBehind(targets, commits);
       const writer = await target.resume(committed);
       await writer.finish();
       const kept = pages.slice(0, committed.pages);
@@ -31,10 +30,10 @@ export const crashChecks: SinkChecks = {
   },
 
   'resumes at the position before the last, since a crash may happen before the last is in a checkpoint': async (
-    trial,
+    targets,
   ) => {
     for (let commits = 1; commits <= sizes.length; commits += 1) {
-      const { target, pages, writer } = await openTarget(trial, sizes);
+      const { target, pages, writer } = await targets.open(sizes);
       if (target.keepsState) throw new Skipped(separate);
       await writer.writeAndCommit(...pages.slice(0, commits - 1));
       const { committed } = writer;
@@ -45,8 +44,8 @@ export const crashChecks: SinkChecks = {
     }
   },
 
-  'resumes at the position before its first row, if it has one': async (trial) => {
-    const { target, pages, writer } = await openTarget(trial, [2, 1]);
+  'resumes at the position before its first row, if it has one': async (targets) => {
+    const { target, pages, writer } = await targets.open([2, 1]);
     const { committed } = writer;
     if (committed.sinkPosition === undefined) throw new Skipped('a sink whose writer has a `start`');
     await writer.write(...pages.slice(0, 1));
@@ -55,9 +54,9 @@ export const crashChecks: SinkChecks = {
     await target.checkSurvived(pages, 'Resumed at start after a crash, and completed');
   },
 
-  'is closed after a crash after seal': async (trial) => {
+  'is closed after a crash after seal': async (targets) => {
     for (const commits of [0, 2]) {
-      const { target, pages, writer } = await written(trial, commits);
+      const { target, pages, writer } = await written(targets, commits);
       const sinkPosition = await writer.seal();
       await target.crash();
       const second = await target.open({ resumeAt: { sinkPosition, isSealed: true } });
@@ -66,8 +65,8 @@ export const crashChecks: SinkChecks = {
     }
   },
 
-  'is closed again after a crash between close and the removal of the checkpoint': async (trial) => {
-    const { target, pages, writer } = await written(trial, 2);
+  'is closed again after a crash between close and the removal of the checkpoint': async (targets) => {
+    const { target, pages, writer } = await written(targets, 2);
     const sinkPosition = await writer.seal();
     await writer.close();
     await target.crash();
@@ -76,9 +75,9 @@ export const crashChecks: SinkChecks = {
     await target.checkSurvived(pages, 'Closed, crashed, opened as sealed and closed again');
   },
 
-  'resumes at its last commit after a crash before the checkpoint recorded the seal': async (trial) => {
+  'resumes at its last commit after a crash before the checkpoint recorded the seal': async (targets) => {
     for (const commits of [2, sizes.length]) {
-      const { target, pages, writer } = await written(trial, commits);
+      const { target, pages, writer } = await written(targets, commits);
       if (target.keepsState) throw new Skipped(separate);
       const { committed } = writer;
       await writer.seal();
@@ -90,8 +89,8 @@ export const crashChecks: SinkChecks = {
 };
 
 /** A target whose process died after this many commits, while it wrote the next page. */
-async function crashedBehind<T>(trial: SinkTrial<T>, commits: number) {
-  const { target, pages, writer } = await openTarget(trial, sizes);
+async function crashedBehind(targets: Targets, commits: number) {
+  const { target, pages, writer } = await targets.open(sizes);
   await writer.writeAndCommit(...pages.slice(0, commits));
   await writer.write(...pages.slice(commits, commits + 1));
   await target.crash();
@@ -99,8 +98,8 @@ async function crashedBehind<T>(trial: SinkTrial<T>, commits: number) {
 }
 
 /** A target to which all pages are written, with commits after the first ones. */
-async function written<T>(trial: SinkTrial<T>, commits: number) {
-  const { target, pages, writer } = await openTarget(trial, sizes);
+async function written(targets: Targets, commits: number) {
+  const { target, pages, writer } = await targets.open(sizes);
   await writer.writeAndCommit(...pages.slice(0, commits));
   await writer.write(...pages.slice(commits));
   return { target, pages, writer };

@@ -1,5 +1,6 @@
 import {
   memoryState,
+  SluiceError,
   type Release,
   type Sink,
   type SinkContext,
@@ -7,41 +8,33 @@ import {
   type SinkWriter,
   type StateStore,
 } from '@sluice/core';
-import { checkNoneLost, checkRows, shown } from '../check.js';
-import { inTime } from '../waiting.js';
+import { checkNoneLost, checkRows, shown, type Failure } from '../check.js';
 import { throughJson } from '../plainJson.js';
-import type { Trial } from '../suite.js';
+import { Skipped, type Trial } from '../suite.js';
 import { DrivenWriter, type Committed } from './drivenWriter.js';
-import { pagesOf } from './samplePages.js';
 import type { RowSamples, SinkFixture } from './sinkFixture.js';
 
 export type Opening = Partial<Pick<SinkContext<never>, 'resumeAt' | 'restart' | 'isEndless'>>;
 
-export interface SinkTrial<T> extends Trial<SinkFixture<T>> {
-  readonly samples: RowSamples<T>;
-}
-
 /** A target and its sink, driven step by step like an export, so that a crash can follow any step. */
-export class DrivenSink<T> {
+export class DrivenSink {
   /** The sink of the current process. */
-  sink: Sink<T>;
-  readonly #fixture: SinkFixture<T>;
-  readonly #trial: SinkTrial<T>;
+  sink: Sink<unknown>;
+  readonly #trial: Trial;
+  readonly #fixture: SinkFixture<unknown>;
+  readonly #samples: RowSamples<unknown>;
   /** For a sink that keeps no checkpoints itself. Survives crashes. */
   readonly #memory: StateStore;
   /** Releases the locks of the current process. */
   readonly #locks = new Set<Release>();
 
-  private constructor(trial: SinkTrial<T>, fixture: SinkFixture<T>) {
+  constructor(trial: Trial, fixture: SinkFixture<unknown>, samples: RowSamples<unknown>) {
     this.#trial = trial;
     this.#fixture = fixture;
+    this.#samples = samples;
     this.sink = fixture.sink();
     // Without a lock, because a dead process could not release it.
     this.#memory = { ...memoryState(), lock: () => Promise.resolve(() => Promise.resolve()) };
-  }
-
-  static async on<T>(trial: SinkTrial<T>): Promise<DrivenSink<T>> {
-    return new DrivenSink(trial, await trial.fixture());
   }
 
   /** Stores checkpoints and the logs of the sink. */
@@ -58,8 +51,8 @@ export class DrivenSink<T> {
     return this.sink.delivery === 'exactly-once';
   }
 
-  context(opening: Opening = {}, signal: AbortSignal = new AbortController().signal): SinkContext<T> {
-    const { schema } = this.#trial.samples;
+  context(opening: Opening = {}, signal: AbortSignal = new AbortController().signal): SinkContext<unknown> {
+    const { schema } = this.#samples;
     return {
       source: 'testing.rows',
       restart: false,
@@ -72,19 +65,27 @@ export class DrivenSink<T> {
   }
 
   /** @throws Error with the opening if the sink refuses it. */
-  async open(opening: Opening = {}, resumed?: Committed): Promise<DrivenWriter<T>> {
+  async open(opening: Opening = {}, resumed?: Committed): Promise<DrivenWriter> {
     const outcome = await this.tryOpen(opening, resumed);
     if (outcome instanceof DrivenWriter) return outcome;
-    const { refusal } = outcome;
-    throw new Error(`open with ${shown(opening)} was refused: ${shown(refusal)}`, { cause: refusal });
+    const { error } = outcome;
+    throw new Error(`open with ${shown(opening)} was refused: ${shown(error)}`, { cause: error });
+  }
+
+  /** Skips the check if the sink refuses. @param what the check needs */
+  async openOrSkip(opening: Opening, what: string): Promise<DrivenWriter> {
+    const outcome = await this.tryOpen(opening);
+    if (outcome instanceof DrivenWriter) return outcome;
+    if (SluiceError.is(outcome.error)) throw new Skipped(what);
+    throw outcome.error;
   }
 
   /** A writer, or the error of the sink. */
-  async tryOpen(opening: Opening, resumed?: Committed): Promise<DrivenWriter<T> | { readonly refusal: unknown }> {
+  async tryOpen(opening: Opening, resumed?: Committed): Promise<DrivenWriter | Failure> {
     const process = new AbortController();
     try {
       const release = await this.inTime(this.lock(process.signal), 'lock');
-      let writer: SinkWriter<T>;
+      let writer: SinkWriter<unknown>;
       try {
         writer = await this.inTime(this.sink.open(this.context(opening, process.signal)), 'open');
       } catch (error) {
@@ -98,8 +99,8 @@ export class DrivenSink<T> {
         return !driven.isEnded;
       });
       return driven;
-    } catch (refusal) {
-      return { refusal };
+    } catch (error) {
+      return { error };
     }
   }
 
@@ -122,27 +123,27 @@ export class DrivenSink<T> {
   }
 
   /** Aborts a writer after the check, because it may have open files or connections. */
-  abortAtEnd(writer: SinkWriter<T>, isOpen: () => boolean = () => true): void {
+  abortAtEnd(writer: SinkWriter<unknown>, isOpen: () => boolean = () => true): void {
     this.#trial.atEnd(async () => {
       if (isOpen()) await this.inTime(writer.abort(new Error('The check is over.'), { isResumable: true }), 'abort');
     });
   }
 
   /** Resumes like an export: after the last commit or, without a commit, from the start. */
-  resume(committed: Committed, opening: Pick<Opening, 'isEndless'> = {}): Promise<DrivenWriter<T>> {
+  resume(committed: Committed, opening: Pick<Opening, 'isEndless'> = {}): Promise<DrivenWriter> {
     const { sinkPosition } = committed;
     if (sinkPosition === undefined) return this.open({ restart: true, ...opening });
     return this.open({ resumeAt: { sinkPosition, isSealed: false }, ...opening }, committed);
   }
 
   /** Resumes, writes the pages after the commit, and ends. */
-  async resumeAndFinish(committed: Committed, pages: readonly SinkPage<T>[]): Promise<void> {
+  async resumeAndFinish(committed: Committed, pages: readonly SinkPage<unknown>[]): Promise<void> {
     const writer = await this.resume(committed);
     await writer.finish(pages);
   }
 
   /** Writes pages, with a commit after each, and ends. */
-  async writeAll(pages: readonly SinkPage<T>[]): Promise<void> {
+  async writeAll(pages: readonly SinkPage<unknown>[]): Promise<void> {
     const writer = await this.open();
     await writer.writeAndCommit(...pages);
     await writer.finish();
@@ -165,29 +166,22 @@ export class DrivenSink<T> {
   }
 
   /** The rows of these pages as the target returns them. */
-  readBack(pages: readonly SinkPage<T>[]): unknown[] {
-    const { samples } = this.#trial;
-    return pages.flatMap(({ items }) => items.map((row) => samples.readBack?.(row) ?? throughJson(row)));
+  readBack(pages: readonly SinkPage<unknown>[]): unknown[] {
+    return pages.flatMap(({ items }) => items.map((row) => this.#samples.readBack?.(row) ?? throughJson(row)));
   }
 
   /** Checks that each row of these pages is there, once and in order. */
-  async checkHolds(pages: readonly SinkPage<T>[], when: string): Promise<void> {
+  async checkHolds(pages: readonly SinkPage<unknown>[], when: string): Promise<void> {
     checkRows(await this.rows(), this.readBack(pages), when);
   }
 
   /** The same after a crash; an at-least-once sink may repeat rows. `written`: all pages that it was given. */
-  async checkSurvived(pages: readonly SinkPage<T>[], when: string, written = pages): Promise<void> {
+  async checkSurvived(pages: readonly SinkPage<unknown>[], when: string, written = pages): Promise<void> {
     if (this.isExact) return this.checkHolds(pages, when);
     checkNoneLost(await this.rows(), { expected: this.readBack(pages), written: this.readBack(written) }, when);
   }
 
   inTime<R>(promise: Promise<R>, call: string): Promise<R> {
-    return inTime(promise, `${call} did not settle`, this.#trial.timeout);
+    return this.#trial.inTime(promise, `${call} did not settle`);
   }
-}
-
-/** A new target, sample pages of these sizes, and a writer. */
-export async function openTarget<T>(trial: SinkTrial<T>, sizes: readonly number[]) {
-  const target = await DrivenSink.on(trial);
-  return { target, pages: pagesOf(trial.samples, sizes), writer: await target.open() };
 }

@@ -13,15 +13,15 @@ interface OwnState {
   readonly release: Release;
 }
 
-export class DrivenWriter<T> {
+export class DrivenWriter {
   /** The last commit; at first the position before the first row, if the sink has one. */
   committed: Committed;
   isEnded = false;
-  readonly #writer: SinkWriter<T>;
+  readonly #writer: SinkWriter<unknown>;
   #pages: number;
   readonly #own: OwnState | undefined;
 
-  private constructor(writer: SinkWriter<T>, { resumed, own }: DrivenOptions) {
+  private constructor(writer: SinkWriter<unknown>, { resumed, own }: DrivenOptions) {
     this.#writer = writer;
     this.#own = own;
     this.committed = resumed ?? {
@@ -32,7 +32,7 @@ export class DrivenWriter<T> {
   }
 
   /** Commits the position before the first row, if there is one, as an export does. */
-  static async on<T>(writer: SinkWriter<T>, options: DrivenOptions): Promise<DrivenWriter<T>> {
+  static async on(writer: SinkWriter<unknown>, options: DrivenOptions): Promise<DrivenWriter> {
     const driven = new DrivenWriter(writer, options);
     if (!options.resumed && writer.start !== undefined) await driven.#save();
     return driven;
@@ -42,7 +42,7 @@ export class DrivenWriter<T> {
     return this.#writer.suspend !== undefined;
   }
 
-  async write(...pages: readonly SinkPage<T>[]): Promise<void> {
+  async write(...pages: readonly SinkPage<unknown>[]): Promise<void> {
     for (const page of pages) await called(() => this.#writer.write(page), 'write', taskOf(page));
     this.#pages += pages.length;
   }
@@ -59,7 +59,7 @@ export class DrivenWriter<T> {
   }
 
   /** Writes pages, with a commit after each. */
-  async writeAndCommit(...pages: readonly SinkPage<T>[]): Promise<void> {
+  async writeAndCommit(...pages: readonly SinkPage<unknown>[]): Promise<void> {
     for (const page of pages) {
       await this.write(page);
       await this.commit();
@@ -67,7 +67,7 @@ export class DrivenWriter<T> {
   }
 
   /** Writes the pages that are not committed yet, seals and closes. */
-  async finish(pages: readonly SinkPage<T>[] = []): Promise<void> {
+  async finish(pages: readonly SinkPage<unknown>[] = []): Promise<void> {
     await this.write(...pages.slice(this.committed.pages));
     await this.seal();
     await this.close();
@@ -128,7 +128,7 @@ async function called<R>(call: () => Promise<R>, name: string, what = 'do what i
 }
 
 /** Describes a page in a message: the sink may have failed because of its rows or its shape. */
-function taskOf<T>({ items, partition, endsPartition }: SinkPage<T>): string {
+function taskOf({ items, partition, endsPartition }: SinkPage<unknown>): string {
   const first = items.length === 0 ? '' : `, the first of which is ${shown(items[0])}`;
   return `take a page of ${items.length} rows of partition ${partition}${endsPartition ? ', which ends here' : ''}${first}`;
 }

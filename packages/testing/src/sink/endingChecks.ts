@@ -1,21 +1,19 @@
-import { SluiceError } from '@sluice/core';
-import { check, shown } from '../check.js';
-import { Skipped } from '../suite.js';
-import { calm } from '../waiting.js';
-import { DrivenSink, openTarget, type Opening } from './drivenSink.js';
+import { catchFailure, check, checkSluiceError, shown, type Failure } from '../check.js';
+import { Skipped, type Checks } from '../suite.js';
+import { calm } from '../calm.js';
+import type { DrivenSink, Opening } from './drivenSink.js';
 import { DrivenWriter } from './drivenWriter.js';
-import type { SinkChecks } from './rowChecks.js';
-import { pagesOf } from './samplePages.js';
+import type { Targets } from './targets.js';
 
 /** A sink that keeps its own checkpoints resumes at the last of them only. */
 export const separate = 'a sink whose checkpoints are kept elsewhere';
 
-type Ending = Pick<DrivenWriter<never>, 'abort' | 'seal' | 'finish'>;
+type Ending = Pick<DrivenWriter, 'abort' | 'seal' | 'finish'>;
 
 /** What an aborted export leaves, and what the next export does with it. */
-export const endingChecks: SinkChecks = {
-  'resumes where an export was suspended': async (trial) => {
-    const { target, pages, writer } = await openTarget(trial, [2, 1, 3]);
+export const endingChecks: Checks<Targets> = {
+  'resumes where an export was suspended': async (targets) => {
+    const { target, pages, writer } = await targets.open([2, 1, 3]);
     await writer.writeAndCommit(...pages.slice(0, 2));
     await writer.write(...pages.slice(2));
     const { committed } = writer;
@@ -25,10 +23,10 @@ export const endingChecks: SinkChecks = {
     await target.checkSurvived(pages, 'Aborted after a commit, resumed there, and completed');
   },
 
-  'allows a new export after one was aborted for good': async (trial) => {
+  'allows a new export after one was aborted for good': async (targets) => {
     for (const commits of [0, 1]) {
-      const { target, pages: old, writer } = await openTarget(trial, [2, 1]);
-      const pages = pagesOf(trial.samples, [1, 2], 50);
+      const { target, pages: old, writer } = await targets.open([2, 1]);
+      const pages = targets.pages([1, 2], 50);
       await writer.writeAndCommit(...old.slice(0, commits));
       await writer.write(...old.slice(commits));
       await writer.abort(false);
@@ -38,10 +36,10 @@ export const endingChecks: SinkChecks = {
     }
   },
 
-  'starts over on request where an unfinished export left something': async (trial) => {
+  'starts over on request where an unfinished export left something': async (targets) => {
     for (const commits of [0, 1, 2]) {
-      const { target, pages: old, writer } = await openTarget(trial, [2, 3]);
-      const pages = pagesOf(trial.samples, [1, 2], 50);
+      const { target, pages: old, writer } = await targets.open([2, 3]);
+      const pages = targets.pages([1, 2], 50);
       await writer.writeAndCommit(...old.slice(0, commits));
       await writer.write(...old.slice(commits));
       await target.crash();
@@ -54,7 +52,7 @@ export const endingChecks: SinkChecks = {
     }
   },
 
-  'writes nothing once abort, seal or close has resolved': async (trial) => {
+  'writes nothing once abort, seal or close has resolved': async (targets) => {
     const endings: Readonly<Record<string, (writer: Ending) => Promise<unknown>>> = {
       'abort for good': (writer) => writer.abort(false),
       'abort to resume': (writer) => writer.abort(true),
@@ -62,7 +60,7 @@ export const endingChecks: SinkChecks = {
       close: (writer) => writer.finish(),
     };
     for (const [ending, end] of Object.entries(endings)) {
-      const { target, pages, writer } = await openTarget(trial, [2, 1]);
+      const { target, pages, writer } = await targets.open([2, 1]);
       await writer.writeAndCommit(...pages.slice(0, 1));
       await writer.write(...pages.slice(1));
       await end(writer);
@@ -78,9 +76,9 @@ export const endingChecks: SinkChecks = {
     }
   },
 
-  'leaves a finished target alone, unless it replaces it completely': async (trial) => {
-    const { target, pages: old, writer } = await openTarget(trial, [2, 3]);
-    const pages = pagesOf(trial.samples, [1, 2], 50);
+  'leaves a finished target alone, unless it replaces it completely': async (targets) => {
+    const { target, pages: old, writer } = await targets.open([2, 3]);
+    const pages = targets.pages([1, 2], 50);
     await writer.finish(old);
     target.restart();
     const second = await openedOrRefused(target, {});
@@ -93,8 +91,8 @@ export const endingChecks: SinkChecks = {
     else await target.checkSurvived(pages, 'Started over after it was finished', [...old, ...pages]);
   },
 
-  'leaves an unfinished target alone when it refuses a second export': async (trial) => {
-    const { target, pages, writer } = await openTarget(trial, [2, 3]);
+  'leaves an unfinished target alone when it refuses a second export': async (targets) => {
+    const { target, pages, writer } = await targets.open([2, 3]);
     await writer.writeAndCommit(...pages.slice(0, 1));
     await target.crash();
     if (await openedOrRefused(target, {}))
@@ -103,11 +101,11 @@ export const endingChecks: SinkChecks = {
     await target.checkSurvived(pages, 'Continued after another export was refused');
   },
 
-  'refuses a position beyond its target, and resumes at one within it': async (trial) => {
-    const target = await DrivenSink.on(trial);
+  'refuses a position beyond its target, and resumes at one within it': async (targets) => {
+    const target = await targets.create();
     if (!target.isExact) throw new Skipped('a sink that promises exactly-once');
     if (target.keepsState) throw new Skipped(separate);
-    const pages = pagesOf(trial.samples, [2, 3]);
+    const pages = targets.pages([2, 3]);
     const writer = await target.open();
     await writer.writeAndCommit(...pages.slice(0, 1));
     const near = writer.committed;
@@ -123,24 +121,21 @@ export const endingChecks: SinkChecks = {
       !(beyond instanceof DrivenWriter),
       'Rows were truncated, and a position after them was accepted anyway, so they would be missing. Refuse it with a CheckpointError.',
     );
-    check(
-      SluiceError.is(beyond.refusal, 'checkpoint'),
-      `A position beyond the target must be refused with a CheckpointError that says what to do, not with ${shown(beyond.refusal)}`,
-    );
+    checkSluiceError(beyond, 'A position beyond the target must be refused with a CheckpointError', 'checkpoint');
     await target.resumeAndFinish(near, pages);
     await target.checkHolds(pages, 'Resumed after a position was refused');
   },
 
-  'reports in check what open would report, and changes nothing': async (trial) => {
-    const target = await DrivenSink.on(trial);
+  'reports in check what open would report, and changes nothing': async (targets) => {
+    const target = await targets.create();
     if (!target.sink.check) throw new Skipped('`check` of the sink');
-    const pages = pagesOf(trial.samples, [2, 1]);
+    const pages = targets.pages([2, 1]);
     await checkAgreement(target, { isEndless: true }, 'a new target and an endless source');
     await checkAgreement(target, {}, 'a new target');
     const writer = await target.open();
     await writer.finish(pages);
     target.restart();
-    await checked(target, { restart: true }).catch(() => undefined);
+    await catchFailure(() => checked(target, { restart: true }));
     await target.checkHolds(pages, 'After check with a restart');
     await checkAgreement(target, {}, 'a finished target');
     await checkAgreement(target, { restart: true }, 'a finished target with a restart');
@@ -148,22 +143,20 @@ export const endingChecks: SinkChecks = {
 };
 
 /** The writer; `undefined` if the sink refused with an error for people. */
-async function openedOrRefused<T>(target: DrivenSink<T>, opening: Opening): Promise<DrivenWriter<T> | undefined> {
+async function openedOrRefused(target: DrivenSink, opening: Opening): Promise<DrivenWriter | undefined> {
   const outcome = await target.tryOpen(opening);
   if (outcome instanceof DrivenWriter) return outcome;
-  checkRefusal(outcome.refusal);
+  checkRefusal(outcome);
   return undefined;
 }
 
-async function checkAgreement<T>(target: DrivenSink<T>, opening: Opening, what: string): Promise<void> {
-  const outcome = checked(target, opening).then(
-    () => 'accepts',
-    (error: unknown) => {
-      checkRefusal(error);
-      return 'refuses';
-    },
+async function checkAgreement(target: DrivenSink, opening: Opening, what: string): Promise<void> {
+  const failure = await target.inTime(
+    catchFailure(() => checked(target, opening)),
+    'check',
   );
-  const predicted = await target.inTime(outcome, 'check');
+  if (failure) checkRefusal(failure);
+  const predicted = failure ? 'refuses' : 'accepts';
   const writer = await openedOrRefused(target, opening);
   const actual = writer ? 'accepts' : 'refuses';
   check(predicted === actual, `check ${predicted} ${what}, which open ${actual}.`);
@@ -171,7 +164,7 @@ async function checkAgreement<T>(target: DrivenSink<T>, opening: Opening, what: 
 }
 
 /** Calls `check` as an export does, which has locked the state. */
-async function checked<T>(target: DrivenSink<T>, opening: Opening): Promise<void> {
+async function checked(target: DrivenSink, opening: Opening): Promise<void> {
   const release = await target.lock();
   try {
     await target.sink.check?.(target.context(opening));
@@ -180,9 +173,6 @@ async function checked<T>(target: DrivenSink<T>, opening: Opening): Promise<void
   }
 }
 
-function checkRefusal(error: unknown): void {
-  check(
-    SluiceError.is(error),
-    `An unusable target must be refused with a SinkError, ConfigError or CheckpointError that says what to do, not with ${shown(error)}`,
-  );
+function checkRefusal(failure: Failure): void {
+  checkSluiceError(failure, 'An unusable target must be refused with a SinkError, ConfigError or CheckpointError');
 }

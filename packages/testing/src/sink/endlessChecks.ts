@@ -1,22 +1,18 @@
-import { SluiceError } from '@sluice/core';
-import { Skipped } from '../suite.js';
-import { DrivenSink, type SinkTrial } from './drivenSink.js';
-import { DrivenWriter } from './drivenWriter.js';
-import type { SinkChecks } from './rowChecks.js';
-import { pagesOf } from './samplePages.js';
+import { Skipped, type Checks } from '../suite.js';
+import type { Targets } from './targets.js';
 
 /** Rows of endless sources, e.g. watches, are in their final place from the start. */
-export const endlessChecks: SinkChecks = {
-  'shows the rows of an endless source as soon as they are committed': async (trial) => {
-    const { target, pages, writer } = await openEndless(trial, [2, 0, 1]);
+export const endlessChecks: Checks<Targets> = {
+  'shows the rows of an endless source as soon as they are committed': async (targets) => {
+    const { target, pages, writer } = await openEndless(targets, [2, 0, 1]);
     for (const [at, page] of pages.entries()) {
       await writer.write(page);
       if (await writer.commit()) await target.checkHolds(pages.slice(0, at + 1), `Committed after page ${at}`);
     }
   },
 
-  'resumes an endless source after a crash': async (trial) => {
-    const { target, pages, writer } = await openEndless(trial, [2, 1, 3]);
+  'resumes an endless source after a crash': async (targets) => {
+    const { target, pages, writer } = await openEndless(targets, [2, 1, 3]);
     await writer.writeAndCommit(...pages.slice(0, 1));
     await writer.write(...pages.slice(1, 2));
     await target.crash();
@@ -25,8 +21,8 @@ export const endlessChecks: SinkChecks = {
     await target.checkSurvived(pages, 'After a crash and more rows');
   },
 
-  'is suspended, and resumes later': async (trial) => {
-    const { target, pages, writer } = await openEndless(trial, [2, 1, 3]);
+  'is suspended, and resumes later': async (targets) => {
+    const { target, pages, writer } = await openEndless(targets, [2, 1, 3]);
     if (!writer.canSuspend) throw new Skipped('`suspend` of the writer');
     await writer.writeAndCommit(...pages.slice(0, 2));
     await writer.suspend();
@@ -40,10 +36,8 @@ export const endlessChecks: SinkChecks = {
 };
 
 /** Some targets refuse endless sources: a compressed file has an incomplete last block until its end. */
-async function openEndless<T>(trial: SinkTrial<T>, sizes: readonly number[]) {
-  const target = await DrivenSink.on(trial);
-  const outcome = await target.tryOpen({ isEndless: true });
-  if (outcome instanceof DrivenWriter) return { target, pages: pagesOf(trial.samples, sizes), writer: outcome };
-  if (SluiceError.is(outcome.refusal)) throw new Skipped('a sink that supports endless sources');
-  throw outcome.refusal;
+async function openEndless(targets: Targets, sizes: readonly number[]) {
+  const target = await targets.create();
+  const writer = await target.openOrSkip({ isEndless: true }, 'a sink that supports endless sources');
+  return { target, pages: targets.pages(sizes), writer };
 }

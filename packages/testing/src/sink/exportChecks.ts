@@ -1,30 +1,30 @@
 import { createSource, exportTo, type ExportFlow, type ExportOptions, type Source } from '@sluice/core';
 import { check, shown } from '../check.js';
-import { DrivenSink, type SinkTrial } from './drivenSink.js';
+import type { Check, Checks } from '../suite.js';
+import type { DrivenSink } from './drivenSink.js';
 import { Interruption, manners, type Manner } from './interruption.js';
-import type { SinkCheck, SinkChecks } from './rowChecks.js';
-import { pagesOf } from './samplePages.js';
+import type { Targets } from './targets.js';
 
 const sizes = [2, 0, 1, 3, 1];
 const options: ExportOptions = { commitEvery: 2, prefetch: 0 };
 
 /** Complete exports, interrupted at each step in turn and run again. */
-export const exportChecks: SinkChecks = Object.fromEntries(
-  manners.map((manner): [string, SinkCheck] => [
+export const exportChecks: Checks<Targets> = Object.fromEntries(
+  manners.map((manner): [string, Check<Targets>] => [
     `has the same result as an undisturbed export after one that ${manner} any of its steps`,
-    async (trial) => {
-      for (let nth = 1; ; nth += 1) if (await isUndisturbed(trial, manner, nth)) return;
+    async (targets) => {
+      for (let nth = 1; ; nth += 1) if (await isUndisturbed(targets, manner, nth)) return;
     },
   ]),
 );
 
 /** Returns `true` if an export has fewer steps than `nth`, so all were tried. */
-async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number): Promise<boolean> {
-  const target = await DrivenSink.on(trial);
+async function isUndisturbed(targets: Targets, manner: Manner, nth: number): Promise<boolean> {
+  const target = await targets.create();
   const interruption = new Interruption(target, manner, nth);
-  const run = begin(target, trial, interruption).run();
+  const run = begin(target, targets, interruption).run();
   const failure = await target.inTime(Promise.race([interruption.died, run.then(() => undefined, shown)]), 'An export');
-  const pages = pagesOf(trial.samples, sizes);
+  const pages = targets.pages(sizes);
   if (interruption.step === '') {
     check(failure === undefined, `An undisturbed export failed: ${failure ?? ''}`);
     await target.checkHolds(pages, 'After an undisturbed export');
@@ -33,7 +33,7 @@ async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number
   const what = `An export that ${manner} ${interruption.step}`;
   if (manner.startsWith('dies')) await target.crash();
   else target.restart();
-  const rerun = begin(target, trial).run();
+  const rerun = begin(target, targets).run();
   const again = await target.inTime(
     rerun.then(() => undefined, shown),
     `${what}, and is run again,`,
@@ -43,17 +43,17 @@ async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number
   return false;
 }
 
-function begin<T>(target: DrivenSink<T>, trial: SinkTrial<T>, interruption?: Interruption<T>): ExportFlow {
+function begin(target: DrivenSink, targets: Targets, interruption?: Interruption): ExportFlow {
   const { sink, state } = interruption ?? target;
-  return exportTo(sourceOf(trial), sink, { ...options, ...(sink.state === undefined && { state }) });
+  return exportTo(sourceOf(targets), sink, { ...options, ...(sink.state === undefined && { state }) });
 }
 
-function sourceOf<T>({ samples }: SinkTrial<T>): Source<T> {
-  const pages = pagesOf(samples, sizes);
+function sourceOf(targets: Targets): Source<unknown> {
+  const pages = targets.pages(sizes);
   return createSource({
     name: 'testing.rows',
     identity: { sizes },
-    schema: samples.schema ?? { columns: [] },
+    schema: targets.samples.schema ?? { columns: [] },
     fetch: ({ at }) => {
       const index = at && 'cursor' in at ? Number(at.cursor) : 0;
       const next = index + 1 < pages.length ? { cursor: String(index + 1) } : ('end' as const);

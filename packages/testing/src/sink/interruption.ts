@@ -7,20 +7,20 @@ export type Manner = 'fails before' | 'fails after' | 'dies before' | 'dies afte
 export const manners: readonly Manner[] = ['fails before', 'fails after', 'dies before', 'dies after'];
 
 /** A sink and a state store that are interrupted at one step: it fails, or its promise never settles. */
-export class Interruption<T> {
-  readonly sink: Sink<T>;
+export class Interruption {
+  readonly sink: Sink<unknown>;
   readonly state: StateStore;
   /** Resolves at the step at which the process dies. */
   readonly died: Promise<void>;
   /** The step that was interrupted; empty if it was not reached. */
   step = '';
-  readonly #target: DrivenSink<T>;
+  readonly #target: DrivenSink;
   readonly #manner: Manner;
   #left: number;
   #die: () => void = () => undefined;
 
   /** @param nth counts the steps of an export from 1. */
-  constructor(target: DrivenSink<T>, manner: Manner, nth: number) {
+  constructor(target: DrivenSink, manner: Manner, nth: number) {
     this.#target = target;
     this.#manner = manner;
     this.#left = nth;
@@ -42,7 +42,7 @@ export class Interruption<T> {
     return new Promise(() => undefined);
   }
 
-  #sink(sink: Sink<T>): Sink<T> {
+  #sink(sink: Sink<unknown>): Sink<unknown> {
     const { name, identity, target, delivery, withoutPartition } = sink;
     return {
       name,
@@ -52,7 +52,7 @@ export class Interruption<T> {
       ...(withoutPartition && { withoutPartition }),
       check: (context) => this.#at('check', async () => sink.check?.(context)),
       open: async (context) => {
-        const open = async (): Promise<SinkWriter<T>> => {
+        const open = async (): Promise<SinkWriter<unknown>> => {
           const writer = await sink.open(context);
           if (this.#manner.startsWith('dies')) this.#target.abortAtEnd(writer);
           return this.#writer(writer);
@@ -63,7 +63,7 @@ export class Interruption<T> {
     };
   }
 
-  #writer(writer: SinkWriter<T>): SinkWriter<T> {
+  #writer(writer: SinkWriter<unknown>): SinkWriter<unknown> {
     const { start } = writer;
     return {
       ...(start !== undefined && { start }),

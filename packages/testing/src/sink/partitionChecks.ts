@@ -1,10 +1,9 @@
 import type { SinkPage } from '@sluice/core';
 import { check, checkNoneLost, checkPlainJson, checkRows, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
-import { Skipped } from '../suite.js';
+import { Skipped, type Checks } from '../suite.js';
 import { DrivenSink } from './drivenSink.js';
-import type { SinkChecks } from './rowChecks.js';
-import { partitionPagesOf, type PageShape } from './samplePages.js';
+import type { PageShape, Targets } from './targets.js';
 
 /** Three concurrent partitions: one ends with an empty page, and the first one ends last. */
 const shapes: readonly PageShape[] = [
@@ -17,18 +16,18 @@ const shapes: readonly PageShape[] = [
 ];
 
 /** Partitions that are walked concurrently. A sink may store them in any order. */
-export const partitionChecks: SinkChecks = {
-  'has the rows of partitions that arrive in parallel, each partition in order': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = partitionPagesOf(trial.samples, shapes);
+export const partitionChecks: Checks<Targets> = {
+  'has the rows of partitions that arrive in parallel, each partition in order': async (targets) => {
+    const target = await targets.create();
+    const pages = targets.partitionPages(shapes);
     await target.writeAll(pages);
     await checkPartitions(target, pages, 'After partitions that arrived in parallel');
   },
 
-  'resumes after a crash in the middle of partitions that arrive in parallel': async (trial) => {
+  'resumes after a crash in the middle of partitions that arrive in parallel': async (targets) => {
     for (let commits = 0; commits < shapes.length; commits += 1) {
-      const target = await DrivenSink.on(trial);
-      const pages = partitionPagesOf(trial.samples, shapes);
+      const target = await targets.create();
+      const pages = targets.partitionPages(shapes);
       const writer = await target.open();
       await writer.writeAndCommit(...pages.slice(0, commits));
       await writer.write(...pages.slice(commits, commits + 1));
@@ -39,12 +38,12 @@ export const partitionChecks: SinkChecks = {
     }
   },
 
-  'removes the rows of one partition, and of no other': async (trial) => {
+  'removes the rows of one partition, and of no other': async (targets) => {
     for (const partition of [0, 1]) {
-      const target = await DrivenSink.on(trial);
+      const target = await targets.create();
       const { withoutPartition } = target.sink;
       if (!withoutPartition) throw new Skipped('`withoutPartition` of the sink');
-      const pages = partitionPagesOf(trial.samples, shapes);
+      const pages = targets.partitionPages(shapes);
       const begun = pages.slice(0, 4);
       const rest = pages.slice(4);
       const writer = await target.open();
@@ -63,7 +62,7 @@ export const partitionChecks: SinkChecks = {
   },
 };
 
-async function checkPartitions<T>(target: DrivenSink<T>, pages: readonly SinkPage<T>[], when: string): Promise<void> {
+async function checkPartitions(target: DrivenSink, pages: readonly SinkPage<unknown>[], when: string): Promise<void> {
   const rows = await target.rows();
   const expected = target.readBack(pages);
   checkNoneLost(rows, { expected, written: expected }, when);

@@ -1,23 +1,18 @@
-import { SluiceError, type SinkPage } from '@sluice/core';
+import type { SinkPage } from '@sluice/core';
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson, isRecord } from '../plainJson.js';
-import { Skipped } from '../suite.js';
-import { DrivenSink, openTarget, type SinkTrial } from './drivenSink.js';
-import { DrivenWriter } from './drivenWriter.js';
-import { pagesOf } from './samplePages.js';
+import { Skipped, type Checks } from '../suite.js';
+import type { DrivenSink } from './drivenSink.js';
+import type { Targets } from './targets.js';
 import type { RowSamples } from './sinkFixture.js';
-
-export type SinkCheck = <T>(trial: SinkTrial<T>) => Promise<void>;
-
-export type SinkChecks = Readonly<Record<string, SinkCheck>>;
 
 /** Small, empty and large pages, with a total that is not a multiple of any block size. */
 const manySizes = [3, 0, 1, 111, 0, 2];
 
 /** What a sink does without failures. */
-export const rowChecks: SinkChecks = {
-  'describes itself, always in the same way': async (trial) => {
-    const target = await DrivenSink.on(trial);
+export const rowChecks: Checks<Targets> = {
+  'describes itself, always in the same way': async (targets) => {
+    const target = await targets.create();
     const described = descriptionOf(target);
     const { name, identity, target: sinkPosition, delivery } = target.sink;
     check(typeof name === 'string' && name !== '', `The sink's name must be a string, not ${shown(name)}.`);
@@ -30,15 +25,15 @@ export const rowChecks: SinkChecks = {
       ['exactly-once', 'at-least-once'].includes(delivery),
       `The sink must promise 'exactly-once' or 'at-least-once', not ${shown(delivery)}.`,
     );
-    await target.writeAll(pagesOf(trial.samples, [2]));
+    await target.writeAll(targets.pages([2]));
     checkSame(descriptionOf(target), described, 'The description of the sink after it was used');
     target.restart();
     const what = 'The description of another sink on the same target (a checkpoint would not match)';
     checkSame(descriptionOf(target), described, what);
   },
 
-  'has the rows of all pages once and in order': async (trial) => {
-    const { target, pages, writer } = await openTarget(trial, manySizes);
+  'has the rows of all pages once and in order': async (targets) => {
+    const { target, pages, writer } = await targets.open(manySizes);
     await writer.writeAndCommit(...pages.slice(0, 3));
     await writer.write(...pages.slice(3, 5));
     await writer.commit();
@@ -47,40 +42,36 @@ export const rowChecks: SinkChecks = {
     await target.checkHolds(pages, 'After the end');
   },
 
-  'has rows that only seal has flushed': async (trial) => {
+  'has rows that only seal has flushed': async (targets) => {
     for (const sizes of [[1], [7, 3], [100], [101, 0]]) {
-      const { target, pages, writer } = await openTarget(trial, sizes);
+      const { target, pages, writer } = await targets.open(sizes);
       await writer.write(...pages);
       await writer.finish();
       await target.checkHolds(pages, `After pages of ${sizes.join(' and ')} rows, seal and close`);
     }
   },
 
-  'has the rows of a page with more than a thousand': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [1_200, 1]);
+  'has the rows of a page with more than a thousand': async (targets) => {
+    const target = await targets.create();
+    const pages = targets.pages([1_200, 1]);
     await target.writeAll(pages);
     await target.checkHolds(pages, 'After a page of 1200 rows and one more');
   },
 
-  'has equal rows as often as they arrived, if they have no key': async (trial) => {
-    const samples = withoutKey(trial.samples);
-    const target = await DrivenSink.on({ ...trial, samples });
-    const outcome = await target.tryOpen({});
-    if (!(outcome instanceof DrivenWriter)) {
-      if (SluiceError.is(outcome.refusal)) throw new Skipped('a sink that takes rows without a key');
-      throw outcome.refusal;
-    }
+  'has equal rows as often as they arrived, if they have no key': async (targets) => {
+    const samples = withoutKey(targets.samples);
+    const target = await targets.with(samples).create();
+    const writer = await target.openOrSkip({}, 'a sink that takes rows without a key');
     const pages = [0, 1, 0].map((from, at) => pageOf([samples.row(from), samples.row(0)], at === 2));
-    await outcome.writeAndCommit(...pages);
-    await outcome.finish();
+    await writer.writeAndCommit(...pages);
+    await writer.finish();
     await target.checkHolds(pages, 'After equal rows in one page and in several');
   },
 
-  'has nested values, as they are or as JSON text': async (trial) => {
-    const { samples } = trial;
+  'has nested values, as they are or as JSON text': async (targets) => {
+    const { samples } = targets;
     if (!samples.nested) throw new Skipped('`nested` of the rows');
-    const target = await DrivenSink.on(trial);
+    const target = await targets.create();
     const pages = [pageOf([samples.nested(), samples.row(0)], true)];
     await target.writeAll(pages);
     const rows = await target.rows();
@@ -90,17 +81,17 @@ export const rowChecks: SinkChecks = {
     checkRows(rows, isText ? asText : expected, 'After a row with nested values');
   },
 
-  'has nothing if there were no rows': async (trial) => {
+  'has nothing if there were no rows': async (targets) => {
     for (const sizes of [[], [0], [0, 0]]) {
-      const target = await DrivenSink.on(trial);
-      await target.writeAll(pagesOf(trial.samples, sizes));
+      const target = await targets.create();
+      await target.writeAll(targets.pages(sizes));
       checkRows(await target.rows(), [], `After ${sizes.length} pages without rows`);
     }
   },
 
-  'does not change the rows that it receives': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [3, 2]);
+  'does not change the rows that it receives': async (targets) => {
+    const target = await targets.create();
+    const pages = targets.pages([3, 2]);
     const before = canonicalJson(pages);
     await target.writeAll(pages);
     check(
@@ -109,11 +100,11 @@ export const rowChecks: SinkChecks = {
     );
   },
 
-  'separates two targets that are written at the same time': async (trial) => {
-    const one = await DrivenSink.on(trial);
-    const other = await DrivenSink.on(trial);
-    const ones = pagesOf(trial.samples, [2, 1]);
-    const others = pagesOf(trial.samples, [1, 3], 50);
+  'separates two targets that are written at the same time': async (targets) => {
+    const one = await targets.create();
+    const other = await targets.create();
+    const ones = targets.pages([2, 1]);
+    const others = targets.pages([1, 3], 50);
     const writer = await one.open();
     const otherWriter = await other.open();
     for (const at of [0, 1]) {
@@ -127,12 +118,12 @@ export const rowChecks: SinkChecks = {
   },
 };
 
-function pageOf<T>(items: readonly T[], endsPartition: boolean): SinkPage<T> {
+function pageOf(items: readonly unknown[], endsPartition: boolean): SinkPage<unknown> {
   return { items, partition: 0, endsPartition };
 }
 
 /** Without a key, equal rows are different rows; with a key, a sink may keep only one of them. */
-function withoutKey<T>({ schema, ...samples }: RowSamples<T>): RowSamples<T> {
+function withoutKey({ schema, ...samples }: RowSamples<unknown>): RowSamples<unknown> {
   if (!schema) return samples;
   const { columns, types } = schema;
   return { ...samples, schema: { columns, ...(types && { types }) } };
@@ -147,6 +138,6 @@ function withTextOfNested(row: unknown): unknown {
   );
 }
 
-function descriptionOf<T>({ sink: { name, identity, target, delivery } }: DrivenSink<T>): object {
+function descriptionOf({ sink: { name, identity, target, delivery } }: DrivenSink): object {
   return { name, identity, target, delivery };
 }

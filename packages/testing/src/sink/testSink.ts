@@ -1,5 +1,5 @@
 import { refuseUnknown } from '@sluice/core';
-import { registerChecks, type Check, suiteOptionNames, type SuiteOptions } from '../suite.js';
+import { registerChecks, suiteOptionNames, type Factory, type SuiteOptions } from '../suite.js';
 import { crashChecks } from './crashChecks.js';
 import { endingChecks } from './endingChecks.js';
 import { endlessChecks } from './endlessChecks.js';
@@ -7,6 +7,7 @@ import { exportChecks } from './exportChecks.js';
 import { partitionChecks } from './partitionChecks.js';
 import { rowChecks } from './rowChecks.js';
 import { sampleRows, type RowSamples, type SampleRow, type SinkFixture } from './sinkFixture.js';
+import { Targets } from './targets.js';
 
 /** Options of {@link testSink}. */
 export interface SinkSuiteOptions<T> extends SuiteOptions {
@@ -49,14 +50,8 @@ export function testSink<T>(
     | (SinkSuiteOptions<SampleRow> & { readonly rows?: undefined }),
 ): void {
   refuseUnknown('testSink()', options, { ...suiteOptionNames, factory: true, rows: true });
-  if (options.rows === undefined) register(options, sampleRows);
-  else register(options, options.rows);
-}
-
-function register<T>(options: SinkSuiteOptions<T>, samples: RowSamples<T>): void {
-  const checks = Object.entries(sinkChecks).map(([title, run]): [string, Check<SinkFixture<T>>] => [
-    title,
-    (trial) => run({ ...trial, samples }),
-  ]);
-  registerChecks(options, options.factory, Object.fromEntries(checks));
+  const samples: RowSamples<unknown> = options.rows ?? sampleRows;
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the sink gets these rows only
+  const factory = options.factory as Factory<SinkFixture<unknown>>;
+  registerChecks(options, sinkChecks, (trial) => new Targets(trial, factory, samples));
 }

@@ -1,14 +1,13 @@
 import { check, checkRows, checkSame } from '../check.js';
-import { calm } from '../waiting.js';
-import type { SourceChecks } from './walkChecks.js';
-import { pulled, rowsOf, WalkedSource } from './walkedSource.js';
+import { calm } from '../calm.js';
+import type { Checks } from '../suite.js';
+import { pulled, rowsOf, type WalkedSource } from './walkedSource.js';
 
 type Demand = Readonly<{ concurrency: number; prefetch?: number }>;
 
 /** Which requests a source makes, and when. */
-export const demandChecks: SourceChecks = {
-  'requests nothing before somebody pulls or subscribes': async (trial) => {
-    const walked = await WalkedSource.on(trial);
+export const demandChecks: Checks<WalkedSource> = {
+  'requests nothing before somebody pulls or subscribes': async (walked) => {
     const { made } = walked.requests;
     walked.another().pages();
     walked.source.pages({ prefetch: 5 });
@@ -16,8 +15,8 @@ export const demandChecks: SourceChecks = {
     checkSame(walked.requests.made - made, 0, 'The number of requests before the first subscription or pull');
   },
 
-  'makes separate requests for each subscriber': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'makes separate requests for each subscriber': async (walked) => {
+    walked.mustEnd();
     await walked.pushedRows();
     const first = walked.requests.made;
     check(first > 0, 'A subscriber got all rows without a request: `requests` of the fixture counts none.');
@@ -25,16 +24,16 @@ export const demandChecks: SourceChecks = {
     checkSame(walked.requests.made - first, first, 'The number of requests for a second subscriber');
   },
 
-  'buffers at most one page per walked partition, plus those it may prefetch': async (trial) => {
-    const { discovers, source } = await WalkedSource.thatEnds(trial);
-    const { partitions } = source.info;
+  'buffers at most one page per walked partition, plus those it may prefetch': async (first) => {
+    first.mustEnd();
+    const { partitions } = first.source.info;
     const demands = (partitions > 1 ? [1, 2] : [1]).flatMap((concurrency): Demand[] => [
       { concurrency },
       ...[0, 1, 2].map((prefetch) => ({ concurrency, prefetch })),
     ]);
     for (const demand of demands) {
       const { concurrency, prefetch = concurrency } = demand;
-      const walked = await WalkedSource.on(trial);
+      const walked = await first.fresh();
       const { made } = walked.requests;
       const walk = pulled(walked.source.pages(demand));
       for (const count of [1, 2]) {
@@ -42,7 +41,7 @@ export const demandChecks: SourceChecks = {
         await calm();
         const pages = count - 1 + concurrency + prefetch;
         // Each may be of a partition that had to be discovered.
-        const max = discovers ? 2 * pages : pages;
+        const max = walked.discovers ? 2 * pages : pages;
         const seen = walked.requests.made - made;
         check(
           seen <= max,
@@ -53,8 +52,7 @@ export const demandChecks: SourceChecks = {
     }
   },
 
-  'requests nothing more after its subscriber has unsubscribed': async (trial) => {
-    const walked = await WalkedSource.on(trial);
+  'requests nothing more after its subscriber has unsubscribed': async (walked) => {
     const { max, made } = await minRequests(walked);
     let leave: () => void = () => undefined;
     const gotRow = new Promise<void>((resolve, reject) => {
@@ -65,14 +63,13 @@ export const demandChecks: SourceChecks = {
       const subscription = walked.source.subscribe({ next: row, error: reject, complete: resolve });
       leave = () => subscription.unsubscribe();
     });
-    await walked.inTime(gotRow, 'A subscriber got no row');
+    await walked.trial.inTime(gotRow, 'A subscriber got no row');
     // The first row may come before there is a subscription to cancel.
     leave();
     await checkSilence(walked, { made, max }, 'a subscriber that unsubscribed at its first row');
   },
 
-  'requests nothing more after its iterator has returned': async (trial) => {
-    const walked = await WalkedSource.on(trial);
+  'requests nothing more after its iterator has returned': async (walked) => {
     const { max, made } = await minRequests(walked);
     for await (const page of walked.source.pages({ prefetch: 0 })) if (page.items.length > 0) break;
     await checkSilence(walked, { made, max }, 'an iterator that returned at its first page');
@@ -84,8 +81,7 @@ export const demandChecks: SourceChecks = {
     await checkSilence(walked, { made: before, max: max + 1 }, 'an iterator that returned at its first row');
   },
 
-  'cancels the open request at once when its subscriber unsubscribes': async (trial) => {
-    const walked = await WalkedSource.on(trial);
+  'cancels the open request at once when its subscriber unsubscribes': async (walked) => {
     let late = 0;
     let isStopped = false;
     const count = (): void => {
@@ -104,7 +100,7 @@ export const demandChecks: SourceChecks = {
       complete: count,
     });
     // The request before it ends by itself.
-    await walked.inTime(firstRow, 'The first row did not arrive');
+    await walked.trial.inTime(firstRow, 'The first row did not arrive');
     await walked.untilOpen();
     const { made } = walked.requests;
     isStopped = true;
@@ -115,9 +111,7 @@ export const demandChecks: SourceChecks = {
     checkSame(late, 0, 'The number of notifications that a subscriber received after it had unsubscribed');
   },
 
-  'ends at once when its iterator returns, and cancels the open request': async (trial) => {
-    const walked = await WalkedSource.on(trial);
-    walked.answer('well');
+  'ends at once when its iterator returns, and cancels the open request': async (walked) => {
     for (const walk of [pulled<unknown>(walked.source.pages({ prefetch: 0 })), pulled<unknown>(walked.source)]) {
       walked.answer('well');
       await walked.next(walk);
@@ -134,8 +128,11 @@ export const demandChecks: SourceChecks = {
       await calm();
       const { made } = walked.requests;
       const last = pending;
-      await walked.inTime((async () => walk.return?.())(), 'return() waits for the open request: it did not settle');
-      const end = await walked.inTime(last, 'The pending next() did not settle');
+      await walked.trial.inTime(
+        (async () => walk.return?.())(),
+        'return() waits for the open request: it did not settle',
+      );
+      const end = await walked.trial.inTime(last, 'The pending next() did not settle');
       check(end.done === true, 'The pending next() returned a value, although its iterator had returned.');
       await walked.untilNoneOpen();
       await calm();
@@ -143,9 +140,8 @@ export const demandChecks: SourceChecks = {
     }
   },
 
-  'waits while its API says that nothing is left of a quota, and then continues': async (trial) => {
+  'waits while its API says that nothing is left of a quota, and then continues': async (walked) => {
     const seconds = 1;
-    const walked = await WalkedSource.thatEnds(trial);
     const rows = rowsOf(await walked.manyPages());
     const { made } = walked.requests;
     const began = performance.now();
@@ -165,7 +161,7 @@ export const demandChecks: SourceChecks = {
 };
 
 /** The requests that the first row takes, and those that were made already. */
-async function minRequests<T>(walked: WalkedSource<T>): Promise<{ readonly max: number; readonly made: number }> {
+async function minRequests(walked: WalkedSource): Promise<{ readonly max: number; readonly made: number }> {
   // The number of requests of a poll is unknown.
   const pages = walked.source.info.isEndless ? [] : await walked.manyPages();
   const first = pages.findIndex(({ items }) => items.length > 0);
@@ -174,8 +170,8 @@ async function minRequests<T>(walked: WalkedSource<T>): Promise<{ readonly max: 
 }
 
 /** Checks that no more than `max` requests were made, and that no more follow. */
-async function checkSilence<T>(
-  walked: WalkedSource<T>,
+async function checkSilence(
+  walked: WalkedSource,
   { made, max }: { readonly made: number; readonly max: number },
   whom: string,
 ): Promise<void> {

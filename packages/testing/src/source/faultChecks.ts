@@ -1,15 +1,15 @@
 import { SluiceError, type PagesOptions } from '@sluice/core';
-import { check, checkRows, checkSame, shown } from '../check.js';
-import { calm } from '../waiting.js';
-import type { SourceChecks } from './walkChecks.js';
-import { pulled, rowsOf, WalkedSource } from './walkedSource.js';
+import { catchFailure, check, checkSluiceError, checkRows, checkSame, shown } from '../check.js';
+import { calm } from '../calm.js';
+import type { Checks } from '../suite.js';
+import { pulled, rowsOf, type WalkedSource } from './walkedSource.js';
 
 /** What a source does when its API fails, and which options it refuses. */
-export const faultChecks: SourceChecks = {
-  'emits all earlier rows before an error, and the position to resume from': async (trial) => {
+export const faultChecks: Checks<WalkedSource> = {
+  'emits all earlier rows before an error, and the position to resume from': async ({ fresh }) => {
     for (const prefetch of [0, 2]) {
       for (const count of [0, 1, 2]) {
-        const walked = await WalkedSource.thatEnds(trial);
+        const walked = await fresh();
         const pages = await walked.manyPages();
         // All pages may be prefetched before the failure.
         if (count + prefetch >= pages.length) continue;
@@ -26,9 +26,7 @@ export const faultChecks: SourceChecks = {
     }
   },
 
-  'notifies a subscriber of an error once, after all earlier rows': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
-    walked.answer('well');
+  'notifies a subscriber of an error once, after all earlier rows': async (walked) => {
     const pages = await walked.manyPages();
     const all = rowsOf(pages);
     const notifications: string[] = [];
@@ -50,7 +48,7 @@ export const faultChecks: SourceChecks = {
         },
       });
     });
-    await walked.inTime(failed, 'A subscriber was not notified of an error');
+    await walked.trial.inTime(failed, 'A subscriber was not notified of an error');
     await calm();
     const first = pages.find(({ items }) => items.length > 0)?.items.length ?? 0;
     checkRows(rows, all.slice(0, first), 'Pushed, until the request after the first rows failed');
@@ -59,8 +57,8 @@ export const faultChecks: SourceChecks = {
     checkSame(notifications.at(-1), 'error', 'The last notification of a subscriber');
   },
 
-  'requests nothing more after an error': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'requests nothing more after an error': async (walked) => {
+    walked.mustEnd();
     const { walk } = await failAfter(walked, 1, { prefetch: 0 });
     const { made } = walked.requests;
     walked.answer('well');
@@ -70,8 +68,7 @@ export const faultChecks: SourceChecks = {
     checkSame(walked.requests.made, made, 'The number of requests after an error');
   },
 
-  'refuses a position of another plan before it requests anything': async (trial) => {
-    const walked = await WalkedSource.on(trial);
+  'refuses a position of another plan before it requests anything': async (walked) => {
     const { partitions } = walked.source.info;
     const made = walked.countsRequests ? walked.requests.made : 0;
     const wrong: readonly PagesOptions[] = [
@@ -83,20 +80,21 @@ export const faultChecks: SourceChecks = {
       { prefetch: 0.5 },
     ];
     for (const options of wrong) {
-      const error = await refusalOf(walked, options);
-      check(
-        SluiceError.is(error),
-        `pages(${shown(options)}) must be refused with a ConfigError, not with ${shown(error)}.`,
-      );
+      const failure = await catchFailure(async () => {
+        const walk = pulled(walked.source.pages(options));
+        await walked.next(walk);
+        await walk.return?.();
+      });
+      checkSluiceError(failure, `pages(${shown(options)}) must be refused with a ConfigError`);
     }
     if (walked.countsRequests) checkSame(walked.requests.made, made, 'The number of requests after all refusals');
   },
 };
 
 /** Pulls `count` pages, lets later requests fail, and pulls until the walk fails. */
-async function failAfter<T>(walked: WalkedSource<T>, count: number, options: PagesOptions) {
+async function failAfter(walked: WalkedSource, count: number, options: PagesOptions) {
   const walk = pulled(walked.source.pages(options));
-  const rows: T[] = [];
+  const rows: unknown[] = [];
   if (count === 0) walked.answer('fail');
   for (let pages = 0; ; pages += 1) {
     if (pages === count) walked.answer('fail');
@@ -104,17 +102,5 @@ async function failAfter<T>(walked: WalkedSource<T>, count: number, options: Pag
     if ('error' in next) return { walk, rows, error: next.error };
     check(!next.done, 'A walk ended as if it were complete, although the API failed.');
     rows.push(...next.value.items);
-  }
-}
-
-/** The error that `pages` or the first pull throws. */
-async function refusalOf<T>(walked: WalkedSource<T>, options: PagesOptions): Promise<unknown> {
-  try {
-    const walk = pulled(walked.source.pages(options));
-    await walked.next(walk);
-    await walk.return?.();
-    return 'a page';
-  } catch (error) {
-    return error;
   }
 }

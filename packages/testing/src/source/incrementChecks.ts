@@ -1,15 +1,13 @@
 import type { Increment, Page, Since } from '@sluice/core';
 import { check, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
-import { Skipped, type Trial } from '../suite.js';
-import type { SourceFixture } from './sourceFixture.js';
-import type { SourceChecks } from './walkChecks.js';
-import { rowsOf, WalkedSource } from './walkedSource.js';
+import { Skipped, type Checks } from '../suite.js';
+import { rowsOf, type WalkedSource } from './walkedSource.js';
 
 /** How a source finds what is new since an earlier walk. */
-export const incrementChecks: SourceChecks = {
-  'begins an increment at the mark of the walk before, and emits all rows from there on': async (trial) => {
-    const { walked, increment, pages, mark } = await markedWalk(trial);
+export const incrementChecks: Checks<WalkedSource> = {
+  'begins an increment at the mark of the walk before, and emits all rows from there on': async (walked) => {
+    const { increment, pages, mark } = await markedWalk(walked);
     const from = (start: string, at: string | undefined): boolean => increment.compare(at ?? '', start) >= 0;
     const again = await walked.pages({ since: { from: mark } });
     const rows = rowsOf(pages).filter((_, nth) => from(mark, valuesOf(pages)[nth]));
@@ -33,8 +31,8 @@ export const incrementChecks: SourceChecks = {
     checkRows(rowsOf(ofEach), rowsOfEach, 'From the mark of each parent on, where nothing has changed');
   },
 
-  'sends the mark of an increment': async (trial) => {
-    const { walked, mark } = await markedWalk(trial);
+  'sends the mark of an increment': async (walked) => {
+    const { mark } = await markedWalk(walked);
     const complete = await walked.sentOn(() => walked.pages());
     const increment = await walked.sentOn(() => walked.pages({ since: { from: mark } }));
     // Parents are requested before the first row.
@@ -45,8 +43,8 @@ export const incrementChecks: SourceChecks = {
     );
   },
 
-  'emits no row of an increment that is known from the walk before': async (trial) => {
-    const { walked, pages, mark } = await markedWalk(trial);
+  'emits no row of an increment that is known from the walk before': async (walked) => {
+    const { pages, mark } = await markedWalk(walked);
     const known = new Set(pages.flatMap(({ increment }) => increment?.rows.map(([row]) => row) ?? []));
     const again = await walked.pages({ since: { from: mark, isKnown: (row) => known.has(row) } });
     checkRows(rowsOf(again), [], 'From the mark on, where all rows are known');
@@ -54,13 +52,12 @@ export const incrementChecks: SourceChecks = {
 };
 
 /** A complete walk, and the mark from which the next one starts. */
-async function markedWalk<T>(trial: Trial<SourceFixture<T>>): Promise<{
-  readonly walked: WalkedSource<T>;
+async function markedWalk(walked: WalkedSource): Promise<{
   readonly increment: Increment;
-  readonly pages: readonly Page<T>[];
+  readonly pages: readonly Page<unknown>[];
   readonly mark: string;
 }> {
-  const walked = await WalkedSource.thatEnds(trial);
+  walked.mustEnd();
   const { increment } = walked.source.info;
   if (!increment) throw new Skipped('a source with increments');
   const pages = await walked.manyPages();
@@ -74,19 +71,19 @@ async function markedWalk<T>(trial: Trial<SourceFixture<T>>): Promise<{
     .filter(hasRows)
     .map((own) => markOf(own, increment));
   const [mark = ''] = marks.toSorted((a, b) => increment.compare(a, b));
-  return { walked, increment, pages, mark };
+  return { increment, pages, mark };
 }
 
-function partitionsOf<T>(pages: readonly Page<T>[]): ReadonlyMap<number, Page<T>[]> {
-  const partitions = new Map<number, Page<T>[]>();
+function partitionsOf(pages: readonly Page<unknown>[]): ReadonlyMap<number, Page<unknown>[]> {
+  const partitions = new Map<number, Page<unknown>[]>();
   for (const page of pages) partitions.set(page.partition, [...(partitions.get(page.partition) ?? []), page]);
   return partitions;
 }
 
-const hasRows = <T>(pages: readonly Page<T>[]): boolean => pages.some(({ items }) => items.length > 0);
+const hasRows = (pages: readonly Page<unknown>[]): boolean => pages.some(({ items }) => items.length > 0);
 
 /** The mark that a walk leaves, by the rules of its source. */
-function markOf<T>(pages: readonly Page<T>[], increment: Increment): string {
+function markOf(pages: readonly Page<unknown>[], increment: Increment): string {
   const began = Math.min(...pages.flatMap(({ increment: said }) => said?.at ?? []));
   const [latest = ''] = valuesOf(pages).toSorted((a, b) => increment.compare(b, a));
   const mark = increment.mark(latest, began);
@@ -98,6 +95,6 @@ function markOf<T>(pages: readonly Page<T>[], increment: Increment): string {
 }
 
 /** One for each row. */
-function valuesOf<T>(pages: readonly Page<T>[]): string[] {
+function valuesOf(pages: readonly Page<unknown>[]): string[] {
   return pages.flatMap(({ increment }) => increment?.rows.map(([, value]) => value) ?? []);
 }

@@ -1,13 +1,11 @@
 import type { SourceInfo } from '@sluice/core';
 import { check, checkPlainJson, checkSame, shown } from '../check.js';
-import { Skipped } from '../suite.js';
-import type { SourceChecks } from './walkChecks.js';
-import { pulled, WalkedSource } from './walkedSource.js';
+import { Skipped, type Checks } from '../suite.js';
+import { pulled, type WalkedSource } from './walkedSource.js';
 
 /** The info of a source, which decides whether a checkpoint fits. */
-export const infoChecks: SourceChecks = {
-  'describes itself, always in the same way': async (trial) => {
-    const walked = await WalkedSource.on(trial);
+export const infoChecks: Checks<WalkedSource> = {
+  'describes itself, always in the same way': async (walked) => {
     const { info } = walked.source;
     const { name, identity, rowsIdentity, partitions, schema } = info;
     check(typeof name === 'string' && name !== '', `The source's name must be a string, not ${shown(name)}.`);
@@ -31,8 +29,8 @@ export const infoChecks: SourceChecks = {
     checkSame(descriptionOf(walked.another().info), described, what);
   },
 
-  'distinguishes API keys without revealing them': async (trial) => {
-    const { endpoint } = (await WalkedSource.on(trial)).source.info;
+  'distinguishes API keys without revealing them': async ({ source }) => {
+    const { endpoint } = source.info;
     if (!endpoint?.keyFingerprint) throw new Skipped('a source with an API key');
     const one = await endpoint.keyFingerprint('one');
     const again = await endpoint.keyFingerprint('one');
@@ -43,7 +41,7 @@ export const infoChecks: SourceChecks = {
   },
 };
 
-function descriptionOf<T>(info: SourceInfo<T>): object {
+function descriptionOf(info: SourceInfo<unknown>): object {
   const { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, schema } = info;
   return { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, columns: schema?.columns };
 }

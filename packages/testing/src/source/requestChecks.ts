@@ -1,12 +1,12 @@
 import { check, checkSame } from '../check.js';
+import type { Checks } from '../suite.js';
 import type { SentRequest } from './sourceFixture.js';
-import type { SourceChecks } from './walkChecks.js';
-import { WalkedSource } from './walkedSource.js';
+import type { WalkedSource } from './walkedSource.js';
 
 /** What the requests of a source contain. */
-export const requestChecks: SourceChecks = {
-  'sends the same requests on every walk': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+export const requestChecks: Checks<WalkedSource> = {
+  'sends the same requests on every walk': async (walked) => {
+    walked.mustEnd();
     const first = await walked.sentOn(() => walked.manyPages());
     const second = await walked.sentOn(() => walked.pages());
     // A cursor that stays in a shared body, for example, is sent with the first request of the next walk.
@@ -15,10 +15,10 @@ export const requestChecks: SourceChecks = {
     checkSame(second.length, first.length, 'The number of requests of a second walk');
   },
 
-  'sends another request for each page, in its URL or in its body': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'sends another request for each page, in its URL or in its body': async (walked) => {
     // An API that counts the pages itself gets the same request each time.
     walked.mustResume();
+    walked.mustEnd();
     const sent = await walked.sentOn(() => walked.manyPages());
     const seen = new Map<string, number>();
     for (const [at, { method, url, body = '' }] of sent.entries()) {
@@ -32,8 +32,8 @@ export const requestChecks: SourceChecks = {
     }
   },
 
-  'sends bodies as JSON, and none with GET': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'sends bodies as JSON, and none with GET': async (walked) => {
+    walked.mustEnd();
     for (const request of await walked.sentOn(() => walked.manyPages())) checkBody(request);
   },
 };

@@ -7,6 +7,7 @@ import { infoChecks } from './infoChecks.js';
 import { requestChecks } from './requestChecks.js';
 import type { SourceFixture } from './sourceFixture.js';
 import { walkChecks } from './walkChecks.js';
+import { WalkedSource } from './walkedSource.js';
 
 /** Options of {@link testSource}. */
 export interface SourceSuiteOptions<T> extends SuiteOptions {
@@ -40,12 +41,13 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
  */
 export function testSource<T>(options: SourceSuiteOptions<T>): void {
   refuseUnknown('testSource()', options, { ...suiteOptionNames, factory: true });
-  registerChecks(options, options.factory, {
+  const checks = {
     ...walkChecks,
     ...demandChecks,
     ...requestChecks,
     ...incrementChecks,
     ...faultChecks,
     ...infoChecks,
-  });
+  };
+  registerChecks(options, checks, (trial) => WalkedSource.on(trial, options.factory));
 }

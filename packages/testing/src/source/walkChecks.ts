@@ -1,16 +1,12 @@
 import { poll } from '@sluice/core';
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
-import { Skipped, type Trial } from '../suite.js';
-import type { SourceFixture } from './sourceFixture.js';
-import { pulled, reloaded, rowsOf, WalkedSource } from './walkedSource.js';
-
-export type SourceChecks = Readonly<Record<string, <T>(trial: Trial<SourceFixture<T>>) => Promise<void>>>;
+import { Skipped, type Checks } from '../suite.js';
+import { pulled, reloaded, rowsOf, type WalkedSource } from './walkedSource.js';
 
 /** What a source emits without failures. */
-export const walkChecks: SourceChecks = {
-  'emits the same rows by page, by row and pushed, on every walk': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+export const walkChecks: Checks<WalkedSource> = {
+  'emits the same rows by page, by row and pushed, on every walk': async (walked) => {
     const rows = rowsOf(await walked.manyPages());
     const pulledRows = [];
     for await (const row of walked.source) pulledRows.push(row);
@@ -21,8 +17,7 @@ export const walkChecks: SourceChecks = {
     checkRows(rowsOf(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
   },
 
-  'emits the same rows on every poll, also where its API says that pages have not changed': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'emits the same rows on every poll, also where its API says that pages have not changed': async (walked) => {
     const rows = rowsOf(await walked.manyPages());
     for (const conditional of [true, false]) {
       const polls = pulled(poll(walked.source, { every: 1, conditional }));
@@ -35,8 +30,7 @@ export const walkChecks: SourceChecks = {
     }
   },
 
-  'serves two walks at the same time': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'serves two walks at the same time': async (walked) => {
     const rows = rowsOf(await walked.manyPages());
     const walks = [0, 1].map(() => {
       const found: unknown[] = [];
@@ -54,8 +48,7 @@ export const walkChecks: SourceChecks = {
     for (const each of walks) checkRows(each.found, rows, 'Walked at the same time as another walk');
   },
 
-  'gives each page its index, and marks where its partition ends': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'gives each page its index, and marks where its partition ends': async (walked) => {
     const { partitions } = walked.source.info;
     const pages = await walked.manyPages();
     const ended = new Set<number>();
@@ -79,8 +72,8 @@ export const walkChecks: SourceChecks = {
     check(isBounded || ended.size === all, `${ended.size} of ${all} partitions end (endsPartition).`);
   },
 
-  'gives each page a position that never changes': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'gives each page a position that never changes': async (walked) => {
+    walked.mustEnd();
     const atOnce: string[] = [];
     const pages = [];
     const walk = pulled(walked.source.pages());
@@ -100,8 +93,7 @@ export const walkChecks: SourceChecks = {
       );
   },
 
-  'resumes after any page with exactly the remaining rows': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'resumes after any page with exactly the remaining rows': async (walked) => {
     const pages = await walked.manyPages();
     const rows = rowsOf(pages);
     let before = 0;
@@ -111,8 +103,7 @@ export const walkChecks: SourceChecks = {
     }
   },
 
-  'can be walked one page at a time, each from the position before': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'can be walked one page at a time, each from the position before': async (walked) => {
     walked.mustResume();
     const pages = await walked.manyPages();
     const found: unknown[] = [];
@@ -131,8 +122,8 @@ export const walkChecks: SourceChecks = {
     checkRows(found, rowsOf(pages.slice(1)), 'Walked one page at a time');
   },
 
-  'emits the same rows with a concurrency above 1, and resumes after any page': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'emits the same rows with a concurrency above 1, and resumes after any page': async (walked) => {
+    walked.mustEnd();
     if (walked.source.info.partitions < 2) throw new Skipped('a source of several partitions');
     if (walked.source.info.maxRows !== undefined) throw new Skipped('a source without maxRows');
     const inOrder = await walked.manyPages();
@@ -152,8 +143,7 @@ export const walkChecks: SourceChecks = {
     }
   },
 
-  'walks one partition by itself': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'walks one partition by itself': async (walked) => {
     const { partitions, maxRows } = walked.source.info;
     if (walked.discovers) throw new Skipped('partitions that are known before a walk');
     if (maxRows !== undefined && partitions > 1) throw new Skipped('a source without maxRows');
@@ -175,8 +165,7 @@ export const walkChecks: SourceChecks = {
     }
   },
 
-  'identifies its rows by their keys': async (trial) => {
-    const walked = await WalkedSource.thatEnds(trial);
+  'identifies its rows by their keys': async (walked) => {
     const { schema } = walked.source.info;
     if (!schema?.key) throw new Skipped('a `key` in the schema');
     const known = new Map<string, unknown>();

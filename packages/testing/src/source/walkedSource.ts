@@ -1,36 +1,31 @@
 import { memoryState, type Page, type PagesOptions, type PartitionLog, type Position } from '@sluice/core';
 import { check, checkPlainJson } from '../check.js';
-import { eventually, inTime } from '../waiting.js';
-import { Skipped, type Trial } from '../suite.js';
+import { Skipped, type Factory, type Trial } from '../suite.js';
 import type { Answering, SeenRequests, SentRequest, SourceFixture, TestedSource } from './sourceFixture.js';
 
 /** A source and its API, walked step by step. */
-export class WalkedSource<T> {
-  readonly source: TestedSource<T>;
-  readonly #fixture: SourceFixture<T>;
-  readonly #timeout: number;
+export class WalkedSource {
+  readonly source: TestedSource<unknown>;
+  readonly trial: Trial;
+  /** Creates another source on another API. */
+  readonly fresh: () => Promise<WalkedSource>;
+  readonly #fixture: SourceFixture<unknown>;
   /** The partitions that the last walk from the start has discovered. */
   #partitionLog = newPartitionLog();
 
-  private constructor(fixture: SourceFixture<T>, timeout: number) {
+  private constructor(trial: Trial, fixture: SourceFixture<unknown>, fresh: () => Promise<WalkedSource>) {
+    this.trial = trial;
+    this.fresh = fresh;
     this.#fixture = fixture;
-    this.#timeout = timeout;
     this.source = fixture.source();
   }
 
-  static async on<T>(trial: Trial<SourceFixture<T>>): Promise<WalkedSource<T>> {
-    return new WalkedSource(await trial.fixture(), trial.timeout);
-  }
-
-  /** The same for a check that needs all rows. */
-  static async thatEnds<T>(trial: Trial<SourceFixture<T>>): Promise<WalkedSource<T>> {
-    const walked = await WalkedSource.on(trial);
-    if (walked.source.info.isEndless) throw new Skipped('a source that ends');
-    return walked;
+  static async on(trial: Trial, factory: Factory<SourceFixture<unknown>>): Promise<WalkedSource> {
+    return new WalkedSource(trial, await trial.own(factory()), () => WalkedSource.on(trial, factory));
   }
 
   /** Another source on the same API. */
-  another(): TestedSource<T> {
+  another(): TestedSource<unknown> {
     return this.#fixture.source();
   }
 
@@ -53,8 +48,8 @@ export class WalkedSource<T> {
     this.#fixture.useUpQuota(seconds);
   }
 
-  async pages(options?: PagesOptions): Promise<Page<T>[]> {
-    const pages: Page<T>[] = [];
+  async pages(options?: PagesOptions): Promise<Page<unknown>[]> {
+    const pages: Page<unknown>[] = [];
     const walk = pulled(this.source.pages(this.recorded(options)));
     for (let next = await this.next(walk); !next.done; next = await this.next(walk)) {
       pages.push(next.value);
@@ -75,9 +70,10 @@ export class WalkedSource<T> {
     return this.source.info.partitions === Infinity;
   }
 
-  /** All pages of a walk that is long enough for the checks. */
-  async manyPages(options?: PagesOptions): Promise<Page<T>[]> {
-    const pages = await this.pages(options);
+  /** All pages of a walk that is long enough for the checks. Skips the check if the source never ends. */
+  async manyPages(): Promise<Page<unknown>[]> {
+    this.mustEnd();
+    const pages = await this.pages();
     const withRows = pages.filter(({ items }) => items.length > 0).length;
     check(
       pages.length >= 3 && withRows >= 2,
@@ -87,9 +83,14 @@ export class WalkedSource<T> {
   }
 
   /** The rows after a position that was read from a checkpoint. */
-  async rowsBehind(position: Position, options: PagesOptions = {}): Promise<T[]> {
+  async rowsBehind(position: Position, options: PagesOptions = {}): Promise<unknown[]> {
     this.mustResume();
     return rowsOf(await this.pages({ ...options, startAt: reloaded(position) }));
+  }
+
+  /** Skips the check if it needs all rows, and the source never ends. */
+  mustEnd(): void {
+    if (this.source.info.isEndless) throw new Skipped('a source that ends');
   }
 
   /** Skips the check if a partition can't be resumed. */
@@ -111,37 +112,29 @@ export class WalkedSource<T> {
   }
 
   /** The rows that a subscriber receives. */
-  pushedRows(): Promise<T[]> {
-    const rows: T[] = [];
-    const all = new Promise<T[]>((resolve, reject) => {
+  pushedRows(): Promise<unknown[]> {
+    const rows: unknown[] = [];
+    const all = new Promise<unknown[]>((resolve, reject) => {
       this.source.subscribe({ next: (row) => rows.push(row), error: reject, complete: () => resolve(rows) });
     });
-    return this.inTime(all, 'A subscription did not complete');
+    return this.trial.inTime(all, 'A subscription did not complete');
   }
 
   next<R>(walk: AsyncIterator<R>): Promise<IteratorResult<R, unknown>> {
-    return this.inTime(walk.next(), 'The next page did not arrive');
+    return this.trial.inTime(walk.next(), 'The next page did not arrive');
   }
 
   /** Waits for a request that stays open. */
   untilOpen(): Promise<void> {
-    return eventually(
-      () => this.requests.open > 0,
-      'No request stayed open, though the API answers none',
-      this.#timeout,
-    );
+    return this.trial.eventually(() => this.requests.open > 0, 'No request stayed open, though the API answers none');
   }
 
   untilMade(count: number): Promise<void> {
-    return eventually(() => this.requests.made >= count, `Request ${count} was not made`, this.#timeout);
+    return this.trial.eventually(() => this.requests.made >= count, `Request ${count} was not made`);
   }
 
   untilNoneOpen(what = 'The open request'): Promise<void> {
-    return eventually(() => this.requests.open === 0, `${what} was not cancelled`, this.#timeout);
-  }
-
-  inTime<R>(promise: Promise<R>, what: string): Promise<R> {
-    return inTime(promise, what, this.#timeout);
+    return this.trial.eventually(() => this.requests.open === 0, `${what} was not cancelled`);
   }
 }
 
@@ -155,7 +148,7 @@ export function pulled<R>(flow: AsyncIterable<R>): AsyncIterator<R> {
   return flow[Symbol.asyncIterator]();
 }
 
-export function rowsOf<T>(pages: readonly Page<T>[]): T[] {
+export function rowsOf(pages: readonly Page<unknown>[]): unknown[] {
   return pages.flatMap(({ items }) => items);
 }
 

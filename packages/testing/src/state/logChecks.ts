@@ -1,74 +1,61 @@
-import { check, checkRows, checkSame } from '../check.js';
+import { catchFailure, check, checkRows, checkSame } from '../check.js';
 import { awkwardRecords, unsaveable } from './awkwardRecords.js';
-import { OpenedState, recordsIn } from './openedState.js';
-import type { StateChecks } from './recordChecks.js';
+import { recordsIn, type OpenedState } from './openedState.js';
+import type { Checks } from '../suite.js';
 
 /** Records in order. A log is read before any other use, as exports and watches do. */
-export const logChecks: StateChecks = {
-  'has an empty log until something is appended': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log, records } = await state.log('changes');
-    checkRows(records, [], 'A new log');
+export const logChecks: Checks<OpenedState> = {
+  'has an empty log until something is appended': async (state) => {
+    const log = state.unreadLog();
+    checkRows(await recordsIn(log), [], 'A new log');
     checkSame(log.bytes, 0, 'The bytes of a log without records');
   },
 
-  'reads a log in the order in which it was written': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log } = await state.log('changes');
+  'reads a log in the order in which it was written': async (state) => {
+    const log = await state.log();
     for (const record of awkwardRecords) await log.append(record);
     checkRows(await recordsIn(log), awkwardRecords, 'A log, read by its writer');
     await log.append({ nth: 7 });
     await log.close();
-    checkRows(await state.logged('changes'), [...awkwardRecords, { nth: 7 }], 'A log that was closed, and read again');
+    checkRows(await state.logged(), [...awkwardRecords, { nth: 7 }], 'A log that was closed, and read again');
   },
 
-  'appends to a log that was read': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const first = await state.log('changes');
-    await first.log.append({ nth: 1 });
-    await first.log.close();
-    const second = await state.log('changes');
-    await second.log.append({ nth: 2 });
-    await second.log.close();
+  'appends to a log that was read': async (state) => {
+    for (const nth of [1, 2]) {
+      const log = await state.log();
+      await log.append({ nth });
+      await log.close();
+    }
     checkRows(
-      await state.logged('changes'),
+      await state.logged(),
       [{ nth: 1 }, { nth: 2 }],
       'A log that was written by two processes, one after the other',
     );
   },
 
-  'replaces all records of a log, and appends after them': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log } = await state.log('changes');
+  'replaces all records of a log, and appends after them': async (state) => {
+    const log = await state.log();
     for (const nth of [1, 2, 3]) await log.append({ nth });
     await log.replace(numbered(10, 3));
     await log.append({ nth: 20 });
     await log.close();
-    checkRows(
-      await state.logged('changes'),
-      [{ nth: 10 }, { nth: 11 }, { nth: 12 }, { nth: 20 }],
-      'A log that was replaced',
-    );
-    const again = await state.log('changes');
-    await again.log.replace([]);
-    checkRows(await recordsIn(again.log), [], 'A log whose records were replaced by none');
-    await again.log.replace(numbered(0, 2_000));
-    checkRows(await recordsIn(again.log), [...numbered(0, 2_000)], 'A log that was replaced by 2,000 records');
+    checkRows(await state.logged(), [{ nth: 10 }, { nth: 11 }, { nth: 12 }, { nth: 20 }], 'A log that was replaced');
+    const again = await state.log();
+    await again.replace([]);
+    checkRows(await recordsIn(again), [], 'A log whose records were replaced by none');
+    await again.replace(numbered(0, 2_000));
+    checkRows(await recordsIn(again), [...numbered(0, 2_000)], 'A log that was replaced by 2,000 records');
   },
 
-  'keeps all records of a log that cannot be replaced': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log } = await state.log('changes');
+  'keeps all records of a log that cannot be replaced': async (state) => {
+    const log = await state.log();
     for (const nth of [1, 2]) await log.append({ nth });
     for (const broken of [failing(3), [{ nth: 3 }, unsaveable()]]) {
-      const outcome = await (async () => log.replace(broken))().then(
-        () => 'replaced',
-        () => 'refused',
-      );
-      checkSame(outcome, 'refused', 'The result of a replacement that failed in the middle');
-      checkRows(await state.logged('changes'), [{ nth: 1 }, { nth: 2 }], 'A log that could not be replaced');
+      const failure = await catchFailure(() => log.replace(broken));
+      check(failure !== undefined, 'A replacement that failed in the middle must be refused.');
+      checkRows(await state.logged(), [{ nth: 1 }, { nth: 2 }], 'A log that could not be replaced');
     }
-    const { log: again } = await state.log('changes');
+    const again = await state.log();
     await again.append({ nth: 3 });
     checkRows(
       await recordsIn(again),
@@ -77,9 +64,8 @@ export const logChecks: StateChecks = {
     );
   },
 
-  'keeps a logged record even if the object is changed later': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log } = await state.log('changes');
+  'keeps a logged record even if the object is changed later': async (state) => {
+    const log = await state.log();
     const record = { rows: [1] };
     await log.append(record);
     record.rows.push(2);
@@ -89,23 +75,21 @@ export const logChecks: StateChecks = {
     checkRows(await recordsIn(log), [{ rows: [1] }], 'A logged record whose object was changed when it was read');
   },
 
-  'removes a log, which can start over': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log } = await state.log('changes');
+  'removes a log, which can start over': async (state) => {
+    const log = await state.log();
     await log.append({ nth: 1 });
     await log.remove();
     checkSame(log.bytes, 0, 'The bytes of a log that was removed');
-    checkRows(await state.logged('changes'), [], 'A log that was removed');
+    checkRows(await state.logged(), [], 'A log that was removed');
     // A process that was killed after the removal removes it again.
     await log.remove();
     await log.append({ nth: 2 });
     checkRows(await recordsIn(log), [{ nth: 2 }], 'A log that was removed, and started over');
   },
 
-  'separates logs and records': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log: one } = await state.log('watch');
-    const { log: other } = await state.log('spool');
+  'separates logs and records': async (state) => {
+    const one = await state.log('watch');
+    const other = await state.log('spool');
     await one.append({ of: 'one' });
     await other.append({ of: 'other' });
     await state.store.save('watch', { of: 'record' });
@@ -117,9 +101,8 @@ export const logChecks: StateChecks = {
     checkRows(await recordsIn(other), [{ of: 'other' }], 'A log beside one that was removed');
   },
 
-  'reports how many bytes a log takes': async (trial) => {
-    const state = await OpenedState.locked(trial);
-    const { log } = await state.log('changes');
+  'reports how many bytes a log takes': async (state) => {
+    const log = await state.log();
     await log.append({ nth: 1 });
     const one = log.bytes;
     await log.append({ text: 'x'.repeat(1_000) });
@@ -129,8 +112,7 @@ export const logChecks: StateChecks = {
       `A log took ${one} bytes, and ${two} when it had a record of 1,000 characters more.`,
     );
     await log.close();
-    const again = state.store.log('changes');
-    trial.atEnd(() => again.close());
+    const again = state.unreadLog();
     checkSame(again.bytes, 0, 'The bytes of a log before it was read');
     await recordsIn(again);
     checkSame(again.bytes, two, 'The bytes of a log that was read again');
@@ -138,16 +120,15 @@ export const logChecks: StateChecks = {
     checkSame(again.bytes, one, 'The bytes of a log whose records were replaced by the first of them');
   },
 
-  'still has its logs in the next process': async (trial) => {
-    const state = await OpenedState.locked(trial);
+  'still has its logs in the next process': async (state) => {
     const kept = await state.log('kept');
     const replaced = await state.log('replaced');
     const removed = await state.log('removed');
-    for (const { log } of [kept, replaced, removed]) for (const nth of [1, 2]) await log.append({ nth });
-    await replaced.log.replace([{ nth: 3 }]);
-    await replaced.log.append({ nth: 4 });
-    await removed.log.remove();
-    for (const { log } of [kept, replaced, removed]) await log.close();
+    for (const log of [kept, replaced, removed]) for (const nth of [1, 2]) await log.append({ nth });
+    await replaced.replace([{ nth: 3 }]);
+    await replaced.append({ nth: 4 });
+    await removed.remove();
+    for (const log of [kept, replaced, removed]) await log.close();
     await state.nextProcess();
     checkRows(await state.logged('kept'), [{ nth: 1 }, { nth: 2 }], 'A log in the next process');
     checkRows(await state.logged('replaced'), [{ nth: 3 }, { nth: 4 }], 'A log that was replaced, in the next process');

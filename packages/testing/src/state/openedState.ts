@@ -1,32 +1,27 @@
-import type { StateLog, StateStore } from '@sluice/core';
-import { inTime } from '../waiting.js';
+import type { Release, StateLog, StateStore } from '@sluice/core';
+import { check, shown } from '../check.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
-
-type Release = Awaited<ReturnType<StateStore['lock']>>;
 
 /** A state store and its locks and logs. */
 export class OpenedState {
   store: StateStore;
-  readonly #trial: Trial<StateStoreFixture>;
+  readonly #trial: Trial;
   readonly #fixture: StateStoreFixture;
   #release: Release = () => Promise.resolve();
 
-  private constructor(trial: Trial<StateStoreFixture>, fixture: StateStoreFixture) {
+  constructor(trial: Trial, fixture: StateStoreFixture) {
     this.#trial = trial;
     this.#fixture = fixture;
     this.store = fixture.store;
+    trial.atEnd(() => this.#release());
   }
 
-  static async on(trial: Trial<StateStoreFixture>): Promise<OpenedState> {
-    return new OpenedState(trial, await trial.fixture());
-  }
-
-  static async locked(trial: Trial<StateStoreFixture>): Promise<OpenedState> {
-    const state = await OpenedState.on(trial);
-    await state.#take();
-    trial.atEnd(() => state.#release());
-    return state;
+  /** Locks the state like an export. */
+  async lock(): Promise<this> {
+    const lock = this.store.lock(new AbortController().signal, 'export');
+    this.#release = await this.#trial.inTime(lock, 'A free lock was not granted');
+    return this;
   }
 
   /** Starts another process, which finds what is durable. */
@@ -34,7 +29,7 @@ export class OpenedState {
     await this.#release();
     await this.#fixture.crash?.();
     this.store = await this.another();
-    await this.#take();
+    await this.lock();
   }
 
   /** Another store on the same state. */
@@ -43,45 +38,51 @@ export class OpenedState {
     return this.#fixture.another();
   }
 
-  /** Requests a lock. */
-  ask(use: 'export' | 'watch' = 'export', signal = new AbortController().signal, store = this.store): AskedLock {
-    const asked = new AskedLock((async () => store.lock(signal, use))());
-    this.#trial.atEnd(() => asked.release());
-    return asked;
+  requestLock(
+    use: 'export' | 'watch' = 'export',
+    signal = new AbortController().signal,
+    store = this.store,
+  ): RequestedLock {
+    const requested = new RequestedLock(this.#trial, (async () => store.lock(signal, use))());
+    this.#trial.atEnd(() => requested.release());
+    return requested;
   }
 
-  /** Opens and reads a log, because it must be read before an append. */
-  async log(name: string): Promise<{ readonly log: StateLog; readonly records: readonly unknown[] }> {
+  /** Opens a log and reads it, because it must be read before an append. */
+  async log(name = 'changes'): Promise<StateLog> {
+    const log = this.unreadLog(name);
+    await recordsIn(log);
+    return log;
+  }
+
+  unreadLog(name = 'changes'): StateLog {
     const log = this.store.log(name);
     this.#trial.atEnd(() => log.close());
-    return { log, records: await recordsIn(log) };
+    return log;
   }
 
   /** The records of a log, opened again. */
-  async logged(name: string): Promise<readonly unknown[]> {
-    return (await this.log(name)).records;
-  }
-
-  async #take(): Promise<void> {
-    const lock = this.store.lock(new AbortController().signal, 'export');
-    this.#release = await inTime(lock, 'A free lock was not granted', this.#trial.timeout);
+  async logged(name = 'changes'): Promise<readonly unknown[]> {
+    return recordsIn(this.unreadLog(name));
   }
 }
 
 /** A requested lock. */
-export class AskedLock {
-  outcome: 'waits' | 'given' | 'refused' = 'waits';
+export class RequestedLock {
+  state: 'waiting' | 'granted' | 'refused' = 'waiting';
   reason: unknown;
+  readonly #trial: Trial;
   #release: Release | undefined;
 
-  constructor(lock: Promise<Release>) {
+  constructor(trial: Trial, lock: Promise<Release>) {
+    this.#trial = trial;
     lock.then(
       (release) => {
-        this.outcome = 'given';
+        this.state = 'granted';
         this.#release = release;
       },
       (reason: unknown) => {
-        this.outcome = 'refused';
+        this.state = 'refused';
         this.reason = reason;
       },
     );
@@ -91,6 +92,30 @@ export class AskedLock {
     const release = this.#release;
     this.#release = undefined;
     await release?.();
+  }
+
+  async settle(who: string): Promise<void> {
+    await this.#trial.eventually(() => this.state !== 'waiting', `${who} neither got the lock nor was refused`);
+  }
+
+  async checkGranted(who: string): Promise<void> {
+    await this.settle(who);
+    check(this.state === 'granted', `${who} must get the lock, but was ${this.outcome}.`);
+  }
+
+  async checkAborted(who: string, reason: unknown): Promise<void> {
+    await this.settle(who);
+    check(
+      this.state === 'refused' && this.reason === reason,
+      `An aborted lock request must be refused with signal.reason itself, but was ${this.outcome}.`,
+    );
+  }
+
+  /** In a message, after "but was". */
+  get outcome(): string {
+    const { state, reason } = this;
+    if (state === 'refused') return `refused with ${shown(reason)}`;
+    return state === 'granted' ? 'granted the lock' : 'left waiting';
   }
 }
 

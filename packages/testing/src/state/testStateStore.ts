@@ -1,7 +1,8 @@
 import { refuseUnknown } from '@sluice/core';
-import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
+import { registerChecks, suiteOptionNames, type SuiteOptions, type Trial } from '../suite.js';
 import { lockChecks } from './lockChecks.js';
 import { logChecks } from './logChecks.js';
+import { OpenedState } from './openedState.js';
 import { recordChecks } from './recordChecks.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
 
@@ -20,5 +21,7 @@ export interface StateStoreSuiteOptions extends SuiteOptions {
  */
 export function testStateStore(options: StateStoreSuiteOptions): void {
   refuseUnknown('testStateStore()', options, { ...suiteOptionNames, factory: true });
-  registerChecks(options, options.factory, { ...recordChecks, ...logChecks, ...lockChecks });
+  const open = async (trial: Trial): Promise<OpenedState> => new OpenedState(trial, await trial.own(options.factory()));
+  registerChecks(options, { ...recordChecks, ...logChecks }, async (trial) => (await open(trial)).lock());
+  registerChecks(options, lockChecks, open);
 }
