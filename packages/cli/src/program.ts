@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
 import { type Environment, processEnvironment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
 import { refuseSecretArguments } from './input/secrets.js';
-import { addOptions, commandGroups, commandNamed, type CommandName, hasFlagOf } from './options/commands.js';
+import { addOptions, commandGroups, commandNamed, type CommandName, flagsKnownTo } from './options/commands.js';
 
 /** Runs a command and returns its exit code. */
 type Run<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
@@ -14,13 +14,14 @@ type Action = (command: Command) => Promise<void>;
 const widestHelp = 110;
 
 /** Runs one command line, prints its error as a sentence, and returns the exit code. Never throws. */
-export async function main(args: readonly string[], environment: Environment): Promise<number> {
+export async function main(args: readonly string[], given: Environment): Promise<number> {
+  const environment = { ...given, hasFlag: flagsKnownTo(args) };
   try {
     return await runProgram(args, environment);
   } catch (error) {
     // Loaded only after a failure.
     const { reportError } = await import('./reportError.js');
-    return reportError(error, environment, args);
+    return reportError(error, environment);
   }
 }
 
@@ -40,9 +41,8 @@ export async function runProcess(process: NodeJS.Process): Promise<void> {
  *
  * @throws what the command raises.
  */
-async function runProgram(args: readonly string[], given: Environment): Promise<number> {
+async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
   refuseSecretArguments(args);
-  const environment = { ...given, hasFlag: hasFlagOf(args) };
   let exitCode: number = exitCodes.done;
   // Written at once, since `| head -n 1` closes the pipe after what it reads first.
   let help = '';
@@ -127,11 +127,12 @@ function addCommand(program: Command, name: string, action: Action): void {
       command.commands.find((each) => each.name() === word) ??
       command.command(word).description(commandGroups[path] ?? '');
   }
-  const { help = '', takes = [], examples = [] } = commandNamed(name) ?? {};
+  const { help = '', takes = {}, examples = [] } = commandNamed(name) ?? {};
   addOptions(command.description(help), name)
     .addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
     .action(() => action(command));
-  for (const argument of takes) command.addArgument(argument);
+  for (const [argument, help] of Object.entries(takes))
+    command.addArgument(typeof help === 'string' ? new Argument(argument, help) : new Argument(argument).choices(help));
 }
 
 /** `sluice help nfts export`: commander's own command knows the first word only. */

@@ -3,26 +3,17 @@ import { ReportedError, UnfinishedExport } from './errors/errors.js';
 import { exitCodeOf, isClosedOutput } from './errors/exitCode.js';
 import { errorSentence } from './errors/formatError.js';
 import { redact, redactorFor } from './errors/redact.js';
-import { hasFlagOf } from './options/commands.js';
 import { visibleText } from './terminal/text.js';
 
 /** Limits the loop below: some errors are their own cause. */
 const maxCauses = 5;
 
-/**
- * Prints the error that ended a command to stderr, with its stack if `SLUICE_DEBUG=1`, and returns the exit code.
- *
- * @param args the command line, which decides what it can be advised.
- */
-export function reportError(
-  error: unknown,
-  { stderr, variables, secrets }: Environment,
-  args: readonly string[],
-): number {
+/** Prints the error that ended a command to stderr, with its stack if `SLUICE_DEBUG=1`, and returns the exit code. */
+export function reportError(error: unknown, { stderr, variables, secrets, hasFlag }: Environment): number {
   if (error instanceof ReportedError) return error.exitCode;
   const { cause, interruptionReport } = error instanceof UnfinishedExport ? error : { cause: error };
   if (!isClosedOutput(cause))
-    stderr.print(`sluice: ${visibleText(redactorFor(cause)(errorSentence(error, hasFlagOf(args)), secrets))}\n`);
+    stderr.print(`sluice: ${visibleText(redactorFor(cause)(errorSentence(error, hasFlag), secrets))}\n`);
   // On a separate line, so that it can be copied.
   if (interruptionReport?.command !== undefined) stderr.print(`  ${redact(interruptionReport.command, secrets)}\n`);
   if (variables['SLUICE_DEBUG'] === '1')

@@ -21,6 +21,7 @@ import {
 import { errorSentence } from '../src/errors/formatError.js';
 import { sentenceOf } from '../src/errors/cliTerms.js';
 import { holdsSecret, redact, redactValues } from '../src/errors/redact.js';
+import { flagsKnownTo } from '../src/options/commands.js';
 import { reportError } from '../src/reportError.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -123,7 +124,7 @@ describe('what is said', () => {
       { kind: 'lower', option: 'pageSize' },
       { kind: 'restart' },
     ];
-    reportError(new SinkError('No.', { advice }), environment, line.split(' '));
+    reportError(new SinkError('No.', { advice }), { ...environment, hasFlag: flagsKnownTo(line.split(' ')) });
     expect(environment.written.stderr()).toBe(`sluice: No. ${meant}\n`);
   });
 
@@ -171,7 +172,7 @@ describe('what is said', () => {
 
   test('stays on one line and does nothing to the terminal', () => {
     const environment = testEnvironment();
-    expect(reportError(new SinkError('/tmp/a\nb\u001b[2J is a folder.'), environment, [])).toBe(1);
+    expect(reportError(new SinkError('/tmp/a\nb\u001b[2J is a folder.'), environment)).toBe(1);
     expect(environment.written.stderr()).toBe('sluice: /tmp/a␊b␛[2J is a folder.\n');
   });
 
@@ -179,12 +180,12 @@ describe('what is said', () => {
     const variables = { SLUICE_API_KEY: 'canary key+1' };
     const fault = new TypeError('canary key+1 and canary%20key%2B1');
     const calm = testEnvironment({ variables });
-    reportError(fault, calm, []);
+    reportError(fault, calm);
     expect(calm.written.stderr()).toMatch(
       /^sluice: Something unexpected happened: \[hidden\] and \[hidden\]\. [^\n]*\n$/,
     );
     const curious = testEnvironment({ variables: { ...variables, SLUICE_DEBUG: '1' } });
-    reportError(fault, curious, []);
+    reportError(fault, curious);
     expect(curious.written.stderr()).toContain('\n    at ');
     expect(curious.written.stderr()).not.toContain('canary');
   });
@@ -193,9 +194,9 @@ describe('what is said', () => {
     const environment = testEnvironment({ variables: { SLUICE_API_KEY: 'canary-of-ours' } });
     const consequence = '7 rows committed. Resume with:';
     const command = "sluice nfts export --to 'canary-of-ours rows.csv'";
-    expect(
-      reportError(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment, []),
-    ).toBe(130);
+    expect(reportError(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(
+      130,
+    );
     expect(environment.written.stderr()).toBe(
       `sluice: Stopped by SIGINT. ${consequence}\n  sluice nfts export --to '[hidden] rows.csv'\n`,
     );
@@ -203,8 +204,8 @@ describe('what is said', () => {
 
   test('nothing, when nobody reads any more or it was told already', () => {
     const environment = testEnvironment();
-    expect(reportError(closedSink, environment, [])).toBe(141);
-    expect(reportError(new ReportedError(130), environment, [])).toBe(130);
+    expect(reportError(closedSink, environment)).toBe(141);
+    expect(reportError(new ReportedError(130), environment)).toBe(130);
     expect(environment.written.stderr()).toBe('');
   });
 });

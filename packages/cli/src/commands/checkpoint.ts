@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { systemClock } from '@sluice/core';
-import type { Config } from '../config/config.js';
+import type { Config, Run } from '../config/config.js';
 import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
@@ -32,11 +32,8 @@ import {
 import { committedChanges, isWatch, readWatchState, type WatchReport } from './checkpoint/watchReport.js';
 import { supervisePlugins } from './runConfigured.js';
 
-/** `file`: a target, the folder of its state, the checkpoint itself, a table, or a plugin's store. */
-type CheckpointShowOptions = CommandOptions<'checkpoint show'> & { readonly file: string };
-
 /** `sluice checkpoint show`: explains the state of an interrupted export or of a watch, without changing it. */
-export async function checkpointShow(options: CheckpointShowOptions, environment: Environment): Promise<number> {
+export const checkpointShow: Run<'checkpoint show'> = async (options, environment) => {
   const { stdout } = environment;
   refuseClosed(stdout);
   const report = await reportOn(options, environment);
@@ -49,10 +46,10 @@ export async function checkpointShow(options: CheckpointShowOptions, environment
   const { bold } = stdout.colors;
   await stdout.write(lines.map(([label, text]) => `${bold(label.padEnd(8))}  ${visibleText(text)}\n`).join(''));
   return exitCodes.done;
-}
+};
 
 async function reportOn(
-  options: CheckpointShowOptions,
+  options: CommandOptions<'checkpoint show'>,
   environment: Environment,
 ): Promise<WatchReport | CheckpointReport> {
   const { file } = options;

@@ -1,8 +1,8 @@
 import { script } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
+import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
-import type { CommandOptions } from '../options/commands.js';
 
 /** The program, as the package that completes takes it. */
 type Program = Parameters<typeof tab>[0];
@@ -13,15 +13,12 @@ const additions: Readonly<Record<string, string>> = {
 };
 
 /** `sluice completion SHELL`: prints a script that asks `sluice complete` at each Tab. */
-export async function completion(
-  { shell }: CommandOptions<'completion'> & { readonly shell: string },
-  { stdout }: Environment,
-): Promise<number> {
+export const completion: Run<'completion'> = async ({ shell }, { stdout }) => {
   // It prints the script itself.
   script(shell, 'sluice', 'sluice');
   await stdout.write(additions[shell] ?? '');
   return exitCodes.done;
-}
+};
 
 /** The reply that lets a shell complete files. */
 const files = ':0\n';

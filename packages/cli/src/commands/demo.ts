@@ -3,10 +3,9 @@ import { aptos } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { type FaultRates, type Sandbox, startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
-import type { Environment } from '../environment/environment.js';
+import type { Run } from '../config/config.js';
 import { exitCodes } from '../errors/errors.js';
 import type { ExportOutcome } from '../export/exportRows.js';
-import type { CommandOptions } from '../options/commands.js';
 import { addDashboard, pageOf } from '../source/dashboardPage.js';
 import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import {
@@ -41,7 +40,7 @@ const file = join('sluice-demo', 'holdings.csv');
 const shownCollections = 6;
 
 /** `sluice demo`: a tour of both APIs in a sandbox in this process. Writes a CSV file, replacing an earlier one. */
-export async function demo(options: CommandOptions<'demo'>, environment: Environment): Promise<number> {
+export const demo: Run<'demo'> = async (options, environment) => {
   const { stdout } = environment;
   const tour = options.dashboard === undefined ? shortTour : longTour;
   await using sandbox = await startDemoSandbox(tour);
@@ -75,7 +74,7 @@ export async function demo(options: CommandOptions<'demo'>, environment: Environ
     `\nThe file is ${stdout.colors.bold(file)}. With a key of your own:\n${ownKey(environment.command)}`,
   );
   return exitCodes.done;
-}
+};
 
 const introduction = `A sandbox on this machine simulates both APIs: ${String(demoRate)} requests a second at most,
 and every now and then it fails on purpose.

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path';
 import { SluiceError, systemClock } from '@sluice/core';
 import { type ListedLetter, readDeadLetters, replay, type ReplayCounts } from '@sluice/exporters/webhook';
-import type { Invocation } from '../config/config.js';
-import type { Environment } from '../environment/environment.js';
+import type { Run } from '../config/config.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
@@ -10,7 +9,6 @@ import { redact } from '../errors/redact.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
 import { endEarly } from '../export/withRun.js';
 import { standardInput } from '../input/readInput.js';
-import type { CommandOptions } from '../options/commands.js';
 import { openReporter } from '../progress/reporter.js';
 import { webhookOptions } from '../target/forwardTarget.js';
 import { formatCount, formatDuration, formatNumber, formatTime } from '../terminal/format.js';
@@ -21,11 +19,7 @@ import { visibleText } from '../terminal/text.js';
 const maxReported = 5;
 
 /** `sluice dlq replay`: sends dead letters again. Returns 3 if some are left. */
-export async function dlqReplay(
-  options: CommandOptions<'dlq replay'> & { readonly file: string },
-  environment: Environment,
-  { args }: Invocation,
-): Promise<number> {
+export const dlqReplay: Run<'dlq replay'> = async (options, environment, { args }) => {
   const { file, to, deliveries, breakLock, trustFilesystem: trustFileSystem, progress = 'plain', quiet } = options;
   const { signal, folder, stderr, secrets, command, hasFlag } = environment;
   if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
@@ -74,7 +68,7 @@ export async function dlqReplay(
     const commands = { resume: text, isAddressCut, fromStdin: isFromStdin ? ('secret' as const) : undefined };
     return endEarly({ error, interruptionReport: replayInterruption(error, latest, commands) }, reporter, environment);
   }
-}
+};
 
 /** The progress of a replay. @example '1,200 of 3,000 dead letters replayed, 3 refused again' */
 function replayProgress({ replayed, stillDead, left }: ReplayCounts): string {
@@ -100,10 +94,7 @@ function replayRest({ stillDead, left }: ReplayCounts): string {
  *
  * @throws Failure, at the end, if the last line is cut off.
  */
-export async function dlqShow(
-  { file, format = 'text' }: CommandOptions<'dlq show'> & { readonly file: string },
-  { stdout, folder }: Environment,
-): Promise<number> {
+export const dlqShow: Run<'dlq show'> = async ({ file, format = 'text' }, { stdout, folder }) => {
   refuseClosed(stdout);
   const path = resolve(folder, file);
   let torn: number | undefined;
@@ -131,7 +122,7 @@ export async function dlqShow(
     replayed === 0 ? '' : `: ${formatNumber(replayed)} replayed, ${formatNumber(letters.length - replayed)} left`;
   await stdout.write(`${formatCount(letters.length, 'dead letter')} in ${visibleText(file)}${of}.\n`);
   return ended();
-}
+};
 
 /** One JSON object with a letter per line, streamed, since the file may be large. */
 async function* letterJson(path: string, onTorn: (line: number) => void): AsyncGenerator<string, void, undefined> {

@@ -15,7 +15,7 @@ import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redactValues } from '../errors/redact.js';
-import type { Invocation } from '../config/config.js';
+import type { Invocation, Run } from '../config/config.js';
 import type { CommandOptions } from '../options/commands.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
 import { unsetVariables } from '../source/describe.js';
@@ -36,11 +36,7 @@ const smallestRequest: Readonly<
  * `sluice doctor`: checks the settings, and requests one row from each built-in API that has a base URL and from each
  * source of a plugin without required parameters. Returns 1 if something in use fails, or if nothing is in use.
  */
-export async function doctor(
-  options: DoctorOptions,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const doctor: Run<'doctor'> = async (options, environment, invocation) => {
   const { stdout, secrets } = environment;
   const { json = false, quiet = false } = options;
   const shown: Finding[] = [];
@@ -53,7 +49,7 @@ export async function doctor(
   }
   if (json) await stdout.write(redactValues(`${JSON.stringify({ isWell: !hasFailed, findings: shown })}\n`, secrets));
   return hasFailed ? exitCodes.failed : exitCodes.done;
-}
+};
 
 async function* findings(
   options: DoctorOptions,

@@ -1,36 +1,24 @@
 import { type Api, apisOf, sourcesOf } from '@sluice/core';
-import type { Invocation } from '../config/config.js';
-import type { Environment } from '../environment/environment.js';
+import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
-import { isApiName } from '../input/baseUrl.js';
 import type { CommandOptions } from '../options/commands.js';
 import { unknownApi } from '../source/findSource.js';
 import { openClient, withApi, withClient } from '../source/openClient.js';
 import { readQuery } from '../source/params.js';
-
-interface RequestArguments {
-  readonly api: string;
-  /** Below the base URL. */
-  readonly path: string;
-}
 
 /**
  * `sluice get API PATH`: sends one request through the limiter, the credentials, the retries and the deadlines of an
  * API, and prints the JSON that it responds. What contains a secret of the client is hidden, and a number that a double
  * can't hold is a text.
  */
-export async function get(
-  options: CommandOptions<'get'> & RequestArguments,
-  environment: Environment,
-  { config }: Invocation,
-): Promise<number> {
+export const get: Run<'get'> = async (options, environment, { config }) => {
   const { api: name, path, param = [] } = options;
   const { stdout, stderr, signal } = environment;
   refuseClosed(stdout);
   checkArguments(options);
   const query = readQuery(param);
-  const add = withApi({ ...(isApiName(name) && { api: name }) }, options, environment);
+  const add = withApi(name, options, environment);
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const api = apisOf(client).get(name);
     if (!api) throw unknownApi(name, [...sourcesOf(client).keys()], config);
@@ -41,10 +29,10 @@ export async function get(
     await stdout.write(`${JSON.stringify(withoutSecrets(document, api), undefined, 2)}\n`);
     return exitCodes.done;
   });
-}
+};
 
 /** @throws UsageError if an argument is of another form. */
-function checkArguments({ api, path }: RequestArguments): void {
+function checkArguments({ api, path }: CommandOptions<'get'>): void {
   if (api.includes('.'))
     throw new UsageError(
       `${JSON.stringify(api)} is not an API. Give the name before the dot; "sluice export" exports a source.`,

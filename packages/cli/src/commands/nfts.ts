@@ -1,18 +1,12 @@
 import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
-import type { Invocation } from '../config/config.js';
-import type { Environment } from '../environment/environment.js';
+import type { Run } from '../config/config.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
 import { defaultOwnersPerRequest, findOwners } from '../input/owners.js';
-import type { CommandOptions } from '../options/commands.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice nfts export`: exports the NFTs of wallets. */
-export async function nftsExport(
-  options: CommandOptions<'nfts export'>,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const nftsExport: Run<'nfts export'> = async (options, environment, invocation) => {
   const { pageSize, maxRows, offset, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   checkConcurrency(options);
   const ownerAddresses = await findOwners(options, environment);
@@ -26,14 +20,10 @@ export async function nftsExport(
     hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };
   return runExport(rows, options, environment, invocation);
-}
+};
 
 /** `sluice nfts watch`: reports every change of the NFTs of wallets. */
-export async function nftsWatch(
-  options: CommandOptions<'nfts watch'>,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const nftsWatch: Run<'nfts watch'> = async (options, environment, invocation) => {
   // Loaded on demand: an export does not need these.
   const { holdingView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
@@ -48,7 +38,7 @@ export async function nftsWatch(
     hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };
   return runWatch(rows, options, environment, invocation);
-}
+};
 
 interface WalletRequests {
   readonly ownerAddresses: readonly string[];

@@ -1,12 +1,11 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { nodeFileSystem } from '@sluice/core/node';
-import type { Environment } from '../environment/environment.js';
+import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
 import { codeOf } from '../errors/thrown.js';
 import { standardOutput } from '../options/checkTarget.js';
-import type { CommandOptions } from '../options/commands.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { type Figures, figuresOf, type ReportRow, subjectOf, subjects } from './report/figures.js';
@@ -20,10 +19,7 @@ import { openRows } from './report/readRows.js';
  * @throws UsageError, or Failure if the file can't be read, its columns are not those of a known source, or the report
  * exists.
  */
-export async function report(
-  { file, to, ifExists = 'fail' }: CommandOptions<'report'> & { readonly file: string },
-  environment: Environment,
-): Promise<number> {
+export const report: Run<'report'> = async ({ file, to, ifExists = 'fail' }, environment) => {
   const { folder, stdout, stderr, signal } = environment;
   const target = to ?? `${basename(file.replace(/#.*$/, '')).replace(/(\.[^.]*?)(\.gz)?$/i, '')}.html`;
   if (target === standardOutput) refuseClosed(stdout);
@@ -35,7 +31,7 @@ export async function report(
   if (target !== standardOutput)
     stderr.print(`${formatCount(rows, ...subject.noun)} of ${visibleText(file)} -> ${visibleText(target)}\n`);
   return exitCodes.done;
-}
+};
 
 async function read(name: string, resolved: (path: string) => string, signal: AbortSignal): Promise<Figures> {
   const { columns, rows, close } = await openRows(name, resolved);

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
-import type { Environment } from '../environment/environment.js';
+import type { Run } from '../config/config.js';
 import { exitCodes, Failure, UsageError } from '../errors/errors.js';
 import { flagOf } from '../errors/cliTerms.js';
-import type { CommandOptions } from '../options/commands.js';
 
 /** `sluice sandbox`: a local server of both APIs, until a signal ends it. Prints URLs, key and owners as JSON. */
-export async function sandbox(options: CommandOptions<'sandbox'>, environment: Environment): Promise<number> {
+export const sandbox: Run<'sandbox'> = async (options, environment) => {
   const { stdout, stderr, signal } = environment;
   const { rateLimit, fail, ...others } = options;
   await using server = await start({ ...others, ...(rateLimit && { rateLimit }), ...(fail && { faults: fail }) });
@@ -15,7 +14,7 @@ export async function sandbox(options: CommandOptions<'sandbox'>, environment: E
   if (stderr.isTerminal) stderr.print(stderr.colors.dim(hint(server)));
   if (!signal.aborted) await once(signal, 'abort');
   return exitCodes.done;
-}
+};
 
 async function start(options: SandboxOptions): Promise<Sandbox> {
   try {

@@ -1,5 +1,5 @@
 import type { ExportOptions, Source } from '@sluice/core';
-import type { Invocation } from '../config/config.js';
+import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
@@ -9,30 +9,21 @@ import { standardOutput } from '../options/checkTarget.js';
 import type { CommandOptions } from '../options/commands.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { explained, findDescribed, knownApis, secretsOf } from '../source/describe.js';
-import { findSource, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';
+import { findSource, rowKeyOf, sourceLines, parseApi } from '../source/findSource.js';
 import { withApi } from '../source/openClient.js';
 import { withParams, readParams } from '../source/params.js';
 import { namesOf } from '../target/namedTarget.js';
 import { tableName } from '../target/tableTarget.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
-/** `API.SOURCE`. */
-interface SourceArgument {
-  readonly source: string;
-}
-
 /** `sluice export API.SOURCE`: exports the rows of any source, including those of plugins. */
-export async function exportSource(
-  options: CommandOptions<'export'> & SourceArgument,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const exportSource: Run<'export'> = async (options, environment, invocation) => {
   const { config } = invocation;
   const { source, param = [], pageSize, maxRows, concurrency, since } = options;
   checkConcurrency(options);
   const incremental = incrementalOf(options);
   const rows: ExportedRows<unknown, object> = {
-    add: withApi(sourceName(source), options, environment),
+    add: withApi(parseApi(source), options, environment),
     source: (client) => {
       const found = findSource(client, source, config);
       const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
@@ -45,7 +36,7 @@ export async function exportSource(
     ...(incremental && { incremental }),
   };
   return runExport(rows, options, environment, invocation);
-}
+};
 
 /** The increments of a command line. @throws UsageError if its options do not go together. */
 function incrementalOf(options: CommandOptions<'export'>): ExportOptions['incremental'] {
@@ -80,11 +71,7 @@ function checkIncrement({ info: { name, increment } }: Source<unknown>, since: s
 }
 
 /** `sluice watch API.SOURCE`: reports every change of any source, including those of plugins. */
-export async function watchSource(
-  options: CommandOptions<'watch'> & SourceArgument,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const watchSource: Run<'watch'> = async (options, environment, invocation) => {
   // Loaded on demand: an export does not need these.
   const { recordView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
@@ -93,7 +80,7 @@ export async function watchSource(
   // Set when the source is found.
   let shown: readonly string[] = [];
   const rows: WatchedRows<unknown, Record<string, unknown>> = {
-    add: withApi(sourceName(source), options, environment),
+    add: withApi(parseApi(source), options, environment),
     source: (client, watching) => {
       const found = findSource(client, source, config);
       const { columns, hasKey, ...description } = found.describe();
@@ -107,17 +94,13 @@ export async function watchSource(
     view: recordView(() => shown, environment.stdout.colors),
   };
   return runWatch(rows, options, environment, invocation);
-}
+};
 
 /**
  * `sluice sources`: lists all sources, and the plugins' sinks and stores for `--to` and `--state`; or explains a source
  * or an API. No output contains a secret.
  */
-export async function sources(
-  { format, name }: CommandOptions<'sources'> & { readonly name?: string },
-  environment: Environment,
-  { config }: Invocation,
-): Promise<number> {
+export const sources: Run<'sources'> = async ({ format, name }, environment, { config }) => {
   const { stdout } = environment;
   refuseClosed(stdout);
   const known = await knownApis(config, environment);
@@ -143,7 +126,7 @@ export async function sources(
       named.stores.map((store) => `--state ${store}:TARGET\n`).join(''),
   );
   return exitCodes.done;
-}
+};
 
 /** Lines under headings, which are the first ones. */
 function blocksOf(

@@ -1,7 +1,6 @@
 import type { Change } from '@sluice/core';
 import { type EvmStream, statusChanges, streams, type StreamsApi } from '@sluice/streams';
-import type { Invocation } from '../config/config.js';
-import type { Environment } from '../environment/environment.js';
+import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
 import { exportRows } from '../export/exportRows.js';
@@ -9,7 +8,6 @@ import { collectRows, rowSink, standardOutputName } from '../export/rowSink.js';
 import { type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
 import { standardOutput } from '../options/checkTarget.js';
-import type { CommandOptions } from '../options/commands.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/textTable.js';
@@ -17,11 +15,7 @@ import { fieldColumns, streamColumns, streamView } from '../watch/rowView.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice streams export`: exports the project's EVM streams. */
-export async function streamsExport(
-  options: CommandOptions<'streams export'>,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const streamsExport: Run<'streams export'> = async (options, environment, invocation) => {
   const { pageSize, maxRows } = options;
   const baseUrl = baseUrlOf('streams', options, environment.variables);
   const rows: ExportedRows<{ readonly streams: StreamsApi }, EvmStream> = {
@@ -30,14 +24,10 @@ export async function streamsExport(
     maxRows,
   };
   return runExport(rows, options, environment, invocation);
-}
+};
 
 /** `sluice streams list`: prints the project's EVM streams. */
-export async function streamsList(
-  options: CommandOptions<'streams list'>,
-  environment: Environment,
-  { config }: Invocation,
-): Promise<number> {
+export const streamsList: Run<'streams list'> = async (options, environment, { config }) => {
   const { columns, pageSize } = options;
   const { stdout, stderr, variables } = environment;
   refuseClosed(stdout);
@@ -65,14 +55,10 @@ export async function streamsList(
     }
     return exitCodes.done;
   });
-}
+};
 
 /** `sluice streams watch`: reports every change of the project's EVM streams. */
-export async function streamsWatch(
-  options: CommandOptions<'streams watch'>,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const streamsWatch: Run<'streams watch'> = async (options, environment, invocation) => {
   const { only, pageSize } = options;
   const baseUrl = baseUrlOf('streams', options, environment.variables);
   const rows: WatchedRows<{ readonly streams: StreamsApi }, EvmStream> = {
@@ -88,4 +74,4 @@ export async function streamsWatch(
   };
   const { runWatch } = await import('../watch/watchChanges.js');
   return runWatch(rows, options, environment, invocation);
-}
+};

@@ -1,5 +1,7 @@
 import type { Plugin } from '@sluice/core';
+import type { Environment } from '../environment/environment.js';
 import type { UsageError } from '../errors/errors.js';
+import type { CommandName, CommandOptions } from '../options/commands.js';
 
 export interface ConfigFile {
   readonly path: string;
@@ -25,3 +27,10 @@ export interface Invocation {
   /** Why the configuration could not be used; only for a command that reports this itself. */
   readonly configError?: UsageError | undefined;
 }
+
+/** Runs a command, and returns its exit code. */
+export type Run<Name extends CommandName> = (
+  options: CommandOptions<Name>,
+  environment: Environment,
+  invocation: Invocation,
+) => Promise<number>;

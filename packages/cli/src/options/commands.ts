@@ -1,11 +1,12 @@
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import { flagFor, flagsOf, type Option, type OptionSubject } from './option.js';
 import { groups, type OptionGroup, type ValuesOf } from './options.js';
 
 /** How a command is called. */
 export interface CommandLine {
   readonly help: string;
-  readonly takes?: readonly Argument[];
+  /** Help of its arguments, or their choices, by `<name>`, or `[name]` if it may be left out. */
+  readonly takes?: Readonly<Record<string, string | readonly string[]>>;
   /** In the order of the help. */
   readonly options: readonly OptionGroup[];
   /** What people do with it. */
@@ -15,10 +16,10 @@ export interface CommandLine {
 const exportTo = [groups.target, groups.forward, groups.resume];
 const watchTo = [groups.polls, groups.changeTarget, groups.forwardChanges, groups.watchState];
 
-const source = new Argument('<source>', 'API.SOURCE, e.g. streams.list; "sluice sources" lists them');
+const source = { '<source>': 'API.SOURCE, e.g. streams.list; "sluice sources" lists them' };
 const runName = 'the name of a run, or the path of its folder (./FOLDER)';
-const run = new Argument('<run>', runName);
-const deadLetters = new Argument('<file>', 'file of dead letters');
+const run = { '<run>': runName };
+const deadLetters = { '<file>': 'file of dead letters' };
 
 /** All commands, in the order of the help. */
 export const commands = {
@@ -66,7 +67,7 @@ export const commands = {
   },
   export: {
     help: 'export any source, including those of plugins, to any target',
-    takes: [source],
+    takes: source,
     options: [groups.rows, ...exportTo, groups.anyApi, groups.progress, groups.dashboard],
     examples: [
       'sluice export streams.list --to streams.csv',
@@ -75,28 +76,28 @@ export const commands = {
   },
   watch: {
     help: 'report every change of any source, including those of plugins',
-    takes: [source],
+    takes: source,
     options: [groups.watchedRows, ...watchTo, groups.anyApi, groups.watchProgress, groups.dashboard],
     examples: ['sluice watch streams.list --every 30s', 'sluice watch coins.markets --param currency=usd --key id'],
   },
   sources: {
     help: 'list the sources that "sluice export" and "sluice watch" accept, or explain one',
-    takes: [new Argument('[name]', 'API or API.SOURCE: its parameters, credentials, limits, paging and columns')],
+    takes: { '[name]': 'API or API.SOURCE: its parameters, credentials, limits, paging and columns' },
     options: [groups.sources],
     examples: ['sluice sources', 'sluice sources aptos.nfts'],
   },
   get: {
     help: 'send one request to an API, and print its JSON',
-    takes: [
-      new Argument('<api>', 'the name of an API, e.g. streams; "sluice sources" lists what there is'),
-      new Argument('<path>', 'below the base URL, e.g. /rate_limit'),
-    ],
+    takes: {
+      '<api>': 'the name of an API, e.g. streams; "sluice sources" lists what there is',
+      '<path>': 'below the base URL, e.g. /rate_limit',
+    },
     options: [groups.request, groups.anyApi],
     examples: ['sluice get streams /streams/evm', 'sluice get streams /streams/evm --param limit=1'],
   },
   report: {
     help: 'write an HTML page about the rows of a file: counts, collections, times, empty columns',
-    takes: [new Argument('<file>', 'FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet, as an export wrote it')],
+    takes: { '<file>': 'FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet, as an export wrote it' },
     options: [groups.report],
     examples: [
       'sluice report holdings.csv',
@@ -105,7 +106,7 @@ export const commands = {
   },
   'dlq show': {
     help: 'list dead letters with the responses to them, without changing anything',
-    takes: [deadLetters],
+    takes: deadLetters,
     options: [groups.letters],
     examples: [
       'sluice dlq show hooks.example.com.dead.jsonl',
@@ -114,7 +115,7 @@ export const commands = {
   },
   'dlq replay': {
     help: 'send dead letters again',
-    takes: [deadLetters],
+    takes: deadLetters,
     options: [groups.letterTarget, groups.letterState, groups.lineProgress],
     examples: [
       'sluice dlq replay hooks.example.com.dead.jsonl',
@@ -123,12 +124,9 @@ export const commands = {
   },
   'checkpoint show': {
     help: 'explain the state, without changing anything',
-    takes: [
-      new Argument(
-        '<file>',
-        'the target file or table, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin',
-      ),
-    ],
+    takes: {
+      '<file>': 'the target file or table, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin',
+    },
     options: [groups.checkpoint],
     examples: ['sluice checkpoint show holdings.csv', 'sluice checkpoint show holdings.sqlite#nfts --format json'],
   },
@@ -142,7 +140,7 @@ export const commands = {
   },
   'cluster submit export': {
     help: 'the rows of any source, including those of plugins',
-    takes: [source],
+    takes: source,
     options: [groups.plannedRows, groups.run, groups.redis, groups.plannedApi],
     examples: [
       'sluice cluster submit export streams.list --to /mnt/out/streams',
@@ -156,13 +154,13 @@ export const commands = {
   },
   'cluster status': {
     help: 'show how far a run is and who works on it, or list all runs',
-    takes: [new Argument('[run]', runName)],
+    takes: { '[run]': runName },
     options: [groups.status, groups.redis, groups.dashboard],
     examples: ['sluice cluster status', 'sluice cluster status holdings --wait'],
   },
   'cluster merge': {
     help: 'write the rows of a finished run to one target',
-    takes: [run],
+    takes: run,
     options: [groups.target, groups.mergedRows, groups.resume, groups.redis, groups.progress],
     examples: [
       'sluice cluster merge holdings --to holdings.csv',
@@ -171,19 +169,19 @@ export const commands = {
   },
   'cluster cancel': {
     help: 'stop a run for good: nothing more is committed',
-    takes: [run],
+    takes: run,
     options: [groups.redis],
     examples: ['sluice cluster cancel holdings', 'sluice cluster cancel ./holdings'],
   },
   'cluster clean': {
     help: 'remove what interrupted workers left behind, and forget a run that ended',
-    takes: [run],
+    takes: run,
     options: [groups.redis],
     examples: ['sluice cluster clean holdings', 'sluice cluster clean ./holdings'],
   },
   'cluster limit': {
     help: 'show the rate limit that workers share, or change it for all',
-    takes: [new Argument('<name>', 'the name of the limit; that of workers is "api" by default')],
+    takes: { '<name>': 'the name of the limit; that of workers is "api" by default' },
     options: [groups.limit, groups.redis],
     examples: ['sluice cluster limit api', 'sluice cluster limit api --set 50/s'],
   },
@@ -199,7 +197,7 @@ export const commands = {
   },
   completion: {
     help: 'print a script that completes commands and options in a shell',
-    takes: [new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'])],
+    takes: { '<shell>': ['bash', 'zsh', 'fish'] },
     options: [],
     examples: ['source <(sluice completion bash)', 'sluice completion fish > ~/.config/fish/completions/sluice.fish'],
   },
@@ -219,8 +217,16 @@ export const commandGroups: Readonly<Record<string, string>> = {
 /** A command, e.g. `nfts export`. */
 export type CommandName = keyof typeof commands;
 
-/** The options of a command; absent if not given. */
-export type CommandOptions<Name extends CommandName> = ValuesOf<(typeof commands)[Name]['options'][number]>;
+/** The values of arguments by their names. */
+type ArgumentsOf<Line> = Line extends { readonly takes: infer Takes }
+  ? { readonly [Key in keyof Takes as Key extends `<${infer Name}>` ? Name : never]: string } & {
+      readonly [Key in keyof Takes as Key extends `[${infer Name}]` ? Name : never]?: string;
+    }
+  : unknown;
+
+/** The options and arguments of a command; absent if not given. */
+export type CommandOptions<Name extends CommandName> = ValuesOf<(typeof commands)[Name]['options'][number]> &
+  ArgumentsOf<(typeof commands)[Name]>;
 
 type AnyGroup = (typeof commands)[CommandName]['options'][number];
 
@@ -266,7 +272,7 @@ export function addOptions(command: Command, name: string): Command {
 }
 
 /** Tells the flags that a command line's command has; all, if it calls none that has options. */
-export function hasFlagOf(args: readonly string[]): (flag: string) => boolean {
+export function flagsKnownTo(args: readonly string[]): (flag: string) => boolean {
   // Its advice is for the export whose checkpoint it shows.
   if (args[0] === 'checkpoint') return () => true;
   const name = [...lines.keys()].find((each) => each.split(' ').every((word, at) => word === args[at]));

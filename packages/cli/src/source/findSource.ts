@@ -1,25 +1,17 @@
 import { type ApiSource, type Client, type SourceDescription, hintFor, nearestName, sourcesOf } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
-import { type ApiName, apis, isApiName } from '../input/baseUrl.js';
+import { apis } from '../input/baseUrl.js';
 import { fieldText, formatNumber } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 
-interface SourceName {
-  /** E.g. `coins.markets`. */
-  readonly name: string;
-  /** Absent if the API is not built in. */
-  readonly api?: ApiName;
-}
-
-/** Parses the name of a source. @throws UsageError if it is invalid. */
-export function sourceName(name: string): SourceName {
-  const [api = ''] = name.split('.');
-  if (!/^[^.]+\.[^.]+$/.test(name))
-    throw new UsageError(
-      `${JSON.stringify(name)} is not a source. Write API.SOURCE, like aptos.nfts; "sluice sources" lists them.`,
-    );
-  return { name, ...(isApiName(api) && { api }) };
+/** The API of a source. @throws UsageError if the name is invalid. @example parseApi('coins.markets') // 'coins' */
+export function parseApi(name: string): string {
+  const [, api] = /^([^.]+)\.[^.]+$/.exec(name) ?? [];
+  if (api !== undefined) return api;
+  throw new UsageError(
+    `${JSON.stringify(name)} is not a source. Write API.SOURCE, like aptos.nfts; "sluice sources" lists them.`,
+  );
 }
 
 /** @throws UsageError, which lists the available sources, if the client does not have this one. */

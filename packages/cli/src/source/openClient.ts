@@ -149,13 +149,13 @@ export function withKnownApis(
   };
 }
 
-/** Adds the API of a source, if it is a built-in one. @throws UsageError if its base URL is not set. */
+/** Adds an API, if it is a built-in one. @throws UsageError if its base URL is not set. */
 export function withApi(
-  { api }: { readonly api?: ApiName },
+  api: string,
   options: BaseUrls,
   { variables }: Pick<Environment, 'variables'>,
 ): (client: Client) => Client {
-  if (!api) return (client) => client;
+  if (!isApiName(api)) return (client) => client;
   const baseUrl = baseUrlOf(api, options, variables);
   return (client) => addApi(client, api, baseUrl);
 }

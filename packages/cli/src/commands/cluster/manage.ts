@@ -1,35 +1,22 @@
 import type { PageSource } from '@sluice/core';
-import type { Invocation } from '../../config/config.js';
-import type { Environment } from '../../environment/environment.js';
+import type { Run } from '../../config/config.js';
 import { exitCodes, UsageError } from '../../errors/errors.js';
 import { runExport } from '../../export/runExport.js';
-import type { CommandOptions } from '../../options/commands.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { tableName } from '../../target/tableTarget.js';
 import { withCluster, withRun } from './withCluster.js';
 
-interface RunArgument {
-  readonly run: string;
-}
-
 /** `sluice cluster merge RUN --to FILE`: writes the rows of a finished run, as one machine would have. */
-export async function clusterMerge(
-  { run: named, ...options }: CommandOptions<'cluster merge'> & RunArgument,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const clusterMerge: Run<'cluster merge'> = async ({ run: named, ...options }, environment, invocation) => {
   const source: PageSource<object> = await withRun(named, options, environment, ({ target }, { library }) => {
     if (tableName(target)) throw new UsageError(`The rows of ${named} are in its table: there is nothing to merge.`);
     return library.sourceOfRun(target);
   });
   return runExport({ add: (client) => client, source: () => source }, options, environment, invocation);
-}
+};
 
 /** `sluice cluster cancel RUN`: lets no worker commit any more. */
-export function clusterCancel(
-  { run: named, ...options }: CommandOptions<'cluster cancel'> & RunArgument,
-  environment: Environment,
-): Promise<number> {
+export const clusterCancel: Run<'cluster cancel'> = ({ run: named, ...options }, environment) => {
   return withRun(named, options, environment, async ({ run, name }, { cluster }) => {
     await cluster.cancel(name, run);
     const { done, partitions } = await run.status();
@@ -38,25 +25,19 @@ export function clusterCancel(
     );
     return exitCodes.done;
   });
-}
+};
 
 /** `sluice cluster clean RUN`: removes what a run left behind, but not its rows. */
-export function clusterClean(
-  { run: named, ...options }: CommandOptions<'cluster clean'> & RunArgument,
-  environment: Environment,
-): Promise<number> {
+export const clusterClean: Run<'cluster clean'> = ({ run: named, ...options }, environment) => {
   return withRun(named, options, environment, async ({ run, name }, { cluster }) => {
     const removed = await cluster.clean(name, run);
     environment.stderr.print(`Removed ${formatCount(removed, 'file')} that no record of ${name} names.\n`);
     return exitCodes.done;
   });
-}
+};
 
 /** `sluice cluster limit NAME`: shows the limit that workers share, or changes it for all. */
-export function clusterLimit(
-  { name, set, format, ...options }: CommandOptions<'cluster limit'> & { readonly name: string },
-  environment: Environment,
-): Promise<number> {
+export const clusterLimit: Run<'cluster limit'> = ({ name, set, format, ...options }, environment) => {
   if (set === false)
     throw new UsageError('A shared limit is a rate, like 25/s. Workers with --rate unlimited use none.');
   return withCluster(options, environment, async ({ cluster }) => {
@@ -74,4 +55,4 @@ export function clusterLimit(
     );
     return exitCodes.done;
   });
-}
+};

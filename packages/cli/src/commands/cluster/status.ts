@@ -1,5 +1,6 @@
 import type { ClusterStatus, NamedLimit, RegisteredRun, WorkerPresence } from '@sluice/cluster';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
 import { exitCodes, Failure, UsageError } from '../../errors/errors.js';
@@ -17,17 +18,14 @@ const lookEvery = 2_000;
 const maxShown = 20;
 
 /** `sluice cluster status [RUN]`: says how far a run is and who works on it, or lists all runs. */
-export function clusterStatus(
-  options: CommandOptions<'cluster status'> & { readonly run?: string },
-  environment: Environment,
-): Promise<number> {
+export const clusterStatus: Run<'cluster status'> = (options, environment) => {
   refuseClosed(environment.stdout);
   if (options.run === undefined && options.dashboard !== undefined)
     throw new UsageError('--dashboard shows one run: name it. "sluice cluster status" lists what there is.');
   if (options.run === undefined)
     return withCluster(options, environment, (opened) => listRuns(options, environment, opened));
   return withRun(options.run, options, environment, (run, opened) => showRun(run, options, environment, opened));
-}
+};
 
 async function listRuns(
   { format }: CommandOptions<'cluster status'>,

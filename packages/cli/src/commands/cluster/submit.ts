@@ -1,96 +1,64 @@
 import { basename, resolve } from 'node:path';
-import type { Client, Json, PageSource } from '@sluice/core';
-import type { Invocation } from '../../config/config.js';
+import type { ApiSource, Json } from '@sluice/core';
+import type { Invocation, Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, UsageError } from '../../errors/errors.js';
 import { defaultOwnersPerRequest, findOwners } from '../../input/owners.js';
-import type { CommandOptions } from '../../options/commands.js';
 import type { GroupOptions } from '../../options/options.js';
 import { asJson } from '../../source/decodeRecords.js';
-import { findSource, sourceName } from '../../source/findSource.js';
+import { findSource, parseApi } from '../../source/findSource.js';
 import { type ConnectionOptions, openClient, withApi, withClient } from '../../source/openClient.js';
 import { readParams, withParams } from '../../source/params.js';
 import { formatCount } from '../../terminal/format.js';
 import { tableName } from '../../target/tableTarget.js';
 import { targetAt, withCluster } from './withCluster.js';
 
-/** Options of every command that submits a run. */
-type SubmitOptions = GroupOptions<'run' | 'redis'> & ConnectionOptions;
-
-/** What to export. */
-interface SubmittedRows {
-  /** `API.SOURCE`. */
-  readonly source: string;
-  readonly open: (client: Client) => (params: never) => PageSource<unknown>;
-  readonly params: (client: Client) => Iterable<Json>;
-}
-
 /** Partitions in one piece of a plan. */
 const maxPartitions = 1_000;
 
 /** `sluice cluster submit nfts export`: lets several machines export the NFTs of wallets. */
-export async function submitNfts(
-  options: CommandOptions<'cluster submit nfts export'>,
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const submitNfts: Run<'cluster submit nfts export'> = async (options, environment, invocation) => {
   const { pageSize, ownersPerRequest = defaultOwnersPerRequest, includeCollections, excludeCollections } = options;
   // The same wallet twice would be exported twice, if the two were in different pieces.
   const owners = [...new Set(await findOwners(options, environment))];
   const others = { pageSize, ownersPerRequest, includeCollections, excludeCollections };
-  const source = 'aptos.nfts';
-  const rows: SubmittedRows = {
-    source,
-    open: (client) => opener(client, source, invocation),
-    params: () => piecesOf(owners, maxPartitions * ownersPerRequest, others),
-  };
-  return submit(rows, options, environment, invocation);
-}
+  const planned = () => splitOwners(owners, maxPartitions * ownersPerRequest, others);
+  return submit('aptos.nfts', planned, options, environment, invocation);
+};
 
 /** `sluice cluster submit export API.SOURCE`: lets several machines export the rows of any source. */
-export async function submitSource(
-  options: CommandOptions<'cluster submit export'> & { readonly source: string },
-  environment: Environment,
-  invocation: Invocation,
-): Promise<number> {
+export const submitSource: Run<'cluster submit export'> = (options, environment, invocation) => {
   const { source, param = [], pageSize } = options;
-  const rows: SubmittedRows = {
-    source,
-    open: (client) => opener(client, source, invocation),
-    params: (client) => {
-      const found = findSource(client, source, invocation.config);
-      const params = readParams(param, found.describe(), ['pageSize']);
-      void withParams(found, params, (valid) => found({ ...valid, pageSize }));
-      return [asJson({ ...params, pageSize })];
-    },
+  const planned = (found: ApiSource) => {
+    const params = readParams(param, found.describe(), ['pageSize']);
+    void withParams(found, params, (valid) => found({ ...valid, pageSize }));
+    return [asJson({ ...params, pageSize })];
   };
-  return submit(rows, options, environment, invocation);
-}
+  return submit(source, planned, options, environment, invocation);
+};
 
-function opener(client: Client, source: string, { config }: Invocation): (params: never) => PageSource<unknown> {
-  const found = findSource(client, source, config);
-  return (params: Readonly<Record<string, unknown>>) => found(params);
-}
-
+/** @param paramsFor the parameters of each piece of the plan. */
 async function submit(
-  { source, open, params }: SubmittedRows,
-  options: SubmitOptions,
+  source: string,
+  paramsFor: (found: ApiSource) => Iterable<Json>,
+  options: GroupOptions<'run' | 'redis'> & ConnectionOptions,
   environment: Environment,
   { config }: Invocation,
 ): Promise<number> {
   const { to } = options;
   if (to === undefined)
     throw new UsageError('Where to? Give --to DIR, a folder that all machines see, or --to postgres://….');
-  const name = options.name ?? nameOf(to, environment);
+  const name = options.name ?? nameRun(to, environment);
   const { stderr, stdout, command } = environment;
   return withCluster(options, environment, ({ cluster, library }) => {
-    const opening = openClient(options, environment, config, withApi(sourceName(source), options, environment));
+    const opening = openClient(options, environment, config, withApi(parseApi(source), options, environment));
     return withClient(opening, environment, async (client) => {
+      const found = findSource(client, source, config);
       const run = await cluster.submit({
         name,
         source,
-        open: open(client),
-        params: params(client),
+        open: (params: Readonly<Record<string, unknown>>) => found(params),
+        params: paramsFor(found),
         to: await targetAt(to, library, environment, options),
       });
       await stdout.write(`${name}\n`);
@@ -103,11 +71,11 @@ async function submit(
 }
 
 /** The name of a run that has none: that of its folder or table. */
-function nameOf(to: string, { folder }: Pick<Environment, 'folder'>): string {
+function nameRun(to: string, { folder }: Pick<Environment, 'folder'>): string {
   return (tableName(to)?.table ?? basename(resolve(folder, to))).replaceAll(/[^\w.-]/g, '-');
 }
 
-function* piecesOf(owners: readonly string[], size: number, others: Readonly<Record<string, unknown>>) {
+function* splitOwners(owners: readonly string[], size: number, others: Readonly<Record<string, unknown>>) {
   for (let at = 0; at < owners.length; at += size)
     yield asJson({ ownerAddresses: owners.slice(at, at + size), ...others });
 }

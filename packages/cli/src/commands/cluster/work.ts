@@ -1,6 +1,6 @@
 import type { WorkEvent, WorkReport } from '@sluice/cluster';
 import { sourcesOf, type Client, type Limit } from '@sluice/core';
-import type { Invocation } from '../../config/config.js';
+import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
@@ -14,11 +14,7 @@ import { type OpenedCluster, targetAt, withCluster } from './withCluster.js';
 const defaultRate = { requests: 5, per: 1_000 };
 
 /** `sluice cluster work`: works on all runs of a Redis, until a signal drains it. */
-export function clusterWork(
-  options: CommandOptions<'cluster work'>,
-  environment: Environment,
-  { config }: Invocation,
-): Promise<number> {
+export const clusterWork: Run<'cluster work'> = (options, environment, { config }) => {
   const { rate, limit = 'api', concurrency, untilDone = false, ...others } = options;
   return withCluster(options, environment, async ({ cluster, library, url }) => {
     const limiter = rate === false ? undefined : await limiterOf(rate, limit, { cluster, library, url });
@@ -40,7 +36,7 @@ export function clusterWork(
       return exitCodeAfter(report, environment);
     });
   });
-}
+};
 
 /** The limiter of all workers. A limit that is there counts, unless a rate is given: then it must be the same. */
 async function limiterOf(rate: Limit | undefined, name: string, { cluster, library, url }: OpenedCluster) {
