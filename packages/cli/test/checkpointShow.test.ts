@@ -1,10 +1,10 @@
 // @module-tag slow
 import { readdirSync } from 'node:fs';
-import { mkdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
-import { describe, expect, test } from 'vitest';
-import type { CheckpointReport } from '../src/commands/checkpoint/checkpointReport.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { CheckpointReport } from '../src/commands/checkpoint/stateReport.js';
 import { reportLines } from '../src/commands/checkpoint/lines.js';
 import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
@@ -21,8 +21,8 @@ describe('sluice checkpoint show', () => {
     const cwd = temporaryFolder();
     const args = exportArgs(sandbox, 'out.csv', ...perWallet, '--concurrency', '3');
     await interrupt(sandbox, args, { cwd, after: 30 });
-    const hoursAgo = new Date(Date.now() - 2 * 3_600_000 - 500);
-    await utimes(join(cwd, 'out.csv.sluice', 'checkpoint'), hoursAgo, hoursAgo);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 3_600_000 });
+    onTestFinished(() => void vi.useRealTimers());
     const files = filesIn(cwd);
 
     const { code, stdout, stderr } = await sluice(['checkpoint', 'show', 'out.csv'], { cwd });

@@ -9,7 +9,7 @@ import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src
 import { forwardPlaces } from '../../src/target/forwardTarget.js';
 import { ownStateHint } from '../../src/target/statePlace.js';
 import { reportLines } from '../../src/commands/checkpoint/lines.js';
-import { forwardedPosition } from '../../src/commands/checkpoint/checkpointReport.js';
+import { forwardedPosition } from '../../src/commands/checkpoint/stateReport.js';
 import { openingLine, resumedLine, summaryLine } from '../../src/progress/messages.js';
 import { plainLine, type Progress, progressFields } from '../../src/progress/exportProgress.js';
 import { progressLine } from '../../src/progress/progressLine.js';

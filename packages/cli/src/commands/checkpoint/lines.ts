@@ -1,42 +1,60 @@
 import { basename } from 'node:path';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
-import type { CheckpointReport, ForwardedPosition, PartFileState, ReportedHolder } from './checkpointReport.js';
-import type { WatchReport } from './watchReport.js';
+import type {
+  CheckpointReport,
+  ForwardedPosition,
+  PartFileState,
+  ReportedHolder,
+  StateReport,
+  WatchReport,
+} from './stateReport.js';
 
 type ReportLine = readonly [label: string, text: string];
 
 const maxPartitions = 8;
 
-/** Explains a checkpoint to people. @param now ms since 1970. */
-export function reportLines(report: CheckpointReport, now: number): ReportLine[] {
-  const { target, source, file, writtenAt, holder, finishedAt } = report;
-  if (finishedAt !== undefined) return finishedLines(report, finishedAt, now);
-  return [
-    ...(target === undefined ? [] : [['target', target] as const]),
-    ['source', source],
-    ['kept', keptText(report)],
-    ...partitionLines(report),
-    ...(writtenAt === undefined ? [] : [['written', writtenText(writtenAt, now)] as const]),
-    ...(file ? [['file', fileText(file)] as const] : []),
-    ...(holder ? [['in use', holderText(holder)] as const] : []),
-    ['next', nextText(report)],
-  ];
+/** Explains the state of an export or a watch to people. @param now ms since 1970. */
+export function reportLines(report: StateReport, now: number): ReportLine[] {
+  const lines = 'log' in report ? watchLines(report, now) : exportLines(report, now);
+  return [...lines].flatMap(([label, text]) => (text === undefined ? [] : [[label, text] as const]));
 }
 
-function finishedLines(
-  { target, source, rows, pages, file, holder, table, isRefreshed }: CheckpointReport,
-  finishedAt: string,
-  now: number,
-): ReportLine[] {
-  return [
-    ...(target === undefined ? [] : [['target', target] as const]),
-    ['source', source],
-    ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`],
-    ...(file ? [['file', finishedFileText(file)] as const] : []),
-    ...(table ? [missingTable] : []),
-    ...(holder ? [['in use', holderText(holder)] as const] : []),
-    ['next', table || isRefreshed ? exportedAgain : afterFinish(file)],
-  ];
+/** A line without a text is left out. */
+type Lines = Generator<readonly [label: string, text: string | undefined]>;
+
+function* exportLines(report: CheckpointReport, now: number): Lines {
+  const { target, source, file, writtenAt, holder, finishedAt, rows, pages, table, isRefreshed } = report;
+  const isFinished = finishedAt !== undefined;
+  yield ['target', target];
+  yield ['source', source];
+  if (isFinished) {
+    yield ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`];
+    yield ['file', file && finishedFileText(file)];
+    yield ['table', table && missingTable];
+  } else {
+    yield ['kept', keptText(report)];
+    yield* partitionLines(report);
+    yield ['written', writtenAt && writtenText(writtenAt, now)];
+    yield ['file', file && fileText(file)];
+  }
+  yield ['in use', holder && holderText(holder)];
+  if (!isFinished) yield ['next', nextText(report)];
+  else yield ['next', table || isRefreshed ? exportedAgain : afterFinish(file)];
+}
+
+function* watchLines({ log, written, holder, table }: WatchReport, now: number): Lines {
+  const { target, source, changes = 0, generation = 0, file, forwarded } = written ?? {};
+  const isLost = table !== undefined || ('isMissing' in log && generation > 0);
+  const kept = `${formatCount(changes, 'change')}, up to generation ${formatNumber(generation)}`;
+  yield ['target', target];
+  yield ['source', source];
+  yield ['known', knownText(log, isLost)];
+  yield ['kept', written && `${kept}${forwarded ? notTakenText(forwarded) : ''}`];
+  yield ['written', 'writtenAt' in log ? writtenText(log.writtenAt, now) : undefined];
+  yield ['file', file && fileText(file)];
+  yield ['table', table && missingTable];
+  yield ['in use', holder && holderText(holder)];
+  yield ['next', nextText({ file, holder, isDamaged: isLost })];
 }
 
 function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
@@ -47,7 +65,7 @@ function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): s
     : `${name} was changed since: it has ${formatBytes(bytes)}, and had ${formatBytes(keptBytes)}`;
 }
 
-const missingTable: ReportLine = ['table', 'it no longer exists: somebody has dropped it'];
+const missingTable = 'it no longer exists: somebody has dropped it';
 const exportedAgain = 'The same command exports it again, from the start.';
 
 function afterFinish(file: PartFileState | undefined): string {
@@ -72,7 +90,7 @@ function keptText({ rows, pages, isSealed, forwarded, file }: CheckpointReport):
   return isSealed ? `${kept}: all there are; only ${last} is left` : kept;
 }
 
-function* partitionLines({ partitions: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {
+function* partitionLines({ partitions: { total, finished, open }, isSealed }: CheckpointReport): Lines {
   if (isSealed || total === 1) return;
   yield [
     'plan',
@@ -127,30 +145,6 @@ function nextText({
   return holder.isRunning
     ? `That process is running. Once it has stopped: ${next.charAt(0).toLowerCase()}${next.slice(1)}`
     : `If that process does not run any more, add --break-lock once. ${next}`;
-}
-
-/** Explains the state of a watch to people. @param now ms since 1970. */
-export function watchReportLines({ log, written, holder, table }: WatchReport, now: number): ReportLine[] {
-  const { target, source, changes = 0, generation = 0, file, forwarded } = written ?? {};
-  const isLost = table !== undefined || ('isMissing' in log && generation > 0);
-  return [
-    ...(target === undefined ? [] : [['target', target] as const]),
-    ...(source === undefined ? [] : [['source', source] as const]),
-    ['known', knownText(log, isLost)],
-    ...(written
-      ? [
-          [
-            'kept',
-            `${formatCount(changes, 'change')}, up to generation ${formatNumber(generation)}${forwarded ? notTakenText(forwarded) : ''}`,
-          ] as const,
-        ]
-      : []),
-    ...('writtenAt' in log ? [['written', writtenText(log.writtenAt, now)] as const] : []),
-    ...(file ? [['file', fileText(file)] as const] : []),
-    ...(table ? [missingTable] : []),
-    ...(holder ? [['in use', holderText(holder)] as const] : []),
-    ['next', nextText({ ...(file && { file }), ...(holder && { holder }), isDamaged: isLost })],
-  ];
 }
 
 function knownText(log: WatchReport['log'], isLost: boolean): string {
