@@ -9,7 +9,7 @@ import { exitCodes } from '../errors/errors.js';
 import type { CommandOptions } from '../options/commands.js';
 import { withPlugins } from '../source/openClient.js';
 import { namedStore } from '../target/namedSink.js';
-import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, parseTarget } from '../target/namedTarget.js';
+import { hidePassword, matchNamed, stateFolder, parseTarget } from '../target/namedTarget.js';
 import { openTable, tableName } from '../target/tableTarget.js';
 import { visibleText } from '../terminal/text.js';
 import { reportLines } from './checkpoint/lines.js';
@@ -38,9 +38,8 @@ async function reportOn(options: CommandOptions<'checkpoint show'>, environment:
   const named = parseTarget(file);
   // Only a name may be that of a plugin.
   const config = named && (await loadConfig(options, environment));
-  const store = config && namedTarget(file, 'stores', config);
+  const store = config && matchNamed(file, 'stores', config);
   if (store) {
-    refuseEmptyTarget(store, 'stores');
     hidePassword(store, environment.secrets);
     return supervisePlugins(config, environment, (supervised) =>
       withPlugins(config, supervised, async (client) =>
@@ -48,7 +47,7 @@ async function reportOn(options: CommandOptions<'checkpoint show'>, environment:
       ),
     );
   }
-  const table = config && namedTarget(file, 'sinks', config) ? undefined : tableName(file);
+  const table = config && matchNamed(file, 'sinks', config) ? undefined : tableName(file);
   if (table) return reportTable(file, (await openTable(table, {}, environment)).state);
   return reportFolder(named ? await findState(resolve(environment.folder, stateFolder(named))) : state);
 }

@@ -7,7 +7,7 @@ import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
-import { namedTarget } from '../target/namedTarget.js';
+import { matchNamed } from '../target/namedTarget.js';
 
 /** A command that uses plugins and defaults. */
 interface ConfiguredCommand<Options> {
@@ -35,7 +35,7 @@ export async function runConfigured<Options extends object>(
   let configError: UsageError | undefined;
   try {
     config = await loadConfig(command.opts<OptionsOf<'config'>>(), environment);
-    const isSink = (target: string): boolean => namedTarget(target, 'sinks', config) !== undefined;
+    const isSink = (target: string): boolean => matchNamed(target, 'sinks', config) !== undefined;
     used = applyDefaults(command, configurable(command), config, { variables: environment.variables, isSink });
   } catch (error) {
     if (!(reportsErrors && error instanceof UsageError)) throw error;

@@ -10,10 +10,11 @@ import type { RunHeader } from '../progress/exportProgress.js';
 import { openingLine } from '../progress/messages.js';
 import type { Notice } from '../progress/notices.js';
 import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
-import { RequestWaits, TargetWait, timedSink, type Wait } from '../progress/waits.js';
+import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
 import { pageOf } from '../source/dashboardPage.js';
 import { deadLetterSummary, warnOfLetters } from '../target/deliveries.js';
 import { type Target, targetNouns } from '../target/target.js';
+import { wrapSink } from '../target/wrapSink.js';
 import { visibleText } from '../terminal/text.js';
 
 /** Warnings that are buffered until the run has begun. */
@@ -53,7 +54,7 @@ export function openFrame(parts: FrameParts, environment: Environment, clock: Cl
     onWarning: (message) => {
       warnings.next(visibleText(message));
     },
-    timed: (sink) => timedSink(sink, targetWait),
+    timed: (sink) => wrapSink(sink, { during: targetWait.during }),
     wait: () => targetWait.current() ?? requestWaits.current(),
     lastRetry: () => requestWaits.lastRetry,
   };

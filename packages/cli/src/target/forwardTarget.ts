@@ -9,7 +9,7 @@ import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import { retriesOf } from '../source/openClient.js';
 import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
-import { namedTarget } from './namedTarget.js';
+import { matchNamed } from './namedTarget.js';
 import type { Target } from './target.js';
 
 /** Options of every command that forwards rows or changes. */
@@ -56,7 +56,7 @@ export async function forwardTarget<T extends object>(
 
 /** If the state is in a plugin's store, the name of the file of dead letters comes from the URL. */
 function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, config: Config): ForwardPlaces {
-  const store = state === undefined ? undefined : namedTarget(state, 'stores', config);
+  const store = state === undefined ? undefined : matchNamed(state, 'stores', config);
   const given = { ...(state !== undefined && !store && { state }), ...(deadLetters !== undefined && { deadLetters }) };
   return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
 }

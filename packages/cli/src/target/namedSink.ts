@@ -3,8 +3,6 @@ import {
   type Json,
   PluginError,
   type Sink,
-  type SinkContext,
-  type SinkWriter,
   SluiceError,
   type StateLog,
   type StateStore,
@@ -13,6 +11,7 @@ import type { Environment } from '../environment/environment.js';
 import { Failure } from '../errors/errors.js';
 import { hidePassword, type NamedTarget, stateFolder } from './namedTarget.js';
 import type { Target } from './target.js';
+import { wrapSink } from './wrapSink.js';
 
 /** A target in a plugin's sink. */
 export function sinkTarget<T extends object>(
@@ -43,46 +42,11 @@ async function namedSink(
   const make = sinks.get(name);
   if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
-  const wrap: Wrap = (sinkPosition) => ({ to: shown, sinkPosition: sinkPosition ?? null });
+  const wrapped = wrapSink(sink, { wrap: (sinkPosition) => ({ to: shown, sinkPosition }), unwrap });
   return {
-    name: sink.name,
+    ...wrapped,
     identity: { to: shown, of: sink.identity },
-    ...(sink.target !== undefined && { target: sink.target }),
-    delivery: sink.delivery,
-    ...(sink.check && { check: async (context) => sink.check?.(unwrapContext(context)) }),
-    ...(sink.withoutPartition && {
-      withoutPartition: (sinkPosition, partition) => wrap(sink.withoutPartition?.(unwrap(sinkPosition), partition)),
-    }),
-    ...(sink.finished && { finished: async (sinkPosition) => sink.finished?.(unwrap(sinkPosition)) }),
-    ...(sink.isRefreshed && { isRefreshed: true }),
-    ...(sink.state && { state: guardedStore(sink.state, `The state of the sink "${name}"`, signal) }),
-    open: async (context) => wrapped(await sink.open(unwrapContext(context)), wrap),
-  };
-}
-
-/** Adds the target to a sink position of the plugin. */
-type Wrap = (sinkPosition: Json | undefined) => Json;
-
-function unwrapContext({ resumeAt, ...context }: SinkContext<object>): SinkContext<object> {
-  return { ...context, ...(resumeAt && { resumeAt: { ...resumeAt, sinkPosition: unwrap(resumeAt.sinkPosition) } }) };
-}
-
-/** The writer, whose positions have the target. Its class may have private fields, so each call is made on it. */
-function wrapped(writer: SinkWriter<object>, wrap: Wrap): SinkWriter<object> {
-  return {
-    ...(writer.start !== undefined && { start: wrap(writer.start) }),
-    get isCommittable() {
-      return writer.isCommittable ?? true;
-    },
-    get isFull() {
-      return writer.isFull ?? false;
-    },
-    write: (page) => writer.write(page),
-    flush: async () => wrap(await writer.flush()),
-    seal: async (end) => wrap(await writer.seal(end)),
-    ...(writer.suspend && { suspend: async () => writer.suspend?.() ?? writer.close() }),
-    close: () => writer.close(),
-    abort: (reason, options) => writer.abort(reason, options),
+    ...(sink.state && { state: guardStore(sink.state, `The state of the sink "${name}"`, signal) }),
   };
 }
 
@@ -93,12 +57,10 @@ function unwrap(sinkPosition: Json): Json {
 
 /** The target in the sink position of a plugin's sink; `undefined` for any other sink position. */
 export function namedIn(sinkPosition: Json | undefined): string | undefined {
-  return sinkPosition !== undefined && isNamed(sinkPosition) && typeof sinkPosition.to === 'string'
-    ? sinkPosition.to
-    : undefined;
+  return isNamed(sinkPosition) && typeof sinkPosition.to === 'string' ? sinkPosition.to : undefined;
 }
 
-function isNamed(sinkPosition: Json): sinkPosition is { readonly to: Json; readonly sinkPosition: Json } {
+function isNamed(sinkPosition: Json | undefined): sinkPosition is { readonly to: Json; readonly sinkPosition: Json } {
   return (
     typeof sinkPosition === 'object' && sinkPosition !== null && 'to' in sinkPosition && 'sinkPosition' in sinkPosition
   );
@@ -113,14 +75,14 @@ export async function namedStore(
   const make = stores.get(name);
   if (!make) throw new Failure(`No plugin provides a store "${name}".`);
   const store = await make(target, { folder });
-  return guardedStore(store, `The store "${name}"`, signal);
+  return guardStore(store, `The store "${name}"`, signal);
 }
 
 /**
  * A plugin's store whose errors say where they come from: a watch calls it directly. Errors of Sluice pass unchanged,
  * and so does every error after the signal has aborted, since the signal is then the reason.
  */
-function guardedStore(store: StateStore, what: string, signal: AbortSignal): StateStore {
+function guardStore(store: StateStore, what: string, signal: AbortSignal): StateStore {
   const guard = async <R>(call: () => R | Promise<R>): Promise<R> => {
     try {
       return await call();

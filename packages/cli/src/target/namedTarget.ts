@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { hintFor, nearestName } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
+import { postgresUrl } from './tableTarget.js';
 
 /** `NAME:TARGET`, the target of a plugin's sink or store. */
 export interface NamedTarget {
@@ -29,13 +30,53 @@ const words = {
 } as const;
 
 /**
- * Parses a text that names a sink or store of a plugin; `undefined` for others, such as `C:\rows.csv` and `./a:b.csv`.
+ * The sink or store of a plugin that a text names; `undefined` for a path, such as `C:\rows.csv` and `./a:b.csv`, and for
+ * a table.
  *
- * @example namedTarget('db:a.db', 'sinks', config) // { name: 'db', target: 'a.db', shown: 'db:a.db' }
+ * @throws UsageError if it is an address, or names a sink or store without a target, or one that no plugin provides.
  */
-export function namedTarget(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): NamedTarget | undefined {
+export function findNamed(
+  text: string,
+  kind: Kind,
+  { plugins, file }: Pick<Config, 'plugins' | 'file'>,
+): NamedTarget | undefined {
+  const found = matchNamed(text, kind, { plugins });
+  if (found) return found;
+  const { option, one, otherwise } = words[kind];
+  const names = namesOf(kind, plugins);
+  // It would become a file of that name.
+  if (kind === 'sinks' && names.includes(text))
+    throw new UsageError(
+      `${option} ${text} names the ${one} ${JSON.stringify(text)} and no target: write ${text}:TARGET. If it is a ${otherwise}, write ./${text}.`,
+    );
+  const { name, target = '' } = parseTarget(text) ?? {};
+  // The time of day in the name of a file has a colon, too.
+  if (name === undefined || (kind === 'sinks' && postgresUrl.test(text)) || (/\d$/.test(name) && /^\d\d/.test(target)))
+    return undefined;
+  if (scheme.test(name))
+    throw new UsageError(
+      `${option} does not take an address. ${/^file$/i.test(name) ? `Give the path of the ${otherwise} alone.` : 'To post to one, give --forward URL.'}`,
+    );
+  const none = file
+    ? `The plugins of ${file.name} provide none.`
+    : 'Plugins provide them, and no configuration is in use.';
+  const known = (kind === 'sinks' && guessTarget(name, names)) || (names.length > 0 ? hintFor(name, names) : none);
+  throw new UsageError(
+    `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,
+  );
+}
+
+/**
+ * The same without a word about other texts.
+ *
+ * @throws UsageError if there is no target after the colon.
+ * @example matchNamed('db:a.db', 'sinks', config) // { name: 'db', target: 'a.db', shown: 'db:a.db' }
+ */
+export function matchNamed(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): NamedTarget | undefined {
   const named = parseTarget(text);
-  return named && namesOf(kind, plugins).includes(named.name) ? named : undefined;
+  if (!named || !namesOf(kind, plugins).includes(named.name)) return undefined;
+  if (named.target !== '') return named;
+  throw new UsageError(`${words[kind].option} ${named.name}: has no target. Write it after the colon.`);
 }
 
 /** Parses `NAME:TARGET`, whether or not a plugin provides NAME. */
@@ -52,48 +93,8 @@ export function hidePassword({ target }: NamedTarget, secrets: Set<string>): voi
   if (hidden.length >= minHidden) secrets.add(hidden);
 }
 
-/** @throws UsageError if the text is a URL, such as `https://example.com/rows.csv`. */
-export function refuseAddress(text: string, kind: Kind): void {
-  const { name } = parseTarget(text) ?? {};
-  if (name === undefined || !scheme.test(name)) return;
-  const { option, otherwise } = words[kind];
-  const way = /^file$/i.test(name) ? `Give the path of the ${otherwise} alone.` : 'To post to one, give --forward URL.';
-  throw new UsageError(`${option} does not take an address. ${way}`);
-}
-
-/** @throws UsageError if there is no target after the colon. */
-export function refuseEmptyTarget({ name, target }: NamedTarget, kind: Kind): void {
-  const { option } = words[kind];
-  if (target === '') throw new UsageError(`${option} ${name}: has no target. Write it after the colon.`);
-}
-
-/** @throws UsageError if the text is just the name of a sink or store, since it would become a file of that name. */
-export function refuseBareName(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): void {
-  if (!namesOf(kind, plugins).includes(text)) return;
-  const { option, one, otherwise } = words[kind];
-  throw new UsageError(
-    `${option} ${text} names the ${one} ${JSON.stringify(text)} and no target: write ${text}:TARGET. If it is a ${otherwise}, write ./${text}.`,
-  );
-}
-
-/** @throws UsageError, which lists the available ones, if the text names a sink or store that no plugin provides. */
-export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: Pick<Config, 'plugins' | 'file'>): void {
-  const { name, target = '' } = parseTarget(text) ?? {};
-  // The time of day in the name of a file has a colon, too.
-  if (name === undefined || (/\d$/.test(name) && /^\d\d/.test(target))) return;
-  const { option, one, otherwise } = words[kind];
-  const names = namesOf(kind, plugins);
-  const none = file
-    ? `The plugins of ${file.name} provide none.`
-    : 'Plugins provide them, and no configuration is in use.';
-  const known = (kind === 'sinks' && wayOf(name, names)) || (names.length > 0 ? hintFor(name, names) : none);
-  throw new UsageError(
-    `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,
-  );
-}
-
 /** What somebody meant who put the kind of a target before it. */
-function wayOf(name: string, sinks: readonly string[]): string | undefined {
+function guessTarget(name: string, sinks: readonly string[]): string | undefined {
   switch (nearestName(name, [...sinks, 'sqlite', 'postgres', 'postgresql', 'csv', 'jsonl', 'parquet'])) {
     case 'sqlite':
       return 'A table of SQLite is --to FILE.sqlite#TABLE.';

@@ -4,7 +4,7 @@ import type { Environment } from '../environment/environment.js';
 import { checkOneTarget } from '../options/checkTarget.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from './forwardTarget.js';
-import { namedTarget, refuseAddress, refuseBareName, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
+import { findNamed } from './namedTarget.js';
 import { tableName, type TableName, tableTarget, type TableTargetOptions } from './tableTarget.js';
 import type { Target } from './target.js';
 
@@ -26,14 +26,8 @@ export async function resolveTarget<T extends object>(
   tableOf: (to: string, named: TableName) => Target<T> = (to, named) => tableTarget<T>(to, named, options, environment),
 ): Promise<Target<T>> {
   const { to, forward } = options;
-  const named = to === undefined ? undefined : namedTarget(to, 'sinks', config);
-  if (to !== undefined && !named) {
-    refuseAddress(to, 'sinks');
-    refuseBareName(to, 'sinks', config);
-  }
+  const named = to === undefined ? undefined : findNamed(to, 'sinks', config);
   const table = to === undefined || named ? undefined : tableName(to);
-  // A file by such a name is hardly what is meant.
-  if (to !== undefined && !named && table?.kind !== 'postgres') refuseUnknownName(to, 'sinks', config);
   checkOneTarget(options, named ?? (table && { isTable: true }));
   if (forward !== undefined) {
     // Loaded on demand: most exports do not forward.
@@ -41,7 +35,6 @@ export async function resolveTarget<T extends object>(
     return forwardTarget<T>(forward, options, environment, config);
   }
   if (named) {
-    refuseEmptyTarget(named, 'sinks');
     const { sinkTarget } = await import('./namedSink.js');
     return sinkTarget<T>(named, environment);
   }

@@ -6,7 +6,7 @@ import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
-import { hidePassword, namedTarget, refuseAddress, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
+import { findNamed, hidePassword } from './namedTarget.js';
 import type { TargetKind } from './target.js';
 
 type FolderOptions = OptionsOf<'breakLock' | 'trustFilesystem'>;
@@ -33,13 +33,8 @@ export function statePlace(
   const { state: name } = options;
   if (name === undefined) return folderPlace(folder, options, environment);
   if (name === '') throw new UsageError('--state is empty: give the name of a folder.');
-  const store = namedTarget(name, 'stores', config);
-  if (!store) {
-    refuseAddress(name, 'stores');
-    refuseUnknownName(name, 'stores', config);
-    return folderPlace(name, options, environment);
-  }
-  refuseEmptyTarget(store, 'stores');
+  const store = findNamed(name, 'stores', config);
+  if (!store) return folderPlace(name, options, environment);
   const given = (['breakLock', 'trustFilesystem'] as const).find((option) => options[option]);
   if (given !== undefined)
     throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is not one.`);

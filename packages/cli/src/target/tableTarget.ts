@@ -12,7 +12,7 @@ export type TableName =
   | { readonly kind: 'postgres'; readonly url: string; readonly table: string };
 
 const sqliteFile = /^(.+\.(?:sqlite3?|db))(?:#(.*))?$/is;
-const postgresUrl = /^postgres(?:ql)?:\/\//i;
+export const postgresUrl = /^postgres(?:ql)?:\/\//i;
 
 /**
  * Parses a target that is a table; `undefined` for others.

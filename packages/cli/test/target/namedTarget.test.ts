@@ -4,11 +4,9 @@ import { resolveTarget } from '../../src/target/resolveTarget.js';
 import { testEnvironment } from '../testEnvironment.js';
 import {
   hidePassword,
-  namedTarget,
+  findNamed,
+  matchNamed,
   namesOf,
-  refuseAddress,
-  refuseEmptyTarget,
-  refuseUnknownName,
   stateFolder,
   parseTarget,
 } from '../../src/target/namedTarget.js';
@@ -23,12 +21,11 @@ const config = { plugins: [{ name: 'a', sinks: { db: sink, 'x-y': sink }, stores
 describe('a target', () => {
   test.each([
     ['db:rows', 'rows'],
-    ['db:', ''],
     ['x-y:a:b', 'a:b'],
     ['db:C:\\rows.db', 'C:\\rows.db'],
     ['db:a\nb', 'a\nb'],
   ])('%j is that of a sink', (text, target) => {
-    expect(namedTarget(text, 'sinks', config)).toMatchObject({ target, shown: text });
+    expect(matchNamed(text, 'sinks', config)).toMatchObject({ target, shown: text });
   });
 
   test.each([
@@ -43,12 +40,12 @@ describe('a target', () => {
     'a b:rows',
     ':rows',
   ])('%j is none', (text) => {
-    expect(namedTarget(text, 'sinks', config)).toBeUndefined();
+    expect(matchNamed(text, 'sinks', config)).toBeUndefined();
   });
 
   test('shows no password, and keeps it out of all that is written', () => {
     const secrets = new Set<string>();
-    const address = namedTarget('db:postgres://user:p%40ss:w@db.example/x', 'sinks', config)!;
+    const address = matchNamed('db:postgres://user:p%40ss:w@db.example/x', 'sinks', config)!;
     expect(address.shown).toBe('db:postgres://user:…@db.example/x');
     hidePassword(address, secrets);
     expect([...secrets]).toEqual(['p%40ss:w']);
@@ -59,7 +56,7 @@ describe('a target', () => {
 describe('a name that nobody brought along', () => {
   const refusal = (text: string, kind: 'sinks' | 'stores', plugins: (typeof config)['plugins'] = config.plugins) => {
     try {
-      refuseUnknownName(text, kind, { plugins, file: { name: 'sluice.config.js', path: '/sluice.config.js' } });
+      findNamed(text, kind, { plugins, file: { name: 'sluice.config.js', path: '/sluice.config.js' } });
       return undefined;
     } catch (error) {
       expect(error).toBeInstanceOf(UsageError);
@@ -129,16 +126,14 @@ test.each([
 ])('%s is an address, whatever a plugin calls its sinks', (text, way) => {
   const plugins = [{ name: 'a', sinks: { http: sink, HTTPS: sink, file: sink, files: sink } }];
   expect(namesOf('sinks', plugins)).toEqual(['files']);
-  expect(namedTarget(text, 'sinks', { plugins })).toBeUndefined();
-  expect(() => {
-    refuseAddress(text, 'sinks');
-  }).toThrow(new UsageError(`--to does not take an address. ${way}`));
+  expect(matchNamed(text, 'sinks', { plugins })).toBeUndefined();
+  expect(() => findNamed(text, 'sinks', { plugins })).toThrow(new UsageError(`--to does not take an address. ${way}`));
 });
 
 test('a name with nothing behind it is refused', () => {
-  expect(() => {
-    refuseEmptyTarget(parseTarget('kv:')!, 'stores');
-  }).toThrow(new UsageError('--state kv: has no target. Write it after the colon.'));
+  expect(() => matchNamed('kv:', 'stores', config)).toThrow(
+    new UsageError('--state kv: has no target. Write it after the colon.'),
+  );
 });
 
 describe('the folder of a state', () => {

@@ -1,0 +1,60 @@
+import type { Json, Sink, SinkContext, SinkWriter } from '@sluice/core';
+
+/** What surrounds a sink. */
+interface Wrapping {
+  /** Makes a call of the writer. `abort` is called without it. Default: just that. */
+  readonly during?: <R>(call: () => Promise<R>) => Promise<R>;
+  /** From the sink's position to the one that is stored, and back. Default: the same. */
+  readonly wrap?: (sinkPosition: Json) => Json;
+  readonly unwrap?: (stored: Json) => Json;
+}
+
+function same(sinkPosition: Json): Json {
+  return sinkPosition;
+}
+
+/** A sink whose calls and positions pass through functions. It may be of a class with private fields, so each call is made on it. */
+export function wrapSink<T>(sink: Sink<T>, wrapping: Wrapping): Sink<T> {
+  const { name, identity, target, delivery, state, isRefreshed } = sink;
+  const { wrap = same, unwrap = same } = wrapping;
+  const check = sink.check?.bind(sink);
+  const finished = sink.finished?.bind(sink);
+  const withoutPartition = sink.withoutPartition?.bind(sink);
+  const unwrapContext = (context: SinkContext<T>): SinkContext<T> => {
+    const { resumeAt } = context;
+    return resumeAt ? { ...context, resumeAt: { ...resumeAt, sinkPosition: unwrap(resumeAt.sinkPosition) } } : context;
+  };
+  return {
+    name,
+    identity,
+    delivery,
+    ...(target !== undefined && { target }),
+    ...(state && { state }),
+    ...(isRefreshed !== undefined && { isRefreshed }),
+    ...(check && { check: (context) => check(unwrapContext(context)) }),
+    ...(finished && { finished: (stored) => finished(unwrap(stored)) }),
+    ...(withoutPartition && {
+      withoutPartition: (stored, partition) => wrap(withoutPartition(unwrap(stored), partition)),
+    }),
+    open: async (context) => wrapWriter(await sink.open(unwrapContext(context)), wrapping),
+  };
+}
+
+function wrapWriter<T>(writer: SinkWriter<T>, { during = (call) => call(), wrap = same }: Wrapping): SinkWriter<T> {
+  const suspend = writer.suspend?.bind(writer);
+  return {
+    ...(writer.start !== undefined && { start: wrap(writer.start) }),
+    get isFull() {
+      return writer.isFull ?? false;
+    },
+    get isCommittable() {
+      return writer.isCommittable ?? true;
+    },
+    write: (page) => during(() => writer.write(page)),
+    flush: async () => wrap(await during(() => writer.flush())),
+    seal: async (end) => wrap(await during(() => writer.seal(end))),
+    ...(suspend && { suspend: () => during(suspend) }),
+    close: () => during(() => writer.close()),
+    abort: (reason, options) => writer.abort(reason, options),
+  };
+}
