@@ -16,6 +16,7 @@ import { redisProgram, startRedis } from '../../../test/kit/redisServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { configFolder } from './config/configFolder.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
+import { listenTo } from './watching.js';
 
 const password = 'word-of-redis';
 
@@ -104,9 +105,9 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run', '--name', 'night'], at);
     const work = ['cluster', 'work', '--concurrency', '1', '--progress', 'json', ...unlimited];
     const doomed = startSluice(work, at);
-    await once(doomed.process.stderr, 'data');
+    await listenTo(doomed.process.stderr).until(/"joined"/);
     const drained = startSluice(work, at);
-    await once(drained.process.stderr, 'data');
+    await listenTo(drained.process.stderr).until(/"joined"/);
     doomed.process.kill('SIGKILL');
     drained.process.kill('SIGTERM');
     const { code, stderr } = await drained.ended;
@@ -115,8 +116,9 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
       .trim()
       .split('\n')
       .map((line): unknown => JSON.parse(line));
-    expect(events[0]).toEqual({ type: 'joined', run: 'night', partitions: 8, target: join(cwd, 'run') });
-    expect(events.at(-1)).toMatchObject({ type: 'report', failed: 0 });
+    expect(events[0]).toMatchObject({ event: 'start' });
+    expect(events[1]).toEqual({ event: 'joined', run: 'night', partitions: 8, target: join(cwd, 'run') });
+    expect(events.at(-1)).toMatchObject({ event: 'report', failed: 0 });
 
     const status = await sluice(['cluster', 'status', 'night', '--format', 'json'], at);
     expect(JSON.parse(status.stdout)).toMatchObject({ name: 'night', state: 'active', partitions: 8 });

@@ -9,7 +9,7 @@ export type ProgressMode = (typeof progressModes)[number] | 'silent';
 /** Reports a run, for people as lines, or for programs as events. At the end either `done` or `ended` is called, once. */
 export interface Reporter {
   /** Something happened: fields of its event, and lines that say the same. */
-  readonly report: (event: 'resumed' | 'poll' | 'waiting', fields: object, lines: readonly string[]) => void;
+  readonly report: (event: string, fields: object, lines: readonly string[]) => void;
   readonly warn: (message: string) => void;
   readonly info: (message: string) => void;
   /** @param line absent if nothing is to be printed at the end. */

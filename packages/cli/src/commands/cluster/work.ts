@@ -1,11 +1,11 @@
 import type { WorkEvent, WorkReport } from '@sluice/cluster';
-import { sourcesOf, type Client, type Limit } from '@sluice/core';
+import { type Client, type Limit, sourcesOf, systemClock } from '@sluice/core';
 import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
-import type { CommandOptions } from '../../options/commands.js';
 import { newsOf } from '../../progress/messages.js';
+import { openReporter, type ProgressMode, type Reporter } from '../../progress/reporter.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
 import { visibleText } from '../../terminal/text.js';
@@ -21,8 +21,11 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
     const add = withKnownApis(options, environment);
     const own = limiter ? others : { ...others, rate: false as const };
     return withClient(openClient(own, environment, config, add, limiter), environment, async (client) => {
-      const reporter = new WorkReporter(options, environment);
-      reporter.begin(new URL(url).host);
+      const { host } = new URL(url);
+      const opening = `Waiting for runs in Redis at ${host}. SIGTERM and Ctrl-C save what was fetched, and end.`;
+      const mode = options.quiet ? 'silent' : (options.progress ?? 'plain');
+      const shown = { header: { redis: host }, opening, counts: () => ({}) };
+      const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
       const report = await cluster.work({
         sources: openersOf(client),
         untilDone,
@@ -30,9 +33,9 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
         ...(concurrency !== undefined && { concurrency }),
         ...(limiter && { limiter }),
-        onEvent: (event) => reporter.tell(event),
+        onEvent: followWork(reporter, mode, environment),
       });
-      reporter.end(report);
+      reporter.done(report, endLine(report));
       return exitCodeAfter(report, environment);
     });
   });
@@ -62,75 +65,48 @@ function exitCodeAfter({ failed }: WorkReport, { signal }: Pick<Environment, 'si
 }
 
 /** Ms between lines about what was finished. */
-const tellEvery = 5_000;
+const linesEvery = 5_000;
 
-/** Tells what a worker does, as lines or as JSON. */
-class WorkReporter {
-  readonly #options: CommandOptions<'cluster work'>;
-  readonly #environment: Environment;
-  readonly #counts = new Map<string, { partitions: number; rows: number }>();
-  #toldAt = -Infinity;
-
-  constructor(options: CommandOptions<'cluster work'>, environment: Environment) {
-    this.#options = options;
-    this.#environment = environment;
-  }
-
-  begin(host: string): void {
-    if (this.#isPlain && this.#options.quiet !== true)
-      this.#line(`Waiting for runs in Redis at ${host}. SIGTERM and Ctrl-C save what was fetched, and end.`);
-  }
-
-  tell(event: WorkEvent): void {
-    if (!this.#isPlain) {
-      this.#line(JSON.stringify(asJson(event, this.#environment.hasFlag)));
-      return;
-    }
-    if (event.type === 'partition') this.#count(event);
-    else if (this.#options.quiet !== true || event.type === 'failed' || event.type === 'unable')
-      this.#line(lineOf(event, this.#environment.hasFlag));
-    // Even with --quiet.
-    if (event.type === 'ended') for (const sentence of newsOf(event, event.run)) this.#line(sentence);
-  }
-
-  end(report: WorkReport): void {
-    if (!this.#isPlain) {
-      this.#line(JSON.stringify({ type: 'report', ...report }));
-      return;
-    }
-    if (this.#options.quiet === true) return;
-    const { partitions, rows, refused, failed } = report;
-    const facts = [
-      `finished ${formatCount(partitions, 'partition')}`,
-      `fetched ${formatCount(rows, 'row')}`,
-      ...(refused > 0 ? [`${formatNumber(refused)} finished by others first`] : []),
-      ...(failed > 0 ? [`${formatNumber(failed)} given up`] : []),
-    ];
-    this.#line(`Ended: ${facts.join(', ')}.`);
-  }
-
-  #count({ run, outcome, rows }: WorkEvent & { readonly type: 'partition' }): void {
-    const counts = this.#counts.get(run) ?? { partitions: 0, rows: 0 };
-    if (outcome === 'committed') counts.partitions += 1;
-    counts.rows += rows;
-    this.#counts.set(run, counts);
-    if (this.#options.quiet === true || performance.now() - this.#toldAt < tellEvery) return;
-    this.#toldAt = performance.now();
-    this.#line(
-      `${run}: ${formatCount(counts.partitions, 'partition')} and ${formatCount(counts.rows, 'row')} by this worker.`,
-    );
-  }
-
-  get #isPlain(): boolean {
-    return this.#options.progress !== 'json';
-  }
-
-  #line(text: string): void {
-    this.#environment.stderr.print(`${visibleText(text)}\n`);
-  }
+/** Reports the events of a worker. With `--quiet`, what failed and what nobody would notice otherwise is printed still. */
+function followWork(
+  reporter: Reporter,
+  mode: ProgressMode,
+  { stderr, hasFlag }: Pick<Environment, 'stderr' | 'hasFlag'>,
+): (event: WorkEvent) => void {
+  const counts = new Map<string, { partitions: number; rows: number }>();
+  let shownAt = -Infinity;
+  const countLines = ({ run, outcome, rows }: PartitionEvent): string[] => {
+    const own = counts.get(run) ?? { partitions: 0, rows: 0 };
+    if (outcome === 'committed') own.partitions += 1;
+    own.rows += rows;
+    counts.set(run, own);
+    if (performance.now() - shownAt < linesEvery) return [];
+    shownAt = performance.now();
+    return [`${run}: ${formatCount(own.partitions, 'partition')} and ${formatCount(own.rows, 'row')} by this worker.`];
+  };
+  return (event) => {
+    const line = event.type === 'partition' ? countLines(event) : [describeEvent(event, hasFlag)];
+    const news = event.type === 'ended' ? [...newsOf(event, event.run)] : [];
+    const { type, ...fields } = 'error' in event ? { ...event, error: errorSentence(event.error, hasFlag) } : event;
+    reporter.report(type, fields, [...line, ...news].map(visibleText));
+    const isFailure = type === 'failed' || type === 'unable';
+    if (mode === 'silent') for (const text of isFailure ? line : news) stderr.print(`${visibleText(text)}\n`);
+  };
 }
 
-function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>, hasFlag: (flag: string) => boolean): string {
+type PartitionEvent = Extract<WorkEvent, { readonly type: 'partition' }>;
+
+function endLine({ partitions, rows, refused, failed }: WorkReport): string {
+  const facts = [
+    `finished ${formatCount(partitions, 'partition')}`,
+    `fetched ${formatCount(rows, 'row')}`,
+    ...(refused > 0 ? [`${formatNumber(refused)} finished by others first`] : []),
+    ...(failed > 0 ? [`${formatNumber(failed)} given up`] : []),
+  ];
+  return `Ended: ${facts.join(', ')}.`;
+}
+
+function describeEvent(event: Exclude<WorkEvent, PartitionEvent>, hasFlag: (flag: string) => boolean): string {
   switch (event.type) {
     case 'joined':
       return `${event.run}: working on it. ${formatCount(event.partitions, 'partition')}, to ${event.target}`;
@@ -152,9 +128,4 @@ function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>, hasFl
     case 'reconnected':
       return 'Redis is back.';
   }
-}
-
-/** An event for programs: errors become sentences. */
-function asJson(event: WorkEvent, hasFlag: (flag: string) => boolean): object {
-  return 'error' in event ? { ...event, error: errorSentence(event.error, hasFlag) } : event;
 }
