@@ -406,7 +406,7 @@ export const mutantList: readonly Mutant[] = [
       'return decodePosition(position, table).nth < 0 ? { target } : undefined;',
     ],
   ]),
-  ...inFile('packages/exporters/src/sql/stage.ts', [
+  ...inFile('packages/exporters/src/sql/stagingTable.ts', [
     ['partitions are in no order', 'BigInt(partition) * rowsOfPartition + BigInt(nth)', 'BigInt(nth)'],
     [
       'replace keeps rows that the export lacks',

@@ -60,7 +60,7 @@ export function numberText(value: unknown): string | undefined {
 }
 
 /** A boolean, or the text `true` or `false`. */
-export function booleanOf(value: unknown): boolean | undefined {
+export function toBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   return value === 'true' ? true : value === 'false' ? false : undefined;
 }

@@ -24,7 +24,7 @@ type Table = keyof typeof tables;
  *
  * @throws ConfigError if there are none, or one is unknown or repeated.
  */
-export function columnsOf<T>(
+export function chooseColumns<T>(
   wanted: readonly string[] | undefined,
   schema: RowSchema<T> | undefined,
   table: Table,

@@ -1,8 +1,8 @@
 import { type ColumnType, ConfigError, refuseUnknown, type RowFormat, shownText } from '@sluice/core';
-import { columnsOf } from './columns.js';
-import { booleanOf, integerText, numberText, timestampMicros } from './columnValue.js';
-import { fieldReader, fieldsOf, type Fields } from './fields.js';
-import { jsonOf } from './json.js';
+import { chooseColumns } from './columns.js';
+import { toBoolean, integerText, numberText, timestampMicros } from './columnValue.js';
+import { fieldReader, checkRow, type Fields } from './fields.js';
+import { toJson } from './toJson.js';
 
 /** How rows become CSV. */
 export interface CsvFormatOptions {
@@ -35,7 +35,7 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
     name: 'csv',
     identity: { format: 'csv', columns: options.columns ? [...options.columns] : null, extra, guardFormulas, bom },
     encoder(schema) {
-      const columns = columnsOf(options.columns, schema, 'csv');
+      const columns = chooseColumns(options.columns, schema, 'csv');
       const known = extra ? new Set([...columns, ...(schema?.columns ?? [])]) : undefined;
       if (known?.has(extraColumn))
         throw new ConfigError(
@@ -44,24 +44,24 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
           { option: 'extra' },
         );
       const names = known ? [...columns, extraColumn] : columns;
-      const guard = guardFormulas ? guarded : unchanged;
+      const guard = guardFormulas ? guardFormula : keepText;
       const types = new Map(Object.entries(schema?.types ?? {}));
-      const guards = columns.map((name) => (guardFormulas ? guardOf(types.get(name)) : unchanged));
+      const guards = columns.map((name) => (guardFormulas ? chooseGuard(types.get(name)) : keepText));
       const readers = columns.map(fieldReader);
       // A record of one empty field would be an empty line, which readers skip.
       const recordOf = (record: string): string => (record === '' && names.length === 1 ? '""\r\n' : `${record}\r\n`);
       const encoded = (row: T): string => {
-        const fields = fieldsOf(row, 'a CSV');
+        const fields = checkRow(row, 'a CSV');
         let record = '';
         // A plain loop, because a closure per field makes encoding a third slower.
         for (let nth = 0; nth < readers.length; nth += 1) {
-          const field = fieldOf(readers[nth]?.(fields), guards[nth] ?? guard);
+          const field = encodeField(readers[nth]?.(fields), guards[nth] ?? guard);
           record += nth === 0 ? field : `,${field}`;
         }
-        if (known) record += `,${csvField(extraOf(fields, known))}`;
+        if (known) record += `,${quoteField(encodeExtra(fields, known))}`;
         return recordOf(record);
       };
-      const nameRecord = recordOf(names.map((name) => csvField(guard(name))).join(','));
+      const nameRecord = recordOf(names.map((name) => quoteField(guard(name))).join(','));
       return {
         header: (bom ? '\uFEFF' : '') + nameRecord,
         follows: (start) =>
@@ -82,10 +82,10 @@ function otherColumns(start: string, header: string): string {
 }
 
 /** Only text can be a formula: a number is not one, and JSON starts with a bracket or a quote. */
-function fieldOf(value: unknown, guard: (text: string) => string): string {
+function encodeField(value: unknown, guard: (text: string) => string): string {
   switch (typeof value) {
     case 'string':
-      return csvField(guard(value));
+      return quoteField(guard(value));
     case 'undefined':
       return '';
     // Nothing in these needs quotes.
@@ -95,16 +95,16 @@ function fieldOf(value: unknown, guard: (text: string) => string): string {
       return String(value);
     case 'object':
       if (value === null) return '';
-      if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : csvField(guard(value.toISOString()));
-      return csvField(jsonOf(value));
+      if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : quoteField(guard(value.toISOString()));
+      return quoteField(toJson(value));
     default:
-      return csvField(String(value));
+      return quoteField(String(value));
   }
 }
 
-function extraOf(fields: Fields, known: ReadonlySet<string>): string {
+function encodeExtra(fields: Fields, known: ReadonlySet<string>): string {
   const unknown = Object.entries(fields).filter(([name]) => !known.has(name));
-  return unknown.length === 0 ? '' : jsonOf(Object.fromEntries(unknown));
+  return unknown.length === 0 ? '' : toJson(Object.fromEntries(unknown));
 }
 
 /** Separators, quotes and line ends; a byte order mark; leading and trailing spaces, which some readers trim. */
@@ -117,7 +117,7 @@ const needsQuotes = /[",\r\n\uFEFF]|^ | $/;
  *
  * @example csvField('a "b"') // '"a ""b"""'
  */
-function csvField(text: string): string {
+function quoteField(text: string): string {
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -140,7 +140,7 @@ const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
  * @example guarded('=1+1') // "'=1+1"
  * @example guarded('-1') // '-1'
  */
-export function guarded(text: string): string {
+export function guardFormula(text: string): string {
   return startsLikeFormula(text) && !numeric.test(text) ? `'${text}` : text;
 }
 
@@ -148,16 +148,18 @@ export function guarded(text: string): string {
 const readAs: Readonly<Partial<Record<ColumnType, (text: string) => unknown>>> = {
   integer: integerText,
   number: numberText,
-  boolean: booleanOf,
+  boolean: toBoolean,
   timestamp: timestampMicros,
 };
 
 /** The guard of a column, by its type. */
-function guardOf(type: ColumnType | undefined): (text: string) => string {
+function chooseGuard(type: ColumnType | undefined): (text: string) => string {
   const read = type && readAs[type];
-  return read ? (text) => (startsLikeFormula(text) && read(text) !== undefined ? text : guarded(text)) : guarded;
+  return read
+    ? (text) => (startsLikeFormula(text) && read(text) !== undefined ? text : guardFormula(text))
+    : guardFormula;
 }
 
-function unchanged(text: string): string {
+function keepText(text: string): string {
   return text;
 }

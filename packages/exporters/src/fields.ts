@@ -4,7 +4,7 @@ import { SinkError } from '@sluice/core';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws SinkError if a row is not an object, which types do not prevent in JavaScript. */
-export function fieldsOf(row: unknown, target: string): Fields {
+export function checkRow(row: unknown, target: string): Fields {
   if (isObject(row)) return row;
   throw new SinkError(
     `A row is ${row === null ? 'null' : typeof row}, and ${target} needs objects. Make them with pipePages(map(…)).`,

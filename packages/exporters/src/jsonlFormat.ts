@@ -1,6 +1,6 @@
 import { refuseUnknown, type RowFormat, shownText } from '@sluice/core';
 import { checkColumns } from './columns.js';
-import { jsonOf } from './json.js';
+import { toJson } from './toJson.js';
 
 /** How rows become JSON Lines. */
 export interface JsonlFormatOptions {
@@ -23,14 +23,14 @@ export function jsonlFormat<T extends object>(options: JsonlFormatOptions = {}):
     identity: { format: 'jsonl', columns: columns ? [...columns] : null },
     encoder(schema) {
       if (columns) checkColumns(columns, schema);
-      const fieldsOf = columns ? (row: T): object => picked(row, columns) : (row: T): object => row;
+      const fieldsOf = columns ? (row: T): object => pickFields(row, columns) : (row: T): object => row;
       return {
         header: '',
         follows: (start) => faultOfRow(start, columns, schema?.columns),
         encode(rows) {
           let lines = '';
-          for (const row of rows) lines += `${jsonOf(fieldsOf(row))}\n`;
-          return escaped(lines);
+          for (const row of rows) lines += `${toJson(fieldsOf(row))}\n`;
+          return escapeLineEnds(lines);
         },
       };
     },
@@ -65,7 +65,7 @@ function fieldNames(line: string): readonly string[] | undefined {
   }
 }
 
-function picked(row: object, columns: readonly string[]): object {
+function pickFields(row: object, columns: readonly string[]): object {
   const fields = new Map<string, unknown>(Object.entries(row));
   // `fromEntries` defines properties, so a column named __proto__ is an ordinary field.
   return Object.fromEntries(
@@ -73,7 +73,7 @@ function picked(row: object, columns: readonly string[]): object {
   );
 }
 
-function escaped(lines: string): string {
+function escapeLineEnds(lines: string): string {
   // Few texts have them, and `includes` is faster than `replaceAll`.
   return lines.includes('\u2028') || lines.includes('\u2029')
     ? lines.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')

@@ -100,7 +100,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
     delivery: 'exactly-once',
     withoutPartition: (sinkPosition, partition) => newRows().withoutPartition(sinkPosition, partition),
     finished: async (sinkPosition) => {
-      const at = encodedAt(sinkPosition);
+      const at = decodeEncodedEnd(sinkPosition);
       const isThere = at && ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
       return isThere ? { target: path, bytes: at.bytes } : undefined;
     },
@@ -116,7 +116,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
       const { resumeAt, restart, signal, warn } = context;
       const part = newPart();
       const rows = newRows();
-      const encoded = resumeAt && encodedAt(resumeAt.sinkPosition);
+      const encoded = resumeAt && decodeEncodedEnd(resumeAt.sinkPosition);
       if (encoded) {
         await part.resumeSealed(encoded);
         return new ParquetFile(rows, part, () => Promise.resolve(part));
@@ -144,7 +144,9 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
           const row = inexact.get(name);
           if (row === undefined) continue;
           if (options.strictTypes) throw notStrict({ name, type }, row);
-          warn?.(`${valueOf({ name, type }, row)}, so the whole column is text in ${path}. Strict types refuse that.`);
+          warn?.(
+            `${describeValue({ name, type }, row)}, so the whole column is text in ${path}. Strict types refuse that.`,
+          );
         }
         await part.abandon(false);
         const second = newPart();
@@ -156,14 +158,14 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
   };
 }
 
-function valueOf({ name, type }: TypedColumn, row: number): string {
+function describeValue({ name, type }: TypedColumn, row: number): string {
   const why = type === 'integer' ? 'more than the 38 digits of a DECIMAL' : 'more digits than a DOUBLE keeps';
   return `Row ${row.toLocaleString('en')} has a value in ${name} with ${why}`;
 }
 
 function notStrict(column: TypedColumn, row: number): SinkError {
   return new SinkError(
-    `${valueOf(column, row)}, and types are strict. Declare the column as text, or change the value with pipePages(map(…)), and restart. Or leave out strict types: what was committed is kept, and the whole column will be text.`,
+    `${describeValue(column, row)}, and types are strict. Declare the column as text, or change the value with pipePages(map(…)), and restart. Or leave out strict types: what was committed is kept, and the whole column will be text.`,
     { details: { row, column: column.name, type: column.type, option: 'strictTypes' } },
   );
 }
@@ -306,7 +308,7 @@ class CommittedRows<T> {
 }
 
 /** Where the encoded file ends, in a position from `seal`; `undefined` for a position from `flush`. */
-function encodedAt(sinkPosition: Json): FilePosition | undefined {
+function decodeEncodedEnd(sinkPosition: Json): FilePosition | undefined {
   const isSealed = typeof sinkPosition === 'object' && sinkPosition !== null && 'encoded' in sinkPosition;
   return isSealed ? decodeFilePosition(sinkPosition['encoded']) : undefined;
 }

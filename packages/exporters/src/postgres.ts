@@ -18,7 +18,7 @@ export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } fr
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
-export type { TableMode } from './sql/stage.js';
+export type { TableMode } from './sql/stagingTable.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
 

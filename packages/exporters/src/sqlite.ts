@@ -13,12 +13,12 @@ import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
-import { openSqlite, readSqlite, refusalOf } from './sqlite/driver.js';
+import { openSqlite, readSqlite, readRefusal } from './sqlite/driver.js';
 
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
-export type { TableMode } from './sql/stage.js';
+export type { TableMode } from './sql/stagingTable.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
 
@@ -61,7 +61,7 @@ export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
     path: true,
     breakLock: true,
   });
-  const { database, where } = databaseAt(options);
+  const { database, where } = sqliteDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
 
@@ -89,12 +89,12 @@ export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mi
     path: true,
     breakLock: true,
   });
-  const { database, where } = databaseAt(options);
+  const { database, where } = sqliteDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
 
 /** @throws ConfigError if the path does not name a file. */
-function databaseAt(place: SqlitePlace): { readonly database: Database; readonly where: string } {
+function sqliteDatabase(place: SqlitePlace): { readonly database: Database; readonly where: string } {
   if (place.path === '') throw new ConfigError('The path of the database is empty.', { option: 'path' });
   if (/^(:memory:$|file:)/i.test(place.path))
     throw new ConfigError(
@@ -119,7 +119,7 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
         ...(found.liveness !== 'unknown' && { isRunning: true }),
       };
     },
-    faultOfName: (name, of) =>
+    findNameFault: (name, of) =>
       name.includes('\0')
         ? 'has a NUL character'
         : of === 'table' && /^sqlite_/i.test(name)
@@ -128,7 +128,7 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
     foldName,
     hasSchemas: false,
     types: { text: 'TEXT', integer: 'TEXT', number: 'TEXT', boolean: 'INTEGER', timestamp: 'TEXT', json: 'TEXT' },
-    refusalOf,
+    readRefusal: readRefusal,
     exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
     fits,

@@ -12,7 +12,7 @@ import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';
 import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
 import { deadLetterFolder } from './webhook/deadLetterJournal.js';
-import { endpointNames, endpointOf, type EndpointOptions } from './webhook/endpoint.js';
+import { endpointNames, prepareEndpoint, type EndpointOptions } from './webhook/endpoint.js';
 import { rowEncoder, type WebhookFormat } from './webhook/outgoing.js';
 import { WebhookWriter } from './webhook/webhookWriter.js';
 
@@ -100,15 +100,15 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     throw new ConfigError('A batch needs envelopes, since each of its records has an id: leave format or batch out.', {
       option: 'batch',
     });
-  const endpoint = endpointOf(options);
+  const endpoint = prepareEndpoint(options);
   const { url, clock } = endpoint;
   const encoderOf = ({ source, schema }: Parameters<Sink<T>['open']>[0]) =>
     rowEncoder<T>(source, schema, { key, id, format });
   return {
     name: 'webhook',
     // Hashed, because the path may contain a token.
-    identity: { endpoint: hashed(url.origin + url.pathname), format },
-    target: hashed(url.href),
+    identity: { endpoint: hash(url.origin + url.pathname), format },
+    target: hash(url.href),
     delivery: 'at-least-once',
     // What was sent can't be looked up, and is not sent again: the record of the finished export says so.
     finished: () => Promise.resolve({ target: url.origin }),
@@ -128,7 +128,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         maxDeadLetters,
         clock,
         ...endpoint.open(),
-        lock: lockOf(options),
+        lock: pickLockOptions(options),
         onDeadLetter(letter) {
           try {
             onDeadLetter?.(letter);
@@ -142,7 +142,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   };
 }
 
-function lockOf(options: WebhookOptions<never>): Omit<FileStateOptions, 'onWarning'> {
+function pickLockOptions(options: WebhookOptions<never>): Omit<FileStateOptions, 'onWarning'> {
   const { breakLock = false, trustFileSystem = false, newId, fileSystem, processes } = options;
   return {
     breakLock,
@@ -169,7 +169,7 @@ async function checkLetters(
     );
 }
 
-function hashed(address: string): string {
+function hash(address: string): string {
   return createHash('sha256').update(address).digest('hex');
 }
 

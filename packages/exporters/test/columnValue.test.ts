@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { booleanOf, integerText, jsonText, numberText, plainText, timestampMicros } from '../src/columnValue.js';
+import { toBoolean, integerText, jsonText, numberText, plainText, timestampMicros } from '../src/columnValue.js';
 
 const cycle: unknown[] = [];
 cycle.push(cycle);
@@ -106,7 +106,7 @@ describe('D4 a boolean', () => {
     [1, undefined],
     ['', undefined],
   ])('%s is %s', (value, expected) => {
-    expect(booleanOf(value)).toBe(expected);
+    expect(toBoolean(value)).toBe(expected);
   });
 });
 

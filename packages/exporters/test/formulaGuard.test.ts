@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guarded } from '../src/csvFormat.js';
+import { guardFormula } from '../src/csvFormat.js';
 
 describe('E11 the formula guard', () => {
   test.each([
@@ -36,7 +36,7 @@ describe('E11 the formula guard', () => {
     '－1',
     '＠SUM(1,2)',
   ])('puts an apostrophe before %j', (text) => {
-    expect(guarded(text)).toBe(`'${text}`);
+    expect(guardFormula(text)).toBe(`'${text}`);
   });
 
   test.each([
@@ -63,11 +63,11 @@ describe('E11 the formula guard', () => {
     '−1',
     '\ufeff=1',
   ])('leaves %j as it is', (text) => {
-    expect(guarded(text)).toBe(text);
+    expect(guardFormula(text)).toBe(text);
   });
 
   test('is done with a million digits that turn out to be no number', () => {
     const text = `-${'1'.repeat(1_000_000)}x`;
-    expect(guarded(text)).toBe(`'${text}`);
+    expect(guardFormula(text)).toBe(`'${text}`);
   });
 });

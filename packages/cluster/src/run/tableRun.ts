@@ -177,7 +177,7 @@ class TableRun implements Run {
   }
 
   async #chunkOf(partition: number): Promise<PlanChunk | undefined> {
-    const chunk = await this.#table.chunkOf(this.header.id, partition);
+    const chunk = await this.#table.findChunk(this.header.id, partition);
     return chunk === undefined ? undefined : decodeChunk(JSON.parse(chunk), this.#table.name);
   }
 }

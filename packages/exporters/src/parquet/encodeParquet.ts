@@ -59,7 +59,7 @@ export async function encodeParquet(
     await append(bytes.getBytes());
     bytes.index = 0;
   };
-  const schema = columns.map(({ name }, nth) => elementOf(name, types[nth] ?? parquetTypes.text));
+  const schema = columns.map(({ name }, nth) => defineElement(name, types[nth] ?? parquetTypes.text));
   const writer = new ParquetWriter({
     writer: Object.assign(bytes, { flush, finish: flush }),
     schema: [{ name: 'rows', num_children: columns.length }, ...schema],
@@ -127,7 +127,7 @@ const decimal = { precision: digitsOfDecimal, scale: 0 };
 const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
   text: {
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-    value: textOf,
+    value: checkText,
   },
   integer: {
     element: {
@@ -138,14 +138,14 @@ const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
       ...decimal,
     },
     value: (cell) => {
-      const text = textOf(cell);
+      const text = checkText(cell);
       return text.replace('-', '').length > digitsOfDecimal ? undefined : BigInt(text);
     },
   },
   number: {
     element: { type: 'DOUBLE' },
     value: (cell) => {
-      const text = textOf(cell);
+      const text = checkText(cell);
       const value = Number(text);
       return numberText(value) === withoutEndingZeros(text) ? value : undefined;
     },
@@ -157,21 +157,21 @@ const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
       converted_type: 'TIMESTAMP_MICROS',
       logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
     },
-    value: (cell) => BigInt(textOf(cell)),
+    value: (cell) => BigInt(checkText(cell)),
   },
   json: {
     element: { type: 'BYTE_ARRAY', logical_type: { type: 'JSON' } },
     // The text is JSON already: with this, the library would encode it once more. DuckDB needs it.
     inFooter: { converted_type: 'JSON' },
-    value: textOf,
+    value: checkText,
   },
 };
 
-function elementOf(name: string, { element }: ParquetType): SchemaElement {
+function defineElement(name: string, { element }: ParquetType): SchemaElement {
   return { name, repetition_type: 'OPTIONAL', ...element };
 }
 
-function textOf(cell: unknown): string {
+function checkText(cell: unknown): string {
   if (typeof cell !== 'string') throw unreadable();
   return cell;
 }

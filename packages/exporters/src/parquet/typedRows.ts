@@ -1,7 +1,7 @@
 import { shownText, SinkError, type ColumnType, type RowFormat, type RowSchema } from '@sluice/core';
-import { booleanOf, integerText, jsonText, numberText, plainText, timestampMicros } from '../columnValue.js';
-import { columnsOf } from '../columns.js';
-import { fieldReader, fieldsOf } from '../fields.js';
+import { toBoolean, integerText, jsonText, numberText, plainText, timestampMicros } from '../columnValue.js';
+import { chooseColumns } from '../columns.js';
+import { fieldReader, checkRow } from '../fields.js';
 
 /** A column of a Parquet file. */
 export interface TypedColumn {
@@ -18,7 +18,7 @@ export function typedColumns<T>(
   schema: RowSchema<T> | undefined,
 ): readonly TypedColumn[] {
   const types = new Map(Object.entries(schema?.types ?? {}));
-  return columnsOf(wanted, schema, 'parquet').map((name) => ({ name, type: types.get(name) ?? 'text' }));
+  return chooseColumns(wanted, schema, 'parquet').map((name) => ({ name, type: types.get(name) ?? 'text' }));
 }
 
 /**
@@ -36,7 +36,7 @@ export function typedRowFormat<T>(wanted: readonly string[] | undefined): RowFor
       let rows = 0;
       const cellsOf = (row: T): Cell[] => {
         rows += 1;
-        const fields = fieldsOf(row, 'a Parquet file');
+        const fields = checkRow(row, 'a Parquet file');
         return readers.map(({ column, read }) => {
           const value = read(fields) ?? null;
           const cell = value === null ? null : cellFor[column.type](value);
@@ -53,9 +53,9 @@ const cellFor: Readonly<Record<ColumnType, (value: unknown) => Cell | undefined>
   text: plainText,
   integer: integerText,
   number: numberText,
-  boolean: booleanOf,
+  boolean: toBoolean,
   timestamp: (value) => timestampMicros(value)?.toString(),
-  json: (value) => wellFormed(jsonText(value)),
+  json: (value) => replaceSurrogates(jsonText(value)),
 };
 
 const wantedValue: Readonly<Record<ColumnType, string>> = {
@@ -68,7 +68,7 @@ const wantedValue: Readonly<Record<ColumnType, string>> = {
 };
 
 /** `JSON.stringify` escapes an unpaired surrogate, which DuckDB refuses in JSON. As in text, it becomes U+FFFD. */
-function wellFormed(json: string | undefined): string | undefined {
+function replaceSurrogates(json: string | undefined): string | undefined {
   if (!json?.includes('\\ud')) return json;
   return json.replace(/\\(?:u(d[89a-f][\da-f]{2})|.)/g, (escape, surrogate) => (surrogate ? '\ufffd' : escape));
 }

@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { ConfigError, SinkError, SluiceError } from '@sluice/core';
 import {
   ConnectionLost,
-  quoted,
-  quotedTable,
+  quote,
+  quoteTable,
   RefusedValue,
   type Connection,
   type Refusal,
@@ -14,7 +14,7 @@ import {
   type Unique,
 } from '../sql/database.js';
 import { copyText } from './copyText.js';
-import { passwordInFile } from './passwordFile.js';
+import { findPassword } from './passwordFile.js';
 
 /** The oldest server that the tests have run with, as `server_version_num` has it. */
 const oldest = 130_000;
@@ -107,7 +107,7 @@ export async function openPostgres(
   // Without a listener, the end of an idle connection would end the process.
   client.on('error', () => (end = 'lost'));
   client.on('end', () => (end = 'lost'));
-  const session = sessionOf(client);
+  const session = createSession(client);
   const opening = endIfAborted(signal, socket);
   let isPooled: boolean;
   try {
@@ -125,7 +125,7 @@ export async function openPostgres(
   } catch (error) {
     await close(client, socket);
     signal.throwIfAborted();
-    throw explained(error, where);
+    throw explainError(error, where);
   } finally {
     opening.release();
   }
@@ -143,9 +143,9 @@ export async function openPostgres(
         return result;
       } catch (error) {
         if (isLost() || isConnectionFault(error))
-          throw new ConnectionLost(`The connection to ${where} was lost.`, { cause: explained(error, where) });
+          throw new ConnectionLost(`The connection to ${where} was lost.`, { cause: explainError(error, where) });
         await client.query('ROLLBACK').catch(() => (end = 'lost'));
-        throw explained(error, where);
+        throw explainError(error, where);
       } finally {
         waiting.release();
         if (isWorker) socket.unref();
@@ -187,7 +187,7 @@ async function loadDriver(): Promise<PostgresDriver> {
         const { host, port, database, user, password } = client;
         // After that of the URL and of PGPASSWORD, and only if the server wants one.
         if ((password ?? null) === null)
-          Object.assign(client, { password: () => passwordInFile({ host, port, database, user }) });
+          Object.assign(client, { password: () => findPassword({ host, port, database, user }) });
         const literal = (value: string): string => client.escapeLiteral(value);
         return {
           on: (event, listener) => client.on(event, listener),
@@ -197,9 +197,9 @@ async function loadDriver(): Promise<PostgresDriver> {
           query: (text, values) => client.query<Record<string, unknown>>(text, values && [...values]),
           async queryEach(text, lists) {
             const counts: (number | null)[] = [];
-            for (const statements of exchangesOf(lists, (values) => inlined(text, values, literal))) {
+            for (const statements of exchangesOf(lists, (values) => inlineParameters(text, values, literal))) {
               const results: unknown = await client.query(statements.join(';'));
-              for (const result of isList(results) ? results : [results]) counts.push(rowCountOf(result));
+              for (const result of isList(results) ? results : [results]) counts.push(readRowCount(result));
             }
             return counts;
           },
@@ -233,7 +233,7 @@ function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-function rowCountOf(result: unknown): number | null {
+function readRowCount(result: unknown): number | null {
   const isCounted = typeof result === 'object' && result !== null && 'rowCount' in result;
   return isCounted && typeof result.rowCount === 'number' ? result.rowCount : null;
 }
@@ -245,7 +245,11 @@ const quotedOrMark = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\?/g;
 const quotedOrParameter = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
 
 /** A statement with its values, since several statements in one exchange take no parameters. */
-function inlined(text: string, values: readonly (string | null)[], literal: (value: string) => string): string {
+function inlineParameters(
+  text: string,
+  values: readonly (string | null)[],
+  literal: (value: string) => string,
+): string {
   return text.replace(quotedOrParameter, (found, nth?: string) => {
     if (nth === undefined) return found;
     const value = values[Number(nth) - 1] ?? null;
@@ -253,7 +257,7 @@ function inlined(text: string, values: readonly (string | null)[], literal: (val
   });
 }
 
-function sessionOf(client: PostgresClient): Session {
+function createSession(client: PostgresClient): Session {
   const numbered = (sql: string): string => {
     let nth = 0;
     return sql.replace(quotedOrMark, (found) => (found === '?' ? `$${(nth += 1)}` : found));
@@ -266,22 +270,22 @@ function sessionOf(client: PostgresClient): Session {
     run: async (sql, ...parameters) => (await query(sql, parameters)).rowCount ?? 0,
     async runEach(sql, lists, columns = []) {
       const counts = await client.queryEach(numbered(sql), lists.map(texts)).catch((error: unknown) => {
-        throw unknownCharacter(error, columns, lists) ?? error;
+        throw findUnknownCharacter(error, columns, lists) ?? error;
       });
       return counts.map((count) => count ?? 0);
     },
     async insert(table, columns, rows) {
-      const names = columns.map(quoted).join(', ');
-      const copy = client.copy(`COPY ${quotedTable(table)} (${names}) FROM STDIN`);
+      const names = columns.map(quote).join(', ');
+      const copy = client.copy(`COPY ${quoteTable(table)} (${names}) FROM STDIN`);
       await pipeline(Readable.from(chunksOf(rows)), copy).catch((error: unknown) => {
-        throw refusedValue(error, columns) ?? unknownCharacter(error, columns, rows) ?? error;
+        throw findRefusedValue(error, columns) ?? findUnknownCharacter(error, columns, rows) ?? error;
       });
       return copy.rowCount;
     },
-    async columnsOf(table) {
+    async readColumns(table) {
       const { rows } = await query(
         "SELECT attname AS name, format_type(atttypid, atttypmod) AS declared, attgenerated <> '' OR attidentity = 'a' AS computed, NOT attnotnull AS nullable, attnotnull AND NOT atthasdef AND attidentity = '' AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = attrelid AND NOT tgisinternal) AS required, (SELECT quote_ident(nspname) || '.' || quote_ident(collname) FROM pg_collation l JOIN pg_namespace n ON n.oid = collnamespace WHERE l.oid = attcollation AND attcollation <> 'pg_catalog.default'::regcollation) AS collation FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
-        [quotedTable(table)],
+        [quoteTable(table)],
       );
       if (rows.length === 0) return undefined;
       return rows.map(({ name, declared, computed, nullable, required, collation }) => ({
@@ -293,8 +297,8 @@ function sessionOf(client: PostgresClient): Session {
         ...(typeof collation === 'string' && { collation }),
       }));
     },
-    async traitsOf(table) {
-      const [found] = (await query(traits, [quotedTable(table), quotedTable(table)])).rows;
+    async readTraits(table) {
+      const [found] = (await query(traits, [quoteTable(table), quoteTable(table)])).rows;
       if (!found) return undefined;
       const { uniques } = found;
       return {
@@ -306,8 +310,8 @@ function sessionOf(client: PostgresClient): Session {
         uniques: isList(uniques) ? uniques.filter(isUnique) : [],
       };
     },
-    async changesOf(table) {
-      const [found] = (await query(changes, [quotedTable(table)])).rows;
+    async readChanges(table) {
+      const [found] = (await query(changes, [quoteTable(table)])).rows;
       return {
         added: Number(found?.['added']),
         changed: Number(found?.['changed']),
@@ -354,8 +358,8 @@ function isUnique(value: unknown): value is Unique {
 }
 
 /** 22 is a value that the type does not take, 23514 a constraint of the name of its column. */
-function refusedValue(error: unknown, columns: readonly string[]): RefusedValue | undefined {
-  if (!(error instanceof Error) || !/^(22...|23514)$/.test(stateOf(error) ?? '')) return undefined;
+function findRefusedValue(error: unknown, columns: readonly string[]): RefusedValue | undefined {
+  if (!(error instanceof Error) || !/^(22...|23514)$/.test(readState(error) ?? '')) return undefined;
   const where = 'where' in error ? String(error.where) : '';
   // In the language of the server: COPY table, line 3, column amount: "x".
   const [, line = '', rest = ''] = /^COPY \S+ \D*(\d+)([^]*)$/m.exec(where) ?? [];
@@ -365,17 +369,17 @@ function refusedValue(error: unknown, columns: readonly string[]): RefusedValue 
     .reduce<string | undefined>((longest, name) => (name.length > (longest?.length ?? -1) ? name : longest), undefined);
   if (line === '' || column === undefined) return undefined;
   // Its own message names the staging table.
-  const why = stateOf(error) === '23514' ? 'it would be cut' : error.message;
+  const why = readState(error) === '23514' ? 'it would be cut' : error.message;
   return new RefusedValue(why, { row: Number(line) - 1, column, cause: error });
 }
 
 /** The encoding of the database lacks a character. The server says which one, by its bytes, and not where it is. */
-function unknownCharacter(
+function findUnknownCharacter(
   error: unknown,
   columns: readonly string[],
   rows: readonly (readonly SqlValue[])[],
 ): RefusedValue | undefined {
-  const character = stateOf(error) === '22P05' && error instanceof Error ? characterIn(error.message) : undefined;
+  const character = readState(error) === '22P05' && error instanceof Error ? decodeCharacter(error.message) : undefined;
   if (character === undefined) return undefined;
   const hasIt = (value: SqlValue): boolean => typeof value === 'string' && value.includes(character);
   const row = rows.findIndex((values) => values.some(hasIt));
@@ -389,7 +393,7 @@ function unknownCharacter(
 }
 
 /** @example characterIn('character with byte sequence 0xe6 0xbc 0xa2 in encoding …') // '漢' */
-function characterIn(message: string): string | undefined {
+function decodeCharacter(message: string): string | undefined {
   const [bytes] = /0x[0-9a-f]{2}(?: 0x[0-9a-f]{2})*/.exec(message) ?? [];
   return bytes && Buffer.from(bytes.replace(/0x| /g, ''), 'hex').toString();
 }
@@ -401,7 +405,7 @@ function* chunksOf(rows: Parameters<typeof copyText>[0]): Iterable<Buffer> {
 /** The server, or the way to it, ended: 08 is a connection, 57P a shutdown, 40 a conflict with other transactions. */
 function isConnectionFault(error: unknown): boolean {
   if (SluiceError.is(error)) return false;
-  const state = stateOf(error);
+  const state = readState(error);
   return state === undefined ? isFromDriver(error) : /^(08|57P0|40001|40P01)/.test(state);
 }
 
@@ -417,29 +421,29 @@ function isFromDriver(error: unknown): boolean {
 }
 
 /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
-export function refusalOf(error: unknown): Refusal | undefined {
-  const state = stateOf(error);
+export function readRefusal(error: unknown): Refusal | undefined {
+  const state = readState(error);
   if (!/^2[23]/.test(state ?? '') || !(error instanceof Error)) return undefined;
   const detail = 'detail' in error && typeof error.detail === 'string' ? `: ${error.detail}` : '.';
   return { message: error.message + detail, isTwin: state === '23505' };
 }
 
 /** The code of an error of the server. @see https://www.postgresql.org/docs/current/errcodes-appendix.html */
-function stateOf(error: unknown): string | undefined {
+function readState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined;
 }
 
 /** Errors of the server and of the way to it as those of a sink; all others as they are. */
-function explained(error: unknown, where: string): unknown {
+function explainError(error: unknown, where: string): unknown {
   if (SluiceError.is(error) || !(error instanceof Error)) return error;
-  const state = stateOf(error);
+  const state = readState(error);
   if (state === undefined && !isFromDriver(error)) return error;
   const code = state ?? ('code' in error ? error.code : undefined);
-  return new SinkError(`${where}: ${reasonOf(state, error)}`, { details: { database: where, code } });
+  return new SinkError(`${where}: ${explainState(state, error)}`, { details: { database: where, code } });
 }
 
-function reasonOf(state: string | undefined, error: Error): string {
+function explainState(state: string | undefined, error: Error): string {
   const { message } = error;
   switch (state) {
     case '3D000':

@@ -13,7 +13,7 @@ export function copyText(rows: readonly (readonly SqlValue[])[]): string {
     for (let nth = 0; nth < row.length; nth += 1) {
       const value = row[nth];
       const field =
-        value === null || value === undefined ? '\\N' : typeof value === 'string' ? escaped(value) : `${value}`;
+        value === null || value === undefined ? '\\N' : typeof value === 'string' ? escapeField(value) : `${value}`;
       line += nth === 0 ? field : `\t${field}`;
     }
     text += `${line}\n`;
@@ -25,7 +25,7 @@ const special = /[\\\t\n\r]/;
 const breaks = /[\t\n\r]/;
 const escapes: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-function escaped(text: string): string {
+function escapeField(text: string): string {
   if (!special.test(text)) return text;
   // JSON has many of them, and mostly nothing else.
   const slashed = text.replaceAll('\\', '\\\\');

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ColumnType, ConfigError, LockError, type Release } from '@sluice/core';
 import {
-  quoted,
-  quotedTable,
+  quote,
+  quoteTable,
   type Connection,
   type Database,
   type Session,
   type TableHolder,
   type TableName,
 } from '../sql/database.js';
-import { openPostgres, refusalOf, type OpenOptions } from './connection.js';
+import { openPostgres, readRefusal, type OpenOptions } from './connection.js';
 
 /** Where a database of PostgreSQL is. */
 export interface PostgresPlace {
@@ -52,19 +52,19 @@ export function postgresDatabase(
     lock: (connection, table, signal, isShared = false) =>
       lockTable(connection, table, { signal, breakLock, isShared }),
     async holder(session, table) {
-      const found = await holderOf(session, lockName(table));
-      return found && reportedHolder(found);
+      const found = await findHolder(session, lockName(table));
+      return found && describeHolder(found);
     },
     async lockDefinitions(session) {
       await session.rows('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', 'sluice');
     },
-    faultOfName: (name, of) =>
+    findNameFault: (name, of) =>
       name.includes('\0')
         ? 'has a NUL character'
         : (of === 'table' ? name.split('.') : [name]).some((part) => Buffer.byteLength(part) > longestName)
           ? `is longer than the ${longestName} bytes that PostgreSQL keeps of one`
           : of === 'table'
-            ? faultOfParts(name.split('.'))
+            ? findPartsFault(name.split('.'))
             : undefined,
     hasSchemas: true,
     withSchema,
@@ -76,13 +76,13 @@ export function postgresDatabase(
       timestamp: 'timestamptz',
       json: 'json',
     },
-    timestamp: timestampOf,
-    refusalOf,
+    timestamp: formatTimestamp,
+    readRefusal: readRefusal,
     exactCollation: '"C"',
     allowSwaps: 'make the constraint DEFERRABLE, or let one of its columns be null',
     fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',
     stagesDeclaredTypes: true,
-    cut: cutBy,
+    cut: findCut,
     fits: (type, declared) => suitable[type].test(declared),
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
@@ -90,7 +90,7 @@ export function postgresDatabase(
 }
 
 /** What is wrong with the name of a table or its schema; `undefined` if nothing is. */
-function faultOfParts(parts: readonly string[]): string | undefined {
+function findPartsFault(parts: readonly string[]): string | undefined {
   if (parts.includes('')) return 'has a dot with nothing before or after it. Write TABLE or SCHEMA.TABLE';
   if (parts.length > 2) return 'has more than one dot. Write TABLE or SCHEMA.TABLE';
   if (parts.some((part) => /^".*"$/s.test(part)))
@@ -103,7 +103,7 @@ async function withSchema(session: Session, table: string): Promise<string> {
   if (table.includes('.')) return table;
   const [found] = await session.rows(
     'SELECT coalesce((SELECT nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE c.oid = to_regclass(?)), current_schema()) AS schema',
-    quotedTable(table),
+    quoteTable(table),
   );
   const schema = found?.['schema'];
   return typeof schema === 'string' && !schema.includes('.') ? `${schema}.${table}` : table;
@@ -123,13 +123,13 @@ const suitable: Readonly<Record<ColumnType, RegExp>> = {
 };
 
 /** `varchar(9)` would cut blanks at the end of a longer text. */
-function cutBy(name: string, declared: string): string | undefined {
+function findCut(name: string, declared: string): string | undefined {
   const [, length] = /^character varying\((\d+)\)$/.exec(declared) ?? [];
-  return length === undefined ? undefined : `char_length(${quoted(name)}) > ${length}`;
+  return length === undefined ? undefined : `char_length(${quote(name)}) > ${length}`;
 }
 
 /** In UTC, in the only form whose years it takes all. */
-function timestampOf(micros: bigint): string | undefined {
+function formatTimestamp(micros: bigint): string | undefined {
   const sinceSecond = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const date = new Date(Number((micros - sinceSecond) / 1_000n));
   const year = date.getUTCFullYear();
@@ -165,7 +165,7 @@ async function lockTable(
       return found?.['locked'] === true;
     });
     if (isLocked) return () => Promise.resolve();
-    const holder = await connection.transaction((session) => holderOf(session, name));
+    const holder = await connection.transaction((session) => findHolder(session, name));
     if (breakLock && holder && isOurs(holder))
       await connection.transaction((session) =>
         session.rows(
@@ -191,14 +191,14 @@ function isOurs({ application_name: name }: Holder): boolean {
   return ownName.test(String(name));
 }
 
-function reportedHolder(holder: Holder): TableHolder {
+function describeHolder(holder: Holder): TableHolder {
   const [, pid] = ownName.exec(String(holder['application_name'])) ?? [];
-  const host = hostOf(holder);
+  const host = describeHost(holder);
   return { ...(pid !== undefined && { pid: Number(pid) }), ...(host !== undefined && { host }), isRunning: true };
 }
 
 /** The address of the client; `undefined` if only other users may know it. */
-function hostOf({ client_addr: address, client_port: port }: Holder): string | undefined {
+function describeHost({ client_addr: address, client_port: port }: Holder): string | undefined {
   if (typeof address === 'string') return address;
   // A socket of the file system has this port.
   return Number(port) === -1 ? 'the machine of the server' : undefined;
@@ -206,7 +206,7 @@ function hostOf({ client_addr: address, client_port: port }: Holder): string | u
 
 type Holder = Readonly<Record<string, unknown>>;
 
-async function holderOf(session: Session, name: string): Promise<Holder | undefined> {
+async function findHolder(session: Session, name: string): Promise<Holder | undefined> {
   const [holder] = await session.rows(
     `SELECT a.pid, a.application_name, a.client_addr, a.client_port, l.mode = 'ShareLock' AS shared FROM pg_locks l JOIN pg_stat_activity a USING (pid)
      WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -217,7 +217,7 @@ async function holderOf(session: Session, name: string): Promise<Holder | undefi
 }
 
 function lockedBy(table: string, holder: Holder | undefined): LockError {
-  const host = holder && hostOf(holder);
+  const host = holder && describeHost(holder);
   const from = host === undefined ? '' : ` from ${host}`;
   if (holder && !isOurs(holder))
     return new LockError(

@@ -19,7 +19,7 @@ interface Login {
  * @throws ConfigError if other users may read the file.
  * @see https://www.postgresql.org/docs/current/libpq-pgpass.html
  */
-export async function passwordInFile(
+export async function findPassword(
   { host, port, database, user }: Login,
   file = process.env['PGPASSFILE'] ?? defaultFile(),
 ): Promise<string | undefined> {
@@ -30,7 +30,7 @@ export async function passwordInFile(
   // A socket of the file system is this host.
   const wanted = [host.startsWith('/') ? 'localhost' : host, String(port), database, user];
   for (const line of (await readFile(file, 'utf8')).split(/\r?\n/)) {
-    const fields = line.startsWith('#') ? [] : fieldsOf(line);
+    const fields = line.startsWith('#') ? [] : splitLine(line);
     if (fields.length > wanted.length && wanted.every((value, nth) => fields[nth] === '*' || fields[nth] === value))
       return fields[wanted.length];
   }
@@ -38,7 +38,7 @@ export async function passwordInFile(
 }
 
 /** A backslash takes the special meaning of the character after it. */
-function fieldsOf(line: string): readonly string[] {
+function splitLine(line: string): readonly string[] {
   const fields: string[] = [];
   let field = '';
   for (const [part, escaped] of line.matchAll(/\\(.)|./g)) {

@@ -1,17 +1,17 @@
 import { ConfigError, SinkError, SluiceError, type Claim, type StatedTotal } from '@sluice/core';
 import {
   besideTable,
-  identityOf,
-  integerOf,
-  quotedTable,
+  foldTableName,
+  readInteger,
+  quoteTable,
   type Database,
   type Session,
   type TableName,
 } from '../sql/database.js';
 import { Ledger } from '../sql/ledger.js';
-import { Stage } from '../sql/stage.js';
+import { StagingTable } from '../sql/stagingTable.js';
 import { TableConnection } from '../sql/tableConnection.js';
-import { checkTableName, tableShape, type TableShape } from '../sql/tableShape.js';
+import { checkTableName, createTableShape, type TableShape } from '../sql/tableShape.js';
 import { checkKeyOption } from '../sql/tableSink.js';
 import { isFollowed, type ClaimRequest, type NewRun, type RunRows, type RunTable, type StoredRun } from './runTable.js';
 import { TableClaim, type RunTables } from './tableClaim.js';
@@ -36,7 +36,7 @@ export class PostgresRunTable implements RunTable {
     this.#database = database;
     this.#connection = new TableConnection(database, table, { isShared: true });
     this.#ledger = new Ledger(database, table, this.#connection);
-    this.#target = identityOf(table, database);
+    this.#target = foldTableName(table, database);
   }
 
   get name(): string {
@@ -45,7 +45,7 @@ export class PostgresRunTable implements RunTable {
 
   find(by: { readonly id?: string; readonly name?: string } = {}): Promise<StoredRun | undefined> {
     return this.#read(async (session, { runs }, table) => {
-      if ((await session.columnsOf(this.#beside(table, '_sluice_runs'))) === undefined) return undefined;
+      if ((await session.readColumns(this.#beside(table, '_sluice_runs'))) === undefined) return undefined;
       const [where, ...values] =
         by.id !== undefined ? [' AND run = ?', by.id] : by.name !== undefined ? [' AND name = ?', by.name] : [''];
       const [found] = await session.rows(
@@ -77,12 +77,12 @@ export class PostgresRunTable implements RunTable {
         // It was never worked on, since its plan is not complete.
         if (other.state === 'planned') await this.#remove(session, tables, table, other.id);
       }
-      const stage = new Stage(this.#database, table, shape, run.id);
+      const stage = new StagingTable(this.#database, table, shape, run.id);
       await stage.checkTarget(session, rows.options.mode ?? 'fail');
       await stage.create(session);
       // Few bytes, whatever the rows: it finds those of a partition that starts over.
       const order = `(${this.#database.order.column}) WITH (autosummarize = on)`;
-      await session.run(`CREATE INDEX ON ${quotedTable(stage.name)} USING brin ${order}`);
+      await session.run(`CREATE INDEX ON ${quoteTable(stage.name)} USING brin ${order}`);
       await session.run(
         `INSERT INTO ${runs} (run, target, name, state, record) VALUES (?, ?, ?, 'planned', ?)`,
         run.id,
@@ -108,7 +108,7 @@ export class PostgresRunTable implements RunTable {
     });
   }
 
-  chunkOf(run: string, partition: number): Promise<string | undefined> {
+  findChunk(run: string, partition: number): Promise<string | undefined> {
     return this.#read(async (session, { plans }) => {
       const [found] = await session.rows(
         `SELECT chunk FROM ${plans} WHERE run = ? AND first <= ? ORDER BY first DESC LIMIT 1`,
@@ -163,7 +163,7 @@ export class PostgresRunTable implements RunTable {
       if (!found) throw new ConfigError(`The run is gone from the database of ${table.given}: somebody removed it.`);
       if (found['state'] === 'cancelled') return 'cancelled';
       if (found['state'] === 'finished') return 'done';
-      const stage = new Stage(this.#database, table, shape, run);
+      const stage = new StagingTable(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
         connection: this.#connection,
         tables,
@@ -178,7 +178,7 @@ export class PostgresRunTable implements RunTable {
           const kept = await stage.publish(within, mode, rows, end).catch((error: unknown) => {
             throw asFinal(error, short !== undefined);
           });
-          if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
+          if ((await within.readColumns(this.#beside(table, '_sluice'))) !== undefined)
             await this.#ledger.putPublished(within, { stage: run, mode });
           return kept;
         },
@@ -215,7 +215,7 @@ export class PostgresRunTable implements RunTable {
   }
 
   async #dropStage(session: Session, table: TableName, run: string): Promise<void> {
-    const stage = new Stage(this.#database, table, { columns: [], key: [], valuesOf: () => [] }, run);
+    const stage = new StagingTable(this.#database, table, { columns: [], key: [], readValues: () => [] }, run);
     await this.#endStale(session, stage.name);
     await stage.drop(session);
   }
@@ -230,12 +230,12 @@ export class PostgresRunTable implements RunTable {
        WHERE l.locktype = 'relation' AND l.relation = to_regclass(?) AND l.pid <> pg_backend_pid()
        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
        AND a.application_name LIKE 'sluice %' AND a.usename = current_user`,
-      quotedTable(stage),
+      quoteTable(stage),
     );
   }
 
   #shapeOf<T>({ options, schema }: RunRows<T>): TableShape<T> {
-    return tableShape(this.#database, schema, { ...options, needsKey: options.mode === 'merge' });
+    return createTableShape(this.#database, schema, { ...options, needsKey: options.mode === 'merge' });
   }
 
   #beside({ full }: TableName, name: string): string {
@@ -243,7 +243,7 @@ export class PostgresRunTable implements RunTable {
   }
 
   #tables(table: TableName): RunTables {
-    const named = (name: string): string => quotedTable(this.#beside(table, name));
+    const named = (name: string): string => quoteTable(this.#beside(table, name));
     return { runs: named('_sluice_runs'), plans: named('_sluice_plans'), partitions: named('_sluice_partitions') };
   }
 
@@ -327,5 +327,5 @@ function decodeRun(found: Readonly<Record<string, unknown>>): StoredRun {
 }
 
 function numberOf(value: unknown): number {
-  return Number(integerOf(value));
+  return Number(readInteger(value));
 }

@@ -80,7 +80,7 @@ export interface RunTable {
   /** Stores a chunk of a plan, or finds it. Returns whether it is the same one. */
   putChunk(run: string, first: number, chunk: string): Promise<boolean>;
   /** The last chunk that begins at a partition or before. */
-  chunkOf(run: string, partition: number): Promise<string | undefined>;
+  findChunk(run: string, partition: number): Promise<string | undefined>;
   /** The number of chunks that are stored. */
   chunks(run: string): Promise<number>;
   /** Lets workers begin, if nobody did before. Returns the plan that is stored; `undefined` if the run is gone. */

@@ -1,7 +1,7 @@
 import { SluiceError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
-import { integerOf, type Session } from '../sql/database.js';
+import { readInteger, type Session } from '../sql/database.js';
 import { RowBuffer } from '../sql/rowBuffer.js';
-import type { Stage } from '../sql/stage.js';
+import type { StagingTable } from '../sql/stagingTable.js';
 import type { TableConnection } from '../sql/tableConnection.js';
 import type { TableShape } from '../sql/tableShape.js';
 import type { ClaimRequest } from './runTable.js';
@@ -16,7 +16,7 @@ export interface RunTables {
 interface ClaimParts<T> {
   readonly connection: TableConnection;
   readonly tables: RunTables;
-  readonly stage: Stage<T>;
+  readonly stage: StagingTable<T>;
   readonly shape: TableShape<T>;
   /** Makes the rows of all partitions those of the table. Returns how many others stay because some may be missing. */
   readonly publish: (session: Session, rows: number, isIncomplete: boolean) => Promise<number>;
@@ -236,5 +236,5 @@ class ClaimEnd extends Error {
 }
 
 function numberOf(value: unknown): number {
-  return Number(integerOf(value));
+  return Number(readInteger(value));
 }

@@ -90,14 +90,14 @@ export interface Session {
    */
   insert(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): Promise<number>;
   /** The columns of a table or view, in its order; `undefined` if there is none. */
-  columnsOf(table: string): Promise<readonly ExistingColumn[] | undefined>;
+  readColumns(table: string): Promise<readonly ExistingColumn[] | undefined>;
   /** What has this name; `undefined` if nothing has. */
-  traitsOf(table: string): Promise<TableTraits | undefined>;
+  readTraits(table: string): Promise<TableTraits | undefined>;
   /**
    * What was done with the rows of a table, of its parts, and of what a view is made of, by statements and by triggers.
    * Only a difference within a transaction means something: it may have more. Absent if the database does not count.
    */
-  changesOf?(table: string): Promise<Changes>;
+  readChanges?(table: string): Promise<Changes>;
 }
 
 /** A process that writes a table. */
@@ -165,7 +165,7 @@ export interface Database {
   /** Locks definitions until the transaction ends, where two runs that create the same table at once would fail. */
   readonly lockDefinitions?: (session: Session) => Promise<void>;
   /** What is wrong with the name of a column or a table, as `is longer than …`; `undefined` if nothing is. */
-  readonly faultOfName: (name: string, of: 'column' | 'table') => string | undefined;
+  readonly findNameFault: (name: string, of: 'column' | 'table') => string | undefined;
   /** The same text for all names that the database takes for the same. Default: the name. */
   readonly foldName?: (name: string) => string;
   /** A dot in the name of a table separates its schema. Otherwise it is a part of the name. */
@@ -175,7 +175,7 @@ export interface Database {
   /** The name of a type in a new table. */
   readonly types: Readonly<Record<ColumnType, string>>;
   /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
-  readonly refusalOf: (error: unknown) => Refusal | undefined;
+  readonly readRefusal: (error: unknown) => Refusal | undefined;
   /** The collation by which only the same text is equal. */
   readonly exactCollation: string;
   /** How a table lets rows swap values of which no two may be the same, for the end of a message. */
@@ -198,13 +198,13 @@ export interface Database {
 }
 
 /** The name of a column as SQL has it, whatever its characters. */
-export function quoted(name: string): string {
+export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** The name of a table as SQL has it. */
-export function quotedTable(name: string, { hasSchemas }: Pick<Database, 'hasSchemas'> = { hasSchemas: true }): string {
-  return hasSchemas ? name.split('.').map(quoted).join('.') : quoted(name);
+export function quoteTable(name: string, { hasSchemas }: Pick<Database, 'hasSchemas'> = { hasSchemas: true }): string {
+  return hasSchemas ? name.split('.').map(quote).join('.') : quote(name);
 }
 
 /** A name in the schema of a table. */
@@ -218,13 +218,13 @@ export function nameInSchema(table: string, { hasSchemas }: Pick<Database, 'hasS
 }
 
 /** The same text for all names of a table. No other table of its schema has it. */
-export function identityOf(table: string, database: Pick<Database, 'hasSchemas' | 'foldName'>): string {
+export function foldTableName(table: string, database: Pick<Database, 'hasSchemas' | 'foldName'>): string {
   const name = nameInSchema(table, database);
   return database.foldName?.(name) ?? name;
 }
 
 /** Drivers give a large integer as one or as its text. */
-export function integerOf(value: unknown): bigint {
+export function readInteger(value: unknown): bigint {
   if (typeof value === 'bigint') return value;
   if (typeof value === 'number' || typeof value === 'string') return BigInt(value);
   throw new Error('The ledger has a number that is not one.');

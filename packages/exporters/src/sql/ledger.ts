@@ -13,15 +13,15 @@ import {
 } from '@sluice/core';
 import {
   besideTable,
-  identityOf,
-  integerOf,
-  quotedTable,
+  foldTableName,
+  readInteger,
+  quoteTable,
   type Database,
   type Session,
   type TableHolder,
   type TableName,
 } from './database.js';
-import type { TableMode } from './stage.js';
+import type { TableMode } from './stagingTable.js';
 import { TableConnection } from './tableConnection.js';
 
 /** The name of the row that each transaction of a run changes first. */
@@ -96,7 +96,7 @@ export class Ledger implements TableState {
   constructor(database: Database, table: string, connection = new TableConnection(database, table)) {
     this.#database = database;
     this.#connection = connection;
-    this.#target = identityOf(table, database);
+    this.#target = foldTableName(table, database);
   }
 
   /** The table of the rows. */
@@ -106,7 +106,7 @@ export class Ledger implements TableState {
 
   /** The table of checkpoints as SQL has it. */
   get #ledger(): string {
-    return quotedTable(this.#ledgerOf(this.table), this.#database);
+    return quoteTable(this.#ledgerOf(this.table), this.#database);
   }
 
   /** In the schema of the rows: a user may have rights in no other one. */
@@ -152,16 +152,16 @@ export class Ledger implements TableState {
 
   async #records(session: Session, list: string, table: TableName): Promise<readonly unknown[]> {
     const found = await session.rows(
-      `SELECT record FROM ${quotedTable(this.#ledgerOf(table), this.#database)} WHERE target = ? AND name = ? ORDER BY nth`,
+      `SELECT record FROM ${quoteTable(this.#ledgerOf(table), this.#database)} WHERE target = ? AND name = ? ORDER BY nth`,
       this.#target,
       list,
     );
-    return found.map(({ record }) => decoded(record, list));
+    return found.map(({ record }) => decodeRecord(record, list));
   }
 
   async look(): Promise<TableLook> {
     return this.#connection.look(async (session, table) => {
-      const isThere = (await session.columnsOf(table.full)) !== undefined;
+      const isThere = (await session.readColumns(table.full)) !== undefined;
       const holder = await this.#database.holder(session, table);
       return { isThere, ...(holder && { holder }) };
     });
@@ -170,7 +170,7 @@ export class Ledger implements TableState {
   /** Whether the table itself is there. As `load`, with or without the lock. */
   hasTable(): Promise<boolean> {
     const found = async (session: Session, { full }: TableName): Promise<boolean> =>
-      (await session.columnsOf(full)) !== undefined;
+      (await session.readColumns(full)) !== undefined;
     return this.#isOpen ? this.read((session) => found(session, this.table)) : this.#connection.look(found);
   }
 
@@ -221,7 +221,7 @@ export class Ledger implements TableState {
       list,
       this.#target,
       list,
-      encoded(record),
+      encodeRecord(record),
     );
   }
 
@@ -302,10 +302,10 @@ export class Ledger implements TableState {
 
   /** Whether the table of checkpoints is there. @throws ConfigError if something else has its name. */
   async #isThere(session: Session, ledger: string): Promise<boolean> {
-    const found = await session.columnsOf(ledger);
+    const found = await session.readColumns(ledger);
     const names = new Set(found?.map(({ name }) => name));
     const missing = ['target', 'name', 'nth', 'record'].filter((name) => !names.has(name));
-    if (found && (missing.length > 0 || (await session.traitsOf(ledger))?.kind !== 'table'))
+    if (found && (missing.length > 0 || (await session.readTraits(ledger))?.kind !== 'table'))
       throw new ConfigError(
         `${ledger} in this database is not the table in which Sluice keeps checkpoints: it ${missing.length > 0 ? `has no ${missing.join(', ')}` : 'is not a table'}. Rename it, or write into another database${this.#database.hasSchemas ? ' or schema' : ''}.`,
         { table: ledger },
@@ -319,7 +319,7 @@ export class Ledger implements TableState {
       this.#target,
       control,
     );
-    return found && { token: decoded(found['record'], 'the run'), sequence: Number(integerOf(found['nth'])) };
+    return found && { token: decodeRecord(found['record'], 'the run'), sequence: Number(readInteger(found['nth'])) };
   }
 }
 
@@ -329,14 +329,14 @@ function recordName(name: string): string {
 }
 
 /** JSON in ASCII, since a database of another encoding than UTF8 lacks characters that a row or a cursor may have. */
-function encoded(record: object): string {
+function encodeRecord(record: object): string {
   return JSON.stringify(record).replace(
     /[\u0080-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-function decoded(record: unknown, name: string): unknown {
+function decodeRecord(record: unknown, name: string): unknown {
   try {
     return JSON.parse(String(record));
   } catch {

@@ -11,8 +11,8 @@ import {
 } from '@sluice/core';
 import {
   nameInSchema,
-  quoted,
-  quotedTable,
+  quote,
+  quoteTable,
   RefusedValue,
   type Column,
   type Database,
@@ -23,8 +23,15 @@ import {
   type Unique,
 } from './database.js';
 import { Ledger, type TableSink } from './ledger.js';
-import { checkCount, checkDurable, checkStay, Stage } from './stage.js';
-import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
+import { checkCount, checkDurable, checkStay, StagingTable } from './stagingTable.js';
+import {
+  checkTable,
+  checkTableName,
+  storableKey,
+  createTableShape,
+  type TableShape,
+  type NewFields,
+} from './tableShape.js';
 import { vacateRows } from './vacateRows.js';
 
 /** Where and how the rows of a watch become a table. */
@@ -87,7 +94,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
     const wanted = { columns, key, schema: newFields, needsKey: false };
-    const shape = new MirrorShape<T>(tableShape(database, schema?.rows, wanted), deletedAt);
+    const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), deletedAt);
     return new MirrorTable(database, ledger.table, shape, await ledger.load(mirrored));
   };
   return {
@@ -132,7 +139,7 @@ class MirrorShape<T> implements TableShape<Change<T>> {
     this.key = this.#hasKeyColumn ? [keyColumn.name] : rows.key;
   }
 
-  valuesOf(change: Change<T>, nth: number): SqlValue[] {
+  readValues(change: Change<T>, nth: number): SqlValue[] {
     return this.#values(change.type === 'removed' ? change.before : change.after, change.key, nth);
   }
 
@@ -143,12 +150,12 @@ class MirrorShape<T> implements TableShape<Change<T>> {
     const added: Keyed[] = [];
     for (const [at, change] of changes.entries()) {
       const { key, observedAt } = change;
-      const values = this.valuesOf(change, at + 1);
+      const values = this.readValues(change, at + 1);
       if (change.type === 'removed') removed.push({ key, values, at: observedAt });
       else if (change.type !== 'changed') added.push({ key, values });
       else changed.push({ key, values, before: this.#values(change.before, key, at + 1) });
     }
-    const missing = unconfirmed.map((change, at) => ({ key: change.key, values: this.valuesOf(change, at + 1) }));
+    const missing = unconfirmed.map((change, at) => ({ key: change.key, values: this.readValues(change, at + 1) }));
     return { isFirst, removed, changed, added, missing };
   }
 
@@ -170,7 +177,7 @@ class MirrorShape<T> implements TableShape<Change<T>> {
   }
 
   #values(row: T, key: string, nth: number): SqlValue[] {
-    const values = this.#rows.valuesOf(row, nth);
+    const values = this.#rows.readValues(row, nth);
     if (this.#hasKeyColumn) values.push(storableKey(key, '#"'));
     if (this.hasDeletedAt) values.push(null);
     return values;
@@ -186,19 +193,19 @@ class MirrorTable<T> {
   readonly generation: number | undefined;
   /** With that generation. */
   readonly displaced: Displaced;
-  readonly #stage: Stage<Change<T>>;
+  readonly #stage: StagingTable<Change<T>>;
   readonly #sameKey: string;
 
   constructor(database: Database, table: TableName, shape: MirrorShape<T>, record: unknown) {
     this.#database = database;
     this.#table = table;
     this.shape = shape;
-    this.generation = generationIn(record);
-    this.displaced = displacedIn(record);
-    this.#stage = new Stage(database, table, shape);
+    this.generation = decodeGeneration(record);
+    this.displaced = decodeDisplaced(record);
+    this.#stage = new StagingTable(database, table, shape);
     // In the order of the columns, as `keyOf` has the values.
     const names = shape.columns.filter(({ name }) => shape.key.includes(name));
-    this.#sameKey = names.map(({ name }) => `${quoted(name)} = ?`).join(' AND ');
+    this.#sameKey = names.map(({ name }) => `${quote(name)} = ?`).join(' AND ');
   }
 
   /** @throws SinkError if there is a table with other columns, or with rows of others. */
@@ -222,9 +229,9 @@ class MirrorTable<T> {
 
   /** @throws ConfigError if it is not a table; SinkError if it has other columns. */
   async #isThere(session: Session): Promise<boolean> {
-    const existing = await session.columnsOf(this.#table.full);
+    const existing = await session.readColumns(this.#table.full);
     if (!existing) return false;
-    const traits = await session.traitsOf(this.#table.full);
+    const traits = await session.readTraits(this.#table.full);
     if (traits?.kind !== 'table')
       throw new ConfigError(
         `${this.#table.given} is a view or the like, in which keys can't be made unique. Name a table.`,
@@ -256,7 +263,7 @@ class MirrorTable<T> {
 
   /** Columns of which no two rows may have the same values: the key, then others that the table has. */
   async #uniques(session: Session, traits?: TableTraits): Promise<readonly Unique[]> {
-    const found = traits ?? (await session.traitsOf(this.#table.full));
+    const found = traits ?? (await session.readTraits(this.#table.full));
     return [{ columns: this.shape.key }, ...(found ? this.#stage.uniquesOf(found) : [])];
   }
 
@@ -288,10 +295,11 @@ class MirrorTable<T> {
     const arrived = added.map(({ values }) => values);
     /** The keys that rows give up, by their text. Whoever takes one is changed in place, and so is not inserted. */
     const left = new Map<string, Values>();
-    const leave = (values: Values): unknown => left.set(textOf(shape.keyOf(values)), shape.keyOf(values));
+    const leave = (values: Values): unknown => left.set(encodeValues(shape.keyOf(values)), shape.keyOf(values));
     for (const change of changed) {
       const isHere = !displaced.delete(change.key);
-      if (isHere && textOf(shape.keyOf(change.values)) === textOf(shape.keyOf(change.before))) stayed.push(change);
+      if (isHere && encodeValues(shape.keyOf(change.values)) === encodeValues(shape.keyOf(change.before)))
+        stayed.push(change);
       else {
         arrived.push(change.values);
         if (isHere) leave(change.before);
@@ -301,7 +309,7 @@ class MirrorTable<T> {
     for (const [key, values] of before) if (displaced.has(key) && !lacked.has(key)) arrived.push(values);
     for (const key of before.keys()) if (!lacked.has(key)) displaced.delete(key);
     await this.#refuseCutValues(session, [...stayed.map(({ values }) => values), ...arrived]);
-    const traits = await session.traitsOf(this.#table.full);
+    const traits = await session.readTraits(this.#table.full);
     const uniques = await this.#uniques(session, traits);
     for (const { key, values } of this.#taken(missing, uniques, [...stayed, ...arrived.map(asRow)])) {
       if (displaced.has(key)) continue;
@@ -310,7 +318,7 @@ class MirrorTable<T> {
     }
     if (!shape.hasDeletedAt) for (const { values } of gone) leave(values);
     // Another unique column could still have the value of the row that leaves.
-    const inPlace = arrived.filter((values) => uniques.length === 1 && left.delete(textOf(shape.keyOf(values))));
+    const inPlace = arrived.filter((values) => uniques.length === 1 && left.delete(encodeValues(shape.keyOf(values))));
     await this.#vacate(session, stayed, uniques.slice(1));
     const rows = traits?.hasRules ? await this.#count(session) : 0;
     const deleted = await this.#remove(session, [...left.values()], gone, traits);
@@ -357,13 +365,13 @@ class MirrorTable<T> {
 
   /** Rows that were removed keep their values, which are to be seen there; so other rows can't have them. */
   #keptByRemoved(error: unknown, uniques: readonly Unique[]): SinkError | undefined {
-    const refusal = this.#database.refusalOf(error);
+    const refusal = this.#database.readRefusal(error);
     const strict = uniques.filter(({ isPartial }) => !isPartial);
     if (!this.shape.hasDeletedAt || !refusal?.isTwin || strict.length === 0) return undefined;
     const { given, full } = this.#table;
     const indexes = strict.map(({ columns }) => {
-      const index = quoted(`${nameInSchema(full, this.#database)}_${columns.join('_')}`);
-      return `CREATE UNIQUE INDEX ${index} ON ${this.#name} (${columns.map(quoted).join(', ')}) WHERE ${quoted(deletedColumn.name)} IS NULL`;
+      const index = quote(`${nameInSchema(full, this.#database)}_${columns.join('_')}`);
+      return `CREATE UNIQUE INDEX ${index} ON ${this.#name} (${columns.map(quote).join(', ')}) WHERE ${quote(deletedColumn.name)} IS NULL`;
     });
     return new SinkError(
       `${given} can't take the rows of the last poll: ${refusal.message} Rows that were removed keep their values. If one of them has this one, drop that constraint or index, and let only the others be unique: ${indexes.join('; ')}`,
@@ -405,7 +413,7 @@ class MirrorTable<T> {
     checkCount(this.#table.given, 'removed', { expected: keys.length, found: keys.length - left });
     if (!shape.hasDeletedAt) return found;
     const marked = gone.map(({ values }) => shape.keyOf(values));
-    const live = await this.#countEach(session, marked, ` AND ${quoted(deletedColumn.name)} IS NULL`);
+    const live = await this.#countEach(session, marked, ` AND ${quote(deletedColumn.name)} IS NULL`);
     checkCount(this.#table.given, 'changed', { expected: gone.length, found: gone.length - live });
     return found;
   }
@@ -480,7 +488,7 @@ class MirrorTable<T> {
   #insertStaged(session: Session, rows: readonly Values[]): Promise<void> {
     return this.#stage.insert(
       session,
-      rows.map((values, nth) => [...values, Stage.placeOf(0, nth + 1)]),
+      rows.map((values, nth) => [...values, StagingTable.placeOf(0, nth + 1)]),
     );
   }
 
@@ -496,9 +504,9 @@ class MirrorTable<T> {
     const changed = (others.length > 0 ? others : this.shape.columns.slice(0, 1)).map(({ name }) => name);
     const keys = this.shape.columns.filter(({ name }) => this.shape.key.includes(name)).map(({ name }) => name);
     // Of two live rows with one key, the second one is an error.
-    const only = areBack ? ` AND ${quoted(deletedColumn.name)} IS NOT NULL` : '';
+    const only = areBack ? ` AND ${quote(deletedColumn.name)} IS NOT NULL` : '';
     const updating = session.runEach(
-      `UPDATE ${this.#name} SET ${changed.map((name) => `${quoted(name)} = ?`).join(', ')} WHERE ${this.#sameKey}${only}`,
+      `UPDATE ${this.#name} SET ${changed.map((name) => `${quote(name)} = ?`).join(', ')} WHERE ${this.#sameKey}${only}`,
       rows.map((values) => [
         ...(others.length > 0 ? this.shape.othersOf(values) : values.slice(0, 1)),
         ...this.shape.keyOf(values),
@@ -523,11 +531,11 @@ class MirrorTable<T> {
   }
 
   get #markDeleted(): string {
-    return `UPDATE ${this.#name} SET ${quoted(deletedColumn.name)} = ? WHERE ${this.#sameKey}`;
+    return `UPDATE ${this.#name} SET ${quote(deletedColumn.name)} = ? WHERE ${this.#sameKey}`;
   }
 
   get #name(): string {
-    return quotedTable(this.#table.full, this.#database);
+    return quoteTable(this.#table.full, this.#database);
   }
 }
 
@@ -557,7 +565,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
         displaced = this.#displaced;
         for (const each of this.#pending) displaced = await mirror.apply(session, each, displaced);
         if (this.#pending.length === 0) return;
-        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(storedValue)]));
+        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));
         await ledger.put(session, mirrored, {
           generation: this.#generation,
           ...(displaced.size > 0 && { displaced: rows }),
@@ -622,41 +630,41 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
 
 /** @throws CheckpointError if the position is another sink's. */
 function decodePosition(position: Json, table: string): number {
-  const generation = generationIn(position);
+  const generation = decodeGeneration(position);
   if (generation !== undefined) return generation;
   throw new CheckpointError(`The checkpoint of ${table} has no position in a mirror.`, {}, [{ kind: 'restart' }]);
 }
 
 /** The generation of a record; `undefined` if there is none. */
-function generationIn(record: unknown): number | undefined {
+function decodeGeneration(record: unknown): number | undefined {
   if (typeof record !== 'object' || record === null || !('generation' in record)) return undefined;
   return typeof record.generation === 'number' ? record.generation : undefined;
 }
 
 /** The displaced rows of a record. */
-function displacedIn(record: unknown): Displaced {
+function decodeDisplaced(record: unknown): Displaced {
   if (typeof record !== 'object' || record === null || !('displaced' in record)) return new Map();
   const { displaced } = record;
   if (typeof displaced !== 'object' || displaced === null) return new Map();
   const rows = Object.entries(displaced).map(([key, values]: [string, unknown]) => {
     const known: readonly unknown[] = Array.isArray(values) ? values : [];
-    return [key, known.map(valueOf)] as const;
+    return [key, known.map(decodeValue)] as const;
   });
   return new Map(rows);
 }
 
 /** Only a boolean is a number in a table. */
-function storedValue(value: SqlValue): string | number | null {
+function encodeValue(value: SqlValue): string | number | null {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-function valueOf(stored: unknown): SqlValue {
+function decodeValue(stored: unknown): SqlValue {
   return typeof stored === 'number' ? BigInt(stored) : typeof stored === 'string' ? stored : null;
 }
 
 /** The same text for the same values. */
-function textOf(values: Values): string {
-  return JSON.stringify(values.map(storedValue));
+function encodeValues(values: Values): string {
+  return JSON.stringify(values.map(encodeValue));
 }
 
 function asRow(values: Values): { readonly values: Values } {

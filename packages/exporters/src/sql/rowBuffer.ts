@@ -1,5 +1,5 @@
 import type { SqlValue } from './database.js';
-import { Stage } from './stage.js';
+import { StagingTable } from './stagingTable.js';
 import type { TableShape } from './tableShape.js';
 
 /**
@@ -28,9 +28,9 @@ export class RowBuffer<T> {
 
   /** @param nth the number of the row, from 1 @throws SinkError if a value does not fit, which names row and column */
   add(row: T, partition: number, nth: number): void {
-    const values = this.#shape.valuesOf(row, nth);
+    const values = this.#shape.readValues(row, nth);
     for (const value of values) if (typeof value === 'string') this.#characters += value.length;
-    values.push(Stage.placeOf(partition, nth));
+    values.push(StagingTable.placeOf(partition, nth));
     this.#rows.push(values);
   }
 

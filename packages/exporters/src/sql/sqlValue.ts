@@ -1,6 +1,6 @@
 import type { ColumnType } from '@sluice/core';
 import {
-  booleanOf,
+  toBoolean,
   integerText,
   isPlainInstant,
   jsonText,
@@ -29,7 +29,7 @@ export function sqlValue(
     case 'number':
       return numberText(value);
     case 'boolean': {
-      const isTrue = booleanOf(value);
+      const isTrue = toBoolean(value);
       return isTrue === undefined ? undefined : BigInt(isTrue);
     }
     case 'timestamp': {

@@ -1,6 +1,6 @@
 import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
 import { checkColumns } from '../columns.js';
-import { fieldReader, fieldsOf, type Fields } from '../fields.js';
+import { fieldReader, checkRow, type Fields } from '../fields.js';
 import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
 import { plainText } from '../columnValue.js';
 import { keyInWords } from '../keyInWords.js';
@@ -17,11 +17,11 @@ export interface TableShape<T> {
   /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
   /** A new list of a row's values. @throws SinkError if one does not fit, which names row and column. */
-  valuesOf(row: T, nth: number): SqlValue[];
+  readValues(row: T, nth: number): SqlValue[];
 }
 
 /** @throws ConfigError if there are no columns, one is unknown, or rows need a key and have none. */
-export function tableShape<T>(
+export function createTableShape<T>(
   database: Database,
   schema: RowSchema<T> | undefined,
   { columns: wanted, key: keyNames, needsKey, schema: newFields = 'discard' }: ShapeOptions,
@@ -31,7 +31,7 @@ export function tableShape<T>(
     throw new ConfigError('A table needs columns, and the source has none of its own. Name them: columns: [...].');
   checkColumns(names, schema);
   for (const name of names) {
-    const fault = database.faultOfName(name, 'column');
+    const fault = database.findNameFault(name, 'column');
     if (fault !== undefined)
       throw new ConfigError(`The column ${JSON.stringify(name)} can't be stored: its name ${fault}.`);
   }
@@ -78,14 +78,14 @@ export function tableShape<T>(
   return {
     columns: hasKeyColumn ? [...columns, { name: keyColumn, type: 'text' }] : columns,
     key,
-    valuesOf(row, nth) {
-      const given = fieldsOf(row, 'a table');
+    readValues(row, nth) {
+      const given = checkRow(row, 'a table');
       if (known) checkFields(given, known, nth);
       const values: SqlValue[] = [];
       for (const { column, read, isKey } of fields) {
         const value = read(given);
         if (value !== null && value !== undefined) {
-          const found = stored(database, column, value, nth);
+          const found = convert(database, column, value, nth);
           if (isKey) checkUnchanged(column, value, found, nth);
           values.push(found);
         } else if (!isKey) values.push(null);
@@ -146,7 +146,7 @@ export function storableKey(key: string, reserved: '#' | '#"'): string {
   return storableText(key) === key && !key.startsWith(reserved) ? key : `#${JSON.stringify(key)}`;
 }
 
-function stored(database: Database, { name, type }: Column, value: unknown, nth: number): SqlValue {
+function convert(database: Database, { name, type }: Column, value: unknown, nth: number): SqlValue {
   const found = sqlValue(type, value, database);
   if (found !== undefined) return found;
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
@@ -161,7 +161,7 @@ function stored(database: Database, { name, type }: Column, value: unknown, nth:
 export function checkTableName(database: Database, table: string): void {
   if (table === '') throw new ConfigError('The name of the table is empty.', { option: 'table' });
   const isOwn = /^_sluice/i.test(nameInSchema(table, database));
-  const fault = isOwn ? "is one of Sluice's own" : database.faultOfName(table, 'table');
+  const fault = isOwn ? "is one of Sluice's own" : database.findNameFault(table, 'table');
   if (fault === undefined) return;
   throw new ConfigError(`The table can't be ${JSON.stringify(table)}: its name ${fault}.`, { option: 'table' });
 }

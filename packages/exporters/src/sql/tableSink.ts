@@ -9,11 +9,11 @@ import {
   type SinkWriter,
   type WalkEnd,
 } from '@sluice/core';
-import { quotedTable, type Database } from './database.js';
+import { quoteTable, type Database } from './database.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
-import { checkStaged, Stage, type TableMode } from './stage.js';
-import { checkTableName, tableShape, type NewFields, type TableShape } from './tableShape.js';
+import { checkStaged, StagingTable, type TableMode } from './stagingTable.js';
+import { checkTableName, createTableShape, type NewFields, type TableShape } from './tableShape.js';
 
 /** Where and how rows become a table. */
 export interface TableOptions {
@@ -59,9 +59,9 @@ export function tableSink<T extends object>(database: Database, target: string, 
   // Rows that were appended may have been taken out since; those of a merge are to be all that there are.
   ledger.lacksRows = async (session) => {
     const { full } = ledger.table;
-    if ((await session.columnsOf(full)) === undefined) return true;
+    if ((await session.readColumns(full)) === undefined) return true;
     if (mode === 'append') return false;
-    return (await session.rows(`SELECT 1 AS found FROM ${quotedTable(full, database)} LIMIT 1`)).length === 0;
+    return (await session.rows(`SELECT 1 AS found FROM ${quoteTable(full, database)} LIMIT 1`)).length === 0;
   };
   const shapeOf = (context: SinkContext<T>): TableShape<T> => {
     if (context.isEndless)
@@ -78,18 +78,18 @@ export function tableSink<T extends object>(database: Database, target: string, 
           `The rows of an increment would replace all others. Say in ${option} what becomes of those: merge or append.`,
         { option: 'mode' },
       );
-    return tableShape(database, context.schema, { columns, key, schema, needsKey: mode === 'merge' });
+    return createTableShape(database, context.schema, { columns, key, schema, needsKey: mode === 'merge' });
   };
   /** Whether the table had no rows but those of the run that published last. */
   const isOurs = async (): Promise<boolean> => {
-    const { mode: last } = await publishedBy(ledger);
+    const { mode: last } = await loadPublished(ledger);
     return last === 'fail' || last === 'replace';
   };
   /** Rows that an earlier run published are replaced when it starts over. */
   const modeOf = async ({ restart }: SinkContext<T>): Promise<TableMode> =>
     restart && mode === 'fail' && (await isOurs()) ? 'replace' : mode;
   const check = async (context: SinkContext<T>): Promise<void> => {
-    const stage = new Stage(database, ledger.table, shapeOf(context));
+    const stage = new StagingTable(database, ledger.table, shapeOf(context));
     const effective = await modeOf(context);
     await ledger.read((session) => stage.checkTarget(session, effective));
   };
@@ -111,7 +111,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
     async open(context) {
       const shape = shapeOf(context);
       const { resumeAt } = context;
-      const parts = { ledger, shape, target, mode, stage: new Stage(database, ledger.table, shape) };
+      const parts = { ledger, shape, target, mode, stage: new StagingTable(database, ledger.table, shape) };
       const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
       if (!resumeAt) {
         const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0, staged: 0 };
@@ -157,7 +157,7 @@ export function checkKeyOption({ key, mode }: Pick<TableOptions, 'key' | 'mode'>
 interface WriterParts<T> {
   readonly ledger: Ledger;
   readonly shape: TableShape<T>;
-  readonly stage: Stage<T>;
+  readonly stage: StagingTable<T>;
   readonly target: string;
   /** As it was given. */
   readonly mode: TableMode;
@@ -264,11 +264,11 @@ class TableWriter<T> implements SinkWriter<T> {
 
 /** Whether its rows are in the table, unless somebody has dropped that since. */
 async function isPublished(ledger: Ledger, { stage }: TablePosition): Promise<boolean> {
-  return (await publishedBy(ledger)).stage === stage && (await ledger.hasTable());
+  return (await loadPublished(ledger)).stage === stage && (await ledger.hasTable());
 }
 
 /** The run that published last; empty if none did. */
-async function publishedBy(ledger: Ledger): Promise<{ readonly stage?: unknown; readonly mode?: unknown }> {
+async function loadPublished(ledger: Ledger): Promise<{ readonly stage?: unknown; readonly mode?: unknown }> {
   const record = await ledger.load(published);
   return typeof record === 'object' && record !== null ? record : {};
 }

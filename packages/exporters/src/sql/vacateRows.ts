@@ -1,7 +1,7 @@
 import { shownText, SinkError } from '@sluice/core';
 import {
-  quoted,
-  quotedTable,
+  quote,
+  quoteTable,
   type Database,
   type ExistingColumn,
   type Session,
@@ -36,7 +36,7 @@ export async function vacateRows(
   { table: { given, full }, key, unique: { columns, isOfNulls = false }, count, rows, valuesToBe }: SwappingRows,
   update: (assignmentOf: (number: string) => string) => Promise<unknown>,
 ): Promise<void> {
-  const found = ((await session.columnsOf(full)) ?? []).filter(
+  const found = ((await session.readColumns(full)) ?? []).filter(
     ({ name, isGenerated }) => columns.includes(name) && !key.includes(name) && !isGenerated,
   );
   const empty = isOfNulls ? undefined : found.find(({ isNullable }) => isNullable !== false);
@@ -45,17 +45,17 @@ export async function vacateRows(
   const numberOf =
     column && column === number
       ? freeNumber(number, count, [
-          ...(await extremesOf(session, quotedTable(full, database), number.name)),
+          ...(await readExtremes(session, quoteTable(full, database), number.name)),
           ...(await valuesToBe(number.name)),
         ])
       : undefined;
   const valueOf = (nth: string): string => (empty ? 'NULL' : (numberOf?.(nth) ?? `'~' || CAST(${nth} AS text)`));
   if (column) {
     try {
-      await update((nth) => `${quoted(column.name)} = ${valueOf(nth)}`);
+      await update((nth) => `${quote(column.name)} = ${valueOf(nth)}`);
       return;
     } catch (error) {
-      if (!database.refusalOf(error)) throw error;
+      if (!database.readRefusal(error)) throw error;
     }
   }
   const shown = rows.slice(0, 3).map((values) => shownText(values.join(', ')));
@@ -66,8 +66,8 @@ export async function vacateRows(
 }
 
 /** The least and the greatest number of a column, if there are any. @param table as SQL has it */
-export async function extremesOf(session: Session, table: string, column: string): Promise<readonly unknown[]> {
-  const name = quoted(column);
+export async function readExtremes(session: Session, table: string, column: string): Promise<readonly unknown[]> {
+  const name = quote(column);
   const [found] = await session.rows(
     `SELECT min(${name}) AS least, max(${name}) AS greatest FROM ${table} WHERE CAST(${name} AS text) NOT IN ('NaN', 'Infinity', '-Infinity')`,
   );
@@ -79,13 +79,13 @@ function freeNumber({ declared }: ExistingColumn, count: number, values: readonl
   const whole = values.flatMap((value) => /^-?\d+/.exec(String(value)) ?? []).map(BigInt);
   const least = whole.reduce((a, b) => (b < a ? b : a), 0n);
   const greatest = whole.reduce((a, b) => (b > a ? b : a), 0n);
-  const limit = limitOf(declared);
+  const limit = findLimit(declared);
   const hasRoom = limit === undefined || least - BigInt(count) > -limit;
   return (nth) => (hasRoom ? `${least} - ${nth}` : `${greatest} + ${nth}`);
 }
 
 /** What all numbers of a type are closer to 0 than, but for one; `undefined` if there is no such number. */
-function limitOf(declared: string): bigint | undefined {
+function findLimit(declared: string): bigint | undefined {
   const [, digits] = /^numeric\((\d+),0\)/i.exec(declared) ?? [];
   if (digits !== undefined) return 10n ** BigInt(digits);
   const bits = { smallint: 15n, integer: 31n, bigint: 63n }[declared.toLowerCase()];

@@ -1,7 +1,7 @@
 import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
-import { quoted, type Connection, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
+import { quote, type Connection, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
 interface SqliteModule {
@@ -31,12 +31,12 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
   try {
     db = new DatabaseSync(path);
   } catch (error) {
-    throw explained(error, path);
+    throw explainError(error, path);
   }
   let journal = 'delete';
   let files: OpenFiles;
   try {
-    files = openFilesAt(path);
+    files = watchFiles(path);
     await whenFree(() => (journal = files.journalOf(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
     const mode = files.haveOtherNames ? journal : 'WAL';
@@ -47,9 +47,9 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
     );
   } catch (error) {
     db.close();
-    throw explained(error, path);
+    throw explainError(error, path);
   }
-  const session = sessionOf(db);
+  const session = createSession(db);
   return {
     async transaction(work) {
       await whenFree(() => db.exec('BEGIN IMMEDIATE'), path, signal);
@@ -62,7 +62,7 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
         return result;
       } catch (error) {
         rollBack(db);
-        throw explained(error, path);
+        throw explainError(error, path);
       }
     },
     close() {
@@ -98,12 +98,12 @@ interface OpenFiles {
  *
  * @see https://www.sqlite.org/howtocorrupt.html, section 2.5
  */
-function openFilesAt(path: string): OpenFiles {
+function watchFiles(path: string): OpenFiles {
   const opened = statSync(path, { bigint: true });
   const haveOtherNames = opened.nlink > 1n;
   const wal = statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false });
   const hasWal = wal !== undefined && wal.size > 0;
-  const known = new Map([[path, identityIn(opened)]]);
+  const known = new Map([[path, identifyFile(opened)]]);
   const names = [path, ...['-wal', '-shm'].map((end) => realpathSync(path) + end)];
   return {
     haveOtherNames,
@@ -118,7 +118,7 @@ function openFilesAt(path: string): OpenFiles {
     check() {
       for (const name of names) {
         const found = statSync(name, { bigint: true, throwIfNoEntry: false });
-        const identity = found && identityIn(found);
+        const identity = found && identifyFile(found);
         // The files beside it come with the first transaction.
         if (identity !== undefined && !known.has(name)) known.set(name, identity);
         if (identity === known.get(name)) continue;
@@ -131,7 +131,7 @@ function openFilesAt(path: string): OpenFiles {
   };
 }
 
-function identityIn({ dev, ino }: BigIntStats): string {
+function identifyFile({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
 }
 
@@ -143,7 +143,7 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Con
   try {
     db = new DatabaseSync(path, { readOnly: true });
   } catch (error) {
-    throw explained(error, path, 'read');
+    throw explainError(error, path, 'read');
   }
   return {
     async transaction(work) {
@@ -151,9 +151,9 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Con
       try {
         // Only a query begins to read.
         await whenFree(() => db.exec('SELECT 1 FROM sqlite_schema'), path, signal);
-        return await work(sessionOf(db));
+        return await work(createSession(db));
       } catch (error) {
-        throw explained(error, path, 'read');
+        throw explainError(error, path, 'read');
       } finally {
         db.exec('ROLLBACK');
       }
@@ -173,7 +173,7 @@ function journalOf(db: SqliteDatabase): string {
   } catch (error) {
     // A WAL is not left within a transaction; and that of another name can't be read within its process.
     const isWal = error instanceof Error && error.message.includes('wal mode');
-    if (isWal || codeOf(error) === sqlite.io) return 'wal';
+    if (isWal || readCode(error) === sqlite.io) return 'wal';
     throw error;
   } finally {
     rollBack(db);
@@ -223,7 +223,7 @@ async function whenFree(work: () => unknown, path: string, signal: AbortSignal):
       work();
       return;
     } catch (error) {
-      if (codeOf(error) !== sqlite.busy) throw explained(error, path);
+      if (readCode(error) !== sqlite.busy) throw explainError(error, path);
       if (waited > longestWait)
         throw new LockError(
           `${path} is in use by another program, whose transaction has not ended for ${longestWait / 1_000} s. End it, then run this again: what was committed is kept.`,
@@ -233,7 +233,7 @@ async function whenFree(work: () => unknown, path: string, signal: AbortSignal):
   }
 }
 
-function sessionOf(db: SqliteDatabase): Session {
+function createSession(db: SqliteDatabase): Session {
   const statements = new Map<string, SqliteStatement>();
   const prepared = (sql: string): SqliteStatement => {
     const known = statements.get(sql);
@@ -246,9 +246,9 @@ function sessionOf(db: SqliteDatabase): Session {
   /** SQLite does not tell them, so they are tried. A part of a compound SELECT has those of its first one. */
   const collationsOf = (table: string, names: readonly string[]) => {
     if (names.length === 0) return [];
-    const columns = names.map(quoted);
+    const columns = names.map(quote);
     const [found] = prepared(
-      `SELECT ${columns.map((column, nth) => `${collationOf(column)} AS "${nth}"`).join()} FROM (SELECT ${columns.join()} FROM ${quoted(table)} WHERE 0 UNION ALL SELECT ${columns.map(() => "'A'").join()})`,
+      `SELECT ${columns.map((column, nth) => `${collationOf(column)} AS "${nth}"`).join()} FROM (SELECT ${columns.join()} FROM ${quote(table)} WHERE 0 UNION ALL SELECT ${columns.map(() => "'A'").join()})`,
     )
       .all()
       .filter(isRow);
@@ -267,11 +267,11 @@ function sessionOf(db: SqliteDatabase): Session {
     runEach: (sql, lists) => Promise.resolve(lists.map((parameters) => changes(sql, parameters))),
     insert(table, columns, rows) {
       const marks = columns.map(() => '?').join(', ');
-      const insert = prepared(`INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES (${marks})`);
+      const insert = prepared(`INSERT INTO ${quote(table)} (${columns.map(quote).join(', ')}) VALUES (${marks})`);
       return Promise.resolve(rows.reduce((sum, row) => sum + Number(insert.run(...row).changes), 0));
     },
-    columnsOf(table) {
-      const found = prepared(`PRAGMA table_info(${quoted(table)})`)
+    readColumns(table) {
+      const found = prepared(`PRAGMA table_info(${quote(table)})`)
         .all()
         .filter(isRow);
       if (found.length === 0) return Promise.resolve(undefined);
@@ -290,7 +290,7 @@ function sessionOf(db: SqliteDatabase): Session {
         })),
       );
     },
-    traitsOf(table) {
+    readTraits(table) {
       const rows = (sql: string): Row[] => prepared(sql).all(table).filter(isRow);
       const [found] = rows(
         "SELECT type, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
@@ -320,7 +320,7 @@ function sessionOf(db: SqliteDatabase): Session {
       const hasConflicts = /\bCONFLICT\b/i.test(String(found['sql']));
       const isNumbered = isTable && triggers.length > 0 && !/\bWITHOUT\s+ROWID\b/i.test(String(found['sql']));
       const [last] = isNumbered
-        ? prepared(`SELECT CAST(max(_rowid_) AS TEXT) AS nth FROM ${quoted(table)}`)
+        ? prepared(`SELECT CAST(max(_rowid_) AS TEXT) AS nth FROM ${quote(table)}`)
             .all()
             .filter(isRow)
         : [];
@@ -352,28 +352,28 @@ function isRow(value: unknown): value is Row {
 }
 
 /** Why a constraint or an index of a table refused a statement; `undefined` if none did. */
-export function refusalOf(error: unknown): Refusal | undefined {
-  if (codeOf(error) !== sqlite.constraint || !(error instanceof Error)) return undefined;
+export function readRefusal(error: unknown): Refusal | undefined {
+  if (readCode(error) !== sqlite.constraint || !(error instanceof Error)) return undefined;
   return { message: `${error.message}.`, isTwin: error.message.startsWith('UNIQUE') };
 }
 
-function codeOf(error: unknown): number | undefined {
+function readCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
   // The lower byte is the code; what is above it says more.
   return error.errcode & 0xff;
 }
 
 /** Errors of SQLite as those of a sink; all others as they are. */
-function explained(error: unknown, path: string, done: 'written' | 'read' = 'written'): unknown {
-  const code = codeOf(error);
+function explainError(error: unknown, path: string, done: 'written' | 'read' = 'written'): unknown {
+  const code = readCode(error);
   if (code === undefined || !(error instanceof Error)) return error;
-  return new SinkError(`${path} can't be ${done}: ${reasonOf(code, error.message)}`, {
+  return new SinkError(`${path} can't be ${done}: ${explainCode(code, error.message)}`, {
     details: { path, sqliteCode: code },
     cause: error,
   });
 }
 
-function reasonOf(code: number, message: string): string {
+function explainCode(code: number, message: string): string {
   switch (code) {
     case sqlite.full:
       return 'the disk is full. Make room, then run it again: what was committed is kept.';

@@ -19,7 +19,7 @@ export interface BatchContext {
 }
 
 /** Splits records into batches within the limits; a record above the limit is a batch by itself. Deterministic. */
-export function batchesOf(records: readonly Numbered[], { count, bytes }: BatchLimits): Numbered[][] {
+export function splitIntoBatches(records: readonly Numbered[], { count, bytes }: BatchLimits): Numbered[][] {
   const batches: Numbered[][] = [];
   let batch: Numbered[] = [];
   let size = 0;
@@ -41,7 +41,7 @@ export function batchesOf(records: readonly Numbered[], { count, bytes }: BatchL
  *
  * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.nfts","sequence":101,"data":[{"id":"1c…"}]}
  */
-export function batchDelivery(records: readonly Numbered[], { source, at }: BatchContext): Delivery {
+export function encodeBatch(records: readonly Numbered[], { source, at }: BatchContext): Delivery {
   const hash = createHash('sha256');
   for (const record of records) hash.update(record.id).update('\0');
   const id = hash.digest('hex').slice(0, 32);

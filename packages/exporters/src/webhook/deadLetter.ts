@@ -35,7 +35,7 @@ export function encodeDeadLetter({ id, key, attempts, status, answer, at, record
 
 /** Reads a line, which may have been edited by hand; `undefined` if it is not a letter. */
 export function decodeDeadLetter(line: Buffer): FiledLetter | undefined {
-  const value = jsonIn(line);
+  const value = parseJson(line);
   if (typeof value !== 'object' || value === null) return undefined;
   if (!('id' in value && 'key' in value && 'attempts' in value && 'status' in value)) return undefined;
   if (!('answer' in value && 'at' in value && 'run' in value && 'record' in value)) return undefined;
@@ -59,7 +59,7 @@ export function isTornLetter(line: Buffer, isEnded: boolean): boolean {
 }
 
 /** Invalid UTF-8 is refused, because decoding it would change the text. */
-function jsonIn(line: Buffer): unknown {
+function parseJson(line: Buffer): unknown {
   if (!isUtf8(line)) return undefined;
   try {
     return JSON.parse(line.toString());

@@ -10,7 +10,7 @@ import {
 } from '@sluice/core/node';
 import { encodeDeadLetter, type DeadLetter } from './deadLetter.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
-import { deadLettersIn, type LetterLine } from './deadLettersIn.js';
+import { deadLettersIn, type LetterLine } from './letterLines.js';
 import { LineFile } from './lineFile.js';
 
 /** How much of a dead letter file is committed, and by which export. Plain JSON, for a checkpoint. */
@@ -67,7 +67,7 @@ export class DeadLetterFile {
     const target = resolve(path);
     const release = await fileState(deadLetterFolder(target), options).lock(signal);
     try {
-      const survey = await surveyed(fileSystem, target, { position, newId });
+      const survey = await surveyLetters(fileSystem, target, { position, newId });
       const lines = await LineFile.open(fileSystem, target, survey.end, survey.isEnded);
       return new DeadLetterFile(lines, survey, release);
     } catch (error) {
@@ -136,7 +136,7 @@ interface Search {
   readonly newId: () => string;
 }
 
-async function surveyed(fileSystem: FileSystem, path: string, search: Search): Promise<Survey> {
+async function surveyLetters(fileSystem: FileSystem, path: string, search: Search): Promise<Survey> {
   const journal = await DeadLetterJournal.open(fileSystem, deadLetterFolder(path));
   try {
     const survey = await findEnd(fileSystem, path, journal, search);

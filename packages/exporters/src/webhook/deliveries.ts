@@ -1,4 +1,4 @@
-import { batchDelivery, batchesOf, type BatchContext, type BatchLimits } from './batches.js';
+import { encodeBatch, splitIntoBatches, type BatchContext, type BatchLimits } from './batches.js';
 import type { DeadLetter } from './deadLetter.js';
 import type { Send } from './endpoint.js';
 import { KeyedQueue } from './keyedQueue.js';
@@ -51,7 +51,7 @@ export class Deliveries {
   /** Queues the records of a page, without those that are already settled. */
   add(records: readonly Numbered[], context: BatchContext): void {
     const { batch } = this.#options;
-    for (const each of batch ? batchesOf(records, batch) : records.map((record) => [record])) {
+    for (const each of batch ? splitIntoBatches(records, batch) : records.map((record) => [record])) {
       // A batch is sent again unchanged, even if some of its records are settled: its id must stay the same.
       if (each.every(({ number }) => number < this.#settled.next)) continue;
       const keys = new Set(each.flatMap(({ key }) => (key === null ? [] : [key])));
@@ -80,7 +80,7 @@ export class Deliveries {
     const [first, second] = pending;
     if (!first) return;
     const { batch, send } = this.#options;
-    const { attempts, refusal } = await send(batch ? batchDelivery(pending, context) : first, this.#queue.signal);
+    const { attempts, refusal } = await send(batch ? encodeBatch(pending, context) : first, this.#queue.signal);
     if (!refusal) for (const { number } of pending) this.#settled.settle(number);
     else if (second) {
       // Bisects the batch to find the refused records. The halves are sent in order.

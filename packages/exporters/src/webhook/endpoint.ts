@@ -9,7 +9,7 @@ import {
   type SenderOptions,
 } from '@sluice/core';
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
-import { checkHeaders, secretsIn } from './extraHeaders.js';
+import { checkHeaders, collectSecrets } from './extraHeaders.js';
 import { signer, type Signer } from './signature.js';
 import type { Delivery } from './batches.js';
 
@@ -74,7 +74,7 @@ const defaultTimeout = 15_000;
  * @throws ConfigError if an option is invalid or the URL is not encrypted, ForbiddenAddressError if it leads to this
  * machine or a private network.
  */
-export function endpointOf(options: EndpointOptions): Endpoint {
+export function prepareEndpoint(options: EndpointOptions): Endpoint {
   const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
   const { allowAddresses, resolve, retry, onEvent, random, adapter } = options;
   if (!(timeout > 0))
@@ -97,7 +97,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
       url: url.href,
       guard,
       timeouts: { connect: (timeout * 2) / 3, response: timeout, total: Infinity },
-      secrets: secretsIn({ secrets, headers, url }),
+      secrets: collectSecrets({ secrets, headers, url }),
     });
   // Invalid options are refused here, not by the first request.
   void newSender().close();

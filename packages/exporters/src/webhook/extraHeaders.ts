@@ -27,9 +27,9 @@ const minWord = 6;
 const schemes = /^(bearer|basic|digest|token|apikey)$/i;
 
 /** The texts to redact: signing secrets with and without their prefix, words of headers, tokens in the URL. */
-export function secretsIn({ secrets, headers, url }: SecretPlaces): string[] {
+export function collectSecrets({ secrets, headers, url }: SecretPlaces): string[] {
   const words = [...Object.values(headers).flatMap(secretsInHeader), ...url.searchParams.values()];
-  const segments = url.pathname.split('/').map(decoded);
+  const segments = url.pathname.split('/').map(decodeSegment);
   const tokens = [
     ...words.filter((text) => text.length >= minWord),
     ...segments.filter((text) => text.length >= minSegment),
@@ -45,7 +45,7 @@ export function secretsInHeader(value: string): string[] {
   return words.filter((word) => word.length >= minWord && !schemes.test(word));
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

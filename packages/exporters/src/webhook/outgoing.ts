@@ -1,5 +1,5 @@
 import { ConfigError, type RowKey, type RowSchema } from '@sluice/core';
-import { jsonOf } from '../json.js';
+import { toJson } from '../toJson.js';
 import { keyInWords } from '../keyInWords.js';
 import { createHash } from 'node:crypto';
 
@@ -52,7 +52,7 @@ export function rowEncoder<T extends object>(
     return {
       id: recordId,
       key: order === undefined ? null : keyText(order),
-      body: jsonOf(format === 'bare' ? row : envelope),
+      body: toJson(format === 'bare' ? row : envelope),
     };
   };
 }
@@ -79,7 +79,7 @@ function checkId(id: unknown): string {
 export function rowId(source: string, key: string, row: object): string {
   const hash = createHash('sha256');
   // JSON never contains NUL, so the separator makes the hashed text unambiguous.
-  for (const part of [JSON.stringify(source), JSON.stringify(key), jsonOf(row, sortFields)])
+  for (const part of [JSON.stringify(source), JSON.stringify(key), toJson(row, sortFields)])
     hash.update(part).update('\0');
   return hash.digest('hex').slice(0, 32);
 }

@@ -4,7 +4,7 @@ import { refuseUnknown } from '@sluice/core';
 import type { FiledLetter } from './deadLetter.js';
 import { checkKind } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
-import { deadLettersIn } from './deadLettersIn.js';
+import { deadLettersIn } from './letterLines.js';
 
 /** A letter of a file, to be displayed. */
 export interface ListedLetter extends FiledLetter {

@@ -13,8 +13,8 @@ import {
 import { decodeDeadLetter, type DeadLetter } from './deadLetter.js';
 import { checkDeadLetterFile } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
-import { deadLettersIn, digestOf, noLetters, type LetterLine } from './deadLettersIn.js';
-import { endpointNames, endpointOf, type EndpointOptions, type Send } from './endpoint.js';
+import { deadLettersIn, hashLine, noLetters, type LetterLine } from './letterLines.js';
+import { endpointNames, prepareEndpoint, type EndpointOptions, type Send } from './endpoint.js';
 import { KeyedQueue } from './keyedQueue.js';
 
 /** Options of {@link replay}. */
@@ -67,7 +67,7 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
     onProgress: true,
     onRefused: true,
   });
-  const endpoint = endpointOf(options);
+  const endpoint = prepareEndpoint(options);
   const {
     url,
     secret,
@@ -187,7 +187,7 @@ class Replay {
     if (key !== null && this.#blockedKeys.has(key)) return;
     // An identical letter may have been sent already.
     if (!this.#journal.has(digest)) {
-      const letter = await letterAt(file, this.#path, { digest, line, start, end });
+      const letter = await readAgain(file, this.#path, { digest, line, start, end });
       const { id, record } = letter;
       const { refusal } = await this.#settings.send({ id, body: JSON.stringify(record) }, this.#queue.signal);
       if (refusal) {
@@ -236,14 +236,14 @@ function tornLetter(path: string, line: number): CheckpointError {
 }
 
 /** Reads a letter again. @throws CheckpointError if it has changed. */
-async function letterAt(
+async function readAgain(
   file: WritableFile,
   path: string,
   { start, end, line, digest }: Omit<Pending, 'key'>,
 ): Promise<DeadLetter> {
   const bytes = await readBytes(file, path, start, end - start);
   const text = bytes.at(-1) === lineFeed ? bytes.subarray(0, -1) : bytes;
-  const letter = digestOf(text) === digest ? decodeDeadLetter(text)?.letter : undefined;
+  const letter = hashLine(text) === digest ? decodeDeadLetter(text)?.letter : undefined;
   if (letter) return letter;
   throw new CheckpointError(
     `Line ${line} of ${path} was changed while it was replayed. Run it again: accepted letters are not sent again.`,

@@ -31,7 +31,7 @@ export function signer(secrets: readonly string[]): Signer {
     throw new ConfigError(`There are ${secrets.length} secrets: give one, or two while one replaces the other.`, {
       option: 'secret',
     });
-  const keys = secrets.map(keyOf);
+  const keys = secrets.map(decodeSecret);
   return {
     headers: ({ id, timestamp, body }) => ({
       'webhook-id': id,
@@ -43,7 +43,7 @@ export function signer(secrets: readonly string[]): Signer {
   };
 }
 
-function keyOf(secret: string): Buffer {
+function decodeSecret(secret: string): Buffer {
   const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret;
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0;
   const key = Buffer.from(isBase64 ? text : '', 'base64');

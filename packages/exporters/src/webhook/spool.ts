@@ -41,7 +41,7 @@ export class Spool {
 
   /** Durable when it resolves. After a crash, records before `sinkPosition` are not sent again. */
   async append(page: SpooledPage, sinkPosition: WebhookPosition): Promise<void> {
-    await this.#log?.append(encodeSpooled(page, sinkPosition));
+    await this.#log?.append(encodePage(page, sinkPosition));
   }
 
   /** Removes all pages if the spool is large. They must be committed. */
@@ -51,7 +51,7 @@ export class Spool {
 
   /** Removes all pages, but keeps the recent ids. They must be committed. */
   async empty(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
-    const emptied = encodeSpooled({ at: '', first: sinkPosition.next, records: [] }, sinkPosition);
+    const emptied = encodePage({ at: '', first: sinkPosition.next, records: [] }, sinkPosition);
     await this.#log?.replace([{ ...emptied, recent: [...recent] }]);
   }
 
@@ -64,7 +64,7 @@ export class Spool {
   }
 }
 
-function encodeSpooled({ at, first, records }: SpooledPage, sinkPosition: WebhookPosition): object {
+function encodePage({ at, first, records }: SpooledPage, sinkPosition: WebhookPosition): object {
   return { v: 1, at, first, sinkPosition, records: records.map(({ id, key, body }) => [id, key, body]) };
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { passwordInFile } from '../../src/postgres/passwordFile.js';
+import { findPassword } from '../../src/postgres/passwordFile.js';
 
 const login = { host: 'db.example', port: 5432, database: 'a:b', user: 'me' };
 
@@ -20,16 +20,16 @@ test.each([
   ['another port', ['*:5433:*:me:1'], undefined],
   ['lines of Windows', ['*:5432:*:me:1\r', ''], '1'],
 ])('a file of passwords: %s', async (_, lines, password) => {
-  expect(await passwordInFile(login, fileOf(...lines))).toBe(password);
+  expect(await findPassword(login, fileOf(...lines))).toBe(password);
 });
 
 test('a file of passwords has those of sockets under localhost, and may be missing', async () => {
-  expect(await passwordInFile({ ...login, host: '/run/postgresql' }, fileOf('localhost:*:*:*:1'))).toBe('1');
-  expect(await passwordInFile(login, join(temporaryFolder(), 'none'))).toBeUndefined();
+  expect(await findPassword({ ...login, host: '/run/postgresql' }, fileOf('localhost:*:*:*:1'))).toBe('1');
+  expect(await findPassword(login, join(temporaryFolder(), 'none'))).toBeUndefined();
 });
 
 test.runIf(process.platform !== 'win32')('a file of passwords that others may read is refused', async () => {
   const file = fileOf('*:*:*:*:1');
   chmodSync(file, 0o640);
-  await expect(passwordInFile(login, file)).rejects.toThrow(`Run: chmod 600 ${file}`);
+  await expect(findPassword(login, file)).rejects.toThrow(`Run: chmod 600 ${file}`);
 });

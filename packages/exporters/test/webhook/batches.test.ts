@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { batchDelivery, batchesOf } from '../../src/webhook/batches.js';
+import { encodeBatch, splitIntoBatches } from '../../src/webhook/batches.js';
 import type { Numbered } from '../../src/webhook/outgoing.js';
 
 const recordOf = (number: number, length = 10): Numbered => ({
@@ -18,7 +18,7 @@ test('W6 batches hold all records in their order, within the limits unless one r
       fc.integer({ min: 1, max: 100 }),
       (lengths, count, bytes) => {
         const records = lengths.map((length, at) => recordOf(at, length));
-        const batches = batchesOf(records, { count, bytes });
+        const batches = splitIntoBatches(records, { count, bytes });
         expect(batches.flat()).toEqual(records);
         for (const batch of batches) {
           expect(batch.length).toBeGreaterThan(0);
@@ -38,13 +38,13 @@ test('W6 batches hold all records in their order, within the limits unless one r
 
 test('W6 sizes are those of the bytes that are sent, and not of characters', () => {
   const records = ['ä', 'ö', 'ü'].map((letter, number) => ({ ...recordOf(number), body: JSON.stringify(letter) }));
-  expect(batchesOf(records, { count: 10, bytes: 8 }).map((batch) => batch.length)).toEqual([2, 1]);
+  expect(splitIntoBatches(records, { count: 10, bytes: 8 }).map((batch) => batch.length)).toEqual([2, 1]);
 });
 
 test('W6 a batch is an envelope with an envelope for each record, and an id that follows from theirs', () => {
   const records = [4, 5].map((number) => ({ ...recordOf(number), body: `{"id":"id${number}","data":"\u2028"}` }));
   const context = { source: 'things', at: '2026-01-02T03:04:05.678Z' };
-  const { id, body } = batchDelivery(records, context);
+  const { id, body } = encodeBatch(records, context);
   expect(JSON.parse(body)).toEqual({
     id,
     type: 'batch',
@@ -56,7 +56,7 @@ test('W6 a batch is an envelope with an envelope for each record, and an id that
       { id: 'id5', data: '\u2028' },
     ],
   });
-  expect(batchDelivery(records, context)).toEqual({ id, body });
-  expect(batchDelivery(records.slice(1), context).id).not.toBe(id);
-  expect(batchDelivery([...records].reverse(), context).id).not.toBe(id);
+  expect(encodeBatch(records, context)).toEqual({ id, body });
+  expect(encodeBatch(records.slice(1), context).id).not.toBe(id);
+  expect(encodeBatch([...records].reverse(), context).id).not.toBe(id);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkHeaders, secretsIn } from '../../src/webhook/extraHeaders.js';
+import { checkHeaders, collectSecrets } from '../../src/webhook/extraHeaders.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';
 
 test.each([
@@ -27,7 +27,11 @@ test('takes what others send along', () => {
 test('takes for secret what may authorize: signing secrets, words of headers, tokens in the URL', () => {
   const url = new URL('https://h.example/services/T0123456789ab/short/a%62cdefghijklm?token=0123456789abcdef&v=1');
   expect(
-    secretsIn({ secrets: ['whsec_AAAA'], headers: { authorization: 'Bearer 0123456789abc', 'x-env': 'test' }, url }),
+    collectSecrets({
+      secrets: ['whsec_AAAA'],
+      headers: { authorization: 'Bearer 0123456789abc', 'x-env': 'test' },
+      url,
+    }),
   ).toEqual(
     expect.arrayContaining([
       'whsec_AAAA',
@@ -39,7 +43,11 @@ test('takes for secret what may authorize: signing secrets, words of headers, to
     ]),
   );
   const basic = `Basic ${Buffer.from('user42:correct-horse').toString('base64')}`;
-  const short = secretsIn({ secrets: [], headers: { authorization: basic, cookie: 'a=hunter2; sid="s3ss10n"' }, url });
+  const short = collectSecrets({
+    secrets: [],
+    headers: { authorization: basic, cookie: 'a=hunter2; sid="s3ss10n"' },
+    url,
+  });
   for (const hidden of ['user42', 'correct-horse', 'hunter2', 's3ss10n']) expect(short).toContain(hidden);
   for (const word of ['Basic', 'Bearer', 'test', 'services', 'short']) expect(short).not.toContain(word);
 });

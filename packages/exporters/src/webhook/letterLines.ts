@@ -46,7 +46,7 @@ export async function* deadLettersIn(
         continue;
       }
       sum = crc32(isEnded ? '\n' : '', crc32(bytes, sum));
-      yield { ...found, line: number, start, position: { bytes: end, crc32: sum }, isEnded, digest: digestOf(bytes) };
+      yield { ...found, line: number, start, position: { bytes: end, crc32: sum }, isEnded, digest: hashLine(bytes) };
     }
     if (torn) onTorn(torn.line, torn.start);
   } finally {
@@ -55,7 +55,7 @@ export async function* deadLettersIn(
 }
 
 /** @param line without its line end, so that adding a missing line end does not change the digest. */
-export function digestOf(line: Buffer): string {
+export function hashLine(line: Buffer): string {
   return createHash('sha256').update(line).digest('hex');
 }
 

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { CheckpointError, ConfigError, shownText, SinkError, type WalkEnd } from '@sluice/core';
 import {
   besideTable,
-  identityOf,
-  integerOf,
+  foldTableName,
+  readInteger,
   nameInSchema,
-  quoted,
-  quotedTable,
+  quote,
+  quoteTable,
   RefusedValue,
   type Changes,
   type Database,
@@ -17,7 +17,7 @@ import {
   type Unique,
 } from './database.js';
 import { checkTable, type TableShape } from './tableShape.js';
-import { extremesOf, vacateRows } from './vacateRows.js';
+import { readExtremes, vacateRows } from './vacateRows.js';
 
 /**
  * What becomes of rows that the table has.
@@ -55,7 +55,7 @@ interface Added {
 }
 
 /** The table into which an export writes, and which becomes the target, or goes into it, in one transaction. */
-export class Stage<T> {
+export class StagingTable<T> {
   readonly #database: Database;
   readonly #table: TableName;
   /** Part of the names beside the table. */
@@ -74,13 +74,13 @@ export class Stage<T> {
     this.#database = database;
     this.#table = table;
     this.#shape = shape;
-    const identity = identityOf(table.full, database);
-    this.#hash = hashOf(identity);
-    this.#own = of === undefined ? this.#hash : hashOf(`${of} ${identity}`);
+    const identity = foldTableName(table.full, database);
+    this.#hash = shortHash(identity);
+    this.#own = of === undefined ? this.#hash : shortHash(`${of} ${identity}`);
     this.#stageName = besideTable(table.full, `_sluice_${this.#own}`, database);
-    this.#stage = quotedTable(this.#stageName, database);
-    this.#target = quotedTable(table.full, database);
-    this.#columns = shape.columns.map(({ name }) => quoted(name)).join(', ');
+    this.#stage = quoteTable(this.#stageName, database);
+    this.#target = quoteTable(table.full, database);
+    this.#columns = shape.columns.map(({ name }) => quote(name)).join(', ');
   }
 
   /** Its name, with the schema. */
@@ -96,12 +96,12 @@ export class Stage<T> {
     if (order.definition !== undefined) columns.push(`${order.column} ${order.definition}`);
     await this.drop(session);
     await session.run(`CREATE TABLE ${this.#stage} (${columns.join(', ')})`);
-    return hashOf(JSON.stringify(found));
+    return shortHash(JSON.stringify(found));
   }
 
   /** The hash of the columns with which it would be created now. */
   async columns(session: Session): Promise<string> {
-    return hashOf(JSON.stringify(await this.#definitions(session)));
+    return shortHash(JSON.stringify(await this.#definitions(session)));
   }
 
   /**
@@ -121,7 +121,7 @@ export class Stage<T> {
         // Not all at once, since the database does not always say for which column it fails.
         await session.run(`ALTER TABLE ${this.#stage} ${actions.join(', ')}`);
       } catch (error) {
-        if (!this.#database.refusalOf(error)) throw error;
+        if (!this.#database.readRefusal(error)) throw error;
         const column = this.#shape.columns[nth]?.name ?? name;
         throw new CheckpointError(
           `The column ${column} of ${this.#table.given} was altered during the export: unless it is altered back, rows that were fetched before do not fit.`,
@@ -136,7 +136,9 @@ export class Stage<T> {
   async #definitions(session: Session): Promise<readonly Readonly<Record<Definition, string>>[]> {
     const { types, stagesDeclaredTypes = false, cut } = this.#database;
     const fold = this.#database.foldName ?? ((name: string) => name);
-    const existing = new Map((await session.columnsOf(this.#table.full))?.map((column) => [fold(column.name), column]));
+    const existing = new Map(
+      (await session.readColumns(this.#table.full))?.map((column) => [fold(column.name), column]),
+    );
     return this.#shape.columns.map(({ name, type }) => {
       const { declared, collation } = existing.get(fold(name)) ?? {};
       const isCut = declared === undefined ? undefined : cut?.(name, declared);
@@ -144,8 +146,8 @@ export class Stage<T> {
       const given = declared !== undefined && stagesDeclaredTypes ? declared : types[type];
       const ownType = isCut === undefined ? given : `text`;
       const equality = collation === undefined ? '' : ` COLLATE ${collation}`;
-      const check = isCut === undefined ? '' : ` CONSTRAINT ${quoted(name)} CHECK (NOT (${isCut}))`;
-      return { name: quoted(name), type: ownType, equality, check };
+      const check = isCut === undefined ? '' : ` CONSTRAINT ${quote(name)} CHECK (NOT (${isCut}))`;
+      return { name: quote(name), type: ownType, equality, check };
     });
   }
 
@@ -159,7 +161,7 @@ export class Stage<T> {
   }
 
   async exists(session: Session): Promise<boolean> {
-    return (await session.columnsOf(this.#stageName)) !== undefined;
+    return (await session.readColumns(this.#stageName)) !== undefined;
   }
 
   /** The place of a row in the plan, which follows its values. */
@@ -189,7 +191,7 @@ export class Stage<T> {
     why: string,
     cause?: unknown,
   ): SinkError {
-    const nth = Number(integerOf(order) % rowsOfPartition);
+    const nth = Number(readInteger(order) % rowsOfPartition);
     const shown = shownText(String(value ?? ''));
     return new SinkError(
       `Row ${nth}: ${column} is ${shown}, which ${this.#table.given} can't store: ${why}. Change the column, or the value with pipePages(map(…)).`,
@@ -200,11 +202,11 @@ export class Stage<T> {
   /** The number of rows, of one partition or of all. */
   async rows(session: Session, partition?: number): Promise<number> {
     if (partition === undefined) return this.#count(session, this.#stage);
-    return this.#count(session, `${this.#stage} WHERE ${this.#ofPartition}`, ...placesOf(partition));
+    return this.#count(session, `${this.#stage} WHERE ${this.#ofPartition}`, ...placesOfPartition(partition));
   }
 
   async dropPartition(session: Session, partition: number): Promise<void> {
-    await session.run(`DELETE FROM ${this.#stage} WHERE ${this.#ofPartition}`, ...placesOf(partition));
+    await session.run(`DELETE FROM ${this.#stage} WHERE ${this.#ofPartition}`, ...placesOfPartition(partition));
   }
 
   /**
@@ -212,8 +214,8 @@ export class Stage<T> {
    * does not touch, rows with the same key, or other columns, or loses its rows in a crash.
    */
   async checkTarget(session: Session, mode: TableMode): Promise<TableTraits | undefined> {
-    const existing = await session.columnsOf(this.#table.full);
-    const traits = existing && (await session.traitsOf(this.#table.full));
+    const existing = await session.readColumns(this.#table.full);
+    const traits = existing && (await session.readTraits(this.#table.full));
     if (!traits) return undefined;
     const { given } = this.#table;
     if (traits.kind === 'other')
@@ -301,13 +303,13 @@ export class Stage<T> {
     const { column: order } = this.#database.order;
     for (const { name, condition } of await this.#cuts(session)) {
       const [row] = await session.rows(
-        `SELECT ${quoted(name)} AS value, ${order} AS place FROM ${this.#stage} WHERE ${condition} LIMIT 1`,
+        `SELECT ${quote(name)} AS value, ${order} AS place FROM ${this.#stage} WHERE ${condition} LIMIT 1`,
       );
       if (row)
         throw this.#refused({ column: name, value: String(row['value']), order: row['place'] }, 'it would be cut');
     }
     const collationsOf = async (table: string): Promise<string> => {
-      const columns = (await session.columnsOf(table)) ?? [];
+      const columns = (await session.readColumns(table)) ?? [];
       return JSON.stringify(this.#shape.key.map((key) => columns.find(({ name }) => name === key)?.collation ?? null));
     };
     if (this.#shape.key.length === 0) return;
@@ -324,7 +326,7 @@ export class Stage<T> {
     const { cut } = this.#database;
     if (!cut) return [];
     const known = new Set(this.#shape.columns.map(({ name }) => name));
-    return ((await session.columnsOf(this.#table.full)) ?? []).flatMap(({ name, declared }) => {
+    return ((await session.readColumns(this.#table.full)) ?? []).flatMap(({ name, declared }) => {
       const condition = known.has(name) ? cut(name, declared) : undefined;
       return condition === undefined ? [] : [{ name, condition }];
     });
@@ -333,17 +335,17 @@ export class Stage<T> {
   async #becomeTarget(session: Session): Promise<void> {
     const { order } = this.#database;
     if (order.definition !== undefined) await session.run(`ALTER TABLE ${this.#stage} DROP COLUMN ${order.column}`);
-    const name = quoted(nameInSchema(this.#table.full, this.#database));
+    const name = quote(nameInSchema(this.#table.full, this.#database));
     await session.run(`ALTER TABLE ${this.#stage} RENAME TO ${name}`);
     if (this.#shape.key.length === 0) return;
     const stageIndex = besideTable(this.#table.full, `_sluice_stage_${this.#own}`, this.#database);
-    await session.run(`DROP INDEX ${quotedTable(stageIndex, this.#database)}`);
+    await session.run(`DROP INDEX ${quoteTable(stageIndex, this.#database)}`);
     await this.createKey(session);
   }
 
   /** Makes the key of the target unique, and fast to find. */
   async createKey(session: Session): Promise<void> {
-    const index = quoted(`_sluice_key_${this.#hash}`);
+    const index = quote(`_sluice_key_${this.#hash}`);
     // A table with triggers that wait gets no index.
     await this.fireDeferred(session);
     await session.run(`CREATE UNIQUE INDEX IF NOT EXISTS ${index} ON ${this.#target} (${this.#keyNames})`);
@@ -351,8 +353,8 @@ export class Stage<T> {
 
   /** The last row of a key is the one that the API sent last, by the order of the plan. Returns how many others there were. */
   async #keepLastPerKey(session: Session): Promise<number> {
-    const index = quoted(`_sluice_stage_${this.#own}`);
-    const same = this.#shape.key.map((name) => `${later}.${quoted(name)} = ${this.#stage}.${quoted(name)}`);
+    const index = quote(`_sluice_stage_${this.#own}`);
+    const same = this.#shape.key.map((name) => `${later}.${quote(name)} = ${this.#stage}.${quote(name)}`);
     await session.run(`CREATE INDEX ${index} ON ${this.#stage} (${this.#keyNames})`);
     return session.run(
       `DELETE FROM ${this.#stage} WHERE EXISTS (SELECT 1 FROM ${this.#stage} AS ${later} WHERE ${same.join(' AND ')} AND ${later}.${this.#order} > ${this.#stage}.${this.#order})`,
@@ -362,11 +364,11 @@ export class Stage<T> {
   async #update(session: Session, traits: TableTraits): Promise<void> {
     const values = this.#shape.columns.filter(({ name }) => !this.#shape.key.includes(name));
     if (values.length === 0) return;
-    const set = values.map(({ name }) => `${quoted(name)} = ${staged}.${quoted(name)}`).join(', ');
+    const set = values.map(({ name }) => `${quote(name)} = ${staged}.${quote(name)}`).join(', ');
     // JSON has no equality in every database; its text has.
     const valuesOf = (of: string): string =>
       values
-        .map(({ name, type }) => (type === 'json' ? `CAST(${of}.${quoted(name)} AS text)` : `${of}.${quoted(name)}`))
+        .map(({ name, type }) => (type === 'json' ? `CAST(${of}.${quote(name)} AS text)` : `${of}.${quote(name)}`))
         .join(', ');
     // Rows that are as they were are not touched: nor are their triggers, and readers' caches.
     const differ = `${this.#sameKey} AND (${valuesOf(this.#target)}) IS DISTINCT FROM (${valuesOf(staged)})`;
@@ -396,10 +398,10 @@ export class Stage<T> {
     const { key } = this.#shape;
     const values = unique.columns.filter((name) => !key.includes(name));
     if (values.length === 0 || unique.isDeferred) return;
-    const all = unique.columns.map(quoted);
+    const all = unique.columns.map(quote);
     const isTaken = `(${all.map((name) => `${this.#target}.${name}`).join(', ')}) IN (SELECT ${all.join(', ')} FROM ${this.#stage})`;
-    const changes = values.map((name) => `${this.#target}.${quoted(name)} IS DISTINCT FROM ${staged}.${quoted(name)}`);
-    const keys = key.map((name) => `${staged}.${quoted(name)}`).join(', ');
+    const changes = values.map((name) => `${this.#target}.${quote(name)} IS DISTINCT FROM ${staged}.${quote(name)}`);
+    const keys = key.map((name) => `${staged}.${quote(name)}`).join(', ');
     const taken = `SELECT ${keys}, row_number() OVER () AS ${nth} FROM ${this.#target}, ${this.#stage} AS ${staged} WHERE ${this.#sameKey} AND (${changes.join(' OR ')}) AND ${isTaken}`;
     const found = await session.rows(`${taken} LIMIT 3`);
     // A column may take no value in between, so none is made where no row needs it.
@@ -410,7 +412,7 @@ export class Stage<T> {
       unique,
       count: await this.#count(session, `(${taken}) AS ${staged}`),
       rows: found.map((row) => key.map((name) => String(row[name]))),
-      valuesToBe: (column: string) => extremesOf(session, this.#stage, column),
+      valuesToBe: (column: string) => readExtremes(session, this.#stage, column),
     };
     await vacateRows(session, this.#database, swapping, (assignmentOf) =>
       session.run(
@@ -438,7 +440,7 @@ export class Stage<T> {
       uniques.some(({ columns, isPartial }) => !isPartial && columns.every((name) => key.includes(name)))
     )
       return;
-    const isKnown = key.map((name) => `${quoted(name)} IS NOT NULL`).join(' AND ');
+    const isKnown = key.map((name) => `${quote(name)} IS NOT NULL`).join(' AND ');
     const [twins] = await session.rows(
       `SELECT ${this.#keyNames}, count(*) AS _sluice_rows FROM ${this.#target} WHERE ${isKnown} GROUP BY ${this.#keyNames} HAVING count(*) > 1 LIMIT 1`,
     );
@@ -452,7 +454,7 @@ export class Stage<T> {
 
   /** @param expected the number of rows; `undefined`: those whose key the target lacks are added */
   async #insert(session: Session, { hasRules }: TableTraits, expected: number | undefined): Promise<number> {
-    const values = this.#shape.columns.map(({ name }) => `${staged}.${quoted(name)}`).join(', ');
+    const values = this.#shape.columns.map(({ name }) => `${staged}.${quote(name)}`).join(', ');
     const source = `${this.#stage} AS ${staged}${expected === undefined ? this.#withoutTarget : ''}`;
     const missing = expected ?? (hasRules ? await this.#count(session, source) : undefined);
     const found = await session.run(
@@ -466,7 +468,7 @@ export class Stage<T> {
     if (keepsRows) return { hasEqual: false };
     return {
       hasEqual: (await this.#count(session, `${this.#target} WHERE ${this.#isStaged}`)) > 0,
-      changes: await session.changesOf?.(this.#table.full),
+      changes: await session.readChanges?.(this.#table.full),
     };
   }
 
@@ -494,7 +496,7 @@ export class Stage<T> {
   /** Any of three is enough, since a trigger may change the values of new rows, and add, change and remove others. */
   async #checkAdded(session: Session, { expected, added, before, traits }: Added, found: number): Promise<void> {
     const { keepsRows = false, isAdded = 'TRUE' } = traits;
-    const changes = before.changes && (await session.changesOf?.(this.#table.full));
+    const changes = before.changes && (await session.readChanges?.(this.#table.full));
     const since = (of: keyof Changes): number => (changes?.[of] ?? 0) - (before.changes?.[of] ?? 0);
     // A database that does not count gives fewer than were added. A view may hide a row, and show another.
     const isCounted = traits.kind === 'table' ? since('added') >= added : since('added') === added;
@@ -514,7 +516,7 @@ export class Stage<T> {
     const [found] = await session.rows(
       `SELECT coalesce(sum(${staged}), 0) AS _sluice_rows FROM (SELECT sum(${nth}) AS ${staged} FROM (${all}) AS ${later} GROUP BY ${later} HAVING sum(${nth}) > 0) AS ${staged}`,
     );
-    return Number(integerOf(found?.['_sluice_rows']));
+    return Number(readInteger(found?.['_sluice_rows']));
   }
 
   /** The rows of the target that have the values of a staged one. */
@@ -524,7 +526,7 @@ export class Stage<T> {
 
   /** One text for all values of a row, since databases find one quickly, and not all types and nulls have an equality. */
   #textOf(table: string): string {
-    const texts = this.#shape.columns.map(({ name }) => `CAST(${table}.${quoted(name)} AS text)`);
+    const texts = this.#shape.columns.map(({ name }) => `CAST(${table}.${quote(name)} AS text)`);
     const marked = texts.map((text) => `coalesce(CAST(length(${text}) AS text) || ':' || ${text}, '-')`);
     return `(${marked.join(' || ')}) COLLATE ${this.#database.exactCollation}`;
   }
@@ -548,12 +550,12 @@ export class Stage<T> {
   /** A join, since for it a database without an index of the key makes one. */
   get #withoutTarget(): string {
     const [first = ''] = this.#shape.key;
-    return ` LEFT JOIN ${this.#target} ON ${this.#sameKey} WHERE ${this.#target}.${quoted(first)} IS NULL`;
+    return ` LEFT JOIN ${this.#target} ON ${this.#sameKey} WHERE ${this.#target}.${quote(first)} IS NULL`;
   }
 
   async #count(session: Session, from: string, ...parameters: readonly SqlValue[]): Promise<number> {
     const [found] = await session.rows(`SELECT count(*) AS _sluice_rows FROM ${from}`, ...parameters);
-    return Number(integerOf(found?.['_sluice_rows']));
+    return Number(readInteger(found?.['_sluice_rows']));
   }
 
   get #ofPartition(): string {
@@ -565,16 +567,16 @@ export class Stage<T> {
   }
 
   get #keyNames(): string {
-    return this.#shape.key.map(quoted).join(', ');
+    return this.#shape.key.map(quote).join(', ');
   }
 
   get #sameKey(): string {
-    return this.#shape.key.map((name) => `${this.#target}.${quoted(name)} = ${staged}.${quoted(name)}`).join(' AND ');
+    return this.#shape.key.map((name) => `${this.#target}.${quote(name)} = ${staged}.${quote(name)}`).join(' AND ');
   }
 }
 
 /** The places of a partition: from the first one, and before the second one. */
-function placesOf(partition: number): readonly [bigint, bigint] {
+function placesOfPartition(partition: number): readonly [bigint, bigint] {
   const first = BigInt(partition) * rowsOfPartition;
   return [first, first + rowsOfPartition];
 }
@@ -642,6 +644,6 @@ export function checkDurable(table: string, { isUnlogged = false }: TableTraits)
 }
 
 /** For names beside a table. Short, since PostgreSQL cuts names at 63 bytes. */
-function hashOf(table: string): string {
+function shortHash(table: string): string {
   return createHash('sha256').update(table).digest('hex').slice(0, 12);
 }

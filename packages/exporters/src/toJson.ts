@@ -1,7 +1,7 @@
 import { SinkError } from '@sluice/core';
 
 /** `JSON.stringify` that always returns text. @throws SinkError if the value has no JSON (a BigInt, a cycle). */
-export function jsonOf(value: object, replacer?: (name: string, value: unknown) => unknown): string {
+export function toJson(value: object, replacer?: (name: string, value: unknown) => unknown): string {
   let reason = 'it has no form in JSON';
   try {
     // Despite its type, `stringify` returns `undefined` if `toJSON` returns, for example, a function.
