@@ -36,13 +36,8 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/core/src/node/fileState.ts', [
     [
-      'a record’s name is not durable',
-      '      throw error;\n    }\n    await this.#sync(path);',
-      '      throw error;\n    }',
-    ],
-    [
       'what a killed process wrote is not made durable',
-      'if (await this.#clearUnfinished(use)) await this.#sync(this.folder);',
+      "if (await this.#clearUnfinished(use)) await withPath(this.#fs.syncFolder(this.folder), this.folder, 'written');",
       'await this.#clearUnfinished(use);',
     ],
   ]),
@@ -99,17 +94,18 @@ export const mutantList: readonly Mutant[] = [
       'await fileSystem.unlink(from);',
     ],
   ]),
-  ...inFile('packages/core/src/node/fileLog.ts', [
+  ...inFile('packages/core/src/node/recordFile.ts', [
     [
       'a record of a log is not durable',
       "    await writeAll(file, this.#path, line, this.#bytes);\n    await withPath(file.sync(), this.#path, 'written');",
       '    await writeAll(file, this.#path, line, this.#bytes);',
     ],
     [
-      'a replaced log is not durable before it is renamed',
-      "      await withPath(file.sync(), this.#path, 'written');\n      await withPath(file.close()",
-      '      await withPath(file.close()',
+      'the name of a replaced record is not durable',
+      'await this.#syncName();\n    this.#isPoisoned = false;',
+      'this.#isPoisoned = false;',
     ],
+    ['a torn record is believed', 'checksum(json) === sum', "checksum(json) !== ''"],
   ]),
   ...inFile('packages/core/src/sink/exportRun.ts', [
     [
@@ -170,14 +166,6 @@ export const mutantList: readonly Mutant[] = [
       'for (const page of pages) this.#send(page);',
       'for (const page of pages.slice(1)) this.#send(page);',
     ],
-  ]),
-  ...inFile('packages/core/src/node/fileLog.ts', [
-    [
-      'the name of a replaced log is not durable',
-      "    await withPath(this.#fs.syncFolder(this.#folder), this.#path, 'written');\n    this.#isPoisoned = false;",
-      '    this.#isPoisoned = false;',
-    ],
-    ['a torn record is believed', 'checksum(json) !== sum', "checksum(json) === ''"],
   ]),
   ...inFile('packages/core/src/node/endlessFile.ts', [
     ['changes behind the checkpoint are not cut off', 'await this.#opened.cut();\n    this.#version', 'this.#version'],

@@ -1,19 +1,17 @@
-import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { refuseUnknown } from '../checks.js';
 import { type Clock, systemClock } from '../clock.js';
-import { CheckpointError, ConfigError, SinkError } from '../errors.js';
+import { ConfigError, SinkError } from '../errors.js';
 import { newId, type Identifiers } from '../identifiers.js';
 import { lockQueues, type Release, type StateUse } from '../sink/lockQueue.js';
-import type { StateLog, StateStore } from '../sink/stateStore.js';
+import type { StateStore } from '../sink/stateStore.js';
+import type { StateLog } from '../stateLog.js';
 import { withPath } from './diskFault.js';
-import { FileLog } from './fileLog.js';
-import { type FileSystem, nodeFileSystem, unlinkIfThere } from './fileSystem.js';
+import { type FileSystem, nodeFileSystem } from './fileSystem.js';
 import { holderOf, lockFolder, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
-import { readWhole } from './readFile.js';
-import { intendedName, unfinishedName, writeWhole } from './wholeFile.js';
-import { checkReplaceable } from './checkReplaceable.js';
+import { RecordFile } from './recordFile.js';
+import { intendedName } from './wholeFile.js';
 
 /** Options of {@link fileState}. */
 export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
@@ -70,8 +68,7 @@ class FolderState implements FileState {
   readonly #processes: Processes;
   readonly #options: FileStateOptions;
   readonly #newId: () => string;
-  /** Records that were ours or absent when they were checked. All others are checked before they are replaced. */
-  readonly #replaceable = new Set<string>();
+  readonly #records = new Map<string, RecordFile>();
   /** Calls of `lock` on this object wait here. */
   readonly #queues = lockQueues();
 
@@ -102,11 +99,12 @@ class FolderState implements FileState {
         await unlock();
         await leave();
       };
-      this.#replaceable.clear();
+      // Another process may have changed them meanwhile.
+      this.#records.clear();
       await this.#checkVolume();
       // A killed process may not have synced its files. If only the lock is there, a power cut may restore removed
       // files, until the first record is saved.
-      if (await this.#clearUnfinished(use)) await this.#sync(this.folder);
+      if (await this.#clearUnfinished(use)) await withPath(this.#fs.syncFolder(this.folder), this.folder, 'written');
       return release;
     } catch (error) {
       await release();
@@ -114,58 +112,30 @@ class FolderState implements FileState {
     }
   }
 
-  async load(name: string): Promise<unknown> {
-    const path = join(this.folder, name);
-    if (!(await withPath(this.#fs.isOurs(path), path, 'inspected')))
-      throw new CheckpointError(
-        `${path} belongs to another user of this machine. Ask its owner, or start over with another path: nothing was changed.`,
-        { path },
-      );
-    const bytes = await readWhole(this.#fs, path);
-    const record = bytes && decodeRecord(bytes, path);
-    this.#replaceable.add(name);
-    return record;
+  load(name: string): Promise<unknown> {
+    return this.#record(name).load();
   }
 
-  async save(name: string, record: object): Promise<void> {
-    const path = join(this.folder, name);
-    await this.#checkReplaceable(name);
-    const fresh = join(this.folder, unfinishedName(name, this.#newId()));
-    await withPath(writeWhole(this.#fs, fresh, encodeRecord(record), path), path, 'written');
-    try {
-      await withPath(this.#fs.rename(fresh, path), path, 'written');
-    } catch (error) {
-      await this.#fs.unlink(fresh).catch(() => undefined);
-      throw error;
-    }
-    await this.#sync(path);
+  save(name: string, record: object): Promise<void> {
+    return this.#record(name).replace([record]);
   }
 
-  async remove(name: string): Promise<void> {
-    const path = join(this.folder, name);
-    await this.#checkReplaceable(name);
-    await withPath(unlinkIfThere(this.#fs, path), path, 'removed');
-    await this.#sync(path);
+  remove(name: string): Promise<void> {
+    return this.#record(name).remove();
   }
 
   log(name: string): StateLog {
-    return new FileLog(this.#fs, this.folder, `${name}.log`, this.#newId);
+    return new RecordFile(this.#fs, join(this.folder, `${name}.log`), this.#newId);
   }
 
   holder(use: StateUse = 'export'): Promise<LockHolder | undefined> {
     return holderOf(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
   }
 
-  /** @throws CheckpointError if the file with the record's name is not ours. */
-  async #checkReplaceable(name: string): Promise<void> {
-    if (this.#replaceable.has(name)) return;
-    const path = join(this.folder, name);
-    await withPath(checkReplaceable(this.#fs, path, recordMark), path, 'written');
-    this.#replaceable.add(name);
-  }
-
-  #sync(path: string): Promise<void> {
-    return withPath(this.#fs.syncFolder(this.folder), path, 'written');
+  #record(name: string): RecordFile {
+    const known = this.#records.get(name) ?? new RecordFile(this.#fs, join(this.folder, name), this.#newId);
+    this.#records.set(name, known);
+    return known;
   }
 
   async #checkVolume(): Promise<void> {
@@ -192,40 +162,4 @@ class FolderState implements FileState {
       await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
     return names.length > 1;
   }
-}
-
-const version = 1;
-const recordMark = 'sluice-state ';
-
-/**
- * A record as a file: a line with format, version and checksum, then JSON. It detects any damage, and tells it from a
- * newer version.
- *
- * @example 'sluice-state 1 sha256:5f2c…\n{"v":1,…}\n'
- */
-function encodeRecord(record: object): string {
-  const json = `${JSON.stringify(record)}\n`;
-  return `${recordMark}${version} sha256:${checksum(json)}\n${json}`;
-}
-
-/** @throws CheckpointError if `encodeRecord` of this version did not write it, or it is damaged. */
-function decodeRecord(bytes: Buffer, path: string): unknown {
-  const fault = (what: string): CheckpointError =>
-    new CheckpointError(`${path} ${what}`, { path }, [{ kind: 'restart' }]);
-  if (bytes.length === 0) throw fault('is empty: it was not written by Sluice, or lost its bytes.');
-  const end = bytes.indexOf('\n') + 1;
-  const [, written, sum] =
-    /^sluice-state (\d+)(?: sha256:([0-9a-f]{64}))?/.exec(bytes.toString('latin1', 0, end)) ?? [];
-  if (written === undefined) throw fault('is not a state of Sluice, or is damaged: move it away.');
-  if (Number(written) > version)
-    throw fault(
-      `was written by a newer version of Sluice (format ${written}, this one knows ${version}). Use that one.`,
-    );
-  if (Number(written) !== version || checksum(bytes.subarray(end)) !== sum)
-    throw fault('is damaged: its checksum does not match.');
-  return JSON.parse(bytes.toString('utf8', end));
-}
-
-function checksum(json: string | Buffer): string {
-  return createHash('sha256').update(json).digest('hex');
 }

@@ -84,14 +84,14 @@ async function claim(
 ): Promise<string> {
   const own = prefixOf(use) + newId();
   processes.claims.set(own, signal);
-  const text = JSON.stringify(await processes.self());
+  const text = Buffer.from(JSON.stringify(await processes.self()));
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
     const fresh = join(folder, unfinishedName(own, newId()));
     try {
       await settleAll([
         // Synced, so that a power cut leaves no empty claim.
-        writeWhole(fileSystem, fresh, text),
+        writeWhole(fileSystem, fresh, [text]),
         // Also for an existing folder: its creator may have been killed before the name was durable.
         withPath(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
       ]);

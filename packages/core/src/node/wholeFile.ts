@@ -3,17 +3,27 @@ import { withPath } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
 
 /**
- * Writes a new small file that only its owner can read, and makes its bytes, not its name, durable. A failed write is
- * removed.
+ * Writes a new file that only its owner can read, and makes its bytes, not its name, durable. A failed write is removed.
  *
  * @param known its name in errors, if that differs from `path`.
+ * @returns its size in bytes
  */
-export async function writeWhole(fileSystem: FileSystem, path: string, text: string, known = path): Promise<void> {
+export async function writeWhole(
+  fileSystem: FileSystem,
+  path: string,
+  blocks: Iterable<Uint8Array>,
+  known = path,
+): Promise<number> {
   const file = await fileSystem.open(path, 'private');
+  let bytes = 0;
   try {
-    await writeAll(file, known, Buffer.from(text), 0);
+    for (const block of blocks) {
+      await writeAll(file, known, block, bytes);
+      bytes += block.length;
+    }
     await withPath(file.sync(), known, 'written');
     await withPath(file.close(), known, 'written');
+    return bytes;
   } catch (error) {
     await file.close().catch(() => undefined);
     await fileSystem.unlink(path).catch(() => undefined);

@@ -286,11 +286,11 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
   );
 
   test.each<[string, (bytes: Buffer) => Buffer | string, RegExp]>([
-    ['damaged', (bytes) => Buffer.from(bytes).fill(0, 40, 41), /is damaged at byte 13/],
-    ['of a newer version', () => 'sluice-log 2\n???\n', /another version of Sluice \(format 2\)/],
+    ['damaged', (bytes) => Buffer.from(bytes).fill(0, 40, 41), /is damaged at byte 15/],
+    ['of a newer version', () => 'sluice-state 2\n???\n', /another version of Sluice \(format 2,/],
     [
       'without its beginning',
-      (bytes) => `sluice-log 1\n${bytes.toString().split('\n').slice(2).join('\n')}`,
+      (bytes) => `sluice-state 1\n${bytes.toString().split('\n').slice(2).join('\n')}`,
       /can't be read/,
     ],
     ['empty', () => '', /is empty/],

@@ -77,7 +77,7 @@ describe('C7 an export that starts over begins its watch anew', () => {
     await start(false);
     // The second time it is one that was begun anew itself.
     for (let time = 1; time <= 2; time += 1) {
-      writeFileSync(join(folder, 'watch.log'), 'sluice-log 1\ndamaged\ndamaged\n');
+      writeFileSync(join(folder, 'watch.log'), 'sluice-state 1\ndamaged\ndamaged\n');
       await expect(start(false)).rejects.toThrow(/is damaged/);
       expect(await start(true)).toEqual(['initial a']);
       expect(await start(false)).toEqual(['initial a']);

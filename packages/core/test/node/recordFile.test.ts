@@ -70,7 +70,7 @@ describe('a log in a file', () => {
 
   test('is readable by people: a line with the format, then a line a record with its checksum', async () => {
     const { path } = await logOf([{ generation: 1 }]);
-    expect(readFileSync(path, 'utf8')).toBe('sluice-log 1\nc877ba4b {"generation":1}\n');
+    expect(readFileSync(path, 'utf8')).toBe('sluice-state 1\nc877ba4b {"generation":1}\n');
   });
 
   test('has no records where there is none, and makes nothing', async () => {
@@ -194,9 +194,9 @@ describe('C6 a log that a crash left', () => {
 describe('E6 a log that is not for us', () => {
   test.each([
     ['', /is empty/],
-    ['hello\n', /is not a log of Sluice, or is damaged/],
-    ['sluice-log 1', /is not a log of Sluice, or is damaged/],
-    ['sluice-log 2\nsomething new\n', /another version of Sluice \(format 2\)/],
+    ['hello\n', /is not a state of Sluice, or is damaged/],
+    ['sluice-state 1', /is not a state of Sluice, or is damaged/],
+    ['sluice-state 2\nsomething new\n', /another version of Sluice \(format 2,/],
   ])('%j is refused and left as it is', async (text, message) => {
     const { folder, path } = await logOf([]);
     writeFileSync(path, text);
@@ -218,7 +218,7 @@ describe('E6 a log that is not for us', () => {
   });
 
   test('but what is damaged behind its first line, or empty, may be replaced', async () => {
-    for (const text of ['', 'sluice-log 1\ndamaged', 'sluice-log 2\nnewer']) {
+    for (const text of ['', 'sluice-state 1\ndamaged', 'sluice-state 2\nnewer']) {
       const { folder, path, log } = await logOf([]);
       writeFileSync(path, text);
       await log.replace([{ n: 1 }]);

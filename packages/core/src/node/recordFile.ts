@@ -1,68 +1,75 @@
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '../errors.js';
-import type { StateLog } from '../sink/stateStore.js';
+import type { StateLog } from '../stateLog.js';
 import { withPath } from './diskFault.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
-import { linesOf, type FileLine } from './readFile.js';
+import { linesOf, readBytes, reading, readWhole } from './readFile.js';
 import { settleAll } from './settleAll.js';
-import { unfinishedName, writeAll } from './wholeFile.js';
-import { checkReplaceable } from './checkReplaceable.js';
+import { unfinishedName, writeAll, writeWhole } from './wholeFile.js';
 
-const mark = 'sluice-log ';
-const header = `${mark}1\n`;
+const version = '1';
+const mark = 'sluice-state ';
 const bytesPerWrite = 256 * 1024;
 
 /**
- * A log in a file: a line with the format, then one line per record with its checksum. A record is durable before the
- * next one is written, so a crash tears at most the last one, which is truncated. Any other mismatch is damage.
+ * Records in a file: a line with the format, then one line per record with its checksum. All records are replaced at
+ * once, or one is added at the end. A record is durable before the next one is written, so a crash tears at most the
+ * last one of a log, which is truncated. Any other mismatch is damage.
  *
- * @example 'sluice-log 1\\n8d2f00a1 {"generation":1}\\n'
+ * @example 'sluice-state 1\\n8d2f00a1 {"generation":1}\\n'
  */
-export class FileLog implements StateLog {
+export class RecordFile implements StateLog {
   readonly #fs: FileSystem;
-  readonly #newId: () => string;
-  readonly #folder: string;
   readonly #path: string;
-  readonly #name: string;
+  readonly #newId: () => string;
   #file: WritableFile | undefined;
   #bytes = 0;
   #isPoisoned = false;
   /** The file was ours or absent when it was checked. */
   #isReplaceable = false;
 
-  constructor(fileSystem: FileSystem, folder: string, name: string, newId: () => string) {
-    this.#newId = newId;
+  constructor(fileSystem: FileSystem, path: string, newId: () => string) {
     this.#fs = fileSystem;
-    this.#folder = folder;
-    this.#path = join(folder, name);
-    this.#name = name;
+    this.#path = path;
+    this.#newId = newId;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
+  /** The record of a file that is only replaced; `undefined` without a file. @throws CheckpointError if it is damaged. */
+  async load(): Promise<unknown> {
+    await this.#checkOwner();
+    const bytes = await readWhole(this.#fs, this.#path);
+    const record = bytes && this.#onlyRecord(bytes.toString());
+    this.#isReplaceable = true;
+    return record;
+  }
+
+  /** The records of a log. One that a crash left incomplete is removed. */
   async *read(): AsyncGenerator<unknown, void, undefined> {
     if ((await withPath(this.#fs.kind(this.#path), this.#path, 'inspected')) === 'absent') {
       this.#isReplaceable = true;
       return;
     }
-    if (!(await withPath(this.#fs.isOurs(this.#path), this.#path, 'inspected')))
-      throw this.#damage('belongs to another user of this machine');
+    await this.#checkOwner();
     const file = await this.#open();
     let end = 0;
     let torn: number | undefined;
     for await (const line of linesOf(file, this.#path)) {
+      const text = line.isEnded ? line.bytes.toString() : '';
       if (end === 0) {
-        this.#checkHeader(line);
+        const fault = faultInHeader(text);
+        if (fault !== undefined) throw this.#damage(fault);
         this.#isReplaceable = true;
         ({ end } = line);
         continue;
       }
       // Only the last record can be torn.
       if (torn !== undefined) throw this.#damage(`is damaged at byte ${torn}`);
-      const record = decodeLine(line);
+      const record = decodeLine(text);
       if (record === undefined) torn = end;
       else {
         ({ end } = line);
@@ -101,35 +108,27 @@ export class FileLog implements StateLog {
 
   async replace(records: Iterable<object>): Promise<void> {
     await this.checkReplaceable();
-    const fresh = join(this.#folder, unfinishedName(this.#name, this.#newId()));
-    const file = await withPath(this.#fs.open(fresh, 'private'), this.#path, 'created');
-    let at = 0;
+    const fresh = join(dirname(this.#path), unfinishedName(basename(this.#path), this.#newId()));
+    const bytes = await withPath(writeWhole(this.#fs, fresh, encodeBlocks(records), this.#path), this.#path, 'written');
+    await this.close();
+    // Until rename and sync succeed, either file may have the name.
+    this.#isPoisoned = true;
     try {
-      for (const block of blocksOf(records)) {
-        await writeAll(file, this.#path, block, at);
-        at += block.length;
-      }
-      await withPath(file.sync(), this.#path, 'written');
-      await withPath(file.close(), this.#path, 'written');
-      await this.close();
-      // Until rename and sync succeed, either file may have the name.
-      this.#isPoisoned = true;
       await withPath(this.#fs.rename(fresh, this.#path), this.#path, 'written');
     } catch (error) {
-      await file.close().catch(() => undefined);
       await this.#fs.unlink(fresh).catch(() => undefined);
       throw error;
     }
-    await withPath(this.#fs.syncFolder(this.#folder), this.#path, 'written');
+    await this.#syncName();
     this.#isPoisoned = false;
-    this.#bytes = at;
+    this.#bytes = bytes;
   }
 
   async remove(): Promise<void> {
     await this.checkReplaceable();
     await this.close();
     await withPath(unlinkIfThere(this.#fs, this.#path), this.#path, 'removed');
-    await withPath(this.#fs.syncFolder(this.#folder), this.#path, 'written');
+    await this.#syncName();
     this.#bytes = 0;
   }
 
@@ -139,10 +138,26 @@ export class FileLog implements StateLog {
     await file?.close().catch(() => undefined);
   }
 
+  /** Refuses a file of somebody else. A damaged one with our mark was ours, and an empty one has nothing to lose. */
   async checkReplaceable(): Promise<void> {
     if (this.#isReplaceable) return;
-    await withPath(checkReplaceable(this.#fs, this.#path, mark), this.#path, 'written');
+    const start = await reading(this.#fs, this.#path, (file) => readBytes(file, this.#path, 0, mark.length));
+    const text = start?.toString('latin1') ?? '';
+    if (start) await this.#checkOwner();
+    if (text !== '' && text !== mark)
+      throw new CheckpointError(
+        `${this.#path} was not written by Sluice, or lost its first bytes. Move it away, or keep the state in another folder: nothing was changed.`,
+        { path: this.#path },
+      );
     this.#isReplaceable = true;
+  }
+
+  async #checkOwner(): Promise<void> {
+    if (await withPath(this.#fs.isOurs(this.#path), this.#path, 'inspected')) return;
+    throw new CheckpointError(
+      `${this.#path} belongs to another user of this machine. Ask its owner, or keep the state in another folder: nothing was changed.`,
+      { path: this.#path },
+    );
   }
 
   /** Records in a file that was removed or replaced are lost. */
@@ -156,14 +171,23 @@ export class FileLog implements StateLog {
     );
   }
 
+  #syncName(): Promise<void> {
+    return withPath(this.#fs.syncFolder(dirname(this.#path)), this.#path, 'written');
+  }
+
   async #open(): Promise<WritableFile> {
     return (this.#file ??= await withPath(this.#fs.open(this.#path, 'existing'), this.#path, 'opened'));
   }
 
-  #checkHeader({ bytes, isEnded }: FileLine): void {
-    const [, version] = /^sluice-log (\d+)$/.exec(bytes.toString('latin1')) ?? [];
-    if (!isEnded || version === undefined) throw this.#damage('is not a log of Sluice, or is damaged');
-    if (version !== '1') throw this.#damage(`was written by another version of Sluice (format ${version})`);
+  #onlyRecord(text: string): unknown {
+    const [header = '', line = '', ...rest] = text.split('\n');
+    const record = rest.length === 1 && rest[0] === '' ? decodeLine(line) : undefined;
+    const fault =
+      text === ''
+        ? 'is empty'
+        : (faultInHeader(header) ?? (record ? undefined : 'is damaged: its checksum does not match'));
+    if (fault === undefined) return record?.value;
+    throw new CheckpointError(`${this.#path} ${fault}.`, { path: this.#path }, [{ kind: 'restart' }]);
   }
 
   #damage(what: string): CheckpointError {
@@ -173,8 +197,9 @@ export class FileLog implements StateLog {
   }
 }
 
-function* blocksOf(records: Iterable<object>): Generator<Uint8Array, void, undefined> {
-  let block: Buffer[] = [Buffer.from(header)];
+function* encodeBlocks(records: Iterable<object>): Generator<Uint8Array, void, undefined> {
+  const header = Buffer.from(`${mark}${version}\n`);
+  let block: Buffer[] = [header];
   let bytes = header.length;
   for (const record of records) {
     const line = encodeLine(record);
@@ -194,10 +219,17 @@ function encodeLine(record: object): Buffer {
 }
 
 /** `undefined` if the line is not complete. */
-function decodeLine({ bytes, isEnded }: FileLine): { readonly value: unknown } | undefined {
-  const [, sum, json = ''] = /^([0-9a-f]{8}) (.*)$/s.exec(bytes.toString()) ?? [];
-  if (!isEnded || checksum(json) !== sum) return undefined;
-  return { value: JSON.parse(json) };
+function decodeLine(line: string): { readonly value: unknown } | undefined {
+  const [, sum, json = ''] = /^([0-9a-f]{8}) (.*)$/s.exec(line) ?? [];
+  return checksum(json) === sum ? { value: JSON.parse(json) } : undefined;
+}
+
+/** Why the records after this line can't be read, if they can't. */
+function faultInHeader(line: string): string | undefined {
+  const [, written] = /^sluice-state (\d+)$/.exec(line) ?? [];
+  if (written === version) return undefined;
+  if (written === undefined) return 'is not a state of Sluice, or is damaged';
+  return `was written by another version of Sluice (format ${written}, this one knows ${version})`;
 }
 
 function checksum(json: string): string {
