@@ -163,7 +163,7 @@ export default defineConfig(
     files: ['packages/core/src/**/*.ts'],
     ignores: [
       'packages/core/src/node/**',
-      'packages/core/src/http/adapter/{nodeAdapter,connections,connect,proxy,incoming,utf8Body}.ts',
+      'packages/core/src/http/adapter/{nodeAdapter,connections,connect,proxy,incoming}.ts',
     ],
     rules: {
       'no-restricted-globals': ['error', 'process', 'Buffer', 'global', 'setImmediate', 'clearImmediate', '__dirname'],

@@ -216,7 +216,7 @@ module.exports = {
         path: core,
         pathNot: [
           `${core}node/`,
-          `${core}http/adapter/(nodeAdapter|connections|connect|proxy|incoming|utf8Body)\\.ts$`,
+          `${core}http/adapter/(nodeAdapter|connections|connect|proxy|incoming)\\.ts$`,
         ],
       },
       to: { dependencyTypes: ['core'] },

@@ -9,8 +9,8 @@ export function adapterAxios(): { readonly api: AxiosInstance; readonly close: (
   const api = axios.create({
     adapter: async (config) => {
       const headers = { ...config.headers.toJSON(true), 'x-api-key': apiKey };
-      const { status, body } = await adapter.send({ url: config.url ?? '', method: 'GET', headers });
-      return { status, statusText: '', headers: {}, data: body.text, config };
+      const { status, text } = await adapter.send({ url: config.url ?? '', method: 'GET', headers });
+      return { status, statusText: '', headers: {}, data: text, config };
     },
   });
   return { api, close: () => adapter.close() };

@@ -1,5 +1,4 @@
 import type { Link } from '../../packages/core/src/index.js';
-import { Utf8Body } from '../../packages/core/src/http/adapter/utf8Body.js';
 import { readResponse } from '../../packages/core/src/http/response/readResponse.js';
 import { Secrets } from '../../packages/core/src/http/credentials/secrets.js';
 import type { ApiName } from '../../test/kit/apiReference.js';
@@ -32,7 +31,7 @@ export class AnsweringLink {
     this.marks.push(markIn(request.query));
     if (!this.#texts) return next({ ...request, headers: { ...request.headers, 'x-page': String(page) } });
     const reading = readResponse(
-      { status: 200, headers: {}, body: new Utf8Body(Buffer.from(this.#texts[page] ?? this.#last)) },
+      { status: 200, headers: {}, text: received(this.#texts[page] ?? this.#last) },
       { route: request.route, secrets: this.#secrets, now: 0, credentials: { name: 'API key', isSent: true } },
     );
     if (!reading.ok) throw reading.fault.error;

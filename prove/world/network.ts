@@ -1,10 +1,8 @@
 import {
   type Adapter,
   AdapterFault,
-  type ResponseBody,
   type AttemptResponse,
   type AttemptRequest,
-  textBody,
 } from '../../packages/core/src/http/adapter/adapter.js';
 import type { Random } from '../../test/kit/random.js';
 import { arrivalOf, PartReader } from './parts.js';
@@ -141,14 +139,14 @@ export class Network {
             return true;
           };
           const carry = (): void =>
-            this.#carry(request, { life, idled, connectTimeout, write }, fail, (answer, body) => {
+            this.#carry(request, { life, idled, connectTimeout, write }, fail, (answer, text) => {
               const { status, headers = {} } = answer;
               const settle = (): void => {
                 // Who delivers webhooks rests whenever it is told for how long (W4).
                 if (status === 429 || request.method === 'POST')
                   shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer));
                 this.#tap.onAnswer(url, answer);
-                resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body });
+                resolve({ status, headers: { 'content-type': 'application/json', ...headers }, text });
               };
               end(`answer ${status}${isRepeated(answer) ? ' again' : ''}`, status, settle);
             });
@@ -178,7 +176,7 @@ export class Network {
       readonly write: () => boolean;
     },
     fail: (kind: AdapterFault['kind'], code?: string) => void,
-    answer: (answer: Answered, body: ResponseBody) => void,
+    answer: (answer: Answered, text: string) => void,
   ): void {
     const { life, idled, connectTimeout, write } = from;
     const schedule = this.#schedule;
@@ -199,7 +197,7 @@ export class Network {
         isSilent && !refusal ? connectTimeout : way,
         'net',
         () => {
-          if (refusal) answer(refusal, textBody(refusal.body));
+          if (refusal) answer(refusal, refusal.body);
           else if (isSilent) fail('connect-timeout');
           else fail('network', 'ECONNREFUSED');
         },
@@ -265,7 +263,7 @@ export class Network {
             if (isUnanswered) fail('network', 'ECONNRESET');
             else if (isCut) fail('cut-body');
             else if (isInParts) this.#deliver(answered, request, life, fail, answer);
-            else answer(answered, textBody(answered.body));
+            else answer(answered, answered.body);
           },
           life,
         );
@@ -280,7 +278,7 @@ export class Network {
     request: AttemptRequest,
     life: Life,
     fail: (kind: AdapterFault['kind'], code?: string) => void,
-    answer: (answer: Answered, body: ResponseBody) => void,
+    answer: (answer: Answered, text: string) => void,
   ): void {
     const { parts, isBroken } = arrivalOf(answered.body, this.#random, this.#faults.broken);
     const reader = new PartReader(answered, request.signal);
@@ -291,8 +289,8 @@ export class Network {
       this.#schedule.after(wait, part, () => reader.take(bytes), life);
     }
     this.#schedule.after(wait, 'net', () => reader.end(isBroken), life, Infinity);
-    reader.body().then(
-      (body) => answer(answered, body),
+    reader.text().then(
+      (text) => answer(answered, text),
       (error: unknown) => {
         if (error instanceof AdapterFault) fail(error.kind, error.platformCode);
       },

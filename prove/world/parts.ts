@@ -1,6 +1,5 @@
 import { AdapterFault } from '../../packages/core/src/http/adapter/adapter.js';
 import { Incoming } from '../../packages/core/src/http/adapter/incoming.js';
-import { Utf8Body } from '../../packages/core/src/http/adapter/utf8Body.js';
 import type { Random } from '../../test/kit/random.js';
 import type { Answered } from './service.js';
 
@@ -49,9 +48,9 @@ export class PartReader {
     else this.#incoming.end();
   }
 
-  /** The body, once all of it has arrived. @throws AdapterFault if it breaks off. */
-  async body(): Promise<Utf8Body> {
+  /** The text of the body, once all of it has arrived. @throws AdapterFault if it breaks off. */
+  async text(): Promise<string> {
     await this.#incoming.complete;
-    return new Utf8Body(Buffer.concat(this.#incoming.chunks));
+    return Buffer.concat(this.#incoming.chunks).toString();
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { textBody, type AttemptRequest } from '../src/http/adapter/adapter.js';
+import type { AttemptRequest } from '../src/http/adapter/adapter.js';
 import { byCursor, createClient, defineApi, exportTo, listing, memoryState, type Checkpoint } from '../src/index.js';
 import { FakeClock } from './fakeClock.js';
 import { recordingSink } from './sink/recordingSink.js';
@@ -35,7 +35,7 @@ async function simulated() {
   const send = ({ url }: AttemptRequest) => {
     requests.push(url);
     const answer = url.includes('cursor') ? { items: [{ id: 2 }], next: null } : { items: [{ id: 1 }], next: '2' };
-    return Promise.resolve({ status: 200, headers: {}, body: textBody(JSON.stringify(answer)) });
+    return Promise.resolve({ status: 200, headers: {}, text: JSON.stringify(answer) });
   };
   const adapter = () => ({ send, close: () => Promise.resolve() });
   await using client = createClient({ apiKey: 'a-key-for-tests', rateLimit: false, clock, sha256, adapter }).use(

@@ -7,7 +7,7 @@ import { addressOf } from './origin.js';
 import { encodeQuery, withoutParam } from './query.js';
 import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './credentials/secrets.js';
-import type { Transport, TransportRequest, TransportResponse } from './transport.js';
+import type { Transport, TransportResponse } from './transport.js';
 
 interface ApiTransportOptions extends ExchangeOptions {
   readonly secrets: Secrets;
@@ -18,24 +18,24 @@ interface ApiTransportOptions extends ExchangeOptions {
 export function apiTransport(options: ApiTransportOptions): Transport {
   const { secrets, apis } = options;
   const call = axiosTransport(options);
-  const urlOf = lastUrl();
   return async (request) => {
     request.signal?.throwIfAborted();
     const { route, signal, format = 'json', errors } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
-    const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
+    const { origin, pathname, search } = addressOf(request.baseUrl, request.path, query);
+    const url = origin + pathname + search;
     const message = encodeRequest(route, request);
     const mayBeEmpty = message.method !== 'GET';
     const hasRange = Object.keys(message.headers).some((header) => header.toLowerCase() === 'range');
     const context = { route, secrets, credentials, format, errors, mayBeEmpty, hasRange };
     const response = await call({
       route,
-      url: target,
+      url,
       credentials,
       limiter,
       signal,
-      shownUrl: () => secrets.redact(target),
+      shownUrl: () => secrets.redact(url),
       read: (answer, now) =>
         readResponse(answer, { now, isConditional: !mayBeEmpty && isConditional(message.headers), ...context }),
       ...message,
@@ -59,19 +59,4 @@ function withoutCredential(response: TransportResponse, param: string): Transpor
 /** Says which tag a 304 is about, if the server omits it: a link may have sent another one than its request had. */
 function withTag(response: TransportResponse, tag: string | undefined): TransportResponse {
   return tag === undefined ? response : { ...response, headers: { etag: tag, ...response.headers } };
-}
-
-/**
- * The URL of a request without its query. The last one is cached, since a walk requests the same URL repeatedly.
- *
- * @throws ConfigError if it is invalid.
- */
-function lastUrl(): (request: TransportRequest) => string {
-  let last: { readonly baseUrl: string; readonly path: string; readonly url: string } | undefined;
-  return ({ baseUrl, path }) => {
-    if (last?.baseUrl === baseUrl && last.path === path) return last.url;
-    const { origin, pathname } = addressOf(baseUrl, path, '');
-    last = { baseUrl, path, url: origin + pathname };
-    return last.url;
-  };
 }

@@ -18,36 +18,6 @@ export interface RequestEvent extends OfRequest {
   readonly url: string;
 }
 
-/** Holds the function that makes the URL. */
-const shown: unique symbol = Symbol('sluice.shownUrl');
-
-/**
- * One for all events. With a getter of its own, each event would be of a new kind for V8, which retains it, and what it
- * refers to, until a full garbage collection.
- */
-const lazyUrl: PropertyDescriptor & ThisType<{ readonly [shown]: () => string }> = {
-  enumerable: true,
-  get() {
-    return this[shown]();
-  },
-};
-
-/** What `console.log` shows, which is `[Getter]` otherwise. */
-const shownInNode: PropertyDescriptor & ThisType<RequestEvent> = {
-  value() {
-    return { ...this };
-  },
-};
-
-/** An event whose URL is made when somebody reads it: redacting one takes longer than all else of an event. */
-export function requestEvent(about: Omit<RequestEvent, 'type' | 'url'>, url: () => string): RequestEvent {
-  const { route, request, method } = about;
-  const event: RequestEvent = { type: 'request', route, request, method, url: '' };
-  Object.defineProperty(event, shown, { value: url });
-  Object.defineProperty(event, Symbol.for('nodejs.util.inspect.custom'), shownInNode);
-  return Object.freeze(Object.defineProperty(event, 'url', lazyUrl));
-}
-
 /** An attempt is sent, with a permit. If the server had closed the idle connection, it is sent and emitted again. */
 export interface AttemptEvent extends OfRequest {
   readonly type: 'attempt';

@@ -3,7 +3,7 @@ import { reportOf } from '../errorReport.js';
 import { amend } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adapter.js';
 import type { Credentials, Stamped } from './credentials/credentials.js';
-import { type Emit, type HttpEvent, requestEvent, type RequestOutcome } from './events.js';
+import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { PauseCause } from './limit/limiterReports.js';
 import type { Limiter } from './limit/limiterTypes.js';
 import { withoutParam } from './query.js';
@@ -100,7 +100,7 @@ export class Exchange {
     if (signal)
       this.#unwatch.push(signals.watch(signal, () => this.#endWith(() => ({ outcome: 'stopped' }), signal.reason)));
     // Last, because an observer may abort the request during the event.
-    this.#emit('request', () => requestEvent({ route, request: number, method }, shownUrl));
+    this.#emit('request', () => ({ ...this.#requestId, type: 'request', method, url: shownUrl() }));
   }
 
   /**

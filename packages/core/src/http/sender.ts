@@ -138,7 +138,7 @@ const tooEarly = 425;
  */
 function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadResult {
   const { status } = answer;
-  if (status >= 200 && status < 300) return { ok: true, body: answer.body.text };
+  if (status >= 200 && status < 300) return { ok: true, body: answer.text };
   if (status >= 300 && status < 400) {
     const { route } = context;
     const message = `${route}: the server responded with a redirect (${status}). It was not followed, since it may lead anywhere: use the endpoint's final URL.`;

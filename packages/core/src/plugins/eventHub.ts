@@ -1,7 +1,7 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { reportOf, rewritten, textOf } from '../errorReport.js';
 import { PluginError } from '../errors.js';
-import { type Emit, requestEvent } from '../http/events.js';
+import type { Emit } from '../http/events.js';
 import {
   hookNames,
   type ClientEvent,
@@ -161,11 +161,7 @@ export class EventHub {
     const redact = (text: string): string => this.#redact(textOf(text));
     switch (event.type) {
       // Each page has some of these, so they take a shorter way.
-      case 'request': {
-        const { route, request, method } = event;
-        const shown = redact(route);
-        return shown === route ? event : requestEvent({ route: shown, request, method }, () => event.url);
-      }
+      case 'request':
       case 'attempt':
       case 'response':
       case 'settled': {

@@ -4,7 +4,6 @@ import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { heapNeed } from '../../src/http/adapter/heapNeed.js';
-import { jsonText, Utf8Body } from '../../src/http/adapter/utf8Body.js';
 import { readResponse } from '../../src/http/response/readResponse.js';
 import { Secrets } from '../../src/http/credentials/secrets.js';
 import { createSource, DecodeError, RateLimitError, UnexpectedRedirectError, type Source } from '../../src/index.js';
@@ -84,14 +83,14 @@ describe('an answer', () => {
   test('that could not be read is not kept by its error', () => {
     const secrets = new Secrets();
     secrets.add(canary);
-    const page = (): Utf8Body => new Utf8Body(Buffer.from(`<p>${'x'.repeat(1_000_000)}`));
+    const page = (): string => Buffer.from(`<p>${'x'.repeat(1_000_000)}`).toString();
     const errors: unknown[] = [];
     const before = heapInUse();
     for (const status of [200, 404, 500])
       for (let times = 0; times < 10; times += 1)
         errors.push(
           readResponse(
-            { status, headers: {}, body: page() },
+            { status, headers: {}, text: page() },
             { route: 'r', secrets, now: 0, credentials: { name: 'API key', isSent: true } },
           ),
         );
@@ -166,7 +165,7 @@ function documentOf(length: number, shape: (nth: number) => string): Buffer {
 
 function expectHeapOf(bytes: Buffer): void {
   const before = heapInUse();
-  const kept = [jsonText(bytes)].map((each): [string, unknown] => [each, JSON.parse(each)]);
+  const kept = [bytes.toString()].map((each): [string, unknown] => [each, JSON.parse(each)]);
   expect(heapInUse() - before).toBeLessThan(heapNeed(bytes));
   expect(kept).toHaveLength(1);
 }

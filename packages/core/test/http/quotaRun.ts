@@ -1,5 +1,5 @@
 import { Random } from '../../../../test/kit/random.js';
-import { textBody, type Adapter, type AttemptResponse, type AttemptRequest } from '../../src/http/adapter/adapter.js';
+import type { Adapter, AttemptResponse, AttemptRequest } from '../../src/http/adapter/adapter.js';
 import {
   createClient,
   definePlugin,
@@ -66,7 +66,7 @@ export function openQuotaApi(options: QuotaRunOptions): QuotaApi {
       const answer = servers[path]?.answer(clock.now()) ?? { status: 404, headers: {} };
       given.push({ at: clock.monotonic(), status: answer.status, path });
       await passed();
-      return { ...answer, body: textBody('{}') };
+      return { ...answer, text: '{}' };
     },
     close: () => Promise.resolve(),
   });

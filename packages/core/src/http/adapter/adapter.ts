@@ -54,12 +54,12 @@ export interface AttemptRequest {
   readonly onWrite?: () => boolean;
 }
 
-/** A response of any status, with its body not parsed yet. */
+/** A response of any status, with the text of its body, without a byte order mark. */
 export interface AttemptResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: ResponseBody;
+  readonly text: string;
 }
 
 /** Sends attempts: any status is a response, redirects are not followed. Rejects with an `AdapterFault`. */
@@ -68,17 +68,6 @@ export interface Adapter {
   /** Nothing is written before `onWrite` is called. Otherwise any attempt may have been written. */
   readonly announcesWrites?: true;
   close(): Promise<void>;
-}
-
-/** The body of a response, as text or as JSON. */
-export interface ResponseBody {
-  readonly text: string;
-  /** JSON text with the same meaning, or invalid JSON if the body is. It need not be the same text: see `jsonText`. */
-  readonly json: string;
-}
-
-export function textBody(text: string): ResponseBody {
-  return { text, json: text };
 }
 
 /** Why there is no complete response. It has nothing of the request, so it cannot contain the key. */

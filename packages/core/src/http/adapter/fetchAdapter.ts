@@ -1,13 +1,7 @@
 import { abortable } from '../../abortable.js';
 import { ConfigError } from '../../errors.js';
-import {
-  type Adapter,
-  AdapterFault,
-  type AdapterOptions,
-  type AttemptResponse,
-  type AttemptRequest,
-  textBody,
-} from './adapter.js';
+import { type Adapter, AdapterFault, type AdapterOptions } from './adapter.js';
+import type { AttemptRequest, AttemptResponse } from './adapter.js';
 
 /**
  * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed; where the
@@ -48,7 +42,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
       status: answer.type === 'opaqueredirect' ? 302 : answer.status,
       headers: Object.fromEntries(answer.headers),
       // With `beginning` only the status counts, so the body is not read.
-      body: textBody(bodies === 'whole' ? await readText(answer, maxBodyBytes) : ''),
+      text: bodies === 'whole' ? await readText(answer, maxBodyBytes) : '',
     };
   }
 }

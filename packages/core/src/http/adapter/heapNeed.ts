@@ -6,7 +6,7 @@ const backslash = 0x5c;
 const openRecord = 0x7b;
 const firstDigit = 0x30;
 const lastDigit = 0x39;
-/** The first non-ASCII byte. With one, V8 stores the text in two bytes a character, or twice while it is escaped. */
+/** The first non-ASCII byte. With one, V8 stores the text in two bytes a character. */
 const firstBeyondAscii = 0x80;
 
 /**

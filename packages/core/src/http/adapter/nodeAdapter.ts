@@ -3,19 +3,10 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setImmediate as nextLoopTurn, setTimeout as wait } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { ConfigError } from '../../errors.js';
-import {
-  type Adapter,
-  AdapterFault,
-  type AdapterOptions,
-  type ResponseBody,
-  type AttemptRequest,
-  codeOf,
-  textBody,
-} from './adapter.js';
+import { type Adapter, AdapterFault, type AdapterOptions, type AttemptRequest, codeOf } from './adapter.js';
 import { type Connection, Connections } from './connections.js';
 import { heapNeed } from './heapNeed.js';
 import { Incoming } from './incoming.js';
-import { Utf8Body } from './utf8Body.js';
 
 /** `deflate` is decoded but not requested, because servers disagree on what it is. */
 const encodings = 'gzip, br';
@@ -34,10 +25,10 @@ export function createAdapter(options: AdapterOptions): Adapter {
       const url = new URL(request.url);
       const connection = await connections.acquire(url, request);
       const { status, headers, incoming } = await exchange(request, { url, connection, connections, maxBodyBytes });
-      const body = await (bodies === 'whole'
+      const text = await (bodies === 'whole'
         ? readWhole(incoming, maxHeap)
         : readBeginning(incoming, status, maxBodyBytes));
-      return { status, headers, body };
+      return { status, headers, text };
     },
     close: () => connections.close(),
   };
@@ -171,7 +162,7 @@ const longestDrain = 1_000;
 const longestErrorWait = 250;
 
 /** What has arrived of a body, up to `maxBytes`. The body of a success is not awaited: its status is enough. */
-async function readBeginning(incoming: Incoming, status: number, maxBytes: number): Promise<ResponseBody> {
+async function readBeginning(incoming: Incoming, status: number, maxBytes: number): Promise<string> {
   const isSuccess = status >= 200 && status < 300;
   const drain = setTimeout(() => incoming.drop(), longestDrain);
   // Nobody waits for this body, so the timer must not keep the process alive.
@@ -180,7 +171,7 @@ async function readBeginning(incoming: Incoming, status: number, maxBytes: numbe
   const reading = incoming.complete.catch(() => undefined).finally(() => clearTimeout(drain));
   // Usually the body arrived with the status, and the connection is free at once.
   await Promise.race([reading, isSuccess ? nextLoopTurn() : wait(longestErrorWait, undefined, { ref: false })]);
-  return textBody(isSuccess ? '' : Buffer.concat(incoming.chunks).toString('utf8', 0, maxBytes));
+  return isSuccess ? '' : Buffer.concat(incoming.chunks).toString('utf8', 0, maxBytes);
 }
 
 /** Share of the heap for one response: a walk holds several, and serializing them takes as much again. */
@@ -189,10 +180,10 @@ const heapShare = 1 / 16;
 const maxHeapPerByte = 64;
 
 /** A complete body, which may take `maxHeap` bytes once parsed. */
-async function readWhole({ complete, chunks }: Incoming, maxHeap: number): Promise<ResponseBody> {
+async function readWhole({ complete, chunks }: Incoming, maxHeap: number): Promise<string> {
   await complete;
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
   if (!isUtf8(whole)) throw new AdapterFault('not-text');
   if (whole.length * maxHeapPerByte > maxHeap && heapNeed(whole) > maxHeap) throw new AdapterFault('too-heavy');
-  return new Utf8Body(whole);
+  return whole.toString().replace(/^\uFEFF/, '');
 }

@@ -81,9 +81,9 @@ export function formEncoded(text: string): string {
 }
 
 function readToken(answer: AttemptResponse, context: ResponseContext, grant: Grant): ReadResult {
-  const { status, body } = answer;
+  const { status, text } = answer;
   const { route } = context;
-  const document = documentIn(body.json);
+  const document = documentIn(text);
   if (status >= 200 && status < 300) {
     if (document !== undefined) return { ok: true, body: document };
     const error = new DecodeError(`${route}: the server responded with something that is not JSON. Check tokenUrl.`, {

@@ -107,7 +107,7 @@ export function readResponse(answer: AttemptResponse, context: ApiResponseContex
  * @param rules.retry whether the status is one that may pass
  */
 export function faultOfStatus(
-  { status, headers, body }: AttemptResponse,
+  { status, headers, text }: AttemptResponse,
   { route, secrets, now }: ResponseContext,
   rules: {
     readonly retry: boolean;
@@ -117,7 +117,7 @@ export function faultOfStatus(
   },
 ): AttemptFault {
   const { retry, hint, lower, advice } = rules;
-  const excerpt = excerptOf(body.text, secrets);
+  const excerpt = excerptOf(text, secrets);
   const requested = retryAfter(headers['retry-after'], headers['date'], now);
   const quoted = excerpt === '' ? '' : ` ("${excerpt}")`;
   const message = `${route}: the server responded with ${status}${quoted}.${hint === '' ? '' : ` ${hint}`}`;
@@ -187,16 +187,14 @@ function readNotModified(
   return failure({ error: new HttpError(message, { status, excerpt: '', details: { route } }), retry: false, status });
 }
 
-function readDocument({ status, headers, body }: AttemptResponse, context: ApiResponseContext): ReadResult {
+function readDocument({ status, headers, text }: AttemptResponse, context: ApiResponseContext): ReadResult {
   const { route, secrets, format, mayBeEmpty = false } = context;
-  const { json } = body;
-  if (mayBeEmpty && (status === 204 || status === 205) && json === '') return { ok: true, body: null };
+  if (mayBeEmpty && (status === 204 || status === 205) && text === '') return { ok: true, body: null };
   let document: unknown;
   try {
-    document = format === 'jsonLines' ? parseJsonLines(json) : parseExactly(json);
+    document = format === 'jsonLines' ? parseJsonLines(text) : parseExactly(text);
   } catch (error) {
     if (error instanceof JsonLineError) return failure({ error: lineFault(error, route, status), retry: true, status });
-    const { text } = body;
     // The parser's message is not used: it quotes the document, which may contain a secret.
     const excerpt = excerptOf(text, secrets);
     const isHtml = /html/i.test(headers['content-type'] ?? '') || /^\s*</.test(text);
@@ -205,7 +203,7 @@ function readDocument({ status, headers, body }: AttemptResponse, context: ApiRe
     const message = `${route}: the server responded with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
     return failure({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
-  if (!isDeeperThan(deepestDocument, document, json)) return { ok: true, body: document };
+  if (!isDeeperThan(deepestDocument, document, text)) return { ok: true, body: document };
   const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base URL right?`;
   return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
