@@ -212,7 +212,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'two pages whose rows are gone are a loop',
-      'if (!hasRows && empty >= (page.isGuess ? maxGuessedPages : maxEmptyPages))',
+      'if (!hasRows && empty >= maxEmptyPages)',
       'if (!hasRows && empty >= 1)',
     ],
   ]),

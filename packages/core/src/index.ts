@@ -31,8 +31,7 @@ export { rowOf, type Each, type RowOfOptions } from './api/rowOf.js';
 export { graphqlErrors, type GraphqlErrorOptions } from './api/graphqlErrors.js';
 export type { RequestPlace } from './api/requestPlace.js';
 export type { Answer, PageAnswer, Selector } from './api/answer.js';
-export { apisOf, sourcesOf, type ApiSource, type SourceDescription } from './api/apiSource.js';
-export type { WalkBounds } from './api/decodeOptions.js';
+export { apisOf, sourcesOf, type ApiSource, type SourceDescription, type WalkBounds } from './api/apiSource.js';
 
 // Events
 export type {

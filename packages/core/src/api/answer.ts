@@ -19,17 +19,14 @@ export interface PageAnswer extends Answer {
   /** The original rows. */
   readonly rows: readonly unknown[];
   /**
-   * The number of items that the API sent: more than `rows` if the `rows` function leaves some out. Whether a page was
-   * full, or had nothing, is judged by it. To be called only where that matters, since it calls that function again.
-   * If that makes its rows of several lists, it is the length of the longest, so at most as many were left out.
-   *
-   * @throws DecodeError with `exactly` in that case, unless the function returns `{ rows, at }`.
+   * The number of items in the API's list: more than `rows` if a `rows` function leaves some out. It tells whether a page
+   * was full or empty.
    */
-  readonly countItems: (wanted?: { readonly exactly?: boolean }) => number;
+  readonly items: number;
   /** Rows in the whole listing, if the definition has `total`. */
   readonly total: number | undefined;
   /** The value from which the walk has rows, if not all. */
-  readonly since?: string;
+  readonly since: string | undefined;
   /** Where this page starts; absent for the first page. */
   readonly from: PageCursor | undefined;
   /** Rows that are new to the walk: one fewer than `rows` if the last known row was read again. */

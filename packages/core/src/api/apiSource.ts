@@ -6,10 +6,25 @@ import type { Source } from '../source/source.js';
 import { isRecord } from '../values.js';
 import type { Change } from '../watch/change.js';
 import { watch, type WatchOptions } from '../watch/watch.js';
-import { decodeOptions, type WalkBounds, type WatchBounds } from './decodeOptions.js';
 import type { ParamDescription } from './decodeParams.js';
 import type { Api } from './describedApi.js';
 import type { PageSize } from './listingPlan.js';
+
+/** Limits of a walk, for any source of an API. */
+export interface WalkBounds {
+  /** Rows per page, within the API's limit. Default: that of the definition. */
+  readonly pageSize?: number | undefined;
+  /** The walk ends after this many rows. Default: no limit. Requires a concurrency of 1. */
+  readonly maxRows?: number | undefined;
+  /** A partition with more pages is an error. Default: no limit. */
+  readonly maxPages?: number | undefined;
+}
+
+/** Limits of a watch's walks, without `maxRows`: rows beyond it would count as removed. */
+export type WatchBounds = Omit<WalkBounds, 'maxRows'>;
+
+/** Forbids parameters with the name of a limit. */
+export type FreeParams = { readonly [Name in keyof WalkBounds]?: never };
 
 /** Describes a source of an API, e.g. for a command line. */
 export interface SourceDescription {
@@ -72,25 +87,21 @@ export interface SourceOpening {
   readonly sibling?: (name: string) => ApiSource | undefined;
 }
 
-interface SourceParts<Row> {
-  readonly opening: SourceOpening;
-  readonly walk: (params: object, bounds: WalkBounds) => Source<Row>;
-  readonly describe: () => SourceDescription;
-}
-
 /** Identifies sources of APIs across copies of this package. Its value is the API. */
 const brand = Symbol.for('sluice.apiSource');
 
-export function apiSource<Params extends object, Row>(parts: SourceParts<Row>): ApiSource<Params, Row> {
-  const { opening, walk, describe } = parts;
-  const { name, api, clock, random } = opening;
-  const source = (options: object = {}): Source<Row> => {
-    const { params, bounds } = decodeOptions(options);
-    return walk(params, bounds);
+/** @param create creates the source for parameters, of which none is `undefined`, and limits */
+export function apiSource<Params extends object, Row>(
+  { name, api, clock, random }: SourceOpening,
+  describe: () => SourceDescription,
+  create: (params: object, bounds: WalkBounds) => Source<Row>,
+): ApiSource<Params, Row> {
+  const source = ({ pageSize, maxRows, maxPages, ...others }: WalkBounds = {}): Source<Row> => {
+    const params = Object.entries<unknown>(others).filter(([, value]) => value !== undefined);
+    return create(Object.fromEntries(params), { pageSize, maxRows, maxPages });
   };
-  const watched = (options: object, watching: WatchOptions<Row>): Source<Change<Row>> => {
-    const { params, bounds } = decodeOptions(options);
-    if (bounds.maxRows === undefined) return watch(walk(params, bounds), { clock, random, ...watching });
+  const watched = (options: WalkBounds, watching: WatchOptions<Row>): Source<Change<Row>> => {
+    if (options.maxRows === undefined) return watch(source(options), { clock, random, ...watching });
     throw new ConfigError(`${name}.watch takes no maxRows: rows that are pushed beyond it would count as removed.`, {
       option: 'maxRows',
     });

@@ -56,12 +56,12 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       return keys.reduce((request, { put }, nth) => put(request, known[nth] ?? ''), first);
     },
     next(answer) {
-      const { rows, read } = answer;
+      const { rows, items, read } = answer;
       const follows = flag?.find(answer);
       if (flag && typeof follows !== 'boolean') throw read.fault(flag.text, 'it is neither true nor false');
       if (follows === false) return 'end';
       if (rows.length === 0) {
-        if (answer.countItems() > 0) throw leftOutFault(read);
+        if (items > 0) throw leftOutFault(read);
         if (follows) throw read.fault('', 'more rows follow, but there is no row to continue after');
         return 'end';
       }

@@ -27,8 +27,8 @@ export function byOffset(place: OffsetOptions): Paging {
     fields,
     reads: [],
     request: (first, at) => put(first, offsetOf(at)),
-    next({ rows, newRows, total, requested, from, read, countItems }) {
-      if (newRows === 0 && countItems() > rows.length) throw leftOutFault(read);
+    next({ rows, newRows, total, requested, from, read, items }) {
+      if (newRows === 0 && items > rows.length) throw leftOutFault(read);
       const received = (from ? offsetOf(from) : 0) + rows.length;
       // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
       if (newRows === 0)

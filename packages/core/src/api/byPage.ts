@@ -43,10 +43,10 @@ export function byPage(options: PageNumberOptions): Paging {
     reads: headersRead(last),
     request: (request, at) => put(request, numberOf(cursorOf(at))),
     next(answer) {
-      const { from, rows, read } = answer;
+      const { from, items, read } = answer;
       const page = from ? numberOf(cursorOf(from)) : first;
       const next = { cursor: String(page + 1) };
-      if (!last) return rows.length === 0 && answer.countItems({ exactly: true }) === 0 ? 'end' : next;
+      if (!last) return items === 0 ? 'end' : next;
       const count = last.find(answer);
       if (!isCount(count)) throw read.fault(last.text, 'it is not a number of pages');
       return page - first + 1 >= count ? 'end' : next;

@@ -82,17 +82,17 @@ export function bySince(options: SinceOptions): Paging {
     mark: (latest, began) => rule.mark(latest, began, overlap),
     isBounded: type === 'instant',
     from: (first, value) => place.put(first, value),
-    newRows(page, { since, from, at, requested, read, warn, countItems }) {
+    newRows(page, { since, from, at, requested, read, warn, items }) {
       if (page.next === 'by-offset')
         throw new ConfigError('bySince cannot page by offset: rows that move would be missed.');
       const known = stable ? [] : knownAt(from);
       const start = stable || !from ? since.from : decodeSince(cursorOf(from)).value;
       const rows = page.received.map((row) => ({ hash: hashOf(row), value: valueOf(row, { read }) }));
       if (start !== undefined && rows.some(({ value }) => rule.compare(value, start) < 0))
-        warn?.(`the API lists rows from before the ${field} that it was asked for, so rows come again. ${doesFilter}`);
+        warn(`the API lists rows from before the ${field} that it was asked for, so rows come again. ${doesFilter}`);
       // It would at least have the last row again, unless that was removed just now.
       if (from && !stable && rows.length === 0)
-        warn?.(
+        warn(
           `asked for rows from the ${field} of the last row on, the API lists none. If it leaves out rows with the value itself, some are missed: bySince needs an inclusive filter.`,
         );
       const isNew = rows.map(({ hash }) => !known.includes(hash) && since.isKnown?.(hash) !== true);
@@ -100,7 +100,7 @@ export function bySince(options: SinceOptions): Paging {
         (last, { value }) => (last === undefined || rule.compare(value, last) > 0 ? value : last),
         undefined,
       );
-      const isShort = requested !== undefined && rows.length < requested && countItems() < requested;
+      const isShort = requested !== undefined && items < requested;
       const emitted = rows.filter((_, index) => isNew[index]);
       const told: PageIncrement = {
         at,
@@ -118,14 +118,14 @@ export function bySince(options: SinceOptions): Paging {
     },
   };
   const nextAfter = (answer: PageAnswer): { readonly cursor: string } | 'end' => {
-    const { rows, from, since, requested, read, countItems } = answer;
+    const { rows, from, since, requested, read, items } = answer;
     const values = rows.map((row) => valueOf(row, { read }));
     const disorder = values.findIndex((value, index) => index > 0 && rule.compare(values[index - 1] ?? '', value) > 0);
     if (disorder >= 0)
       throw read.fault(field, `row ${String(disorder)} is before the one above it: rows must be in ascending order`);
     const last = values.at(-1);
     if (last === undefined) {
-      if (countItems() >= (requested ?? 1)) throw leftOutFault(read);
+      if (items >= (requested ?? 1)) throw leftOutFault(read);
       return 'end';
     }
     const start = from ? decodeSince(cursorOf(from)).value : since;
@@ -134,7 +134,7 @@ export function bySince(options: SinceOptions): Paging {
       return { cursor: JSON.stringify([last, atLast.map(hashOf)]) };
     }
     const isShort = requested !== undefined && rows.length < requested;
-    if (isShort && countItems() >= requested) throw leftOutFault(read);
+    if (isShort && items >= requested) throw leftOutFault(read);
     if (requested === undefined || isShort) return 'end';
     if (rule.compare(values[0] ?? '', last) < 0)
       throw new PaginationError(

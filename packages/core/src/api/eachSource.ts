@@ -3,9 +3,9 @@ import { definedJson, frozenJson } from '../json.js';
 import type { Json } from '../source/definition.js';
 import { createDiscoveringSource } from '../source/discoveringSource.js';
 import type { Source } from '../source/source.js';
-import type { WalkBounds } from './decodeOptions.js';
-import { type ListingPlan, listingPlan, pageSizeOf, type RequestSpec } from './listingPlan.js';
-import { expiryOf, listingFetch, type OpenListing, rowSchemaOf, rowsMadeOf } from './listingSource.js';
+import type { WalkBounds } from './apiSource.js';
+import { listingPlan, pageSizeOf, type RequestSpec } from './listingPlan.js';
+import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
 import { Parents } from './parents.js';
 import type { Each } from './rowOf.js';
 
@@ -14,35 +14,33 @@ export function eachSource<Row extends object, In extends object, Params>(
   open: OpenListing<Row, In, Params>,
   each: Each<In, Params>,
   params: object,
-  { pageSize, maxRows, maxPages }: WalkBounds,
+  bounds: WalkBounds,
 ): Source<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
-  const { isRepeatable, paging, filter } = definition;
-  const { given, parents: parentParams, of, fields } = each.begin(name, params);
-  const parents = parentsOf(name, opening.sibling?.(each.source)?.({ ...parentParams }));
-  const size = pageSizeOf(name, definition.pageSize, pageSize);
   const { baseUrl } = endpoint;
+  const { pageSize } = bounds;
+  const { given, parents: parentParams, of: paramsOf, fields } = each.begin(name, params);
+  const parents = parentsOf(name, opening.sibling?.(each.source)?.({ ...parentParams }));
   const warn = (message: string): void => endpoint.warn(message);
-  const planOf = (ofParent: Params): ListingPlan =>
-    listingPlan(definition, { name, baseUrl, params: ofParent, pageSize, warn });
-  const fetchPage = listingFetch(open);
-  const requested = { baseUrl, ...fixedRequests(definition), given: definedJson(given, `The parameters of ${name}`) };
-  const made = rowsMadeOf(definition, opening, maxRows);
+  const fetchPage = pageFetcher(open);
+  const fixed = {
+    baseUrl,
+    ...fixedRequests(definition),
+    given: definedJson(given, `The parameters of ${name}`),
+    ...identityOfRows(open, bounds.maxRows),
+  };
   const { identity, rowsIdentity = identity } = parents.info;
   return createDiscoveringSource<Row>(
     {
-      name,
-      identity: { each: identity, ...requested, ...made, pageSize: size ?? null, paging: paging.identity },
-      rowsIdentity: { each: rowsIdentity, ...requested, ...made },
-      schema: rowSchemaOf(definition),
-      maxRows,
-      maxPages,
-      endpoint,
-      ...(isRepeatable === false && { isRepeatable }),
-      ...(filter && { filter }),
-      ...expiryOf(definition),
-      ...(paging.increment && { increment: paging.increment }),
+      ...sourceOptions(open, bounds),
+      identity: {
+        each: identity,
+        ...fixed,
+        pageSize: pageSizeOf(name, definition.pageSize, pageSize) ?? null,
+        paging: definition.paging.identity,
+      },
+      rowsIdentity: { each: rowsIdentity, ...fixed },
     },
     (start) =>
       new Parents<Row, Params>(
@@ -50,8 +48,8 @@ export function eachSource<Row extends object, In extends object, Params>(
           name,
           parents,
           isSkipping: each.isSkipping,
-          paramsOf: of,
-          planOf,
+          paramsOf,
+          planOf: (ofParent) => listingPlan(definition, { name, baseUrl, params: ofParent, pageSize, warn }),
           warn,
           isSecret: (text) => endpoint.isSecret(text),
           fetch: (plan, ofParent, page) => fetchPage(plan, page, fields?.(ofParent)),

@@ -4,9 +4,8 @@ import type { ApiResponse } from '../plugins/plugin.js';
 import { checkTypes } from '../source/columnTypes.js';
 import type { FetchedPage } from '../source/definition.js';
 import { isRecord, shownText } from '../values.js';
-import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
+import { apiSource, type ApiSource, type FreeParams, type SourceDescription, type SourceOpening } from './apiSource.js';
 import { eachSource } from './eachSource.js';
-import type { FreeParams } from './decodeOptions.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
@@ -14,7 +13,7 @@ import { type RequestSpec, requestSpecKinds } from './listingPlan.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
 import { placing } from './requestPlace.js';
-import { pageReader } from './pageReader.js';
+import { pageReader, type ReadingApi } from './pageReader.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './rowOf.js';
 
@@ -59,38 +58,43 @@ export function listing<
 >(definition: ListingDefinition<Row, In, Params>): Listing<Row, In> {
   checkOptions('listing()', definition, definitionKinds, 'The definition of a listing');
   checkListing(definition);
-  const read = pageReader(definition);
+  const openReader = pageReader(definition);
   const known = knownParams(definition);
-  const { each, key } = definition;
+  const { each, key, filter } = definition;
   return Object.freeze<Listing<Row, In>>({
     ...(each && { each: each.source }),
     hasKey: key !== undefined,
-    read({ status = 200, headers = {}, body }, route = 'listing') {
-      const answer = { status, headers, body };
-      const requested = { route, baseUrl: 'https://api.example.com', path: '/' };
-      const { decode, received, ...page } = read(answer, {
-        ...requested,
-        from: undefined,
-        isAgain: false,
-        rows: undefined,
-      });
+    read({ status = 200, headers = {}, body }, name = 'listing') {
+      const { decode, received, ...page } = openReader({ name, ...exampleApi })(
+        { status, headers, body },
+        { path: '/', from: undefined, isAgain: false, pageSize: undefined },
+      );
       const rows = decode();
-      const kept = definition.filter ? rows.filter(definition.filter) : rows;
+      const kept = filter ? rows.filter(filter) : rows;
       return { ...page, rows: kept, ...(kept !== received && { received }) };
     },
     open: (opening) =>
-      apiSource({
+      apiSource(
         opening,
-        walk(given, bounds) {
-          const open = { definition, read, opening };
-          return definition.each
-            ? eachSource(open, definition.each, given, bounds)
-            : listingSource(open, known, given, bounds);
+        () => describe(definition, opening.name, known),
+        (given, bounds) => {
+          const open = { definition, openReader, opening };
+          return each ? eachSource(open, each, given, bounds) : listingSource(open, known, given, bounds);
         },
-        describe: () => describe(definition, opening.name, known),
-      }),
+      ),
   });
 }
+
+/** For {@link Listing.read}. */
+const exampleApi: Omit<ReadingApi, 'name'> = {
+  endpoint: {
+    baseUrl: 'https://api.example.com',
+    isSecret: () => false,
+    withoutSecret: (query) => query,
+    warn: () => undefined,
+  },
+  clock: { now: () => 0 },
+};
 
 const definitionKinds = {
   ...requestSpecKinds,

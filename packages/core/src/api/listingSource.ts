@@ -1,19 +1,17 @@
-import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
-import type { PageCursor } from '../position.js';
-import type { Json, PageRequest, RowSchema, UndecodedPage } from '../source/definition.js';
+import type { ApiRequest } from '../plugins/plugin.js';
+import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
 import { createSource, type Source } from '../source/source.js';
-import type { SourceOpening } from './apiSource.js';
+import type { SourceOpening, WalkBounds } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
-import type { WalkBounds } from './decodeOptions.js';
 import { type ParamDescription, decodeParams } from './decodeParams.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
-import type { Requested } from './pageReader.js';
+import type { ReadingApi, ReadPage } from './pageReader.js';
 
 /** A listing of an API on a client. */
 export interface OpenListing<Row extends object, In extends object, Params> {
   readonly definition: ListingDefinition<Row, In, Params>;
-  readonly read: (answer: ApiResponse, requested: Requested) => UndecodedPage<Row>;
+  readonly openReader: (api: ReadingApi) => ReadPage<Row>;
   readonly opening: SourceOpening;
 }
 
@@ -22,62 +20,58 @@ export function listingSource<Row extends object, In extends object, Params>(
   open: OpenListing<Row, In, Params>,
   known: readonly ParamDescription[] | undefined,
   given: object,
-  { pageSize, maxRows, maxPages }: WalkBounds,
+  bounds: WalkBounds,
 ): Source<Row> {
   const { definition, opening } = open;
-  const { paging } = definition;
   const { name, endpoint } = opening;
-  const params = decodeParams(name, { schema: definition.params, known }, given);
-  const warn = (message: string): void => endpoint.warn(message);
-  const plan = listingPlan(definition, { name, baseUrl: endpoint.baseUrl, params, pageSize, warn });
-  const fetchPage = listingFetch(open);
-  const shared = rowsMadeOf(definition, opening, maxRows);
-  return createSource<Row>({
+  const plan = listingPlan(definition, {
     name,
-    identity: { ...plan.requested, ...shared },
-    rowsIdentity: { ...plan.requestedRows, ...shared },
-    schema: rowSchemaOf(definition),
+    baseUrl: endpoint.baseUrl,
+    params: decodeParams(name, { schema: definition.params, known }, given),
+    pageSize: bounds.pageSize,
+    warn: (message) => endpoint.warn(message),
+  });
+  const fetchPage = pageFetcher(open);
+  const made = identityOfRows(open, bounds.maxRows);
+  return createSource<Row>({
+    ...sourceOptions(open, bounds),
+    identity: { ...plan.requested, ...made },
+    rowsIdentity: { ...plan.requestedRows, ...made },
     partitions: plan.partitions,
     offset: plan.offset,
-    maxRows,
-    maxPages,
-    endpoint,
-    ...(definition.isRepeatable === false && { isRepeatable: false }),
-    ...(definition.filter && { filter: definition.filter }),
-    ...expiryOf(definition),
-    ...(paging.increment && { increment: paging.increment }),
     fetch: (page) => fetchPage(plan, page),
   });
 }
 
-export function rowSchemaOf<Row extends object, In extends object, Params>({
-  columns,
-  types,
-  key,
-  statusOf,
-  event,
-}: ListingDefinition<Row, In, Params>): RowSchema<Row> {
+/** What a source has of its listing and its bounds, whether its partitions are known or discovered. */
+export function sourceOptions<Row extends object, In extends object, Params>(
+  { definition, opening }: OpenListing<Row, In, Params>,
+  { maxRows, maxPages }: WalkBounds,
+): Omit<SourceDefinition<Row>, 'identity' | 'fetch'> {
+  const { columns, types, key, statusOf, event, responses = {}, paging, isRepeatable, filter } = definition;
   return {
-    columns,
-    ...(types && { types }),
-    ...(key && { key }),
-    ...(statusOf && { statusOf }),
-    ...(event && { event }),
+    name: opening.name,
+    endpoint: opening.endpoint,
+    schema: {
+      columns,
+      ...(types && { types }),
+      ...(key && { key }),
+      ...(statusOf && { statusOf }),
+      ...(event && { event }),
+    },
+    maxRows,
+    maxPages,
+    isRepeatable,
+    filter,
+    expiredStatuses: Object.keys(responses).map(Number),
+    increment: paging.increment,
   };
 }
 
-/** The statuses that mean that a cursor has expired. */
-export function expiryOf({ responses = {} }: Pick<ListingDefinition<never, never, never>, 'responses'>): {
-  readonly expiredStatuses: readonly number[];
-} {
-  return { expiredStatuses: Object.keys(responses).map(Number) };
-}
-
 /** What determines the rows besides their requests. */
-export function rowsMadeOf<Row extends object, In extends object, Params>(
-  { rows, version, filter }: ListingDefinition<Row, In, Params>,
-  { arrays }: SourceOpening,
-  maxRows: number | undefined,
+export function identityOfRows<Row extends object, In extends object, Params>(
+  { definition: { rows, version, filter }, opening: { arrays } }: OpenListing<Row, In, Params>,
+  maxRows?: number,
 ): Readonly<Record<string, Json>> {
   const rowsAt = typeof rows === 'string' ? rows : 'function';
   return { arrays, rowsAt, version: version ?? null, maxRows: maxRows ?? null, filter: filter ? 'function' : null };
@@ -87,83 +81,52 @@ export function rowsMadeOf<Row extends object, In extends object, Params>(
 export type FetchPage<Row> = (plan: ListingPlan, page: PageRequest, fields?: object) => Promise<UndecodedPage<Row>>;
 
 /** Creates the function that fetches the pages of a listing. */
-export function listingFetch<Row extends object, In extends object, Params>({
-  definition,
-  read,
-  opening,
-}: OpenListing<Row, In, Params>): FetchPage<Row> {
-  const { name, endpoint, clock } = opening;
-  const { baseUrl } = endpoint;
+export function pageFetcher<Row extends object, In extends object, Params>(
+  open: OpenListing<Row, In, Params>,
+): FetchPage<Row> {
+  const { definition, opening } = open;
+  const { name, endpoint } = opening;
   const { paging, format, errors } = definition;
   const { increment } = paging;
-  const isSecret = (text: string): boolean => endpoint.isSecret(text);
-  const withoutSecret = (query: string): string => endpoint.withoutSecret(query);
-  // The first page is a beginning from which a partition can start again, whatever later ones consume.
-  const repeated = (plan: ListingPlan, at: PageCursor | undefined): Pick<ApiRequest, 'isRepeatable'> => {
-    const isRepeatable = definition.isRepeatable !== false || at === undefined;
-    return isRepeatable && plan.details.method === undefined ? {} : { isRepeatable };
-  };
-  const readAs = { ...(format && { format }), ...(errors && { errors }) };
-  let warned: string | undefined;
-  const onPartial = (message: string): void => {
-    // A watch may get the same error with every page.
-    if (message !== warned)
-      endpoint.warn(`${name}: the API reports an error beside the rows, so some may be missing${quoted(message)}.`);
-    warned = message;
-  };
-  const doubts = new Set<string>();
-  const warn = (message: string): void => {
-    if (!doubts.has(message)) endpoint.warn(`${name}: ${message}`);
-    doubts.add(message);
-  };
-  const now = (): number => clock.now();
+  const readPage = open.openReader(opening);
   const conditional = new ConditionalPages<Row>();
-  const made = rowsMadeOf(definition, opening, undefined);
+  const made = identityOfRows(open);
   return async (plan, { partition, at, atLeast, since, signal, cache }, fields) => {
     const start = plan.first(partition, atLeast);
     const first = since?.from !== undefined && increment ? increment.from(start, since.from) : start;
     const address = at ? paging.request(first, at) : first;
-    const { headers } = plan.details;
-    // Spreads come last: V8 adds what follows one in a slower way, field by field.
-    const request: ApiRequest = { route: name, signal, ...address, ...plan.details, ...readAs, ...repeated(plan, at) };
-    const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
-    const isAgain = atLeast === 2;
-    const { path } = address;
-    const requested: Requested = {
+    const { method, headers } = plan.details;
+    const request: ApiRequest = {
       route: name,
-      baseUrl,
-      path,
-      from: at,
-      isAgain,
-      rows,
-      fields,
-      since,
-      isSecret,
-      withoutSecret,
-      onPartial,
-      warn,
-      now,
+      signal,
+      format,
+      errors,
+      // The first page is a beginning from which a partition can start again, whatever later ones consume.
+      isRepeatable: definition.isRepeatable !== false || at === undefined,
+      ...address,
+      ...plan.details,
     };
-    const readPage = (answer: ApiResponse): UndecodedPage<Row> => read(answer, requested);
+    const isAgain = atLeast === 2;
+    const read: Parameters<typeof conditional.fetch>[0]['read'] = (response) =>
+      readPage(response, {
+        path: address.path,
+        from: at,
+        isAgain,
+        pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),
+        fields,
+        since,
+      });
     // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
-    if (!cache || plan.details.method || increment || definition.isRepeatable === false)
-      return readPage(await endpoint.send(request));
+    if (!cache || method || increment || definition.isRepeatable === false) return read(await endpoint.send(request));
     return conditional.fetch({
       cache,
-      read: readPage,
+      read,
       // Without a page size, a total may end the listing at a full page, and a function for it may look at any header.
       reads: typeof definition.total === 'function' && !definition.pageSize ? undefined : paging.reads,
-      identity: { of: made, fields: { ...fields }, baseUrl, address: { ...address }, headers, isAgain },
+      identity: { of: made, fields: { ...fields }, baseUrl: endpoint.baseUrl, address, headers, isAgain },
       fingerprint: () => endpoint.keyFingerprint('pages'),
       send: (tag) =>
-        endpoint.send({ ...request, ...(tag !== undefined && { headers: { ...headers, 'If-None-Match': tag } }) }),
+        endpoint.send(tag === undefined ? request : { ...request, headers: { ...headers, 'If-None-Match': tag } }),
     });
   };
-}
-
-const longestQuote = 500;
-
-/** Short enough to be searched for secrets; cut, it could end with half of one. */
-function quoted(message: string): string {
-  return message.length > longestQuote ? '' : `: ${JSON.stringify(message)}`;
 }

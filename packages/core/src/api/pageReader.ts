@@ -1,33 +1,36 @@
-import { isCount, isList, isRecord, kindOf } from '../values.js';
+import type { Clock } from '../clock.js';
 import { HttpError } from '../errors.js';
-import type { ApiResponse } from '../plugins/plugin.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
 import type { ErrorFinder } from '../http/response/responseError.js';
+import type { ApiResponse, Endpoint } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
-import type { Answer, PageAnswer, Selector } from './answer.js';
+import { isCount, isList, isRecord, kindOf } from '../values.js';
+import type { Answer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
-import { type DocumentPath, documentPath, finder, type Finder } from './documentPath.js';
-import { leftOutFault, type Paging } from './paging.js';
+import { documentPath, finder, type Finder } from './documentPath.js';
 import { thrownFault } from './issueText.js';
-import { countRead } from './countRead.js';
+import type { Paging } from './paging.js';
 
 /** Rows that a function found, and where in the body their list is. */
 export interface FoundRows {
   readonly rows: readonly unknown[];
   /**
-   * The path of their list, e.g. `data.items`, or `data.items?` if it may be missing where there are no rows. If that is
-   * not a list, e.g. `null` or an object, the length of `rows` counts. A page is the last one if its list is empty.
+   * The path of their list, e.g. `data.items`, or `data.items?` if it may be missing where there are no rows. A page is
+   * the last one if that list is empty. If it is not a list, e.g. `null` or an object, the length of `rows` counts.
    */
   readonly at: string;
 }
 
 /** Where a response has its rows, their total and the next page. */
 export interface ResponseSpec<Row> extends RowMaking<Row> {
-  /** The list of rows; empty text is the document itself. It must exist, unless the path allows otherwise with `?`. */
-  readonly rows: Selector<readonly unknown[] | FoundRows>;
+  /**
+   * The path of the list of rows; empty text is the document itself. It must exist, unless the path allows otherwise
+   * with `?`. Or a function that returns the rows and that path.
+   */
+  readonly rows: string | ((answer: Answer) => FoundRows);
   /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
   readonly total?: Selector<unknown>;
   readonly paging: Paging;
@@ -40,93 +43,105 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   readonly errors?: ErrorFinder;
 }
 
-export interface Requested {
-  readonly route: string;
-  readonly baseUrl: string;
+/** The request that a response answers. */
+export interface RequestedPage {
   readonly path: string;
   /** Where the page starts; absent for the first one. */
   readonly from: PageCursor | undefined;
   /** Whether it starts with the last known row. */
   readonly isAgain: boolean;
-  /** The requested page size, if any. */
-  readonly rows: number | undefined;
+  /** The requested number of rows, if any. */
+  readonly pageSize: number | undefined;
   /** Added to each row before it is decoded; pages are compared without them. */
   readonly fields?: object | undefined;
   /** The rows that the walk asks for; absent for all. */
   readonly since?: Since | undefined;
-  /** Wall time in ms, for responses without a `Date`. */
-  readonly now?: () => number;
-  readonly isSecret?: (text: string) => boolean;
-  readonly withoutSecret?: (query: string) => string;
-  /** Called with the error of a response that is used in spite of it. */
-  readonly onPartial?: (message: string) => void;
-  /** Called if the API seems not to be as the definition says. */
-  readonly warn?: (message: string) => void;
 }
 
-/** Creates a function that reads responses as pages. @throws ConfigError if a path is invalid. */
-export function pageReader<Row>(
-  spec: ResponseSpec<Row>,
-): (answer: ApiResponse, requested: Requested) => UndecodedPage<Row> {
-  const list = finder(spec.rows);
-  const total = spec.total === undefined ? undefined : finder(spec.total);
-  const decode = rowDecoder(spec);
-  return (response, requested) => {
-    const { route, baseUrl, path, from, isAgain, since = {}, now = () => 0 } = requested;
-    const { rows: pageSize, fields, isSecret, withoutSecret = same, onPartial, warn } = requested;
-    const read = documentReader(route, isSecret);
-    const at = (text: string): unknown => documentPath(text).find(response.body, read);
-    const { status, headers, body } = response;
-    // One that a stored page can answer does not get here.
-    if (status === 304)
-      throw new HttpError(
-        `${route}: the server responded with 304 (not modified), but there is no stored page that it could stand for. Does the definition or a link send If-None-Match or If-Modified-Since? Leave that out.`,
-        { status, excerpt: '', details: { route } },
-      );
-    const answer: Answer = { status, headers, body, read, at };
-    try {
-      const error = spec.errors?.({ status, headers, body });
-      // Otherwise the transport has refused it, unless a link made this response.
-      if (error && error.kind !== 'partial') throw read.fault('', 'it reports an error');
-      const found = rowsFound(list, answer);
-      const { rows: received } = found;
-      const count = total && countAt(total, answer);
-      const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
-      const start = since.from !== undefined && { since: since.from };
-      const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret, ...start };
-      const guess: { isGuess?: true } = {};
-      const countItems: PageAnswer['countItems'] = (wanted) => {
-        const items = list.isPath ? received.length : itemsOf(list, answer, found, wanted);
-        if (!found.at && received.length === 0 && items > 0) guess.isGuess = true;
-        return items;
-      };
-      const items = { rows: received, countItems };
-      const next = spec.paging.next({ status, headers, body, read, at, ...items, total: count, ...place });
-      if (error) onPartial?.(error.message);
-      // In place of a row with an error, GraphQL has null. Offsets count it.
-      const rows = error && next !== 'by-offset' ? received.filter((row) => row !== null) : received;
-      const page = {
-        received: rows,
-        next,
-        total: count,
-        ...guess,
-        decode: () => decode(withFields(rows, fields), found.at?.text ?? list.text, read),
-      };
-      const whole = error ? { ...page, isIncomplete: true as const } : page;
-      const { increment } = spec.paging;
-      if (!increment) return whole;
-      return increment.newRows(whole, {
-        since,
-        from,
-        read,
-        warn,
-        countItems,
-        requested: pageSize,
-        at: timeOf(headers, now),
-      });
-    } catch (error) {
-      throw thrownFault(error, '', response.body, read);
-    }
+/** Reads a response as a page, whose rows are decoded on demand. @throws DecodeError. */
+export type ReadPage<Row> = (response: ApiResponse, requested: RequestedPage) => UndecodedPage<Row>;
+
+/** What reading needs of the API. */
+export interface ReadingApi {
+  /** The name of the source. */
+  readonly name: string;
+  readonly endpoint: Pick<Endpoint, 'baseUrl' | 'isSecret' | 'withoutSecret' | 'warn'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Creates the reader of a listing, which is then opened for an API. @throws ConfigError if a path is invalid. */
+export function pageReader<Row>({
+  rows,
+  total: totalAt,
+  paging,
+  errors,
+  ...making
+}: ResponseSpec<Row>): (api: ReadingApi) => ReadPage<Row> {
+  const findRows = rowFinder(rows);
+  const total = totalAt === undefined ? undefined : finder(totalAt);
+  const decode = rowDecoder(making);
+  return ({ name, endpoint, clock }) => {
+    const { baseUrl } = endpoint;
+    const read = documentReader(name, (text) => endpoint.isSecret(text));
+    let warned: string | undefined;
+    const warn = (message: string): void => {
+      // A watch may get the same warning with every page.
+      if (message !== warned) endpoint.warn(`${name}: ${message}`);
+      warned = message;
+    };
+    return ({ status, headers, body }, { path, from, isAgain, pageSize, fields, since = {} }) => {
+      // One that a stored page can answer does not get here.
+      if (status === 304)
+        throw new HttpError(
+          `${name}: the server responded with 304 (not modified), but there is no stored page that it could stand for. Does the definition or a link send If-None-Match or If-Modified-Since? Leave that out.`,
+          { status, excerpt: '', details: { route: name } },
+        );
+      const at = (text: string): unknown => documentPath(text).find(body, read);
+      const answer: Answer = { status, headers, body, read, at };
+      try {
+        const error = errors?.({ status, headers, body });
+        // Otherwise the transport has refused it, unless a link made this response.
+        if (error && error.kind !== 'partial') throw read.fault('', 'it reports an error');
+        const found = findRows(answer);
+        const count = total && countAt(total, answer);
+        const next = paging.next({
+          ...answer,
+          rows: found.rows,
+          items: found.items,
+          newRows: found.rows.length - (isAgain && found.rows.length > 0 ? 1 : 0),
+          total: count,
+          from,
+          requested: pageSize,
+          baseUrl,
+          path,
+          withoutSecret: (query) => endpoint.withoutSecret(query),
+          since: since.from,
+        });
+        if (error)
+          warn(`the API reports an error beside the rows, so some may be missing${quoteMessage(error.message)}.`);
+        // In place of a row with an error, GraphQL has null. Offsets count it.
+        const received = error && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
+        const page: UndecodedPage<Row> = {
+          received,
+          next,
+          total: count,
+          isIncomplete: error && true,
+          decode: () => decode(withFields(received, fields), found.path, read),
+        };
+        if (!paging.increment) return page;
+        return paging.increment.newRows(page, {
+          since,
+          from,
+          read,
+          warn,
+          items: found.items,
+          requested: pageSize,
+          at: timeOf(headers, clock.now()),
+        });
+      } catch (error) {
+        throw thrownFault(error, '', body, read);
+      }
+    };
   };
 }
 
@@ -136,64 +151,46 @@ function withFields(received: readonly unknown[], fields: object | undefined): r
 }
 
 /** When the API responded, by its clock or by ours, whichever is behind (wall time in ms): earlier is safe. */
-function timeOf(headers: ApiResponse['headers'], now: () => number): number {
+function timeOf(headers: ApiResponse['headers'], now: number): number {
   const date = Date.parse(headers['date'] ?? '');
-  return Number.isNaN(date) ? now() : Math.min(date, now());
+  return Number.isNaN(date) ? now : Math.min(date, now);
 }
 
-function same(query: string): string {
-  return query;
-}
-
-/** Rows, and the path of their list if a function names it. */
-interface RowsAt {
+interface ListedRows {
   readonly rows: readonly unknown[];
-  readonly at?: DocumentPath | undefined;
-  /** What is there. */
-  readonly place?: unknown;
+  /** The path of their list. */
+  readonly path: string;
+  /** The length of that list. */
+  readonly items: number;
 }
 
-/** Only a path may allow a missing list; only a function may name another place. */
-function rowsFound(list: Finder, answer: Answer): RowsAt {
-  const value = list.find(answer);
-  if (list.isPath && value === undefined) return { rows: [] };
-  const { rows, at } =
-    !list.isPath && isFound(value) ? { rows: value.rows, at: documentPath(value.at) } : { rows: value };
-  if (!isList(rows)) {
-    const hint = list.isPath ? undefined : doesItFit;
-    throw answer.read.fault(at?.text ?? list.text, `it is ${kindOf(rows)}, and not a list`, hint);
-  }
-  const place = at?.find(answer.body, answer.read);
-  if (at && place === undefined && rows.length > 0)
-    throw answer.read.fault(
-      at.text,
-      'there is no such field, but the rows function found rows and names it as their place',
+/** Only a path may allow a missing list. @throws ConfigError if it is invalid. */
+function rowFinder(where: ResponseSpec<unknown>['rows']): (answer: Answer) => ListedRows {
+  if (typeof where === 'function') return (answer) => listedRows(where(answer), answer);
+  const { text: path, find } = documentPath(where);
+  return ({ body, read }) => {
+    const list = find(body, read);
+    if (list === undefined) return { rows: [], path, items: 0 };
+    if (!isList(list)) throw read.fault(path, `it is ${kindOf(list)}, and not a list`);
+    return { rows: list, path, items: list.length };
+  };
+}
+
+/** What a function found. One in JavaScript may return anything. */
+function listedRows(found: unknown, { body, read }: Answer): ListedRows {
+  if (!isRecord(found) || typeof found['at'] !== 'string')
+    throw read.fault(
+      '',
+      `its rows function returned ${kindOf(found)}. It must return { rows, at }, with the path of the list that has the rows`,
       '',
     );
-  return { rows, at, place };
-}
-
-/**
- * How many items a `rows` function was given: those at the place that it names, else those of the list that it returns,
- * else of the longest list that it went through, or that the document has.
- */
-function itemsOf(
-  list: Finder,
-  { body, read, ...response }: Answer,
-  { rows, at: named, place }: RowsAt,
-  { exactly = false }: { readonly exactly?: boolean } = {},
-): number {
-  if (named) return isList(place) ? Math.max(place.length, rows.length) : rows.length;
-  const { longest, areSeveral } = countRead(body, (observed) => {
-    const at = (text: string): unknown => documentPath(text).find(observed, read);
-    return rowsFound(list, { ...response, body: observed, read, at }).rows;
-  });
-  if (exactly && areSeveral && longest > rows.length) throw leftOutFault(read);
-  return Math.max(longest, rows.length);
-}
-
-function isFound(value: unknown): value is { readonly rows: unknown; readonly at: string } {
-  return isRecord(value) && 'rows' in value && typeof value['at'] === 'string';
+  const { rows, at } = found;
+  const { text: path, find } = documentPath(at);
+  if (!isList(rows)) throw read.fault(path, `it is ${kindOf(rows)}, and not a list`, doesItFit);
+  const list = find(body, read);
+  if (list === undefined && rows.length > 0)
+    throw read.fault(path, 'there is no such field, but the rows function found rows and names it as their place', '');
+  return { rows, path, items: isList(list) ? Math.max(list.length, rows.length) : rows.length };
 }
 
 function countAt(total: Finder, answer: Answer): number | undefined {
@@ -202,4 +199,11 @@ function countAt(total: Finder, answer: Answer): number | undefined {
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (isCount(count)) return count;
   throw answer.read.fault(total.text, `it is ${kindOf(value)}, and not a number of rows`);
+}
+
+const longestQuote = 500;
+
+/** Short enough to be searched for secrets; cut, it could end with half of one. */
+function quoteMessage(message: string): string {
+  return message.length > longestQuote ? '' : `: ${JSON.stringify(message)}`;
 }

@@ -59,21 +59,22 @@ export interface IncrementalPaging extends Increment {
   newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
 }
 
-interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | 'countItems'> {
+interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | 'items'> {
   readonly since: Since;
   /** When the API responded, by its own clock (wall time in ms). */
   readonly at: number;
   /** Called if the API seems not to be as the paging needs it. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly warn: (message: string) => void;
 }
 
-/** It is unknown how a listing continues after a page of which its `rows` function gives too few rows. */
+/** It is unknown how a listing continues after a page of which its `rows` function returns too few rows. */
 export function leftOutFault(read: DocumentReader): DecodeError {
-  return read.fault('', leftOut, '');
+  return read.fault(
+    '',
+    'its rows function returned fewer rows than their list has items, so it is unknown whether more follow. Let it return all of them, and give the listing a filter',
+    '',
+  );
 }
-
-const leftOut =
-  'its rows function gave fewer rows than a list has items, so it is unknown whether more follow. If it leaves rows out, let it return all of them and give the listing a filter; if that is another list, let it return { rows, at }, with the path of the list that has the rows';
 
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */
 export function cursorOf(at: PageCursor): string {

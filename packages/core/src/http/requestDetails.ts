@@ -22,7 +22,7 @@ export interface RequestDetails {
    */
   readonly isRepeatable?: boolean;
   /** The format of the response. Default `json`. */
-  readonly format?: ResponseFormat;
+  readonly format?: ResponseFormat | undefined;
   /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
   readonly errors?: ErrorFinder | undefined;
 }

@@ -50,14 +50,11 @@ export function tooManyPages(place: ChainPlace, maxPages: number): PaginationErr
   );
 }
 
-/** @param isGuess that more rows follow was concluded from lists that may not be those of the rows */
-export function emptyPages(place: ChainPlace, count: number, isGuess: boolean): PaginationError {
+export function emptyPages(place: ChainPlace, count: number): PaginationError {
   return chainError(
     'no-progress',
     place,
-    isGuess
-      ? `the definition's rows function made no rows of ${count} pages in a row, but these have lists, so it is unknown where the listing ends. If the function leaves rows out, let it return all of them and give the listing a filter; if the lists are others, let it return { rows, at }, with the path of the list that has the rows`
-      : `the API sent ${count} pages without rows in a row, each saying that more follow`,
+    `the API sent ${count} pages without rows in a row, each saying that more follow`,
   );
 }
 

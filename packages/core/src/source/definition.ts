@@ -73,12 +73,7 @@ export interface FetchedPage<T> {
   readonly next: NextCursor | 'by-offset' | 'end';
   readonly total?: number | undefined;
   /** The API said that rows are missing from this page, so a watch concludes no removals from the walk. */
-  readonly isIncomplete?: true;
-  /**
-   * It has no rows, and that more follow was concluded from lists which may not be those of the rows, so few such pages
-   * in a row are an error.
-   */
-  readonly isGuess?: true;
+  readonly isIncomplete?: true | undefined;
   /** What its rows say about an increment, if the definition has `increment`. */
   readonly increment?: PageIncrement;
 }
@@ -120,7 +115,7 @@ export interface SourceDefinition<T> {
    * Whether a row is emitted. All else counts the rows as received: offsets, totals, marks, ends, pages without rows.
    * Only `maxRows` counts what is kept. The identity must say which filter it is. Default: all rows are.
    */
-  readonly filter?: (row: T) => boolean;
+  readonly filter?: ((row: T) => boolean) | undefined;
   /** Number of partitions of the plan, each with its own chain of pages. Default 1. */
   readonly partitions?: number;
   /** The first row of each partition. Default 0. */
@@ -133,11 +128,11 @@ export interface SourceDefinition<T> {
    * `false` if each page can be fetched only once. Then a partition that was interrupted after its first page can only
    * start over: it is refused with `cursor-refused`, also when a walk resumes. Default `true`.
    */
-  readonly isRepeatable?: boolean;
+  readonly isRepeatable?: boolean | undefined;
   /** Statuses, besides 410, with which the API refuses a cursor that has expired. Default: none. */
   readonly expiredStatuses?: readonly number[];
   /** How rows are found that are new since an earlier walk. Default: each walk has all rows. */
-  readonly increment?: Increment;
+  readonly increment?: Increment | undefined;
   /** Fetches one page. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
   /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */

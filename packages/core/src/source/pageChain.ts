@@ -54,8 +54,6 @@ interface ChainOptions {
 }
 
 const maxEmptyPages = 100;
-/** Pages of which a function made no rows, and which may be behind the end of the listing. */
-const maxGuessedPages = 10;
 /** Servers refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
 const longestCursor = 16_384;
 
@@ -154,8 +152,7 @@ export class PageChain<T> {
     const { pages, rows, offset, total = Infinity, lastRow, empty = 0 } = this.#position;
     if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
     const hasRows = received.length > 0;
-    if (!hasRows && empty >= (page.isGuess ? maxGuessedPages : maxEmptyPages))
-      throw emptyPages(this.#place(), empty + 1, page.isGuess === true);
+    if (!hasRows && empty >= maxEmptyPages) throw emptyPages(this.#place(), empty + 1);
     const last = hasRows ? this.#addPage(received) : lastRow;
     this.#checkIncrement(page.increment);
     const smallest = Math.min(total, page.total ?? Infinity);

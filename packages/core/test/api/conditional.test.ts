@@ -291,7 +291,7 @@ describe('A7 a 304', () => {
         paging: byPage({ param: 'page' }),
         columns: ['id'],
         ...parts,
-        rows: ({ body }) => (body as { readonly items: readonly Row[] } | null)?.items ?? [],
+        rows: ({ body }) => ({ rows: (body as { readonly items: readonly Row[] } | null)?.items ?? [], at: 'items?' }),
       }),
       { baseUrl, links },
     )();

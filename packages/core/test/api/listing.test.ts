@@ -49,7 +49,7 @@ describe('the rows of an answer', () => {
   });
 
   test('may be found by a function, which can tell where', () => {
-    const found = listing({ ...common, columns, rows: ({ at }) => [at('first'), at('second')] });
+    const found = listing({ ...common, columns, rows: ({ at }) => ({ rows: [at('first'), at('second')], at: '' }) });
     expect(found.read({ body: { first: { id: 1 }, second: { id: 2 } } }).rows).toEqual([{ id: 1 }, { id: 2 }]);
     const placed = listing({ ...common, columns, rows: () => ({ rows: [7], at: 'deep.list' }) });
     expect(faultOf(() => placed.read({ body: { deep: { list: [7] } } }))).toMatchObject({
