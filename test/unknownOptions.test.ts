@@ -140,7 +140,6 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   oauth2: (more) => core.oauth2({ tokenUrl: baseUrl, clientId: 'me', ...more }),
   rateLimitHeaders: (more) => core.rateLimitHeaders(more),
   createSender: (more) => core.createSender({ url: baseUrl, ...more }),
-  groupsOf: (more) => core.groupsOf(['a'], { size: 1, maxLength: 1, lengthOf: () => 1, ...more }),
   createSource: (more) => createSource({ ...definition, fetch, ...more }),
   pages: (more) => source.pages(more),
   pipePages: (more) => source.pipePages((page) => page, more),

@@ -310,7 +310,7 @@ export const mutantList: readonly Mutant[] = [
       'void this.#record(page).catch(() => undefined);',
     ],
     ['a parent that is listed twice has two partitions', 'this.#keys.has(key) || found.has(key)', 'found.has(key)'],
-    ['recorded parents are requested again', 'this.#next = next;', 'this.#next ??= next;'],
+    ['recorded parents are requested again', 'reached = page.next;', 'reached ??= page.next;'],
   ]),
   ...inFile('packages/core/src/http/response/readResponse.ts', [
     ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],

@@ -1,12 +1,12 @@
-import { checkCount, ConfigError, groupsOf, listing } from '@sluice/core';
+import { checkCount, ConfigError, listing } from '@sluice/core';
 import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
 import { nftHoldingSchema } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';
 import { walletsSchema, type Wallets } from './decodeWallets.js';
 
 const defaultOwnersPerRequest = 10;
-/** In characters. Leaves space for the filters in a URL that servers and proxies accept. */
-const maxOwnersLength = 1800;
+/** An address has 66 characters in a URL. 1,800 leave space for the filters, in one that servers and proxies accept. */
+const maxOwnersPerRequest = Math.floor(1800 / ('owner_addresses%5B%5D=&'.length + 66));
 
 /**
  * The NFTs that wallets hold, in the API's order, requested in groups of owners.
@@ -44,18 +44,15 @@ function ownerGroups(
 ): { readonly owner_addresses: readonly string[] }[] {
   checkCount('ownersPerRequest', ownersPerRequest);
   const owners = distinctOwners(ownerAddresses, warn);
-  const groups = groupsOf(owners, {
-    size: ownersPerRequest,
-    maxLength: maxOwnersLength,
-    lengthOf: (owner) => 'owner_addresses%5B%5D=&'.length + owner.length,
-  });
-  if (offset > 0 && groups.length > 1)
+  const size = Math.min(ownersPerRequest, maxOwnersPerRequest);
+  const groups = Math.ceil(owners.length / size);
+  if (offset > 0 && groups > 1)
     throw new ConfigError(
       (option = 'offset') =>
-        `${option} skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or request fewer owners.`,
+        `${option} skips rows of one listing, but ${owners.length} owners make ${groups}. Leave it out, or request fewer owners.`,
       { option: 'offset' },
     );
-  return groups.map((group) => ({ owner_addresses: group }));
+  return Array.from({ length: groups }, (_, nth) => ({ owner_addresses: owners.slice(nth * size, (nth + 1) * size) }));
 }
 
 function distinctOwners(addresses: readonly string[], warn: (message: string) => void): string[] {

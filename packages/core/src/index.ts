@@ -119,7 +119,6 @@ export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
 export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';
 export type { PageSource } from './source/pageSource.js';
-export { groupsOf, type GroupOptions } from './source/plan.js';
 export type { Increment, PageIncrement, Since } from './source/increment.js';
 export { isStatedTotal, type Position, type StatedTotal } from './position.js';
 export type { PullIterator } from './source/cancellable.js';

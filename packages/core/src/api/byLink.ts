@@ -129,67 +129,37 @@ interface HeaderLink {
  * @see RFC 8288, section 3 and appendix B.2
  */
 export function parseLinkHeader(header: string): readonly HeaderLink[] | undefined {
-  const text = new Scanner(header);
   const links: HeaderLink[] = [];
+  let at = 0;
+  const skip = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(header);
+    at += match?.[0].length ?? 0;
+    return match;
+  };
   for (;;) {
     // Empty elements between commas are allowed.
-    text.skip(/[\s,]+/y);
-    if (text.isAtEnd) return links;
-    const uri = text.skip(/<([^<>]*)>/y)?.[1];
-    const params = uri === undefined ? undefined : paramsOf(text);
-    if (uri === undefined || !params) return undefined;
+    skip(/[\s,]+/y);
+    if (at === header.length) return links;
+    const uri = skip(/<([^<>]*)>/y)?.[1];
+    if (uri === undefined) return undefined;
+    const params = new Map<string, string>();
+    for (let param = skip(linkParam); param; param = skip(linkParam)) {
+      const [, name = '', quoted, plain = ''] = param;
+      const value = quoted?.replace(/\\(.)/gs, '$1') ?? plain.trim();
+      if (!params.has(name.toLowerCase())) params.set(name.toLowerCase(), value);
+    }
+    skip(/\s+/y);
+    if (at < header.length && header[at] !== ',') return undefined;
     links.push({ uri: uri.trim(), params });
   }
 }
+
+/** A parameter of a link, which may be empty. It never backtracks by more than blanks, so the time is linear. */
+const linkParam = /\s*;\s*(?:([^\s=;,"<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;,"]*)))?)?/sy;
 
 /** Whether a link has a relation. */
 export function hasRelation({ params }: HeaderLink, relation: string): boolean {
   const relations = params.get('rel')?.toLowerCase().split(/\s+/) ?? [];
   return relations.includes(relation);
-}
-
-/** The parameters up to the comma that ends a link; `undefined` if they are invalid. */
-function paramsOf(text: Scanner): ReadonlyMap<string, string> | undefined {
-  const params = new Map<string, string>();
-  while (text.skip(/\s*;\s*/y)) {
-    const name = text.skip(/[^\s=;,"<>]+/y)?.[0].toLowerCase();
-    if (name === undefined) continue;
-    const value = text.skip(/\s*=\s*/y) ? valueOf(text) : '';
-    if (value === undefined) return undefined;
-    if (!params.has(name)) params.set(name, value);
-  }
-  text.skip(/\s+/y);
-  return text.isAtEnd || text.isAt(',') ? params : undefined;
-}
-
-function valueOf(text: Scanner): string | undefined {
-  if (!text.isAt('"')) return text.skip(/[^;,"]*/y)?.[0].trim();
-  return text.skip(/"((?:[^"\\]|\\.)*)"/sy)?.[1]?.replace(/\\(.)/gs, '$1');
-}
-
-/** Scans a text without backtracking, so the time is linear in its length. */
-class Scanner {
-  readonly #text: string;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  get isAtEnd(): boolean {
-    return this.#at >= this.#text.length;
-  }
-
-  isAt(character: string): boolean {
-    return this.#text.charAt(this.#at) === character;
-  }
-
-  /** Matches a sticky pattern at the current position and moves behind the match; `undefined` without one. */
-  skip(pattern: RegExp): RegExpExecArray | undefined {
-    pattern.lastIndex = this.#at;
-    const match = pattern.exec(this.#text);
-    if (!match) return undefined;
-    this.#at += match[0].length;
-    return match;
-  }
 }

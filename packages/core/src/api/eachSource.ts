@@ -1,8 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { definedJson, frozenJson } from '../json.js';
 import type { Json } from '../source/definition.js';
-import { createDiscoveringSource } from '../source/discoveringSource.js';
-import type { Source } from '../source/source.js';
+import { createDiscoveringSource, type Source } from '../source/source.js';
 import type { WalkBounds } from './apiSource.js';
 import { listingPlan, pageSizeOf, type RequestSpec } from './listingPlan.js';
 import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';

@@ -1,13 +1,13 @@
 import { CheckpointError, ConfigError, DecodeError, PaginationError, SluiceError } from '../errors.js';
 import { definedJson, type Json } from '../json.js';
 import { isTransient } from '../isTransient.js';
-import type { Position } from '../position.js';
+import type { Position, StatedTotals } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
-import type { Discovery, DiscoveryStart, ParentRow, PartitionLog } from '../source/discovery.js';
+import type { Discovery, DiscoveryStart, ParentRow } from '../source/discovery.js';
 import type { Page } from '../source/page.js';
 import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
-import { shortListing } from '../source/shortListing.js';
+import { shortListing } from '../source/chainErrors.js';
 import { isRecord, kindOf } from '../values.js';
 import { rowKey } from '../watch/snapshotRows.js';
 import { decodeParentList, decodeParents, type Parent, type ParentPage } from './decodeParents.js';
@@ -44,37 +44,24 @@ interface OpenParent<Params> {
 export class Parents<Row, Params> implements Discovery<Row> {
   count = 0;
   readonly #rules: ParentRules<Row, Params>;
-  readonly #start: Position;
-  readonly #log: PartitionLog | undefined;
+  readonly #start: DiscoveryStart;
   readonly #keys = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
   readonly #open = new Map<number, OpenParent<Params>>();
-  readonly #isTotalRequired: boolean;
-  readonly #onShort: DiscoveryStart['onShort'];
-  #next: Position | undefined;
-  #isLoaded = false;
-  /** The log has a record of this export. */
-  #isBegun = false;
+  readonly #steps = this.#find();
   #pages: PullIterator<Page<unknown>> | undefined;
   #isClosed = false;
-  /** The current step, for which `close` waits: a record must not be torn. */
-  #current: Promise<unknown> = Promise.resolve();
+  /** The log has a record of this export. */
+  #isBegun = false;
 
-  constructor(
-    rules: ParentRules<Row, Params>,
-    { startAt, partitionLog, requireTotal = false, onShort }: DiscoveryStart,
-  ) {
-    this.#onShort = onShort;
-    this.#isTotalRequired = requireTotal;
+  constructor(rules: ParentRules<Row, Params>, start: DiscoveryStart) {
     this.#rules = rules;
-    this.#start = startAt;
-    this.#log = partitionLog;
+    this.#start = start;
   }
 
-  more(): Promise<boolean> {
-    const step = this.#isLoaded ? this.#find() : this.#load();
-    this.#current = step.catch(() => undefined);
-    return step;
+  async more(): Promise<boolean> {
+    const { done = false } = await this.#steps.next();
+    return !done;
   }
 
   parentOf(partition: number): ParentRow | undefined {
@@ -118,17 +105,46 @@ export class Parents<Row, Params> implements Discovery<Row> {
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#pages?.return().catch(() => undefined);
-    await this.#current;
-    await this.#log?.log.close();
+    // Waits for the current step: a record must not be torn.
+    await this.#steps.return();
+    await this.#start.partitionLog?.log.close();
   }
 
-  /** Takes the parents of the log, instead of requesting them again. */
-  async #load(): Promise<boolean> {
-    this.#isLoaded = true;
-    const { before, begun } = this.#start;
-    const needed = Math.max(before, ...Object.keys(begun).map((partition) => Number(partition) + 1));
-    if (this.#log) {
-      const { log, runId } = this.#log;
+  /** Takes the parents of the log first, then requests more: a page with each step. */
+  async *#find(): AsyncGenerator<void, void, undefined> {
+    const { name, parents } = this.#rules;
+    let reached = await this.#load();
+    yield;
+    // The next page of parents is requested when it is needed: what was fetched ahead would not be recorded.
+    this.#pages = parents.pages({ startAt: reached, prefetch: 0 })[Symbol.asyncIterator]();
+    for (;;) {
+      const next = await this.#pages.next().catch((error: unknown) => {
+        throw this.#located(error);
+      });
+      // A cancelled walk ends like a complete one.
+      if (this.#isClosed) return;
+      if (next.done) break;
+      const { items, isIncomplete, position } = next.value;
+      if (isIncomplete)
+        throw new DecodeError(
+          `${name} can't continue: the API reports that rows of ${parents.info.name} are missing, so their listings would be, too.`,
+        );
+      const page: ParentPage<Params> = { parents: this.#newParents(items), next: position };
+      await this.#record(page);
+      this.#take(page);
+      reached = position;
+      yield;
+    }
+    this.#compareTotal(reached?.totals);
+  }
+
+  /** Takes the parents of the log. @returns where the walk of the parents continues */
+  async #load(): Promise<Position | undefined> {
+    const { startAt, partitionLog } = this.#start;
+    const { before, begun } = startAt;
+    let reached: Position | undefined;
+    if (partitionLog) {
+      const { log, runId } = partitionLog;
       for await (const record of log.read()) {
         const page = decodeParents<Params>(record);
         // Of another export, which has ended: the first record of this one replaces it.
@@ -136,46 +152,22 @@ export class Parents<Row, Params> implements Discovery<Row> {
         if (!page) throw this.#unreadable('has a record that is not one of parents');
         this.#isBegun = true;
         this.#take(page);
+        reached = page.next;
       }
     }
+    const needed = Math.max(before, ...Object.keys(begun).map((partition) => Number(partition) + 1));
     if (this.count < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
-    return true;
-  }
-
-  async #find(): Promise<boolean> {
-    const { name, parents } = this.#rules;
-    const startAt = this.#next && { startAt: this.#next };
-    // The next page of parents is requested when it is needed: what was fetched ahead would not be recorded.
-    this.#pages ??= parents.pages({ ...startAt, prefetch: 0 })[Symbol.asyncIterator]();
-    const next = await this.#pages.next().catch((error: unknown) => {
-      throw this.#located(error);
-    });
-    // A cancelled walk ends like a complete one.
-    if (this.#isClosed) return false;
-    if (next.done) {
-      this.#compareTotal();
-      return false;
-    }
-    const { items, isIncomplete, position } = next.value;
-    if (isIncomplete)
-      throw new DecodeError(
-        `${name} can't continue: the API reports that rows of ${parents.info.name} are missing, so their listings would be, too.`,
-      );
-    const page: ParentPage<Params> = { parents: this.#newParents(items), next: position };
-    await this.#record(page);
-    this.#take(page);
-    return true;
+    return reached;
   }
 
   /** The parents' own listing may lack some: then their rows are missing, too. */
-  #compareTotal(): void {
+  #compareTotal(totals: StatedTotals | undefined): void {
     const { name, parents, warn } = this.#rules;
-    const totals = this.#next?.totals;
     if (!totals || totals.short === 0) return;
     const error = shortListing(parents.info.name, totals, `, and so may their rows of ${name}`);
-    if (this.#isTotalRequired) throw error;
+    if (this.#start.requireTotal) throw error;
     warn(error.summary);
-    this.#onShort?.(totals);
+    this.#start.onShort?.(totals);
   }
 
   /** The parents of a page whose keys are new, each checked for what its requests need. */
@@ -196,8 +188,8 @@ export class Parents<Row, Params> implements Discovery<Row> {
 
   /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
   async #record(page: ParentPage<Params>): Promise<void> {
-    if (!this.#log) return;
-    const { log, runId } = this.#log;
+    if (!this.#start.partitionLog) return;
+    const { log, runId } = this.#start.partitionLog;
     const { name, parents, isSecret } = this.#rules;
     if (isSecret(JSON.stringify(page.parents)))
       throw new PaginationError(
@@ -209,15 +201,15 @@ export class Parents<Row, Params> implements Discovery<Row> {
     this.#isBegun = true;
   }
 
-  #take({ parents, next }: ParentPage<Params>): void {
+  #take({ parents }: ParentPage<Params>): void {
+    const { before, begun } = this.#start.startAt;
     for (const [key, params] of parents) {
       const partition = this.count;
       this.count += 1;
       this.#keys.add(key);
-      const isDone = partition < this.#start.before || this.#start.begun[partition] === 'done';
+      const isDone = partition < before || begun[partition] === 'done';
       if (!isDone) this.#open.set(partition, { key, params, plan: this.#rules.planOf(params), isAtStart: true });
     }
-    this.#next = next;
   }
 
   /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */

@@ -33,9 +33,7 @@ export async function walkOnce<T>(
   take: (row: T) => boolean,
 ): Promise<{ readonly isIncomplete: boolean; readonly isShort: boolean }> {
   signal.throwIfAborted();
-  const pages = source
-    .pages({ ...(concurrency !== undefined && { concurrency }), ...(cache && { cache }) })
-    [Symbol.asyncIterator]();
+  const pages = source.pages({ concurrency, cache })[Symbol.asyncIterator]();
   const stop = (): void => {
     // Errors after a cancellation are of no interest.
     pages.return?.().catch(() => undefined);

@@ -1,6 +1,6 @@
 import { PaginationError } from '../errors.js';
 import type { StatedTotals } from '../position.js';
-import { shortListing } from '../source/shortListing.js';
+import { shortListing } from '../source/chainErrors.js';
 import type { Commits } from './commits.js';
 import type { ExportSetup } from './exportOptions.js';
 import type { WalkEnd } from './sink.js';

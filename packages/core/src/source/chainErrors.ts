@@ -1,4 +1,5 @@
 import { type Advice, amend, DecodeError, PaginationError, PluginError, type SluiceError } from '../errors.js';
+import type { StatedTotals } from '../position.js';
 import { kindOf } from '../values.js';
 
 /** The page at which a chain can't continue. */
@@ -127,6 +128,38 @@ export function unusableCursor({ name, partition, page }: ChainPlace, why: strin
 export function notAPage({ name }: ChainPlace, returned: unknown): PluginError {
   const what = returned === undefined ? 'nothing' : kindOf(returned);
   return new PluginError(`${name} failed: its fetch returned ${what} instead of a page.`);
+}
+
+/**
+ * An error thrown by a source's own code: an object as it is; other values are wrapped, since they have no stack.
+ *
+ * @param what the function that threw
+ */
+export function sourceFault(thrown: unknown, name: string, what: 'fetch' | 'decode' | 'filter'): unknown {
+  if (typeof thrown === 'object' && thrown !== null) return thrown;
+  return new PluginError(`${name} failed: what its ${what} threw is not an Error.`, {
+    cause: thrown ?? String(thrown),
+    advice: [{ kind: 'see-cause' }],
+  });
+}
+
+/**
+ * The error, or warning, of a finished walk whose listings have fewer rows than the API says.
+ *
+ * @param more the end of the sentence that says how many may be missing
+ */
+export function shortListing(
+  name: string,
+  { short, total, listed, which }: StatedTotals,
+  more = '',
+  advice: readonly Advice[] = [],
+): PaginationError {
+  const where = short > 1 ? ` in ${short} partitions` : which === undefined ? '' : ` (${which})`;
+  return new PaginationError(
+    'rows-missing',
+    `${name}: the API listed ${listed} rows${where} and says that there are ${total}, so ${total - listed} may be missing${more}. Does it list rows only up to a limit? Or does the total count something else?`,
+    { details: { total, listed }, advice },
+  );
 }
 
 function chainError(

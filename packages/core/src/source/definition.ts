@@ -55,9 +55,9 @@ export interface PageRequest {
   /** Minimum page size: 2 if the last known row is read again, to compare it. */
   readonly atLeast: 1 | 2;
   /** Only rows from a value on; absent unless the definition has `increment`. */
-  readonly since?: Since;
+  readonly since?: Since | undefined;
   /** Stores pages between the walks of a poll or watch, for conditional requests. */
-  readonly cache?: PageCache;
+  readonly cache?: PageCache | undefined;
   readonly signal: AbortSignal;
 }
 

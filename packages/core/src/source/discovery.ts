@@ -12,11 +12,11 @@ export interface PartitionLog {
 /** Where a walk begins, and what it has recorded. */
 export interface DiscoveryStart {
   readonly startAt: Position;
-  readonly partitionLog?: PartitionLog;
+  readonly partitionLog?: PartitionLog | undefined;
   /** Whether it is an error if the listing with the partitions has fewer rows than its own total. */
-  readonly requireTotal?: boolean;
+  readonly requireTotal?: boolean | undefined;
   /** Called with its totals instead. */
-  readonly onShort?: (totals: StatedTotals) => void;
+  readonly onShort?: ((totals: StatedTotals) => void) | undefined;
 }
 
 /** The row whose listing a partition is. */

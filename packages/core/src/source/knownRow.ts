@@ -1,16 +1,13 @@
 import type { ChainPosition, PageCursor } from '../position.js';
 import { type ChainPlace, movedRows, repeatedRow } from './chainErrors.js';
-import type { FetchedPage, UndecodedPage } from './definition.js';
+import type { UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
-import { receivedRows } from './pageRows.js';
 
 /** The first row of a listing. */
 export type ChainStart = Omit<ChainPosition, 'next'> & { readonly next: undefined };
 
-type Fetched<T> = FetchedPage<T> | UndecodedPage<T>;
-
 /** @param atLeast the minimum page size */
-type FetchAt<T> = (at: PageCursor | undefined, atLeast: 1 | 2) => Promise<Fetched<T>>;
+type FetchAt<T> = (at: PageCursor | undefined, atLeast: 1 | 2) => Promise<UndecodedPage<T>>;
 
 /**
  * Fetches the page at a position. At an offset, it reads the last known row again: if that has changed, rows have moved,
@@ -24,16 +21,16 @@ export async function fetchBehindKnownRow<T>(
   { next: at, lastRow, first }: ChainStart | ChainPosition,
   fetch: FetchAt<T>,
   place: () => ChainPlace,
-): Promise<{ readonly page: Fetched<T>; readonly known: 0 | 1 }> {
+): Promise<{ readonly page: UndecodedPage<T>; readonly known: 0 | 1 }> {
   if (at === undefined || 'cursor' in at || lastRow === undefined) return { page: await fetch(at, 1), known: 0 };
   const page = await fetch({ offset: at.offset - 1 }, 2);
-  const received = receivedRows(page);
+  const { received } = page;
   if (!beginsWith(received, lastRow))
     throw movedRows(place(), received.length > 0 && fingerprintOf(received) === first);
   if (received.length > 1 || page.next !== 'by-offset') return { page, known: 1 };
   // The API sends one row at a time.
   const behind = await fetch(at, 1);
-  if (beginsWith(receivedRows(behind), lastRow)) throw repeatedRow(place());
+  if (beginsWith(behind.received, lastRow)) throw repeatedRow(place());
   return { page: page.isIncomplete ? { ...behind, isIncomplete: true } : behind, known: 0 };
 }
 

@@ -1,6 +1,6 @@
-import { SluiceError } from '../errors.js';
+import { ConfigError, SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
-import type { ChainPosition, PageCursor } from '../position.js';
+import type { ChainPosition, PageCursor, StatedTotal } from '../position.js';
 import { isRecord } from '../values.js';
 import {
   type ChainPlace,
@@ -12,6 +12,7 @@ import {
   repeatedCursor,
   repeatedPage,
   secretIn,
+  sourceFault,
   tooManyPages,
   unknownOffset,
   unusableCursor,
@@ -22,9 +23,7 @@ import { fingerprintsOf, hashOfJson } from './fingerprint.js';
 import type { PageIncrement, Since } from './increment.js';
 import { type ChainStart, fetchBehindKnownRow } from './knownRow.js';
 import type { PageCache } from './pageCache.js';
-import { decodeRows, receivedRows } from './pageRows.js';
 import { Repeats } from './repeats.js';
-import { sourceFault } from './sourceFault.js';
 
 /** A page of a chain, before the walk orders it among others. */
 export interface ChainPage<T> {
@@ -35,11 +34,11 @@ export interface ChainPage<T> {
   readonly partition: number;
   readonly parent: ParentRow | undefined;
   readonly page: number;
-  readonly total: number | undefined;
+  readonly total?: number | undefined;
   /** Of a page that ends the chain: the smallest total that the API has stated, and the rows that it has listed. */
-  readonly ended: { readonly total: number; readonly listed: number } | undefined;
-  readonly isIncomplete: boolean;
-  readonly increment: PageIncrement | undefined;
+  readonly ended?: StatedTotal | undefined;
+  readonly isIncomplete?: true | undefined;
+  readonly increment?: PageIncrement | undefined;
   /** Where the chain continues. */
   readonly position: ChainPosition | 'done';
 }
@@ -85,7 +84,7 @@ export class PageChain<T> {
       (at, atLeast) => this.#fetch({ at, atLeast, signal }),
       () => this.#place(),
     );
-    const received = receivedRows(page).slice(known);
+    const received = page.received.slice(known);
     const reached = this.#check(page, received);
     const next = this.#nextCursor(page.next, reached);
     const isCircle = next !== undefined && this.#repeats.addCursor(next, this.#position.next);
@@ -99,7 +98,7 @@ export class PageChain<T> {
       page: reached.pages,
       total: page.total,
       ended: position ? undefined : this.#ended(reached),
-      isIncomplete: page.isIncomplete === true,
+      isIncomplete: page.isIncomplete,
       increment: page.increment,
       position: position ?? 'done',
     };
@@ -113,23 +112,19 @@ export class PageChain<T> {
       partition: this.partition,
       parent: this.parent,
       page: this.#position.pages,
-      total: undefined,
-      ended: undefined,
       isIncomplete: true,
-      increment: undefined,
       position: 'done',
     };
   }
 
-  async #fetch(request: Pick<PageRequest, 'at' | 'atLeast' | 'signal'>): Promise<FetchedPage<T> | UndecodedPage<T>> {
+  async #fetch(request: Pick<PageRequest, 'at' | 'atLeast' | 'signal'>): Promise<UndecodedPage<T>> {
     const definition = this.#definition;
-    const { since, cache } = this.#options;
-    const { partition } = this;
+    const { partition, since, cache } = this.#options;
     const { at } = request;
     try {
-      const page = await definition.fetch({ partition, ...request, ...(since && { since }), ...(cache && { cache }) });
+      const page = await definition.fetch({ partition, ...request, since, cache });
       if (!isRecord(page)) throw notAPage(this.#place(), page);
-      return page;
+      return asUndecoded(page);
     } catch (error) {
       if (definition.isRepeatable === false && at !== undefined && isTransient(error))
         throw lostPage(this.#place(), 'a failed request', error);
@@ -147,7 +142,7 @@ export class PageChain<T> {
   }
 
   /** Checks the rows of a page, and adds them to what the position says. */
-  #check(page: FetchedPage<T> | UndecodedPage<T>, received: readonly unknown[]): Omit<ChainPosition, 'next'> {
+  #check(page: UndecodedPage<T>, received: readonly unknown[]): Omit<ChainPosition, 'next'> {
     const { maxPages = Infinity } = this.#definition;
     const { pages, rows, offset, total = Infinity, lastRow, empty = 0 } = this.#position;
     if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
@@ -188,7 +183,7 @@ export class PageChain<T> {
 
   /** Where the chain continues after a page, if it does. A cursor is sent in a URL and stored in checkpoints. */
   #nextCursor(
-    next: FetchedPage<T>['next'],
+    next: UndecodedPage<T>['next'],
     { pages, offset, empty = 0 }: Omit<ChainPosition, 'next'>,
   ): PageCursor | undefined {
     if (next === 'end') return undefined;
@@ -221,6 +216,31 @@ export class PageChain<T> {
     const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
     return { name: partitions === 1 ? name : `${name}, partition ${partition + 1}${of},`, partition, page };
   }
+}
+
+function asUndecoded<T>(page: FetchedPage<T> | UndecodedPage<T>): UndecodedPage<T> {
+  if ('decode' in page) return page;
+  const { rows, received = rows, ...others } = page;
+  return { ...others, received, decode: () => rows };
+}
+
+/**
+ * The rows of a page. Called once, when the walk emits it: a decoder may modify its input, and pages that nobody takes
+ * are never decoded.
+ *
+ * @throws the decoder's error; ConfigError if it does not return one row for each received.
+ */
+function decodeRows<T>({ received: { length }, decode }: UndecodedPage<T>, source: string): readonly T[] {
+  let rows: readonly T[];
+  try {
+    rows = decode();
+  } catch (error) {
+    throw sourceFault(error, source, 'decode');
+  }
+  if (rows.length === length) return rows;
+  throw new ConfigError(
+    `${source} received ${length} row(s) and returned ${rows.length}. Return one row for each: positions count received rows.`,
+  );
 }
 
 /** Why a cursor can't be sent in a URL. */

@@ -8,46 +8,46 @@ import { checkTypes } from './columnTypes.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
-import type { PartitionLog } from './discovery.js';
+import type { Discovery, DiscoveryStart, PartitionLog } from './discovery.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { walk, type WalkOptions } from './walk.js';
 
 /** How a walk requests a source's pages. */
 export interface PagesOptions {
   /** Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. */
-  readonly startAt?: Position | string;
+  readonly startAt?: Position | string | undefined;
   /**
    * Walks this partition only, from 0, and requests nothing beyond it. `startAt` is then a position of such a walk, or
    * a cursor within the partition. Default: all partitions of the plan.
    */
-  readonly partition?: number;
+  readonly partition?: number | undefined;
   /** Partitions to walk in parallel. Default 1. The limiter still decides when requests start. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
    * Pages to fetch ahead of the consumer, beyond one per partition in progress. Default for consumers that pull: the
    * concurrency, so that no partition waits during a commit. For subscribers, which show no demand: 0.
    */
-  readonly prefetch?: number;
+  readonly prefetch?: number | undefined;
   /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
-  readonly newHistory?: string;
+  readonly newHistory?: string | undefined;
   /** Only rows from a value on, if the source can (`info.increment`). Not part of the plan. */
-  readonly since?: Since;
+  readonly since?: Since | undefined;
   /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` give it. */
-  readonly cache?: PageCache;
+  readonly cache?: PageCache | undefined;
   /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
-  readonly partitionLog?: PartitionLog;
+  readonly partitionLog?: PartitionLog | undefined;
   /**
    * Whether it is an error if a listing whose rows are the partitions has fewer of them than its own total. Default: a
    * warning. What the partitions themselves lack is in `position.totals`.
    */
-  readonly requireTotal?: boolean;
+  readonly requireTotal?: boolean | undefined;
   /** Called instead of an error, before the walk ends. */
-  readonly onShort?: (totals: StatedTotals) => void;
+  readonly onShort?: ((totals: StatedTotals) => void) | undefined;
   /**
    * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
    * complete. `info.isDrainable` says whether the source does so.
    */
-  readonly drain?: AbortSignal;
+  readonly drain?: AbortSignal | undefined;
 }
 
 /** Describes a source to sinks and checkpoints. */
@@ -150,7 +150,7 @@ export class Source<T> extends Flow<T> {
           startAt: position,
           concurrency,
           prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency),
-          ...(only !== undefined && { partition: only }),
+          partition: only,
         }),
         (page) => [page],
       ),
@@ -252,8 +252,20 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   return new Source(infoOf(definition), (options) => walk(definition, options));
 }
 
+/** Creates a source whose partitions are discovered while it is walked, as far as the walk needs them. */
+export function createDiscoveringSource<T>(
+  definition: Omit<SourceDefinition<T>, 'fetch' | 'partitions'>,
+  discover: (start: DiscoveryStart) => Discovery<T>,
+): Source<T> {
+  const plan = { ...definition, partitions: Infinity };
+  return new Source(infoOf(plan), (options) => {
+    const discovery = discover(options);
+    return walk({ ...plan, fetch: (request) => discovery.fetch(request) }, { ...options, discovery });
+  });
+}
+
 /** @throws ConfigError if a limit or a column's type is invalid. */
-export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
+function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
   const { name, identity, rowsIdentity, schema, partitions = 1, endpoint, increment } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
   checkTypes(`The schema of ${name}`, schema);

@@ -1,32 +1,32 @@
 import { redacted, reportOf } from '../errorReport.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
-import type { Position, StatedTotals } from '../position.js';
+import type { Position, StatedTotal, StatedTotals } from '../position.js';
 import { kindOf } from '../values.js';
 import { cancellable, done, type PullIterator } from './cancellable.js';
 import type { SourceDefinition } from './definition.js';
+import { sourceFault } from './chainErrors.js';
 import type { Discovery, ParentRow, PartitionLog } from './discovery.js';
 import type { Since } from './increment.js';
 import type { Page } from './page.js';
 import type { PageCache } from './pageCache.js';
 import { PageChain, type ChainPage } from './pageChain.js';
 import { notify } from './sourceEvent.js';
-import { sourceFault } from './sourceFault.js';
 
 export interface WalkOptions {
   readonly startAt: Position;
   /** The only partition to walk, to which `startAt` belongs. */
-  readonly partition?: number;
+  readonly partition?: number | undefined;
   readonly concurrency: number;
   /** Pages to fetch ahead, beyond one per partition in progress. */
   readonly prefetch: number;
-  readonly newHistory?: string;
-  readonly since?: Since;
-  readonly cache?: PageCache;
-  readonly partitionLog?: PartitionLog;
-  readonly requireTotal?: boolean;
-  readonly onShort?: (totals: StatedTotals) => void;
+  readonly newHistory?: string | undefined;
+  readonly since?: Since | undefined;
+  readonly cache?: PageCache | undefined;
+  readonly partitionLog?: PartitionLog | undefined;
+  readonly requireTotal?: boolean | undefined;
+  readonly onShort?: ((totals: StatedTotals) => void) | undefined;
   /** Ends the walk after the pages that it has fetched. */
-  readonly drain?: AbortSignal;
+  readonly drain?: AbortSignal | undefined;
 }
 
 interface WalkPlan<T> extends WalkOptions {
@@ -284,7 +284,7 @@ function withoutFinished(before: number, begun: Position['begun']): Pick<Positio
 
 function withEnded(
   totals: StatedTotals | undefined,
-  { total, listed }: { readonly total: number; readonly listed: number },
+  { total, listed }: StatedTotal,
   which: string | undefined,
 ): StatedTotals {
   const before = totals ?? { partitions: 0, short: 0, total: 0, listed: 0 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDiscoveringSource } from '../../src/source/discoveringSource.js';
+import { createDiscoveringSource } from '../../src/source/source.js';
 
 describe('a walk that discovers its partitions', () => {
   test('P4 looks for no more of them once one has failed, though nobody has asked for the next page', async () => {

@@ -2,7 +2,7 @@ import type { SandboxOptions } from '@sluice/sandbox';
 import { lastValueFrom, map, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, createSource, SluiceError, type Page, type Position, type Source } from '../../src/index.js';
-import { createDiscoveringSource } from '../../src/source/discoveringSource.js';
+import { createDiscoveringSource } from '../../src/source/source.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 
 /** Four partitions of the sandbox's wallets, and the requests that it has received. */
