@@ -489,8 +489,8 @@ export const mutantList: readonly Mutant[] = [
     ['a timer outlives the limiter', 'if (this.#isClosed || ms === Infinity) return;', 'if (ms === Infinity) return;'],
     [
       'a process that was stopped thinks that Redis is away',
-      'const { since = Math.max(sent, now - longestCall), failures = 0 }',
-      'const { since = sent, failures = 0 }',
+      'this.#awaySince ??= Math.max(sent, now - longestCall)',
+      'this.#awaySince ??= sent',
     ],
   ]),
   ...inFile('packages/cluster/src/limiter/serverClock.ts', [

@@ -64,8 +64,8 @@ export function answerCall(
   call: LimiterCall,
   clock: { readonly time: number; readonly runId: string },
 ): { readonly book: LimiterBook | undefined; readonly reply: LimiterReply } {
-  const first = call.replace === '' ? call.declared : call.replace;
-  if (!found && first === '') return { book: undefined, reply: refused('none', clock.time) };
+  const first = call.replace || call.declared || call.fallback;
+  if (!found && (first === '' || call.worker === '')) return { book: undefined, reply: refused('none', clock.time) };
   const book = found ?? newBook(first);
   const isKnown = call.declared === '' || call.declared === book.declared || call.declared === book.inForce;
   if (!isKnown && call.replace === '') return { book, reply: refused('other', clock.time, book) };
@@ -79,7 +79,8 @@ export function answerCall(
   // Each call has a time of its own, which tells its permits apart from those of others.
   const now = Math.max(clock.time, book.time + 1);
   book.time = now;
-  if (call.known !== book.inForce) return { book, reply: refused('learn', now, book) };
+  // Whoever only looks has computed nothing by other limits.
+  if (call.worker !== '' && call.known !== book.inForce) return { book, reply: refused('learn', now, book) };
 
   report(book, windows, call, now);
   if (call.pause > 0) book.pausedUntil = Math.max(book.pausedUntil, now + call.pause);
@@ -99,7 +100,6 @@ export function answerCall(
       queued: others.reduce((sum, { wants }) => sum + wants, 0),
       running: others.reduce((sum, { running }) => sum + running, 0),
       pausedFor: Math.max(0, book.pausedUntil - now),
-      // The past that is unknown is taken for full.
       // To those who want permits a closed window is full. Who only looks sees the starts.
       used: windows.map(({ max }, w) =>
         call.worker !== '' && (book.closedUntil[w] ?? 0) > now ? max : usedNow(book, w),

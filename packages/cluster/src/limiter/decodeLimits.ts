@@ -30,8 +30,9 @@ export function limitsInWords(text: string): string {
   return windows.join(' and ');
 }
 
-/** The limits as one text: the same for the same limits, so that processes can compare what they were given. */
+/** The limits as one text: the same for the same limits, so that processes can compare what they were given; empty for none. */
 export function limitsText(limits: readonly Limit[]): string {
+  if (limits.length === 0) return '';
   for (const limit of limits) checkLimit(limit, rules);
   const windows = rateWindows(limits, clockMargin).map((window): BookWindow => {
     const span = Math.ceil(1_000 * window.span);

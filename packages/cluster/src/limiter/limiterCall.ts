@@ -13,6 +13,8 @@ export interface LimiterCall {
   readonly worker: string;
   /** The limits that the process was given; empty: those of the book, whatever they are. */
   readonly declared: string;
+  /** Those of a book that does not exist yet, if `declared` is empty; empty: then there is none. */
+  readonly fallback: string;
   /** The limits by which it has computed `wants`. */
   readonly known: string;
   /** The costs, by window, of each of its requests that wait, the first ones. */
@@ -57,6 +59,20 @@ export interface LimiterReply {
   /** By window: cost units in use. None unless the status is `ok`. */
   readonly used: readonly number[];
 }
+
+/** A call of somebody who only looks. */
+export const look: LimiterCall = {
+  worker: '',
+  declared: '',
+  fallback: '',
+  known: '',
+  wants: [],
+  running: 0,
+  used: [],
+  steppedSince: 0,
+  pause: 0,
+  replace: '',
+};
 
 /** The longest time between a permit and its start that the book takes into account. A later one is given back. */
 export const maxRoundTrip = 250_000;

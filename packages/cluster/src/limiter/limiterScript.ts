@@ -200,8 +200,8 @@ end
 local runId = ARGV[3] ~= '' and ARGV[3] or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 
 local packed = redis.call('GET', KEYS[1])
-local first = call.replace == '' and call.declared or call.replace
-if not packed and first == '' then return refused('none', clock) end
+local first = call.replace ~= '' and call.replace or call.declared ~= '' and call.declared or call.fallback
+if not packed and (first == '' or call.worker == '') then return refused('none', clock) end
 local book = packed and cmsgpack.unpack(packed) or {
   declared = first, inForce = first, runId = '', openedAt = 0, time = 0, usualDelay = { call = 0, start = 0 }, pausedUntil = 0,
   closedUntil = {}, log = {}, granted = {}, workers = {}
@@ -218,7 +218,7 @@ if book.runId ~= runId or isStepped then reopen(book, windows, clock, runId) end
 local now = math.max(clock, book.time + 1)
 book.time = now
 local reply
-if call.known ~= book.inForce then
+if call.worker ~= '' and call.known ~= book.inForce then
   reply = refused('learn', now, book)
 else
   report(book, windows, call, now)

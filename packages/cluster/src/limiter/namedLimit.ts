@@ -1,7 +1,7 @@
 import type { Limit } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { decodeLimits, limitsInWords, limitsText } from './decodeLimits.js';
-import type { LimiterCall } from './limiterCall.js';
+import { look } from './limiterCall.js';
 import { callLimiter } from './redisLimiter.js';
 import { otherLimits } from './sharedLimiter.js';
 
@@ -23,18 +23,6 @@ export interface LimitWindow {
   readonly per: number;
 }
 
-const look: LimiterCall = {
-  worker: '',
-  declared: '',
-  known: '',
-  wants: [],
-  running: 0,
-  used: [],
-  steppedSince: 0,
-  pause: 0,
-  replace: '',
-};
-
 /**
  * The limit of a name; `undefined` if nobody has used it.
  *
@@ -47,13 +35,12 @@ export async function namedLimit(
   name: string,
   expected: readonly Limit[] = [],
 ): Promise<NamedLimit | undefined> {
-  const { status, inForce } = await callLimiter(redis, name, look);
+  const declared = limitsText(expected);
+  const { status, inForce, used } = await callLimiter(redis, name, { ...look, declared });
   if (status === 'none') return undefined;
-  const declared = expected.length === 0 ? '' : limitsText(expected);
-  const reply = await callLimiter(redis, name, { ...look, declared, known: inForce });
-  if (reply.status === 'other') throw otherLimits(name, declared, inForce);
+  if (status === 'other') throw otherLimits(name, declared, inForce);
   const windows = decodeLimits(inForce).map(({ max, span }, w) => {
-    return { max, used: reply.used[w] ?? 0, per: span / 1_000 };
+    return { max, used: used[w] ?? 0, per: span / 1_000 };
   });
   return { name, limits: limitsInWords(inForce), windows };
 }

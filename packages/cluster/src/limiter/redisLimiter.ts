@@ -66,8 +66,8 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
   const all = [limits].flat();
   return new SharedLimiter({
     name,
-    limits: textOf(all),
-    defaultLimits: textOf([defaultLimits].flat()),
+    limits: limitsText(all),
+    defaultLimits: limitsText([defaultLimits].flat()),
     clock,
     waitForBook: waitForRedis,
     maxPause,
@@ -75,10 +75,6 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
     worker: randomUUID(),
     access: new RedisBook(checkedRedisUrl(url), name),
   });
-}
-
-function textOf(limits: readonly Limit[]): string {
-  return limits.length === 0 ? '' : limitsText(limits);
 }
 
 const sha1 = createHash('sha1').update(limiterScript).digest('hex');

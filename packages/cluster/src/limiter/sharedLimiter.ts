@@ -68,14 +68,12 @@ export class SharedLimiter implements Limiter {
   readonly #options: SharedLimiterOptions;
   readonly #queue = new WaitQueue<Permit, TimedRequest>(() => this.#tellNeed());
   #running = 0;
-  /** What the next call declares. */
-  #declared: string;
   /** The limits in force, as text and by window. */
   #known: string;
   #windows: readonly BookWindow[];
   #used: UsedPermit[] = [];
   #isCalling = false;
-  /** The book has told when to call again. */
+  /** The last reply has told when to call again. */
   #hasTicket = false;
   /** When the timer calls. */
   #nextCall = Infinity;
@@ -83,18 +81,16 @@ export class SharedLimiter implements Limiter {
   #pausedUntil = -Infinity;
   /** When a pause ends that the book does not know yet. */
   #newPause: number | undefined;
-  #last: TimedReply | undefined;
-  /** When the log was opened that is wrong since the book's clock was set; 0 without a step. */
-  #steppedSince = 0;
+  /** `isSteady`: the book's clock was not set since the one before. */
+  #last: (TimedReply & { readonly isSteady: boolean }) | undefined;
   /** Set while the book can't be reached. */
-  #outage: { readonly since: number; readonly failures: number } | undefined;
+  #awaySince: number | undefined;
   #lateReplies = 0;
   #isClosed = false;
 
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
     this.name = options.name;
-    this.#declared = options.limits;
     this.#known = options.limits;
     this.#windows = decodeLimits(options.limits);
   }
@@ -133,10 +129,9 @@ export class SharedLimiter implements Limiter {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#clearTimer();
-    this.#hasTicket = false;
     this.#refuseAll(new LimiterUnavailableError(this.name, `The limiter ${this.name} was closed.`));
     // What was used should count from its start, and the ticket be free for others.
-    if (this.#last && !this.#outage) await this.#call();
+    if (this.#last && this.#awaySince === undefined) await this.#call();
     this.#options.access.close();
   }
 
@@ -171,8 +166,11 @@ export class SharedLimiter implements Limiter {
   }
 
   async #call(): Promise<void> {
+    const { worker, limits, defaultLimits = '' } = this.#options;
     this.#isCalling = true;
+    this.#hasTicket = false;
     this.#clearTimer();
+    const last = this.#last;
     const sent = this.#now;
     const wants = this.#next().map(({ request }) => costsOf(this.#windows, request.route));
     const pause = this.#newPause;
@@ -180,18 +178,20 @@ export class SharedLimiter implements Limiter {
     this.#used = [];
     try {
       const reply = await this.#replyTo({
-        worker: this.#options.worker,
-        declared: this.#declared,
+        worker,
+        declared: limits,
+        // Whoever was given no limits opens a book that was lost with those that it had.
+        fallback: limits === '' ? this.#known || defaultLimits : '',
         known: this.#known,
         replace: '',
         wants,
         running: this.#running,
         used,
-        steppedSince: this.#steppedSince,
+        steppedSince: last && !last.isSteady ? last.reply.openedAt : 0,
         pause: pause === undefined ? 0 : Math.max(0, Math.round(1_000 * (pause - sent))),
       });
       if (this.#newPause === pause) this.#newPause = undefined;
-      this.#outage = undefined;
+      this.#awaySince = undefined;
       if (this.#agrees(reply)) this.#obey({ reply, sent, received: this.#now }, wants);
     } catch (error) {
       this.#survive(error, sent);
@@ -211,20 +211,12 @@ export class SharedLimiter implements Limiter {
     });
   }
 
-  /** Whether the book goes by the limits of this process. If not, the next call declares others, or all who wait are refused. */
+  /** Whether the book goes by limits of this process. If not, all who wait are refused. */
   #agrees({ status, inForce }: LimiterReply): boolean {
-    const { limits, defaultLimits = '' } = this.#options;
     if (status === 'none' || status === 'other') {
-      // Whoever was given no limits takes those of the book, and opens a new one if that is lost.
-      const declared = status === 'none' ? this.#known || defaultLimits : '';
-      if (limits !== '' || declared === this.#declared) this.#refuseAll(otherLimits(this.name, limits, inForce));
-      else {
-        this.#declared = declared;
-        this.#callSoon();
-      }
+      this.#refuseAll(otherLimits(this.name, this.#options.limits, inForce));
       return false;
     }
-    this.#declared = limits;
     if (inForce === this.#known) return true;
     this.#known = inForce;
     this.#windows = decodeLimits(inForce);
@@ -241,8 +233,7 @@ export class SharedLimiter implements Limiter {
   #obey(timed: TimedReply, wants: LimiterCall['wants']): void {
     const { reply, sent, received } = timed;
     const wasSteady = isSteady(this.#last, timed);
-    this.#last = timed;
-    this.#steppedSince = wasSteady ? 0 : reply.openedAt;
+    this.#last = { ...timed, isSteady: wasSteady };
     if (reply.pausedFor > 0) this.#pausedUntil = Math.max(this.#pausedUntil, received + reply.pausedFor / 1_000);
     const roundTrip = received - sent;
     const isLate = roundTrip > maxRoundTrip / 1_000;
@@ -305,17 +296,15 @@ export class SharedLimiter implements Limiter {
       this.#refuseAll(error);
       return;
     }
-    this.#hasTicket = false;
     const { waitForBook } = this.#options;
     const now = this.#now;
     // A call takes no longer than that, unless the process was stopped: then the book may well be there.
-    const { since = Math.max(sent, now - longestCall), failures = 0 } = this.#outage ?? {};
-    this.#outage = { since, failures: failures + 1 };
+    const since = (this.#awaySince ??= Math.max(sent, now - longestCall));
     for (const waiter of this.#queue.all)
       if (now - Math.max(waiter.request.since, since) >= waitForBook)
         waiter.refuse(unreachable(this.name, waitForBook, error));
     if (this.#queue.size > 0 || this.#newPause !== undefined)
-      this.#callIn(Math.min(longestRetry, firstRetry * 2 ** Math.min(failures, 10)));
+      this.#callIn(Math.min(longestRetry, Math.max(firstRetry, now - since)));
   }
 
   #refuseAll(error: unknown): void {

@@ -5,7 +5,7 @@ import { Random } from '../../../../test/kit/random.js';
 import { startRedis } from '../../../../test/kit/redisServer.js';
 import { limitsText } from '../../src/limiter/decodeLimits.js';
 import { answerCall, type LimiterBook } from '../../../../test/kit/limiterTwin.js';
-import type { LimiterCall, LimiterReply } from '../../src/limiter/limiterCall.js';
+import { look, type LimiterCall, type LimiterReply } from '../../src/limiter/limiterCall.js';
 import { limiterScript } from '../../src/limiter/limiterScript.js';
 
 const limits: readonly [string, string, string] = [
@@ -68,7 +68,7 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
     if (random.chance(0.02)) runId = `run${nth}`;
     const isLost = random.chance(0.02);
     if (isLost) book = undefined;
-    const worker = random.pick(['a', 'b', 'c']);
+    const worker = random.chance(0.03) ? '' : random.pick(['a', 'b', 'c']);
     const last = known.get(worker);
     const inForce = last?.inForce || declared;
     const by = random.chance(0.97) ? inForce : limits[1];
@@ -76,11 +76,12 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
     const used = open.filter((each) => each.worker === worker && random.chance(0.7));
     for (const each of used) open.splice(open.indexOf(each), 1);
     const costs = () => Array.from({ length: windows }, () => (random.chance(0.2) ? 2 : 1));
-    const call: LimiterCall = {
+    const asked: LimiterCall = {
       worker,
       running: random.chance(0.5) ? 1 : 0,
       pause: random.chance(0.03) ? random.int(0, 900_000) : 0,
       declared: random.chance(0.05) ? '' : random.chance(0.02) ? limits[0] : declared,
+      fallback: random.chance(0.05) ? limits[0] : '',
       known: by,
       wants: Array.from({ length: random.int(0, 3) }, costs),
       used: used.map(({ at, nth: permit, costs: each }) => ({
@@ -92,10 +93,11 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
       steppedSince: random.chance(0.02) ? (last?.openedAt ?? 0) : 0,
       replace: random.chance(0.02) ? random.pick(limits) : '',
     };
+    const call = worker === '' ? { ...look, declared: asked.declared } : asked;
     steps.push({ call, time, runId, isLost });
-    // A copy, because the twin changes its book in place.
-    const answer = answerCall(book, call, { time, runId });
-    book = answer.book && structuredClone(answer.book);
+    // A copy, because the twin changes its book in place, and whoever only looks changes none.
+    const answer = answerCall(book && structuredClone(book), call, { time, runId });
+    if (worker !== '') book = answer.book;
     replies.push(answer.reply);
     if (answer.reply.inForce !== '') known.set(worker, answer.reply);
     for (let permit = 0; permit < answer.reply.granted; permit += 1)

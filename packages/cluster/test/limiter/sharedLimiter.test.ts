@@ -266,6 +266,30 @@ describe('K8 processes that share a limiter', () => {
     await expect(adopting).resolves.toBeDefined();
   });
 
+  test('refuse each request while another has opened the book with other limits', async () => {
+    const fleet = new Fleet(1);
+    fleet.work(0, 60);
+    await fleet.clock.advance(2_000);
+    fleet.server.openLongAgo(limitsText([{ requests: 60, per: 1_000 }]));
+    await fleet.clock.advance(2_000);
+    expect(fleet.errors.length).toBeGreaterThan(1);
+    await expect(fleet.limiters[0]?.acquire({ route: 'any' })).rejects.toThrow('60 per 1000 ms, not 50 per 1000 ms');
+  });
+
+  test('K9 open a book that was lost with the limits that it had, if they were given none', async () => {
+    const fleet = new Fleet(2, { isOpen: false });
+    const adopting = fleet.limiter('adopting', '');
+    fleet.work(0);
+    await fleet.clock.advance(2_000);
+    await adopting.acquire({ route: 'any' });
+    fleet.dead.add('w0');
+    fleet.server.book = undefined;
+    const next = adopting.acquire({ route: 'any' });
+    await fleet.clock.advance(2_000);
+    await expect(next).resolves.toBeDefined();
+    expect(fleet.server.book).toMatchObject({ inForce: limitsText([limit]) });
+  });
+
   test('refuse to guess limits that nobody gave', async () => {
     const fleet = new Fleet(0, { isOpen: false });
     await expect(fleet.limiter('w', '').acquire({ route: 'any' })).rejects.toThrow('has no limits yet');

@@ -1,7 +1,6 @@
 import type { Clock } from '@sluice/core';
 import { answerCall, type LimiterBook } from '../../../../test/kit/limiterTwin.js';
-import type { LimiterCall, LimiterReply } from '../../src/limiter/limiterCall.js';
-import type { LimiterBookAccess } from '../../src/limiter/limiterCall.js';
+import { look, type LimiterBookAccess, type LimiterCall, type LimiterReply } from '../../src/limiter/limiterCall.js';
 
 /** The twin of the script behind a connection that a test controls. */
 export class TwinServer {
@@ -58,14 +57,4 @@ export class TwinServer {
 }
 
 /** A call that asks for nothing. */
-export const silent: LimiterCall = {
-  worker: 'nobody',
-  declared: '',
-  known: '',
-  wants: [],
-  running: 0,
-  used: [],
-  steppedSince: 0,
-  pause: 0,
-  replace: '',
-};
+export const silent: LimiterCall = { ...look, worker: 'nobody' };
