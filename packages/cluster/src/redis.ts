@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { isRecord } from './foreignData.js';
 
 /** @throws ConfigError, which does not quote it, since it may have a password */
-export function checkedRedisUrl(url: string): string {
+export function checkRedisUrl(url: string): void {
   if (!URL.canParse(url) || !['redis:', 'rediss:'].includes(new URL(url).protocol))
     throw new ConfigError('The URL of Redis must begin with redis:// or rediss://, e.g. redis://127.0.0.1:6379.');
   const { pathname, searchParams, username, password } = new URL(url);
@@ -15,7 +15,6 @@ export function checkedRedisUrl(url: string): string {
     throw new ConfigError(
       'The user or the password in the URL of Redis has a % that is not percent-encoded: write it as %25.',
     );
-  return url;
 }
 
 /**
@@ -24,7 +23,7 @@ export function checkedRedisUrl(url: string): string {
  *
  * @throws ConfigError if it lacks the database, or may evict keys
  */
-export async function checkServer(redis: Redis): Promise<void> {
+async function checkServer(redis: Redis): Promise<void> {
   const { db = 0 } = redis.options;
   if (db !== 0)
     await redis.select(db).catch((error: unknown) => {
@@ -60,15 +59,17 @@ export const failsSoon: ConnectionOptions = {
 /** Commands wait until Redis answers. */
 export const waits: ConnectionOptions = { maxRetriesPerRequest: null, socketTimeout: silentFor };
 
-/** A connection to Redis, and what its errors mean. */
+/** A connection to a Redis that is checked before it is used, and what its errors mean. */
 export class RedisConnection {
   readonly redis: Redis;
   readonly #host: string;
   /** Why there is no connection: a command says only that there is none. */
   #lastError: string | undefined;
+  #checked: Promise<void> | undefined;
 
   constructor(url: string, options: ConnectionOptions) {
-    const { hostname, port } = new URL(checkedRedisUrl(url));
+    checkRedisUrl(url);
+    const { hostname, port } = new URL(url);
     this.#host = `${hostname}:${port || '6379'}`;
     this.redis = new Redis(url, {
       retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
@@ -77,13 +78,26 @@ export class RedisConnection {
     });
     this.redis.on('error', ({ message }: Error) => (this.#lastError = message));
     this.redis.on('ready', () => (this.#lastError = undefined));
+    // The next connection may be one to another server.
+    this.redis.on('close', () => (this.#checked = undefined));
+  }
+
+  /** @throws NetworkError if Redis can't be used; ConfigError if it must not be */
+  async use<R>(work: (redis: Redis) => Promise<R>): Promise<R> {
+    try {
+      await (this.#checked ??= checkServer(this.redis));
+      return await work(this.redis);
+    } catch (error) {
+      this.#checked = undefined;
+      throw this.explain(error);
+    }
   }
 
   /**
    * An error of the driver as one for people; any other one as it is. Errors of the driver have the arguments of a
    * command, e.g. the password, but not in their messages.
    */
-  explained(error: unknown): unknown {
+  explain(error: unknown): unknown {
     if (!isOfRedis(error)) return error;
     const isReply = error.name === 'ReplyError';
     // Redis appends where in a script that was.

@@ -1,10 +1,9 @@
 import { ConfigError, NetworkError, refuseUnknown, type Limit } from '@sluice/core';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
-import { checkServer, failsSoon, RedisConnection, waits } from '../redis.js';
-import type { ProgressHints, Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
-import { segments } from '../run/runFolder.js';
+import { failsSoon, RedisConnection, waits } from '../redis.js';
+import type { Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
 import { workersPresent, type WorkerPresence } from './presence.js';
-import { checkedRunName, RunRegistry, type RegisteredRun } from './registry.js';
+import { checkRunName, RunRegistry, type RegisteredRun } from './registry.js';
 import { RunQueue, type FailedPartition } from './runQueue.js';
 import { WorkLoop, type WorkOptions, type WorkReport } from './work.js';
 
@@ -119,7 +118,6 @@ class RedisCluster implements Cluster {
   readonly #url: string;
   readonly #connection: RedisConnection;
   readonly #registry: RunRegistry;
-  #checked: Promise<void> | undefined;
 
   constructor(url: string) {
     this.#url = url;
@@ -128,9 +126,10 @@ class RedisCluster implements Cluster {
   }
 
   submit({ to, ...plan }: Submission): Promise<RegisteredRun> {
-    return this.#use(async () => {
+    return this.#connection.use(async () => {
       refuseUnknown('submit()', plan, { name: true, source: true, open: true, params: true });
-      const name = checkedRunName(plan.name);
+      const { name } = plan;
+      checkRunName(name);
       await this.#checkName(name, to);
       const run = await to.submit(plan);
       const { id } = run.header;
@@ -161,7 +160,7 @@ class RedisCluster implements Cluster {
   }
 
   work(options: WorkOptions): Promise<WorkReport> {
-    return this.#use(async () => {
+    return this.#connection.use(async () => {
       refuseUnknown('work()', options, {
         sources: true,
         openTarget: true,
@@ -175,8 +174,7 @@ class RedisCluster implements Cluster {
       });
       const waiting = new RedisConnection(this.#url, waits);
       try {
-        const openTarget = (address: string, hints: ProgressHints): RunTarget => segments(address, { hints });
-        return await new WorkLoop({ own: this.#connection, waiting }, { openTarget, ...options }).run();
+        return await new WorkLoop(this.#connection, waiting, options).run();
       } finally {
         waiting.close();
       }
@@ -184,11 +182,11 @@ class RedisCluster implements Cluster {
   }
 
   runs(): Promise<readonly RegisteredRun[]> {
-    return this.#use(() => this.#registry.list());
+    return this.#connection.use(() => this.#registry.list());
   }
 
   find(name: string): Promise<RegisteredRun> {
-    return this.#use(() => this.#registry.get(name));
+    return this.#connection.use(() => this.#registry.get(name));
   }
 
   async status(name: string, run: Run): Promise<ClusterStatus> {
@@ -198,7 +196,7 @@ class RedisCluster implements Cluster {
     const state = known.isCancelled ? 'cancelled' : isDone ? 'finished' : 'unknown';
     const nothing = { state, jobs: { waiting: 0, active: 0, delayed: 0 }, failed: 0 } as const;
     try {
-      return await this.#use(async () => {
+      return await this.#connection.use(async () => {
         const { run: registered } = await this.#registry.read(name);
         if (registered?.id !== header.id) return { ...known, ...nothing, failures: [], workers: [], limits: [] };
         return { ...known, ...(await this.#dispatched(registered)) };
@@ -213,10 +211,10 @@ class RedisCluster implements Cluster {
     // What counts: whatever Redis loses, nothing is committed any more.
     await run.cancel();
     try {
-      await this.#use(async () => {
-        const { run: registered } = await this.#registry.read(name);
+      await this.#connection.use(async () => {
+        const { run: registered, text } = await this.#registry.read(name);
         if (registered?.id !== run.header.id) return;
-        await this.#registry.set({ ...registered, state: 'cancelled', since: Date.now() });
+        await this.#registry.replace(text, { ...registered, state: 'cancelled', since: Date.now() });
         await this.#with(name, (queue) => queue.remove());
       });
     } catch (error) {
@@ -227,7 +225,7 @@ class RedisCluster implements Cluster {
   }
 
   clean(name: string, run: Run): Promise<number> {
-    return this.#use(async () => {
+    return this.#connection.use(async () => {
       const { id, state, target } = await this.#registry.get(name);
       if (id !== run.header.id)
         throw new ConfigError(
@@ -252,11 +250,11 @@ class RedisCluster implements Cluster {
   }
 
   limit(name: string, expected: Limit | readonly Limit[] = []): Promise<NamedLimit | undefined> {
-    return this.#use(() => namedLimit(this.#connection.redis, name, [expected].flat()));
+    return this.#connection.use(() => namedLimit(this.#connection.redis, name, [expected].flat()));
   }
 
   changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void> {
-    return this.#use(() => changeNamedLimit(this.#connection.redis, name, [limits].flat()));
+    return this.#connection.use(() => changeNamedLimit(this.#connection.redis, name, [limits].flat()));
   }
 
   close(): Promise<void> {
@@ -301,21 +299,6 @@ class RedisCluster implements Cluster {
       return await use(queue);
     } finally {
       await queue.close();
-    }
-  }
-
-  /** @throws NetworkError if Redis can't be used; ConfigError if it must not be */
-  async #use<R>(work: () => Promise<R>): Promise<R> {
-    try {
-      await (this.#checked ??= checkServer(this.#connection.redis));
-    } catch (error) {
-      this.#checked = undefined;
-      throw this.#connection.explained(error);
-    }
-    try {
-      return await work();
-    } catch (error) {
-      throw this.#connection.explained(error);
     }
   }
 }

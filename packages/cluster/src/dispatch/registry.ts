@@ -56,11 +56,6 @@ export class RunRegistry {
     );
   }
 
-  /** Stores a run, whatever is there. */
-  async set(run: RegisteredRun): Promise<void> {
-    await this.#redis.hset(registryKey, run.name, JSON.stringify(run));
-  }
-
   /** The run of a name, if there is one, and what exactly is stored for it. */
   async read(name: string): Promise<{ readonly run: RegisteredRun | undefined; readonly text: string }> {
     const text = (await this.#redis.hget(registryKey, name)) ?? '';
@@ -68,18 +63,13 @@ export class RunRegistry {
   }
 
   /**
-   * Stores a run, if its name still has what was read there. Otherwise a worker that ends a run would undo that somebody
-   * has just submitted it again.
+   * Stores a run, if its name still has what was read there; nothing is ''. Otherwise a worker that ends a run would undo
+   * that somebody has just submitted it again.
    *
    * @returns whether it was stored
    */
   async replace(text: string, run: RegisteredRun): Promise<boolean> {
     return (await this.#redis.eval(replaceScript, 1, registryKey, run.name, text, JSON.stringify(run))) === 1;
-  }
-
-  /** Stores a run, unless one of its name is there. */
-  async add(run: RegisteredRun): Promise<void> {
-    await this.#redis.hsetnx(registryKey, run.name, JSON.stringify(run));
   }
 
   async remove(name: string): Promise<void> {
@@ -96,8 +86,8 @@ return 1
 const namePattern = /^[\w.-]{1,100}$/;
 
 /** A name is part of keys in Redis, and of what people type. @throws ConfigError */
-export function checkedRunName(name: string): string {
-  if (namePattern.test(name)) return name;
+export function checkRunName(name: string): void {
+  if (namePattern.test(name)) return;
   throw new ConfigError(
     `${JSON.stringify(name.slice(0, 120))} can't name a run: use at most 100 letters, digits, dots, hyphens and underscores.`,
     { option: 'name' },

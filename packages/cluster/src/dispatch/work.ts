@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '@sluice/core';
 import type { RedisLimiter } from '../limiter/redisLimiter.js';
 import { isOfRedis, type RedisConnection } from '../redis.js';
 import type { OpenSource, ProgressHints, Run, RunGaps, RunTarget } from '../run/run.js';
+import { segments } from '../run/runFolder.js';
 import { Feeder } from './feeder.js';
 import { backoffAfter, maxFailures, reasonOf } from './failures.js';
 import { endPresence, tellPresence, type WorkerOnRun } from './presence.js';
@@ -62,14 +64,6 @@ export interface WorkReport {
   readonly failed: number;
 }
 
-/** The connections of a worker. */
-export interface WorkConnections {
-  /** Fails soon if Redis is away. */
-  readonly own: RedisConnection;
-  /** Waits for Redis. */
-  readonly waiting: RedisConnection;
-}
-
 /** Ms between looks at what there is to do, unless a run has no work for this worker. */
 const lookEvery = 1_000;
 const leastBetweenLooks = 100;
@@ -78,61 +72,72 @@ const unableFor = 30_000;
 /** Ms that a worker waits for Redis when it ends. Jobs that it could not give back go to others after `lostAfter`. */
 const closeWithin = 10_000;
 
-/** A run that the worker works on, or can't. */
-interface JoinedRun {
+/** A run that the worker knows. */
+interface KnownRun {
   readonly registered: RegisteredRun;
-  readonly run: Run;
+  /** Absent if it could not be opened yet. */
+  readonly run?: Run;
+  /** While the worker works on it. */
+  work?: RunWork | undefined;
+  /** Why this machine can't work on it, and when it tries again, by a clock that nobody sets. */
+  unable?: { until: number; readonly reason: string };
+}
+
+interface RunWork {
   readonly queue: RunQueue;
   readonly feeder: Feeder;
   readonly worker: RunWorker;
   rows: number;
   /** Its target says so. */
   isCancelled: boolean;
-  /** Settles once the worker has left it. */
+  /** Settles once the worker has left the run. */
   leaving?: Promise<void>;
-}
-
-interface UnableRun {
-  /** When it tries again, by a clock that nobody sets. */
-  until: number;
-  readonly reason: string;
-  /** The run, if it worked on it before. */
-  readonly left: Pick<JoinedRun, 'registered' | 'run'> | undefined;
 }
 
 /** Works on all runs of a Redis, until it is told to end. */
 export class WorkLoop {
-  readonly #connections: WorkConnections;
+  /** Fails soon if Redis is away. */
+  readonly #connection: RedisConnection;
+  /** Waits for Redis. */
+  readonly #waiting: RedisConnection;
   readonly #options: WorkOptions;
   readonly #registry: RunRegistry;
   readonly #id = randomUUID();
   readonly #startedAt = Date.now();
-  readonly #joined = new Map<string, JoinedRun>();
-  /** Runs that this machine can't work on. */
-  readonly #unable = new Map<string, UnableRun>();
-  /** What was told of Redis. */
-  readonly #told = new Set<string>();
+  readonly #runs = new Map<string, KnownRun>();
+  /** What was reported of Redis since it was back. */
+  readonly #redisErrors = new Set<string>();
   #isAway = false;
   /** Looks again at once. */
   #wake = (): void => undefined;
-  #report: WorkReport = { partitions: 0, rows: 0, refused: 0, failed: 0 };
+  readonly #report = { partitions: 0, rows: 0, refused: 0, failed: 0 };
 
-  constructor(connections: WorkConnections, options: WorkOptions) {
-    this.#connections = connections;
+  constructor(connection: RedisConnection, waiting: RedisConnection, options: WorkOptions) {
+    this.#connection = connection;
+    this.#waiting = waiting;
     this.#options = options;
-    this.#registry = new RunRegistry(connections.own.redis);
+    this.#registry = new RunRegistry(connection.redis);
   }
 
   async run(): Promise<WorkReport> {
-    const { signal } = this.#options;
+    const { signal = new AbortController().signal, untilDone = false } = this.#options;
+    const stop = (): void => this.#wake();
+    signal.addEventListener('abort', stop, { once: true });
     try {
-      while (!(signal?.aborted ?? false)) {
-        if ((await this.#look()) && this.#options.untilDone === true) break;
-        await until(leastBetweenLooks, signal);
-        await until(lookEvery, signal, (wake) => (this.#wake = wake));
+      while (!signal.aborted) {
+        if ((await this.#look()) && untilDone) break;
+        await delay(leastBetweenLooks);
+        const rest = new AbortController();
+        this.#wake = () => rest.abort();
+        if (!signal.aborted) await delay(lookEvery, undefined, { signal: rest.signal }).catch(() => undefined);
       }
     } finally {
-      await this.#close();
+      signal.removeEventListener('abort', stop);
+      const left = Promise.all(Array.from(this.#runs.values(), (known) => this.#leave(known)));
+      await within(
+        closeWithin,
+        left.then(() => endPresence(this.#connection.redis, this.#id)),
+      );
     }
     return this.#report;
   }
@@ -143,75 +148,71 @@ export class WorkLoop {
     try {
       const registered = await this.#registry.list();
       const active = registered.filter(({ state }) => state === 'active');
-      for (const name of this.#unable.keys())
-        if (!active.some((run) => run.name === name)) await this.#keepLeft(name, registered);
-      for (const joined of this.#joined.values())
-        await this.#forRun(joined.registered, () => this.#keep(joined, registered));
+      for (const known of this.#runs.values())
+        await this.#forRun(known.registered, () => this.#keep(known, registered));
       for (const run of active) await this.#forRun(run, () => this.#join(run));
-      for (const joined of this.#joined.values()) await this.#forRun(joined.registered, () => this.#feed(joined));
-      isOver = active.length === 0 && this.#joined.size === 0 && this.#unable.size === 0;
+      for (const known of this.#runs.values()) await this.#forRun(known.registered, () => this.#feed(known));
+      isOver = active.length === 0 && this.#runs.size === 0;
       await this.#tellPresence();
-      if (this.#isAway) this.#tellBack();
+      if (this.#isAway) this.#onRedisBack();
     } catch (error) {
-      this.#tellAway(error);
+      if (!this.#isAway) this.#reportRedis(error);
+      this.#isAway = true;
     }
     return isOver;
   }
 
-  /** What is wrong with one run keeps the worker from no other one. */
-  async #forRun({ name }: RegisteredRun, work: () => Promise<void>): Promise<void> {
+  /** An error of one run keeps the worker from no other one. */
+  async #forRun(registered: RegisteredRun, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
       if (isOfRedis(error) && !error.message.startsWith('WRONGTYPE')) throw error;
-      this.#tellUnable(name, this.#connections.own.explained(error));
-      const joined = this.#joined.get(name);
-      if (joined) await this.#leave(joined);
+      await this.#giveUp(registered, this.#connection.explain(error));
     }
   }
 
-  /** Leaves a run that ended, and registers it again if Redis lost it. */
-  async #keep(joined: JoinedRun, registered: readonly RegisteredRun[]): Promise<void> {
-    const { name, id } = joined.registered;
+  /** Leaves and forgets a run that ended. One that Redis lost is registered again: no other worker may know it. */
+  async #keep(known: KnownRun, registered: readonly RegisteredRun[]): Promise<void> {
+    const { name, id } = known.registered;
     const found = registered.find((run) => run.name === name);
-    if (!found) await this.#registerAgain(joined);
-    else if (found.id !== id || found.state !== 'active') {
-      await this.#leave(joined);
-      if (found.id === id && found.state !== 'active') this.#tellEnded(found);
+    if (found?.id === id && found.state === 'active') return;
+    const wasWorking = known.work !== undefined;
+    if (!found && known.run) {
+      const { isCancelled } = await known.run.status();
+      if (!wasWorking) await known.run.close?.();
+      if (!isCancelled) {
+        await this.#registry.replace('', known.registered);
+        return;
+      }
     }
-  }
-
-  /** Forgets a run that it has left and that ended. One that Redis lost may be known to no other worker. */
-  async #keepLeft(name: string, registered: readonly RegisteredRun[]): Promise<void> {
-    const left = this.#unable.get(name)?.left;
-    const isLost = left && !registered.some((run) => run.name === name);
-    if (!isLost) this.#unable.delete(name);
-    else if (!this.#joined.has(name))
-      await this.#forRun(left.registered, async () => {
-        if (!(await this.#registerAgain(left))) this.#unable.delete(name);
-        await left.run.close?.();
-      });
-  }
-
-  /** Returns whether workers may go on with it. */
-  async #registerAgain({ registered, run }: Pick<JoinedRun, 'registered' | 'run'>): Promise<boolean> {
-    const { isCancelled } = await run.status();
-    if (!isCancelled) await this.#registry.add(registered);
-    return !isCancelled;
+    await this.#leave(known);
+    this.#runs.delete(name);
+    if (!wasWorking || found?.id !== id || found.state === 'active') return;
+    const { state, failed } = found;
+    this.#report.failed += failed;
+    this.#emit({ type: 'ended', run: name, state, failed, ...gapsIn(found) });
   }
 
   async #join(registered: RegisteredRun): Promise<void> {
     const { name, id, target, source } = registered;
-    if (this.#joined.has(name) || (this.#unable.get(name)?.until ?? 0) > performance.now()) return;
-    const queue = new RunQueue(this.#connections.own.redis, name);
+    const known = this.#runs.get(name);
+    if (known?.work || (known?.unable?.until ?? 0) > performance.now()) return;
+    const queue = new RunQueue(this.#connection.redis, name);
     let run: Run | undefined;
     try {
-      const { sources, openTarget, concurrency = 4, lostAfter = 30_000, retryAfter = 2_000 } = this.#options;
+      const {
+        sources,
+        openTarget = openFolder,
+        concurrency = 4,
+        lostAfter = 30_000,
+        retryAfter = 2_000,
+      } = this.#options;
       if (!Object.hasOwn(sources, source)) throw new ConfigError(missingSource(registered, Object.keys(sources)));
-      run = await (await (openTarget ?? noTarget)(target, queue)).open(sources);
+      run = await (await openTarget(target, queue)).open(sources);
       if (run.header.id !== id)
         throw new ConfigError(`${target} has another run here than the one that was submitted. Is it mounted?`);
-      // A wrong key or another version is told before any job is taken.
+      // A wrong key or another version is reported before any job is taken.
       await run.sourceOf(0);
       await queue.checkHints();
       const worker = new RunWorker({
@@ -220,15 +221,14 @@ export class WorkLoop {
         concurrency,
         lostAfter,
         retryAfter,
-        connection: this.#connections.waiting.redis,
+        connection: this.#waiting.redis,
         onEnd: (end) => this.#onEnd(name, end),
-        onError: (error) => this.#tellRefusal(error),
+        onError: (error) => this.#onWorkerError(error),
       });
       const longestDelay = backoffAfter(maxFailures - 1, retryAfter);
       const feeder = new Feeder({ run, queue, worker: this.#id, longestDelay });
-      this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0, isCancelled: false });
-      this.#unable.delete(name);
-      this.#tell({ type: 'joined', run: name, partitions: run.partitions, target });
+      this.#runs.set(name, { registered, run, work: { queue, feeder, worker, rows: 0, isCancelled: false } });
+      this.#emit({ type: 'joined', run: name, partitions: run.partitions, target });
     } catch (error) {
       await queue.close();
       await run?.close?.();
@@ -236,61 +236,74 @@ export class WorkLoop {
     }
   }
 
-  async #feed({ registered, run: joined, feeder, queue, leaving, isCancelled }: JoinedRun): Promise<void> {
-    if (leaving) return;
+  async #feed({ registered, run: opened, work }: KnownRun): Promise<void> {
+    if (!opened || !work || work.leaving) return;
     const { run, text } = await this.#registry.read(registered.name);
     if (run?.id !== registered.id || run.state !== 'active') return;
     // Redis was away when it was cancelled.
-    const failed = isCancelled ? 0 : await feeder.step();
+    const failed = work.isCancelled ? 0 : await work.feeder.step();
     if (failed === undefined) return;
-    if (failed === 0) await queue.remove();
-    const state = isCancelled ? 'cancelled' : 'finished';
-    await this.#registry.replace(text, { ...run, ...(await gapsOf(joined)), state, since: Date.now(), failed });
+    if (failed === 0) await work.queue.remove();
+    const state = work.isCancelled ? 'cancelled' : 'finished';
+    await this.#registry.replace(text, {
+      ...run,
+      ...gapsIn(await opened.status()),
+      state,
+      since: Date.now(),
+      failed,
+    });
   }
 
   #onEnd(name: string, end: JobEnd): void {
-    const joined = this.#joined.get(name);
+    const known = this.#runs.get(name);
     if (end.type === 'unable') {
-      this.#tellUnable(name, end.error);
-      if (joined) void this.#leave(joined);
+      if (known) void this.#giveUp(known.registered, end.error);
       return;
     }
     if (end.type === 'partition') {
-      const { partitions, rows, refused, failed } = this.#report;
-      this.#report = {
-        partitions: partitions + (end.outcome === 'committed' ? 1 : 0),
-        rows: rows + end.rows,
-        refused: refused + (end.outcome === 'refused' ? 1 : 0),
-        failed,
-      };
-      if (joined) joined.rows += end.rows;
-      if (joined && end.outcome === 'cancelled') joined.isCancelled = true;
+      const { outcome, rows } = end;
+      this.#report.rows += rows;
+      if (outcome === 'committed') this.#report.partitions += 1;
+      if (outcome === 'refused') this.#report.refused += 1;
+      if (known?.work) known.work.rows += rows;
+      if (known?.work && outcome === 'cancelled') known.work.isCancelled = true;
     }
-    this.#tell({ run: name, ...end });
+    this.#emit({ run: name, ...end });
     // The job that has ended is still among them.
-    if (joined && joined.worker.working.length <= 1) this.#wake();
+    if (known?.work && known.work.worker.working.length <= 1) this.#wake();
   }
 
-  #leave(joined: JoinedRun): Promise<void> {
-    return (joined.leaving ??= this.#left(joined));
+  /** Leaves a run that this machine can't work on, and tries again later. */
+  async #giveUp(registered: RegisteredRun, error: unknown): Promise<void> {
+    const known: KnownRun = this.#runs.get(registered.name) ?? { registered };
+    const reason = reasonOf(error);
+    const isNews = known.unable?.reason !== reason;
+    known.unable = { until: performance.now() + unableFor, reason };
+    this.#runs.set(registered.name, known);
+    if (isNews) this.#emit({ type: 'unable', run: registered.name, error });
+    await this.#leave(known);
   }
 
-  /** Without Redis, some of it fails or takes forever. The run must be forgotten nevertheless, to be joined again. */
-  async #left({ registered, worker, feeder, queue, run }: JoinedRun): Promise<void> {
-    for (const end of [() => worker.close(), () => feeder.close(), () => queue.close(), async () => run.close?.()])
+  async #leave(known: KnownRun): Promise<void> {
+    if (!known.work) return;
+    await (known.work.leaving ??= this.#endWork(known.work, known.run));
+    known.work = undefined;
+  }
+
+  /** Without Redis, some of it fails or takes forever. The run must be left nevertheless, to be joined again. */
+  async #endWork({ worker, feeder, queue }: RunWork, run: Run | undefined): Promise<void> {
+    for (const end of [() => worker.close(), () => feeder.close(), () => queue.close(), async () => run?.close?.()])
       await within(closeWithin, end());
-    this.#joined.delete(registered.name);
   }
 
   async #tellPresence(): Promise<void> {
     const { limiter } = this.#options;
-    const runs: WorkerOnRun[] = [
-      ...Array.from(this.#joined.values(), ({ registered, worker, rows }) => {
-        return { run: registered.name, working: worker.working, rows };
-      }),
-      ...Array.from(this.#unable, ([run, { reason }]) => ({ run, working: [], rows: 0, unable: reason })),
-    ];
-    await tellPresence(this.#connections.own.redis, {
+    const runs = Array.from(this.#runs, ([run, { work, unable }]): WorkerOnRun => {
+      // Until it has left a run, it may write.
+      if (!work) return { run, working: [], rows: 0, unable: unable?.reason ?? '' };
+      return { run, working: work.worker.working, rows: work.rows };
+    });
+    await tellPresence(this.#connection.redis, {
       id: this.#id,
       startedAt: this.#startedAt,
       runs,
@@ -298,73 +311,40 @@ export class WorkLoop {
     });
   }
 
-  #tellUnable(run: string, error: unknown): void {
-    const reason = reasonOf(error);
-    const known = this.#unable.get(run);
-    const left = this.#joined.get(run) ?? known?.left;
-    this.#unable.set(run, { until: performance.now() + unableFor, reason, left });
-    if (known?.reason !== reason) this.#tell({ type: 'unable', run, error });
-  }
-
-  #tellEnded(registered: RegisteredRun): void {
-    const { name, state, failed } = registered;
-    if (state === 'active') return;
-    this.#report = { ...this.#report, failed: this.#report.failed + failed };
-    this.#tell({ type: 'ended', run: name, state, failed, ...gapsIn(registered) });
-  }
-
   /**
-   * Tells what the server refuses, e.g. since the user has too few rights. BullMQ's other errors are no news: that a
+   * Reports what the server refuses, e.g. since the user has too few rights. BullMQ's other errors are no news: that a
    * connection was cut is noticed here, too, and that a job went to another worker is nothing to act on.
    */
-  #tellRefusal(error: unknown): void {
-    if (!(error instanceof Error) || error.name !== 'ReplyError') return;
-    this.#tellOnce(this.#connections.own.explained(error));
+  #onWorkerError(error: unknown): void {
+    if (error instanceof Error && error.name === 'ReplyError') this.#reportRedis(error);
   }
 
-  #tellAway(error: unknown): void {
-    if (this.#isAway) return;
-    this.#isAway = true;
-    this.#tellOnce(this.#connections.own.explained(error));
-  }
-
-  #tellOnce(error: unknown): void {
+  #reportRedis(thrown: unknown): void {
+    const error = this.#connection.explain(thrown);
     const reason = reasonOf(error);
-    if (this.#told.has(reason)) return;
-    this.#told.add(reason);
-    this.#tell({ type: 'redis', error });
+    if (this.#redisErrors.has(reason)) return;
+    this.#redisErrors.add(reason);
+    this.#emit({ type: 'redis', error });
   }
 
-  #tellBack(): void {
+  #onRedisBack(): void {
     this.#isAway = false;
-    this.#told.clear();
+    this.#redisErrors.clear();
     // Most runs that it can't work on lacked Redis.
-    for (const unable of this.#unable.values()) unable.until = 0;
-    this.#tell({ type: 'reconnected' });
+    for (const { unable } of this.#runs.values()) if (unable) unable.until = 0;
+    this.#emit({ type: 'reconnected' });
   }
 
-  #tell(event: WorkEvent): void {
+  #emit(event: WorkEvent): void {
     this.#options.onEvent?.(event);
-  }
-
-  async #close(): Promise<void> {
-    const left = Promise.all(Array.from(this.#joined.values(), (joined) => this.#leave(joined)));
-    await within(
-      closeWithin,
-      left.then(() => endPresence(this.#connections.own.redis, this.#id)),
-    );
   }
 }
 
 /** Resolves when the work is settled, or after `ms`. */
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
   const late = new AbortController();
-  await Promise.race([work.catch(() => undefined), until(ms, late.signal)]);
+  await Promise.race([work, delay(ms, undefined, { signal: late.signal })]).catch(() => undefined);
   late.abort();
-}
-
-async function gapsOf(run: Run): Promise<RunGaps> {
-  return gapsIn(await run.status());
 }
 
 function gapsIn({ isIncomplete, rowsNotRemoved, shortOfTotal }: RunGaps): RunGaps {
@@ -375,25 +355,10 @@ function gapsIn({ isIncomplete, rowsNotRemoved, shortOfTotal }: RunGaps): RunGap
   };
 }
 
-function noTarget(address: string): never {
-  throw new ConfigError(`This worker can't open the target ${address}.`);
+function openFolder(address: string, hints: ProgressHints): RunTarget {
+  return segments(address, { hints });
 }
 
 function missingSource({ name, source }: RegisteredRun, known: readonly string[]): string {
   return `${name} needs the source ${source}, which this machine does not have. It has: ${known.slice(0, 20).join(', ') || 'none'}.`;
-}
-
-/** Resolves after `ms`, when the signal aborts, or when whoever `wakes` it does. */
-function until(ms: number, signal: AbortSignal | undefined, wakes?: (wake: () => void) => void): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    if (signal?.aborted === true) end();
-    else signal?.addEventListener('abort', end, { once: true });
-    wakes?.(end);
-  });
 }

@@ -6,7 +6,7 @@ import { decodeReply } from './decodeReply.js';
 import type { LimiterBookAccess, LimiterCall, LimiterReply } from './limiterCall.js';
 import { limiterScript } from './limiterScript.js';
 import { SharedLimiter } from './sharedLimiter.js';
-import { checkedRedisUrl, checkServer, RedisConnection } from '../redis.js';
+import { checkRedisUrl, RedisConnection } from '../redis.js';
 
 /** Options of {@link redisLimiter}. */
 export interface RedisLimiterOptions {
@@ -63,6 +63,7 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
   });
   const { url, name, limits = [], defaultLimits = [], clock = systemClock } = options;
   const { waitForRedis = 30_000, maxPause = 86_400_000 } = options;
+  checkRedisUrl(url);
   const all = [limits].flat();
   return new SharedLimiter({
     name,
@@ -73,7 +74,7 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
     maxPause,
     concurrency: Math.min(...all.map(({ concurrency = Infinity }) => concurrency)),
     worker: randomUUID(),
-    access: new RedisBook(checkedRedisUrl(url), name),
+    access: new RedisBook(url, name),
   });
 }
 
@@ -97,8 +98,6 @@ class RedisBook implements LimiterBookAccess {
   readonly #url: string;
   readonly #name: string;
   #connection: RedisConnection | undefined;
-  /** That this connection's server evicts no keys. */
-  #checked: Promise<void> | undefined;
   #isNeeded = false;
 
   constructor(url: string, name: string) {
@@ -106,14 +105,9 @@ class RedisBook implements LimiterBookAccess {
     this.#name = name;
   }
 
-  async call(call: LimiterCall): Promise<LimiterReply> {
-    const connection = (this.#connection ??= this.#connect());
-    try {
-      await (this.#checked ??= checkServer(connection.redis));
-      return await callLimiter(connection.redis, this.#name, call);
-    } catch (error) {
-      throw connection.explained(error);
-    }
+  call(call: LimiterCall): Promise<LimiterReply> {
+    this.#connection ??= this.#connect();
+    return this.#connection.use((redis) => callLimiter(redis, this.#name, call));
   }
 
   isNeeded(needed: boolean): void {
@@ -134,10 +128,7 @@ class RedisBook implements LimiterBookAccess {
       socketTimeout: 10_000,
       connectionName: 'sluice limiter',
     });
-    connection.redis.on('connect', () => {
-      this.#checked = undefined;
-      this.#holdProcess();
-    });
+    connection.redis.on('connect', () => this.#holdProcess());
     return connection;
   }
 
