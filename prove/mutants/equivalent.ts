@@ -34,7 +34,7 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'watch/watchLog.ts',
-    line: 'if (rows.length < rowsPerRecord) continue;',
+    line: 'if (batch.length < rowsPerRecord) continue;',
     change: '< -> <=',
     because: 'Records of any size are read back alike.',
   },

@@ -318,7 +318,7 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/watch/watchRun.ts', [
     ['changes are emitted before they are staged', 'await log.stage(delta);', 'void log.stage(delta);'],
     ['what the consumer has is staged again', 'await log.commit(startAt);', ''],
-    ['staged changes are not emitted again', 'this.#staged = [...log.uncommitted];', 'this.#staged = [];'],
+    ['staged changes are not emitted again', 'const staged = [...log.uncommitted];', 'const staged: Delta<T>[] = [];'],
   ]),
   ...inFile('packages/core/src/watch/watchLog.ts', [
     [

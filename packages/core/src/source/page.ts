@@ -36,17 +36,17 @@ export interface PageHealth {
   readonly rows: number;
   readonly generation: number;
   /** The first snapshot is complete. Reported once in the life of a watch. */
-  readonly isSynced?: true;
+  readonly isSynced?: true | undefined;
   /** The previous poll failed. */
-  readonly isRecovered?: true;
+  readonly isRecovered?: true | undefined;
   /** The API said that rows are missing from the walk, so no removals were concluded from it. */
-  readonly isIncomplete?: true;
+  readonly isIncomplete?: true | undefined;
   /** Removals that are held, because the listing shrank suspiciously. */
-  readonly held?: number;
+  readonly held?: number | undefined;
   /** Keys that a walk listed several times with different rows. The last one counts, which may vary. */
-  readonly repeated?: number;
+  readonly repeated?: number | undefined;
   /** Consecutive failed polls, and the last error. */
-  readonly failures?: number;
+  readonly failures?: number | undefined;
   readonly error?: unknown;
 }
 

@@ -25,26 +25,25 @@ const minSize = 1_000;
  * durable before any of it is emitted, so it can be emitted again, unchanged, whatever the API returns then.
  */
 export class WatchLog<T> {
-  readonly #log: StateLog;
+  readonly #log: StateLog | undefined;
   readonly #identity: WatchIdentity;
-  #key: { readonly salt: string; readonly fingerprint: string } | undefined;
-  #rows = new SnapshotRows<T>();
-  #snapshot: AcceptedSnapshot<T> = { generation: 0, rows: this.#rows, missing: new Map() };
-  #committed = 0;
-  #history: string;
   readonly #newId: () => string;
-  #staged: Delta<T>[] = [];
+  #key: { readonly salt: string; readonly fingerprint: string } | undefined;
+  #history: string;
+  #snapshot: AcceptedSnapshot<T> = noSnapshot();
+  /** When the walk of the snapshot that the log begins with had ended. */
   #observedAt = '';
+  #committed = 0;
+  #staged: Delta<T>[] = [];
   /** The size of the log after its snapshot. If it exceeds the snapshot, the log is compacted. */
   #size = 0;
-  /** The log still names the previous key, because something was staged. */
-  #isRekeyed = false;
 
-  constructor(log: StateLog, identity: WatchIdentity, newId = randomId) {
-    this.#newId = newId;
-    this.#history = newId();
+  /** @param log default: nothing is stored, for a watch without state */
+  constructor(log: StateLog | undefined, identity: WatchIdentity, newId = randomId) {
     this.#log = log;
     this.#identity = identity;
+    this.#newId = newId;
+    this.#history = newId();
   }
 
   get snapshot(): AcceptedSnapshot<T> {
@@ -74,15 +73,21 @@ export class WatchLog<T> {
       if (history === undefined || history === this.#history || !SluiceError.is(error, 'checkpoint')) throw error;
     }
     if (history === undefined || history === this.#history) return;
-    this.#startHistory(history);
+    this.#history = history;
+    this.#snapshot = noSnapshot();
+    this.#committed = 0;
+    this.#staged = [];
+    this.#size = 0;
+    this.#key = undefined;
     await this.#checkKey();
   }
 
   async #read(): Promise<void> {
     let isEmpty = true;
     let rowsLeft = 0;
-    for await (const record of this.#log.read()) {
-      const decoded = decodeWatchRecord<T>(record, (key) => this.#rows.get(key));
+    const { rows } = this.#snapshot;
+    for await (const record of this.#log?.read() ?? []) {
+      const decoded = decodeWatchRecord<T>(record, (key) => rows.get(key));
       if (isEmpty !== (decoded.kind === 'base')) throw unreadable();
       isEmpty = false;
       switch (decoded.kind) {
@@ -93,11 +98,11 @@ export class WatchLog<T> {
           this.#committed = decoded.committed;
           this.#observedAt = decoded.observedAt;
           rowsLeft = decoded.size;
-          this.#snapshot = { generation: decoded.generation, rows: this.#rows, missing: decoded.missing };
+          this.#snapshot = { generation: decoded.generation, rows, missing: decoded.missing };
           break;
         case 'rows':
           rowsLeft -= decoded.rows.length;
-          for (const [key, row] of decoded.rows) this.#rows.set(key, row);
+          for (const [key, row] of decoded.rows) rows.set(key, row);
           break;
         case 'delta':
           this.#checkOrder(decoded);
@@ -124,50 +129,37 @@ export class WatchLog<T> {
     observedAt: string,
     missing: ReadonlyMap<string, Missing> = new Map(),
   ): Promise<void> {
-    this.#rows = rows;
     this.#observedAt = observedAt;
     this.#snapshot = { generation: 1, rows, missing };
-    await this.#log.replace(this.#base());
+    await this.#log?.replace(this.#base());
   }
 
   /** Accepts the delta of a walk. Durable when it resolves. */
   async stage(delta: Delta<T>): Promise<void> {
-    await this.#log.append(encodeDelta(delta));
+    await this.#log?.append(encodeDelta(delta));
     this.#accept(delta);
   }
 
-  /** Records that the consumer has everything up to a generation. */
-  async commit(generation: number): Promise<void> {
+  /** Records that the consumer has everything up to a generation. Default: no more than before. */
+  async commit(generation = this.#committed): Promise<void> {
     const isNewer = generation > this.#committed;
     if (isNewer) {
       this.#dropCommitted(generation);
       this.#size += 1;
     }
     // Missing rows that return also add records, though nothing is emitted.
-    const isOutdated = this.#isRekeyed || this.#size > minSize + this.#rows.size;
-    if (isOutdated && this.#staged.length === 0) {
+    if (this.#size > minSize + this.#snapshot.rows.size && this.#staged.length === 0) {
       this.#size = 0;
-      this.#isRekeyed = false;
-      await this.#log.replace(this.#base());
-    } else if (isNewer) await this.#log.append({ committed: generation });
+      await this.#log?.replace(this.#base());
+    } else if (isNewer) await this.#log?.append({ committed: generation });
   }
 
-  close(): Promise<void> {
-    return this.#log.close();
-  }
-
-  #startHistory(history: string): void {
-    this.#rows = new SnapshotRows<T>();
-    this.#snapshot = { generation: 0, rows: this.#rows, missing: new Map() };
-    this.#history = history;
-    this.#committed = 0;
-    this.#staged = [];
-    this.#size = 0;
-    this.#key = undefined;
+  async close(): Promise<void> {
+    await this.#log?.close();
   }
 
   #accept(delta: Delta<T>): void {
-    this.#snapshot = applied(this.#rows, delta);
+    this.#snapshot = applied(this.#snapshot.rows, delta);
     this.#size += 1 + delta.differences.length + delta.missing.size;
     if (delta.differences.length > 0) this.#staged.push(delta);
   }
@@ -183,7 +175,7 @@ export class WatchLog<T> {
       generation: 1,
       observedAt: this.#observedAt,
       missing: this.#snapshot.missing,
-      differences: Array.from(this.#rows, ([key, after]) => ({
+      differences: Array.from(this.#snapshot.rows, ([key, after]) => ({
         type: 'initial',
         key,
         before: null,
@@ -194,7 +186,7 @@ export class WatchLog<T> {
   }
 
   *#base(): Generator<object, void, undefined> {
-    const { generation, missing } = this.#snapshot;
+    const { generation, rows, missing } = this.#snapshot;
     yield {
       base: 1,
       watch: this.#identity.watch,
@@ -202,18 +194,18 @@ export class WatchLog<T> {
       generation,
       observedAt: this.#observedAt,
       committed: this.#committed,
-      size: this.#rows.size,
+      size: rows.size,
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
     };
-    let rows: (readonly [string, T])[] = [];
-    for (const row of this.#rows) {
-      rows.push(row);
-      if (rows.length < rowsPerRecord) continue;
-      yield { rows };
-      rows = [];
+    let batch: (readonly [string, T])[] = [];
+    for (const row of rows) {
+      batch.push(row);
+      if (batch.length < rowsPerRecord) continue;
+      yield { rows: batch };
+      batch = [];
     }
-    if (rows.length > 0) yield { rows };
+    if (batch.length > 0) yield { rows: batch };
   }
 
   /** Checksums protect each record; this detects a missing one. */
@@ -241,9 +233,13 @@ export class WatchLog<T> {
         [{ kind: 'allow', option: 'sameProject' }],
       );
     this.#key = { salt, fingerprint };
-    // The next commit writes the new key, unless something is staged.
-    this.#isRekeyed = isAnother;
+    // So the next commit writes the new key, unless something is staged.
+    if (isAnother) this.#size = Infinity;
   }
+}
+
+function noSnapshot<T>(): AcceptedSnapshot<T> {
+  return { generation: 0, rows: new SnapshotRows<T>(), missing: new Map() };
 }
 
 /** A snapshot is written atomically, so a crash cannot truncate it. */

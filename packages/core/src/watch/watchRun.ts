@@ -8,11 +8,10 @@ import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
 import { isCount } from '../values.js';
 import type { Release } from '../sink/lockQueue.js';
-import type { StateLog, StateStore } from '../sink/stateStore.js';
+import type { StateStore } from '../sink/stateStore.js';
 import type { Page, PageHealth } from '../source/page.js';
 import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
-import { done } from '../source/cancellable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import type { ChangeEvents } from './changeEvents.js';
@@ -49,14 +48,25 @@ interface WatchStart {
   readonly newHistory: string | undefined;
 }
 
-/** The result of one poll: all rows of the first one, later the differences. */
-interface PollResult<T> {
-  readonly found: SnapshotRows<T> | Findings<T>;
-  /** Of the first snapshot: in how many walks, after it was seen, a row was not. */
-  readonly lacking?: ReadonlyMap<string, number>;
-  readonly repeated: number;
+/** A complete walk, compared with the accepted rows. */
+interface ComparedWalk<T> extends Findings<T> {
   readonly isShort: boolean;
   readonly isIncomplete: boolean;
+}
+
+/** The first snapshot. */
+interface FirstRows<T> {
+  readonly rows: SnapshotRows<T>;
+  /** In how many walks, after it was seen, a row was not. */
+  readonly lacking: ReadonlyMap<string, number>;
+  readonly repeated: number;
+  readonly isIncomplete: boolean;
+}
+
+interface PollOutcome<T> {
+  /** Changes, which are staged. */
+  readonly delta?: Delta<T> | undefined;
+  readonly health: Omit<PageHealth, 'rows' | 'generation'>;
 }
 
 /** One run of a watch: emits again what was staged, then polls, compares, stages and emits. */
@@ -64,171 +74,147 @@ export class WatchRun<T> {
   readonly #source: PageSource<T>;
   readonly #settings: WatchSettings<T>;
   readonly #start: WatchStart;
-  readonly #ticks: Ticks;
   readonly #cache: StoredPages | undefined;
+  #pages: AsyncGenerator<Page<Change<T>>, undefined, undefined> | undefined;
   #release: Release | undefined;
   #log: WatchLog<T> | undefined;
-  /** Staged by an earlier run and not emitted by this one yet. */
-  #staged: readonly Delta<T>[] = [];
-  /** The last emitted generation. A consumer that asks for more has received it. */
-  #emitted = 0;
-  #polls = 0;
   /** A row was listed, now or by an earlier run, so the address is right. */
   #hasListed = false;
-  #pages = 0;
-  #failures = 0;
-  /** When the first of these failures began, by the monotonic clock. */
-  #failingSince: number | undefined;
-  #current: Promise<unknown> = Promise.resolve();
+  #hasSucceeded = false;
+  #pageCount = 0;
+  /** Consecutive failed polls, and when the first of them began, by the monotonic clock. */
+  #failing: { readonly polls: number; readonly since: number } | undefined;
 
   constructor(source: PageSource<T>, settings: WatchSettings<T>, start: WatchStart) {
     this.#source = source;
     this.#settings = settings;
     this.#start = start;
-    this.#ticks = settings.newTicks();
     this.#cache = storedPages(settings.conditional);
   }
 
   next(signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
-    const step = this.#advance(signal);
-    this.#current = step.catch(() => undefined);
-    return step;
+    this.#pages ??= this.#run(signal);
+    return this.#pages.next();
   }
 
   /** Closes state and lock after the current step. */
   async end(): Promise<void> {
-    await this.#current;
+    await this.#pages?.return(undefined);
     await this.#log?.close();
     await this.#release?.();
   }
 
-  async #advance(signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
-    const log = this.#log ?? (await this.#open(signal));
-    await log.commit(this.#emitted);
-    const [staged, ...later] = this.#staged;
-    if (staged) {
-      this.#staged = later;
-      return this.#page(staged, { outcome: 'replayed', ...(staged.generation === 1 && { isSynced: true }) });
+  /** A consumer that asks for the next page has received the one before, which is then committed. */
+  async *#run(signal: AbortSignal): AsyncGenerator<Page<Change<T>>, undefined, undefined> {
+    const { clock, events, every, newTicks, polls } = this.#settings;
+    const ticks = newTicks();
+    const log = await this.#open(signal);
+    const staged = [...log.uncommitted];
+    // Otherwise the first delta has all rows.
+    if (log.committed > 0) events.known(log.snapshot.rows, staged, clock.now());
+    await log.commit();
+    for (const [nth, delta] of staged.entries()) {
+      const isSynced = delta.generation === 1 || undefined;
+      yield this.#page(log, { delta, health: { outcome: 'replayed', isSynced } }, staged.slice(nth + 1));
+      await log.commit(delta.generation);
     }
-    if (this.#polls >= this.#settings.polls) return done;
-    await this.#ticks.next(signal, skippedTicks(this.#failures, this.#settings.every));
-    this.#polls += 1;
-    return this.#poll(log, signal);
+    for (let poll = 0; poll < polls; poll += 1) {
+      await ticks.next(signal, skippedTicks(this.#failing?.polls ?? 0, every));
+      const outcome = await this.#poll(log, signal);
+      yield this.#page(log, outcome);
+      await log.commit(outcome.delta?.generation);
+    }
+    return undefined;
   }
 
   async #open(signal: AbortSignal): Promise<WatchLog<T>> {
     const { state, identity, newId } = this.#settings;
     const { startAt, newHistory } = this.#start;
     this.#release = await state?.lock(signal, 'watch');
-    const log = new WatchLog<T>(state?.log('watch') ?? noLog, identity, newId);
+    const log = new WatchLog<T>(state?.log('watch'), identity, newId);
     this.#log = log;
     // A consumer that has a generation continues its history.
     await log.open(startAt ? undefined : newHistory);
     this.#checkKeys(log.snapshot.rows);
     this.#hasListed = log.snapshot.generation > 0;
-    if (startAt !== undefined) {
-      const isOther = newHistory !== undefined && log.history !== newHistory;
-      if (isOther || startAt < log.committed || startAt > log.snapshot.generation)
-        throw new CheckpointError(
-          `The watch's state does not match the position to resume from (generation ${startAt}; it has ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
-          {},
-          [{ kind: 'restart' }],
-        );
-      await log.commit(startAt);
-    }
-    this.#staged = [...log.uncommitted];
-    // Otherwise the first delta has all rows.
-    if (log.committed > 0) this.#settings.events.known(log.snapshot.rows, this.#staged, this.#settings.clock.now());
+    if (startAt === undefined) return log;
+    const isOther = newHistory !== undefined && log.history !== newHistory;
+    if (isOther || startAt < log.committed || startAt > log.snapshot.generation)
+      throw new CheckpointError(
+        `The watch's state does not match the position to resume from (generation ${startAt}; it has ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
+        {},
+        [{ kind: 'restart' }],
+      );
+    await log.commit(startAt);
     return log;
   }
 
-  async #poll(log: WatchLog<T>, signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
-    const { snapshot } = log;
+  async #poll(log: WatchLog<T>, signal: AbortSignal): Promise<PollOutcome<T>> {
+    const { generation, rows, missing: missingBefore } = log.snapshot;
     const { clock, rules } = this.#settings;
-    const isFirst = snapshot.generation === 0;
     const began = clock.monotonic();
-    let result: PollResult<T>;
+    let walk: FirstRows<T> | ComparedWalk<T>;
     try {
-      result = isFirst ? await this.#collect(rules.confirmations, signal) : await this.#compare(snapshot.rows, signal);
+      walk = generation === 0 ? await this.#collect(rules.confirmations, signal) : await this.#compare(rows, signal);
     } catch (error) {
       return this.#failed(pollError(error), began, signal);
     }
-    const { found, lacking, repeated, isShort, isIncomplete } = result;
-    const recovered = this.#failures > 0 && ({ isRecovered: true } as const);
-    const marks = { ...(repeated > 0 && { repeated }), ...(isIncomplete && { isIncomplete }) };
-    const polled = { outcome: 'polled', ...recovered, ...marks } as const;
-    this.#failures = 0;
-    this.#failingSince = undefined;
+    const health: PollOutcome<T>['health'] = {
+      outcome: 'polled',
+      isRecovered: this.#failing && true,
+      repeated: walk.repeated || undefined,
+      isIncomplete: walk.isIncomplete || undefined,
+    };
+    this.#failing = undefined;
+    this.#hasSucceeded = true;
     const now = clock.now();
     const observedAt = new Date(now).toISOString();
-    if (found instanceof SnapshotRows) {
-      const missing = Array.from(lacking ?? [], ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const);
-      await log.begin(found, observedAt, new Map(missing));
-      const [first] = log.uncommitted;
-      return this.#page(first, { ...polled, isSynced: true });
+    if ('rows' in walk) {
+      const missing = Array.from(walk.lacking, ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const);
+      await log.begin(walk.rows, observedAt, new Map(missing));
+      return { delta: log.uncommitted[0], health: { ...health, isSynced: true } };
     }
-    const { differences, missing, held } = judgeRemovals(found, snapshot.missing, {
-      rules,
-      now,
-      isShort,
-      isIncomplete,
-    });
-    const health = { ...polled, ...(held > 0 && { held }) };
+    const { isShort, isIncomplete } = walk;
+    const { differences, missing, held } = judgeRemovals(walk, missingBefore, { rules, now, isShort, isIncomplete });
+    const judged = { ...health, held: held || undefined };
     const hasChanged = differences.length > 0;
-    if (!hasChanged && snapshot.missing.size === 0 && missing.size === 0) return this.#page(undefined, health);
-    const generation = snapshot.generation + (hasChanged ? 1 : 0);
-    const delta: Delta<T> = { generation, observedAt, differences, missing };
+    if (!hasChanged && missingBefore.size === 0 && missing.size === 0) return { health: judged };
+    const delta: Delta<T> = { generation: generation + (hasChanged ? 1 : 0), observedAt, differences, missing };
     await log.stage(delta);
-    return this.#page(hasChanged ? delta : undefined, health);
+    return { delta: hasChanged ? delta : undefined, health: judged };
   }
 
   /** Collects all rows of several complete walks, in case one of them missed some. */
-  async #collect(walks: number, signal: AbortSignal): Promise<PollResult<T>> {
+  async #collect(walks: number, signal: AbortSignal): Promise<FirstRows<T>> {
     const rows = new SnapshotRows<T>();
     const lacking = new Map<string, number>();
-    const repeated = new Set<string>();
+    let repeated = 0;
     let isIncomplete = false;
     for (let nth = 0; nth < walks; nth += 1) {
-      const walk = await withStoredPages(this.#cache, signal, async () => {
-        const walked = new Map<string, T>();
-        const twice = new Set<string>();
-        const ended = await this.#walk((key, row) => {
-          checkStorable(key, row);
-          const before = walked.get(key);
-          if (before !== undefined && this.#settings.fields(before, row).length > 0) twice.add(key);
-          walked.set(key, row);
-          return before !== undefined;
-        }, signal);
-        return { ...ended, walked, twice };
-      });
+      const walk = await this.#compare(rows, signal);
+      repeated = Math.max(repeated, walk.repeated);
       isIncomplete ||= walk.isIncomplete;
-      for (const key of walk.twice) repeated.add(key);
-      for (const [key, row] of walk.walked) rows.set(key, row);
-      for (const [key] of rows) {
-        if (walk.walked.has(key)) lacking.delete(key);
-        else if (!walk.isIncomplete) lacking.set(key, (lacking.get(key) ?? 0) + 1);
-      }
+      const gone = new Set(walk.gone.map(([key]) => key));
+      for (const key of lacking.keys()) if (!gone.has(key)) lacking.delete(key);
+      if (!walk.isIncomplete) for (const key of gone) lacking.set(key, (lacking.get(key) ?? 0) + 1);
+      for (const { key, after } of [...walk.changed, ...walk.added]) if (after !== null) rows.set(key, after);
     }
-    return { found: rows, lacking, repeated: repeated.size, isShort: false, isIncomplete };
+    return { rows, lacking, repeated, isIncomplete };
   }
 
-  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<PollResult<T>> {
-    const { found, isShort, isIncomplete } = await withStoredPages(this.#cache, signal, async () => {
-      const comparison = new WalkComparison(rows, this.#settings.fields);
-      const ended = await this.#walk((key, row) => comparison.add(key, row), signal);
-      return { ...ended, found: comparison.end() };
+  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<ComparedWalk<T>> {
+    const { key, fields, concurrency } = this.#settings;
+    const walk = await withStoredPages(this.#cache, signal, async () => {
+      const comparison = new WalkComparison(rows, fields);
+      const ended = await walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => {
+        this.#hasListed = true;
+        return comparison.add(rowKey(key, row), row);
+      });
+      return { ...ended, ...comparison.end() };
     });
     // Checked before staging: a row that cannot be stored fails the poll, and the watch continues.
-    for (const { key, after } of [...found.changed, ...found.added]) checkStorable(key, after);
-    return { found, repeated: found.repeated, isShort, isIncomplete };
-  }
-
-  #walk(take: (key: string, row: T) => boolean, signal: AbortSignal): ReturnType<typeof walkOnce> {
-    const { key, concurrency } = this.#settings;
-    return walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => {
-      this.#hasListed = true;
-      return take(rowKey(key, row), row);
-    });
+    for (const { key, after } of [...walk.changed, ...walk.added]) checkStorable(key, after);
+    return walk;
   }
 
   /** With another key, all rows would seem new. */
@@ -241,46 +227,52 @@ export class WatchRun<T> {
     }
   }
 
-  #failed(error: unknown, began: number, signal: AbortSignal): IteratorResult<Page<Change<T>>, undefined> {
+  #failed(error: unknown, began: number, signal: AbortSignal): PollOutcome<T> {
     signal.throwIfAborted();
     const { clock, maxFailures, retryFor } = this.#settings;
-    this.#failures += 1;
-    this.#failingSince ??= began;
-    const isTooLong = clock.monotonic() - this.#failingSince >= retryFor;
-    if (this.#failures > maxFailures || isTooLong || this.#isPermanent(error)) throw error;
-    return this.#page(undefined, {
-      outcome: 'failed',
-      failures: this.#failures,
-      error: redacted(error, this.#source.info.endpoint),
-    });
-  }
-
-  /** Removals that the next generations may have. A row that one of those has removed already is in it. */
-  #unconfirmed({ generation, observedAt, missing }: Delta<T>): Change<T>[] {
-    const later = this.#staged.flatMap(({ differences }) => differences).filter(({ type }) => type === 'removed');
-    const differences = [...missing.keys()].flatMap((key): Difference<T>[] => {
-      const row = this.#log?.snapshot.rows.get(key);
-      if (row === undefined) return later.filter((each) => each.key === key);
-      return [{ type: 'removed', key, before: row, after: null, fields: [] }];
-    });
-    return changesOf({ generation, observedAt, differences, missing }, this.#log?.history ?? '');
+    const { polls: failed = 0, since = began } = this.#failing ?? {};
+    const failures = failed + 1;
+    this.#failing = { polls: failures, since };
+    if (failures > maxFailures || clock.monotonic() - since >= retryFor || this.#isPermanent(error, failures))
+      throw error;
+    return { health: { outcome: 'failed', failures, error: redacted(error, this.#source.info.endpoint) } };
   }
 
   /**
    * Whether another poll is pointless. Until one has succeeded, the code or its settings may be wrong. Afterwards they
    * are right, and the API, or its certificate, may be mended.
    */
-  #isPermanent(error: unknown): boolean {
+  #isPermanent(error: unknown, failures: number): boolean {
     if (isOwnFault(error)) return true;
     // An API that asks to wait for more than a day.
     if (SluiceError.is(error, 'rate-limited') && !isTransient(error)) return true;
-    const hasSucceeded = this.#failures < this.#polls;
-    if (hasSucceeded) return false;
+    if (this.#hasSucceeded) return false;
     // Pages repeat if rows move during the walk.
     if (isTransient(error) || SluiceError.is(error, 'no-progress')) return false;
     // An API that is being deployed may lack its listing for a while.
     const isNotFound = SluiceError.is(error, 'http') && error.details['status'] === 404;
-    return !isNotFound || (this.#polls === 1 && !this.#hasListed);
+    return !isNotFound || (failures === 1 && !this.#hasListed);
+  }
+
+  /** @param later staged deltas that follow */
+  #page(log: WatchLog<T>, { delta, health }: PollOutcome<T>, later: readonly Delta<T>[] = []): Page<Change<T>> {
+    const { generation, rows } = log.snapshot;
+    if (delta) this.#settings.events.changed(delta);
+    const reported: PageHealth = { ...health, rows: rows.size, generation: delta?.generation ?? generation };
+    this.#reportHealth(reported);
+    const index = this.#pageCount;
+    this.#pageCount += 1;
+    return {
+      items: delta ? changesOf(delta, log.history) : [],
+      position: positionAt(delta?.generation ?? log.committed, this.#pageCount),
+      index,
+      partition: 0,
+      endsPartition: false,
+      health: reported,
+      // Makes an export commit it before the next poll.
+      ...(delta && { commit: true }),
+      ...(delta && delta.missing.size > 0 && { unconfirmed: unconfirmedChanges(log, delta, later) }),
+    };
   }
 
   /** G4: an observer that throws changes nothing. The health is also on the page. */
@@ -291,35 +283,17 @@ export class WatchRun<T> {
       // A watch has nowhere else to report it.
     }
   }
+}
 
-  #page(
-    delta: Delta<T> | undefined,
-    health: Omit<PageHealth, 'rows' | 'generation'>,
-  ): IteratorResult<Page<Change<T>>, undefined> {
-    const { generation = 0, rows } = this.#log?.snapshot ?? {};
-    const whole: PageHealth = { ...health, rows: rows?.size ?? 0, generation: delta?.generation ?? generation };
-    if (delta) {
-      this.#emitted = delta.generation;
-      this.#settings.events.changed(delta);
-    }
-    const index = this.#pages;
-    this.#pages += 1;
-    this.#reportHealth(whole);
-    return {
-      done: false,
-      value: {
-        items: delta ? changesOf(delta, this.#log?.history ?? '') : [],
-        position: positionAt(this.#emitted || (this.#log?.committed ?? 0), this.#pages),
-        index,
-        partition: 0,
-        endsPartition: false,
-        health: whole,
-        // Makes an export commit it before the next poll.
-        ...(delta && { commit: true }),
-        ...(delta && delta.missing.size > 0 && { unconfirmed: this.#unconfirmed(delta) }),
-      },
-    };
-  }
+/** Removals that the next generations may have. A row that one of those has removed already is in it. */
+function unconfirmedChanges<T>(log: WatchLog<T>, delta: Delta<T>, later: readonly Delta<T>[]): Change<T>[] {
+  const removed = later.flatMap(({ differences }) => differences).filter(({ type }) => type === 'removed');
+  const differences = [...delta.missing.keys()].flatMap((key): Difference<T>[] => {
+    const row = log.snapshot.rows.get(key);
+    if (row === undefined) return removed.filter((each) => each.key === key);
+    return [{ type: 'removed', key, before: row, after: null, fields: [] }];
+  });
+  return changesOf({ ...delta, differences }, log.history);
 }
 
 /** The key of a row that was restored from JSON; `undefined` if the function throws. */
@@ -330,18 +304,6 @@ function keyOrNone<T>(key: (row: T) => unknown, row: T): unknown {
     return undefined;
   }
 }
-
-/** Stores nothing, for a watch without state: the run keeps what it needs. */
-const noLog: StateLog = {
-  bytes: 0,
-  async *read() {
-    yield* [];
-  },
-  append: () => Promise.resolve(),
-  replace: () => Promise.resolve(),
-  remove: () => Promise.resolve(),
-  close: () => Promise.resolve(),
-};
 
 /** The position after a generation. */
 function positionAt(generation: number, pages: number): Position {
