@@ -157,37 +157,17 @@ export class EventHub {
 
   /** The event, frozen, without secrets in the texts of plugins, APIs and errors. */
   #redacted(event: ClientEvent): ClientEvent {
-    // A plugin in JavaScript may pass anything as a text.
-    const redact = (text: string): string => this.#redact(textOf(text));
-    switch (event.type) {
-      // Each page has some of these, so they take a shorter way.
-      case 'request':
-      case 'attempt':
-      case 'response':
-      case 'settled': {
-        // The error of one that failed takes the longer way.
-        if ('error' in event) break;
-        const route = redact(event.route);
-        return Object.freeze(route === event.route ? event : { ...event, route });
-      }
-      case 'page': {
-        const source = redact(event.source);
-        return Object.freeze(source === event.source ? event : { ...event, source });
-      }
+    const redacted: Record<string, unknown> = { ...event };
+    for (const field of textFields) {
+      const text = redacted[field];
+      // A plugin in JavaScript may pass anything as a text.
+      if (text !== undefined && text !== null) redacted[field] = this.#redact(textOf(text));
     }
-    return Object.freeze({
-      ...event,
-      ...('route' in event && { route: redact(event.route) }),
-      ...('source' in event && { source: redact(event.source) }),
-      ...('sink' in event && { sink: redact(event.sink) }),
-      ...('name' in event && { name: redact(event.name) }),
-      ...('message' in event && { message: redact(event.message) }),
-      ...(event.type === 'change' && {
-        key: redact(event.key),
-        before: event.before === null ? null : redact(event.before),
-        after: event.after === null ? null : redact(event.after),
-      }),
-      ...('error' in event && { error: rewritten(event.error, redact) }),
-    });
+    if ('error' in event) redacted['error'] = rewritten(event.error, this.#redact);
+    // Texts have been replaced by texts.
+    return Object.freeze(redacted) as unknown as ClientEvent;
   }
 }
+
+/** What plugins, APIs and errors may have written into an event. */
+const textFields = ['route', 'source', 'sink', 'name', 'message', 'key', 'before', 'after'];

@@ -11,8 +11,7 @@ import { withoutParam } from '../http/query.js';
 import type { Secrets } from '../http/credentials/secrets.js';
 import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
-import type { SourceEvent } from '../source/sourceEvent.js';
-import { isCount, isRecord } from '../values.js';
+import { decodeSourceEvent } from './decodeSourceEvent.js';
 import type { EventHub } from './eventHub.js';
 import { endpointOptionNames, type ApiResponse, type ApiRequest, type Endpoint } from './plugin.js';
 import type { EndpointOptions, PluginContext, PluginLogger } from './plugin.js';
@@ -93,11 +92,8 @@ function endpoint(
     }
     try {
       const all = { ...headers, ...request.headers };
-      const sent = { baseUrl: checked, arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }) };
-      // Plugins in JavaScript may pass one.
-      sent.baseUrl = checked;
-      const response = await transport(own(sent));
-      const { status, headers: received, body } = response;
+      const sent = { arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }), baseUrl: checked };
+      const { status, headers: received, body } = await transport(own(sent));
       return { status, headers: received, body };
     } catch (thrown) {
       if (request.signal?.aborted && thrown === request.signal.reason) throw thrown;
@@ -115,8 +111,6 @@ function endpoint(
     keyFingerprint: (salt) => credentials.fingerprint(salt),
     withoutSecret: (query) => (credentials.param === undefined ? query : withoutParam(query, credentials.param)),
     observe(event) {
-      const type = sourceEventType(event);
-      if (type && !hub.isObserved(type) && !hub.isObserved('warning')) return;
       const decoded = decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin };
       hub.emit(decoded.type, () => decoded);
     },
@@ -139,59 +133,3 @@ const requestNames = {
   format: true,
   errors: true,
 } as const satisfies Readonly<Record<keyof ApiRequest, true>>;
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const sourceEventTypes = ['page', 'commit', 'change', 'error'] as const satisfies readonly SourceEvent['type'][];
-
-/** The type of a source's event; `undefined` if it is not one. A plugin may pass anything. */
-function sourceEventType(value: unknown): SourceEvent['type'] | undefined {
-  try {
-    return isRecord(value) ? sourceEventTypes.find((type) => type === value['type']) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Copies the fields of a source's event; `undefined` if it is not one. A plugin may pass anything. */
-function decodeSourceEvent(value: unknown): SourceEvent | undefined {
-  try {
-    if (!isRecord(value)) return undefined;
-    const { type, ...fields } = value;
-    if (type === 'page') return pageOf(fields);
-    if (type === 'commit') return commitOf(fields);
-    if (type === 'change') return changeOf(fields);
-    return type === 'error' ? errorOf(fields) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function pageOf({ source, partition, page, rows, total }: Fields): SourceEvent | undefined {
-  if (typeof source !== 'string' || !isCount(partition) || !isCount(page) || !isCount(rows)) return undefined;
-  return { type: 'page', source, partition, page, rows, ...(isCount(total) && { total }) };
-}
-
-function commitOf({ source, sink, rows, pages, isSealed }: Fields): SourceEvent | undefined {
-  if (typeof source !== 'string' || typeof sink !== 'string' || typeof isSealed !== 'boolean') return undefined;
-  if (!isCount(rows) || !isCount(pages)) return undefined;
-  return { type: 'commit', source, sink, rows, pages, isSealed };
-}
-
-function changeOf({ source, key, kind, before, after, observedAt }: Fields): SourceEvent | undefined {
-  if (typeof source !== 'string' || typeof key !== 'string' || typeof observedAt !== 'string') return undefined;
-  const known = changeKinds.find((each) => each === kind);
-  if (!known || !isTextOrNull(before) || !isTextOrNull(after)) return undefined;
-  return { type: 'change', source, key, kind: known, before, after, observedAt };
-}
-
-const changeKinds = ['initial', 'added', 'changed', 'removed', 'known'] as const;
-
-function isTextOrNull(value: unknown): value is string | null {
-  return typeof value === 'string' || value === null;
-}
-
-function errorOf({ of, name, error }: Fields): SourceEvent | undefined {
-  if (typeof name !== 'string' || (of !== 'walk' && of !== 'watch' && of !== 'export')) return undefined;
-  return { type: 'error', of, name, error: reportOf(error) };
-}

@@ -1,0 +1,46 @@
+import { reportOf } from '../errorReport.js';
+import type { SourceEvent } from '../source/sourceEvent.js';
+import { isCount, isRecord } from '../values.js';
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === 'string';
+const isTextOrNull: Check = (value) => value === null || isText(value);
+const isOneOf =
+  (...known: readonly unknown[]): Check =>
+  (value) =>
+    known.includes(value);
+
+/** The fields of events, in their order, and what they must be. */
+const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Check>>>> = {
+  page: { source: isText, partition: isCount, page: isCount, rows: isCount },
+  commit: { source: isText, sink: isText, rows: isCount, pages: isCount, isSealed: isOneOf(true, false) },
+  change: {
+    source: isText,
+    key: isText,
+    kind: isOneOf('initial', 'added', 'changed', 'removed', 'known'),
+    before: isTextOrNull,
+    after: isTextOrNull,
+    observedAt: isText,
+  },
+  error: { of: isOneOf('walk', 'watch', 'export'), name: isText, error: () => true },
+};
+
+/** Copies the fields of a source's event; `undefined` if it is not one. A plugin may pass anything. */
+export function decodeSourceEvent(value: unknown): SourceEvent | undefined {
+  try {
+    if (!isRecord(value)) return undefined;
+    const { type, ...given } = value;
+    if (typeof type !== 'string' || !Object.hasOwn(fieldsOf, type)) return undefined;
+    const event: Record<string, unknown> = { type };
+    for (const [name, isValid] of Object.entries(fieldsOf[type as SourceEvent['type']])) {
+      const field = given[name];
+      if (!isValid(field)) return undefined;
+      event[name] = name === 'error' ? reportOf(field) : field;
+    }
+    if (type === 'page' && isCount(given['total'])) event['total'] = given['total'];
+    return event as unknown as SourceEvent;
+  } catch {
+    return undefined;
+  }
+}
