@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
 import { interruptionOf } from '../src/export/interruptedExport.js';
 import { type CommittedState, resumeCommand, type ResumeCommands } from '../src/export/resume.js';
-import { resumedAt, resumedLine } from '../src/progress/messages.js';
+import { resumedAt, resumedLine } from '../src/export/messages.js';
 
 type Left = Pick<CommittedState, 'last' | 'isKnown'>;
 
@@ -87,7 +87,13 @@ describe('what an early end leaves', () => {
     ['an expired cursor', new PaginationError('cursor-refused', 'No.'), rows, {}, '12,300 rows committed.'],
     ['an API that goes in circles', new PaginationError('no-progress', 'No.'), rows, {}, '12,300 rows committed.'],
   ])('after %s', (_, error, committed, more, consequence) => {
-    const interruptionReport = interruptionOf({ error, hasBegun: true, committed, commands: { ...commands, ...more } });
+    const interruptionReport = interruptionOf({
+      error,
+      hasBegun: true,
+      committed,
+      commands: { ...commands, ...more },
+      kind: 'file',
+    });
     expect(interruptionReport?.consequence).toBe(consequence);
     expect(interruptionReport?.command).toBe(consequence?.endsWith(':') ? 'sluice nfts export' : undefined);
   });
@@ -95,7 +101,7 @@ describe('what an early end leaves', () => {
   test.each([new LockError('No.'), new ConfigError('No.'), new SinkError('No.')])(
     'an export that was refused says nothing of rows: %s',
     (error) => {
-      expect(interruptionOf({ error, hasBegun: false, committed: rows, commands })).toBeUndefined();
+      expect(interruptionOf({ error, hasBegun: false, committed: rows, commands, kind: 'file' })).toBeUndefined();
     },
   );
 });
@@ -146,12 +152,12 @@ describe('an export that goes on', () => {
       'All 12,300 rows are written already; only moving the file into place is left.',
     ],
   ])('%s says where', (_, change, line) => {
-    expect(resumedLine(resumedAt({ ...checkpoint, ...change }))).toBe(line);
+    expect(resumedLine(resumedAt({ ...checkpoint, ...change }), 'file')).toBe(line);
   });
 
   test('into a table says what is left of it', () => {
-    expect(resumedLine(resumedAt({ ...checkpoint, isSealed: true }), { keepsState: true })).toBe(
-      'All 12,300 rows are there already; only closing the target is left.',
+    expect(resumedLine(resumedAt({ ...checkpoint, isSealed: true }), 'table')).toBe(
+      'All 12,300 rows are written already; only making them visible is left.',
     );
   });
 });

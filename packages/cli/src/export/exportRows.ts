@@ -1,6 +1,5 @@
 import {
   type Client,
-  type Clock,
   type ExportOptions,
   type ExportProgress,
   type ExportReport,
@@ -21,11 +20,11 @@ import {
   type RequestTally,
   tallyRequests,
 } from '../progress/exportProgress.js';
-import { keptText, newsOf, resumedAt, resumedLine, summaryLine } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import type { ProgressMode } from '../progress/reporter.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
+import { keptText, newsOf, resumedAt, resumedLine, summaryLine } from './messages.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
@@ -38,15 +37,12 @@ interface RowExport<T> {
   readonly source: () => PageSource<T>;
   readonly sink: Sink<T>;
   readonly target: Pick<Target<T>, 'kind' | 'name' | 'format' | 'forwarding'>;
-  readonly concurrency?: number | undefined;
+  /** An increment needs a resumption. */
+  readonly exportOptions?: Pick<ExportOptions, 'concurrency' | 'incremental' | 'requireTotal'>;
   /** Absent: the export always starts over. */
   readonly resumption?: Resumption | undefined;
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
-  /** Only rows that are new since the last export. It needs a resumption. */
-  readonly incremental?: ExportOptions['incremental'] | undefined;
-  /** Whether it fails if the API lists fewer rows than it counts. Default `false`. */
-  readonly requireTotal?: boolean | undefined;
   /** Whether the dashboard ends with it. Default `true`. */
   readonly isLast?: boolean;
   /** Whether to print a summary at the end. Default `true`. */
@@ -67,36 +63,29 @@ export async function exportRows<T>(
   job: RowExport<T>,
   options: GroupOptions<'progress'>,
   environment: Environment,
-  clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
-  const { client, sink, target, concurrency, resumption, maxRows, incremental, requireTotal } = job;
-  const { isLast = true, isSummedUp = true } = job;
+  const { client, sink, target, exportOptions, resumption, maxRows, isLast = true, isSummedUp = true } = job;
   const { name, kind, forwarding } = target;
   const { stderr, signal, secrets } = environment;
   const tally = tallyRequests(client);
-  const frame = openFrame({ client, notices: job.notices ?? noticesOf(client), target }, environment, clock);
+  const frame = openFrame({ client, notices: job.notices ?? noticesOf(client), target }, environment);
   const source = job.source();
   const resuming = await resumption?.open(client, frame.onWarning);
-  const { state, ...exportOptions } = resuming?.exportOptions ?? { restart: true, onWarning: frame.onWarning };
+  const { state, ...resumeOptions } = resuming?.exportOptions ?? { restart: true, onWarning: frame.onWarning };
   const flow = exportTo(source, frame.timed(sink), {
-    ...(concurrency !== undefined && { concurrency }),
-    ...(incremental && { incremental }),
-    ...(requireTotal !== undefined && { requireTotal }),
     ...exportOptions,
+    ...resumeOptions,
     ...(state && !sink.state && { state }),
-    clock,
   });
-  const began = clock.monotonic();
+  const began = systemClock.monotonic();
   let latest: ExportProgress | undefined;
   const read = (): Progress => ({
     rows: latest?.rows ?? 0,
     pages: latest?.pages ?? 0,
     resumedRows: latest?.resumedRows ?? 0,
     total: minOf(latest?.total, maxRows),
-    elapsed: clock.monotonic() - began,
-    requests: tally.requests,
-    retries: tally.retries,
-    waited: tally.waited,
+    elapsed: systemClock.monotonic() - began,
+    ...tally,
     lastRetry: frame.lastRetry(),
     wait: signal.aborted ? { kind: 'stopping' } : frame.wait(),
     sent: forwarding?.tally,
@@ -107,7 +96,7 @@ export async function exportRows<T>(
   const { partitions } = source.info;
   const shown = {
     mode,
-    header: { source: source.info.name, keepsState: sink.state ? (true as const) : undefined },
+    header: { source: source.info.name },
     state: kind === 'sink' && !sink.state ? resumption?.stateName : undefined,
     about: {
       kind: forwarding ? 'forward' : 'export',
@@ -120,20 +109,20 @@ export async function exportRows<T>(
     interruption: async (error: unknown) => {
       // Loaded on demand: a completed export does not need it.
       const { exportInterruption } = await import('./interruptedExport.js');
-      return exportInterruption({ error, target: name, latest, resuming, forwarding });
+      return exportInterruption({ error, target, latest, resuming });
     },
   };
-  return withRun(frame, shown, async ({ header, reporter, page, showWarnings }) => {
+  return withRun(frame, shown, async ({ reporter, page, showWarnings }) => {
     const onBegin = (): void => {
       const found = resuming?.committed.found;
       if (found) {
         const resumed = resumedAt(found);
-        reporter.report('resumed', resumed, [resumedLine(resumed, header)]);
+        reporter.report('resumed', resumed, [resumedLine(resumed, kind)]);
         page?.show({ resumedRows: found.rows });
       }
       showWarnings();
     };
-    const cancelStopNotice = noticeOfStop(signal, clock, reporter.info);
+    const cancelStopNotice = explainStop(signal, reporter.info);
     const report = await flow
       .run({
         signal,
@@ -144,24 +133,14 @@ export async function exportRows<T>(
         },
       })
       .finally(cancelStopNotice);
-    const { rows, pages, resumedRows, bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0 } = report;
+    const { bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0 } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
-    const results = {
-      target: name,
-      bytes,
-      deadLetters: forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters },
-      finishedAt,
-      isIncomplete,
-      rowsNotRemoved: rowsNotRemoved || undefined,
-      shortOfTotal,
-    };
+    const incremental = exportOptions?.incremental;
     const summary = summaryLine({
-      ...results,
-      rows,
-      pages,
-      resumedRows,
+      ...report,
+      target: name,
       elapsed,
       retries,
       redeliveries: sent?.redeliveries,
@@ -172,6 +151,15 @@ export async function exportRows<T>(
     // It may also be that of its parents, which the report does not have.
     const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined;
     if (isTotalInTheWay) reporter.warn(keptText(visibleText(name), rowsNotRemoved, true));
+    const results = {
+      target: name,
+      bytes,
+      deadLetters: forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters },
+      finishedAt,
+      isIncomplete,
+      rowsNotRemoved: rowsNotRemoved || undefined,
+      shortOfTotal,
+    };
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
     const news = mode === 'silent' ? [...newsOf(report, visibleText(name), isTotalInTheWay)] : [];
@@ -186,10 +174,10 @@ export async function exportRows<T>(
 const quickStop = 500;
 
 /** Explains a stop that takes a while. Returns a function that cancels this. */
-function noticeOfStop(signal: AbortSignal, clock: Clock, show: (message: string) => void): () => void {
+function explainStop(signal: AbortSignal, show: (message: string) => void): () => void {
   let cancelTimer = (): void => undefined;
   const onAbort = (): void => {
-    cancelTimer = clock.after(quickStop, () => {
+    cancelTimer = systemClock.after(quickStop, () => {
       show('Stopping: the rows that are fetched are committed first. A second signal (Ctrl+C) ends it at once.');
     });
   };

@@ -1,8 +1,8 @@
 import { type ExportProgress, SluiceError, type SluiceErrorCode } from '@sluice/core';
 import { type InterruptionReport, Interruption } from '../errors/errors.js';
-import { type Forwarding, setAside } from '../target/deliveries.js';
+import { setAside } from '../target/deliveries.js';
 import { ownStateHint } from '../target/statePlace.js';
-import type { TargetKind } from '../target/target.js';
+import { type Target, type TargetKind, targetWords } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
 import { type CommittedState, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
 import { standardOutputName } from './rowSink.js';
@@ -14,37 +14,44 @@ interface ResumableEnd {
   readonly hasBegun: boolean;
   readonly committed: Pick<CommittedState, 'last' | 'isKnown'>;
   readonly commands: ResumeCommands;
-  /** Default: those for a file. */
-  readonly words?: TargetWords;
+  /** Of the target. */
+  readonly kind: TargetKind;
 }
 
 /** What an early end means for an export; `undefined` if there is nothing to add to the error. */
 export function interruptionOf(end: ResumableEnd): InterruptionReport | undefined {
-  const { error, hasBegun, committed, commands, words = fileWords } = end;
-  if (error instanceof Interruption) return afterInterruption(committed, commands, words);
-  if (!hasBegun || !committed.last || saysRestart(error)) return undefined;
-  const { rows, isSealed = false } = committed.last;
-  const outcome = isSealed ? words.all(rows) : words.committed(rows);
-  if (!canResume(error, isSealed)) return isSealed ? undefined : { consequence: `${outcome}.`, keptRows: rows };
+  const { error, hasBegun, committed, commands, kind } = end;
+  const { last, isKnown } = committed;
+  const { done, last: step } = targetWords[kind];
+  const isStopped = error instanceof Interruption;
+  if (isStopped && !last) return interruptedBefore(isKnown, kind, commands);
+  if (!last || (!isStopped && (!hasBegun || saysRestart(error)))) return undefined;
+  const { rows: keptRows, isSealed = false } = last;
+  const outcome = isSealed ? `All ${formatCount(keptRows, 'row')} are ${done}` : committedText(keptRows, kind);
+  if (isStopped) {
+    const again = neededAgain(commands);
+    const next = isSealed ? `, and only ${step} is left. ${again}Finish with:` : `. ${again}Resume with:`;
+    return { consequence: `${outcome}${next}`, command: commands.resume, keptRows };
+  }
+  if (!canResume(error, isSealed)) return isSealed ? undefined : { consequence: `${outcome}.`, keptRows };
   const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
-  return { consequence: `${outcome}; run ${same} to resume.`, keptRows: rows };
+  return { consequence: `${outcome}; run ${same} to resume.`, keptRows };
 }
 
-function afterInterruption(
-  { last, isKnown }: Pick<CommittedState, 'last' | 'isKnown'>,
-  commands: ResumeCommands,
-  words: TargetWords,
-): InterruptionReport {
+/** @param isKnown whether the export has looked for a checkpoint. Any earlier one is unchanged. */
+function interruptedBefore(isKnown: boolean, kind: TargetKind, commands: ResumeCommands): InterruptionReport {
   const again = neededAgain(commands);
-  const { resume: command } = commands;
-  // Any earlier checkpoint is unchanged, so repeat the command as it was given, with --restart if it had that.
+  // So repeat the command as it was given, with --restart if it had that.
   if (!isKnown) return { consequence: `Nothing was fetched yet. ${again}Run the same command again.` };
-  if (!last) return { consequence: `${words.nothing} ${again}The same command starts over:`, command, keptRows: 0 };
-  const { rows, isSealed } = last;
-  const consequence = isSealed
-    ? `${words.all(rows)}, and only ${words.last} is left. ${again}Finish with:`
-    : `${words.committed(rows)}. ${again}Resume with:`;
-  return { consequence, command, keptRows: rows };
+  const nothing = kind === 'webhook' ? 'Nothing was sent yet.' : 'No row was committed yet.';
+  return { consequence: `${nothing} ${again}The same command starts over:`, command: commands.resume, keptRows: 0 };
+}
+
+/** Records that a webhook received after the last commit are in the spool, and are not sent again. */
+function committedText(rows: number, kind: TargetKind): string {
+  if (kind !== 'webhook') return `${formatCount(rows, 'row')} committed`;
+  if (rows === 0) return 'No row is lost';
+  return `At least ${formatCount(rows, 'row is', 'rows are')} delivered, and none is lost`;
 }
 
 /** Errors that the same command would raise again; their own messages say what to do. */
@@ -78,96 +85,40 @@ function canResume(error: unknown, isSealed: boolean): boolean {
 /** An export that ended early. */
 interface UnfinishedRun {
   readonly error: unknown;
-  /** The target's name in messages. */
-  readonly target: string;
+  readonly target: Pick<Target<never>, 'kind' | 'name' | 'forwarding'>;
   /** Absent if the export was refused, or ended before it started. */
   readonly latest: ExportProgress | undefined;
   /** Absent if it can't be resumed. */
   readonly resuming: Resuming | undefined;
-  /** For a webhook only. */
-  readonly forwarding?: Forwarding | undefined;
 }
 
 /** What an early end means for an export to any target; `undefined` if there is nothing to add to the error. */
-export function exportInterruption({
-  error,
-  target,
-  latest,
-  resuming,
-  forwarding,
-}: UnfinishedRun): InterruptionReport | undefined {
+export function exportInterruption({ error, target, latest, resuming }: UnfinishedRun): InterruptionReport | undefined {
+  const { kind, name, forwarding } = target;
+  const isRefused = SluiceError.is(error, 'cursor-refused');
   if (resuming) {
-    const { committed, kind, commands } = resuming;
-    const words = wordsOf[forwarding ? 'webhook' : kind];
-    const report = interruptionOf({ error, hasBegun: latest !== undefined, committed, commands, words });
-    const hint = ownStateHint(error, forwarding ? 'webhook' : kind);
-    if (forwarding) return afterForward(error, report, forwarding, hint);
-    return hint === undefined
-      ? report
-      : { ...report, consequence: [hint, ...(report ? [report.consequence] : [])].join(' ') };
+    const { committed, commands } = resuming;
+    const report = interruptionOf({ error, hasBegun: latest !== undefined, committed, commands, kind });
+    const sentences = [
+      forwarding && isRefused
+        ? 'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.'
+        : undefined,
+      ownStateHint(error, kind),
+      forwarding && forwarding.tally.deadLetters > 0
+        ? setAside(forwarding.tally.deadLetters, forwarding.deadLetters)
+        : undefined,
+      report?.consequence,
+    ].filter((sentence) => sentence !== undefined);
+    return sentences.length === 0 ? undefined : { ...report, consequence: sentences.join(' ') };
   }
-  if (SluiceError.is(error, 'cursor-refused') && target === standardOutputName)
+  if (isRefused && name === standardOutputName)
     return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
   if (!(error instanceof Interruption)) return undefined;
   const rows = latest?.rows ?? 0;
   return {
     consequence:
-      target === standardOutputName
+      name === standardOutputName
         ? `The output ends early, after ${formatCount(rows, 'row')}.`
         : `${formatCount(rows, 'row was', 'rows were')} fetched; no incomplete file is left. Run the same command again to start over.`,
   };
 }
-
-/** Adds what is special about a webhook: it can't undo records, and may have refused some. */
-function afterForward(
-  error: unknown,
-  report: InterruptionReport | undefined,
-  { tally, deadLetters }: Forwarding,
-  hint: string | undefined,
-): InterruptionReport | undefined {
-  const sentences = [
-    ...(SluiceError.is(error, 'cursor-refused')
-      ? ['A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.']
-      : []),
-    ...(hint === undefined ? [] : [hint]),
-    ...(tally.deadLetters > 0 ? [setAside(tally.deadLetters, deadLetters)] : []),
-    ...(report ? [report.consequence] : []),
-  ];
-  return sentences.length === 0 ? undefined : { ...report, consequence: sentences.join(' ') };
-}
-
-/** Phrases about committed rows, by kind of target. */
-interface TargetWords {
-  readonly committed: (rows: number) => string;
-  /** All rows are committed, and only `last` is left to do. */
-  readonly all: (rows: number) => string;
-  readonly last: string;
-  /** No row is committed. */
-  readonly nothing: string;
-}
-
-const fileWords: TargetWords = {
-  committed: (rows) => `${formatCount(rows, 'row')} committed`,
-  all: (rows) => `All ${formatCount(rows, 'row')} are written`,
-  last: 'moving the file into place',
-  nothing: 'No row was committed yet.',
-};
-
-/** Records that the webhook received after the last commit are in the spool, and are not sent again. */
-export const webhookWords: TargetWords = {
-  committed: (rows) =>
-    rows === 0
-      ? 'No row is lost'
-      : `At least ${formatCount(rows, 'row')} ${rows === 1 ? 'is' : 'are'} delivered, and none is lost`,
-  all: (rows) => `All ${formatCount(rows, 'row')} are delivered`,
-  last: 'cleaning up',
-  nothing: 'Nothing was sent yet.',
-};
-
-const wordsOf: Readonly<Record<TargetKind, TargetWords>> = {
-  file: fileWords,
-  stdout: fileWords,
-  webhook: webhookWords,
-  sink: { ...fileWords, last: 'closing the target' },
-  table: { ...fileWords, last: 'making them visible' },
-};

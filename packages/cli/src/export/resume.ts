@@ -6,7 +6,7 @@ import { standardInput } from '../input/readInput.js';
 import type { GroupOptions } from '../options/options.js';
 import { flagAbout, type OptionsOf } from '../options/commands.js';
 import { refusePlace, statePlace } from '../target/statePlace.js';
-import type { Target, TargetKind } from '../target/target.js';
+import type { Target } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
 
 /** How an export resumes after an interruption. */
@@ -20,8 +20,6 @@ export interface Resumption {
 /** A {@link Resumption} with its state opened. */
 export interface Resuming {
   readonly committed: CommittedState;
-  /** Of the target. */
-  readonly kind: TargetKind;
   /** For `exportTo`, including the state. */
   readonly exportOptions: ExportOptions;
   readonly commands: ResumeCommands;
@@ -97,7 +95,7 @@ export function resumptionOf(
         ...(commitEvery !== undefined && { commitEvery }),
         ...(resumeWithin !== undefined && { resumeWithin }),
       };
-      return { committed, kind, exportOptions, commands };
+      return { committed, exportOptions, commands };
     },
   };
 }

@@ -45,6 +45,7 @@ export async function runExport<Added, T extends object>(
   environment: Environment,
   { args, config }: Invocation,
 ): Promise<number> {
+  const { requireTotal } = options;
   const target = await rowTargetOf<T>({ ...options, isIncremental: incremental !== undefined }, environment, config);
   const resumption = resumptionOf(options, target, args, config, environment);
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
@@ -64,11 +65,13 @@ export async function runExport<Added, T extends object>(
       source: () => source(client),
       sink,
       target,
-      concurrency,
+      exportOptions: {
+        ...(concurrency !== undefined && { concurrency }),
+        ...(incremental && { incremental }),
+        ...(requireTotal !== undefined && { requireTotal }),
+      },
       resumption,
       maxRows,
-      incremental,
-      requireTotal: options.requireTotal,
     };
     const { report } = await exportRows(job, options, environment);
     return exitCodeAfter(report);

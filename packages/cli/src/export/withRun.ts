@@ -1,4 +1,4 @@
-import type { Client, Clock, Sink } from '@sluice/core';
+import { type Client, type Sink, systemClock } from '@sluice/core';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
@@ -7,15 +7,15 @@ import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
 import type { RunHeader } from '../progress/exportProgress.js';
-import { openingLine } from '../progress/messages.js';
 import type { Notice } from '../progress/notices.js';
 import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
 import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
 import { pageOf } from '../source/dashboardPage.js';
 import { deadLetterSummary, warnOfLetters } from '../target/deliveries.js';
-import { type Target, targetNouns } from '../target/target.js';
+import { type Target, targetWords } from '../target/target.js';
 import { wrapSink } from '../target/wrapSink.js';
 import { visibleText } from '../terminal/text.js';
+import { openingLine } from './messages.js';
 
 /** Warnings that are buffered until the run has begun. */
 const maxBuffered = 100;
@@ -29,7 +29,6 @@ interface FrameParts {
 /** What exports and watches have in common, before they begin. */
 export interface Frame extends FrameParts {
   readonly environment: Environment;
-  readonly clock: Clock;
   /** Warnings of the state. They are shown when the run has begun: they would confuse if it were refused. */
   readonly warnings: Observable<string>;
   readonly onWarning: (message: string) => void;
@@ -41,15 +40,18 @@ export interface Frame extends FrameParts {
   readonly lastRetry: () => string | undefined;
 }
 
-export function openFrame(parts: FrameParts, environment: Environment, clock: Clock): Frame {
+export function openFrame(parts: FrameParts, environment: Environment): Frame {
   const { client, target } = parts;
   const warnings = new ReplaySubject<string>(maxBuffered);
-  const requestWaits = new RequestWaits(client, clock);
-  const targetWait = new TargetWait(clock, targetNouns[target.kind], () => target.forwarding?.tally.repeatedAfter);
+  const requestWaits = new RequestWaits(client, systemClock);
+  const targetWait = new TargetWait(
+    systemClock,
+    targetWords[target.kind].noun,
+    () => target.forwarding?.tally.repeatedAfter,
+  );
   return {
     ...parts,
     environment,
-    clock,
     warnings,
     onWarning: (message) => {
       warnings.next(visibleText(message));
@@ -63,7 +65,7 @@ export function openFrame(parts: FrameParts, environment: Environment, clock: Cl
 /** How a run is shown. */
 interface ShownRun extends Omit<ReportedRun, 'header' | 'opening'> {
   readonly mode: ProgressMode;
-  readonly header: Pick<RunHeader, 'source' | 'keepsState' | 'isMirror'>;
+  readonly header: Pick<RunHeader, 'source' | 'isMirror'>;
   /** The name of the state, if it is neither next to the target nor in it. */
   readonly state: string | undefined;
   readonly about: Partial<About>;
@@ -73,7 +75,6 @@ interface ShownRun extends Omit<ReportedRun, 'header' | 'opening'> {
 
 /** A run that has begun. */
 export interface Run {
-  readonly header: RunHeader;
   readonly reporter: Reporter;
   readonly page: Dashboard | undefined;
   /** Shows the warnings of the state. */
@@ -87,7 +88,7 @@ export interface Run {
  * reporter has already reported it.
  */
 export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run) => Promise<R>): Promise<R> {
-  const { client, notices, target, environment, clock } = frame;
+  const { client, notices, target, environment } = frame;
   const { mode, state, about, interruption, ...run } = shown;
   const { stderr, secrets } = environment;
   const { name, format, forwarding } = target;
@@ -95,7 +96,11 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
   const header: RunHeader = { ...run.header, target: name, format, ...places };
   const page = pageOf(client);
   page?.show({ title: header.source, target: redact(name, secrets), ...about });
-  const reporter = openReporter(mode, { ...run, header, opening: openingLine(header) }, { output: stderr, clock });
+  const reporter = openReporter(
+    mode,
+    { ...run, header, opening: openingLine(header) },
+    { output: stderr, clock: systemClock },
+  );
   notices.subscribe(({ level, message }) => {
     if (level === 'info') reporter.info(message);
     else reporter.warn(message);
@@ -105,7 +110,7 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
     frame.warnings.subscribe(reporter.warn);
   };
   try {
-    return await work({ header, reporter, page, showWarnings });
+    return await work({ reporter, page, showWarnings });
   } catch (error) {
     return endEarly({ error, interruptionReport: await interruption(error) }, reporter, environment, page);
   }

@@ -111,8 +111,6 @@ export interface RunHeader {
   readonly state?: string | undefined;
   /** For a webhook only. */
   readonly deadLetterFile?: string | undefined;
-  /** The target keeps its own state, as a table does. */
-  readonly keepsState?: true | undefined;
   /** The target is a table that mirrors the rows of a watch. */
   readonly isMirror?: true | undefined;
 }

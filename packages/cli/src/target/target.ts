@@ -3,13 +3,22 @@ import type { Forwarding } from './deliveries.js';
 
 export type TargetKind = 'file' | 'stdout' | 'webhook' | 'sink' | 'table';
 
-/** With an article, for sentences. */
-export const targetNouns: Readonly<Record<TargetKind, string>> = {
-  file: 'the file',
-  stdout: 'the reader of stdout',
-  webhook: 'the webhook',
-  sink: 'the sink',
-  table: 'the table',
+/** How sentences speak of a target. */
+interface TargetWords {
+  /** With an article. */
+  readonly noun: string;
+  /** What its rows are once all of them are committed. */
+  readonly done: string;
+  /** What is left to do then. */
+  readonly last: string;
+}
+
+export const targetWords: Readonly<Record<TargetKind, TargetWords>> = {
+  file: { noun: 'the file', done: 'written', last: 'moving the file into place' },
+  stdout: { noun: 'the reader of stdout', done: 'written', last: 'closing it' },
+  webhook: { noun: 'the webhook', done: 'delivered', last: 'cleaning up' },
+  sink: { noun: 'the sink', done: 'written', last: 'closing the target' },
+  table: { noun: 'the table', done: 'written', last: 'making them visible' },
 };
 
 /** Where rows or changes go. */

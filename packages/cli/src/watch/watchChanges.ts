@@ -7,7 +7,6 @@ import {
   exportTo,
   type PageHealth,
   type PageSource,
-  type StateStore,
   systemClock,
   type WatchOptions,
 } from '@sluice/core';
@@ -46,13 +45,42 @@ type Watching = Pick<
   'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'sameProject' | 'maxFailures' | 'retry' | 'state' | 'onHealth'
 >;
 
-interface ChangeWatch<T> {
-  readonly client: Client;
-  readonly notices: Observable<Notice>;
-  readonly source: (watching: Watching) => PageSource<Change<T>>;
+/** What to watch. */
+export interface WatchedRows<Added, T> {
+  /** Adds the API of the rows to a client. */
+  readonly add: (client: Client) => Client & Added;
+  readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
   readonly view: RowView<T>;
+  /** Shown at the start. */
+  readonly hint?: string | undefined;
+}
+
+interface OpenWatch<Added, T> {
+  readonly client: Client & Added;
+  readonly notices: Observable<Notice>;
   readonly target: Target<Change<T>>;
   readonly state: StatePlace | undefined;
+}
+
+/**
+ * Watches, sends the changes to the target of the command line, and returns the exit code.
+ *
+ * @throws UsageError if an option can't be used; what the watch raises.
+ */
+export async function runWatch<Added, T extends object>(
+  rows: WatchedRows<Added, T>,
+  options: WatchCommandOptions,
+  environment: Environment,
+  { args, config }: Invocation,
+): Promise<number> {
+  const target = await changeTargetOf(options, rows.view, environment, config);
+  const state = watchStateOf(options, target, config, environment);
+  return withClient(openClient(options, environment, config, rows.add), environment, (client, notices) => {
+    const { text } = resumeCommand(environment.command, withoutDashboard(args));
+    pageOf(client)?.show({ command: redact(text, environment.secrets) });
+    const open = { client, notices: afterHint(notices, rows.hint), target, state };
+    return watchChanges(rows, open, options, environment);
+  });
 }
 
 const defaultEvery = 30_000;
@@ -65,8 +93,9 @@ const defaultEvery = 30_000;
  * @throws what the watch raises, the error of the last poll if `polls` bounds them, or the Interruption after a signal,
  * as `withRun` does.
  */
-async function watchChanges<T extends object>(
-  { client, notices, source: watch, view, target, state }: ChangeWatch<T>,
+async function watchChanges<Added, T extends object>(
+  { source: watch, view }: WatchedRows<Added, T>,
+  { client, notices, target, state }: OpenWatch<Added, T>,
   options: WatchCommandOptions,
   environment: Environment,
 ): Promise<number> {
@@ -74,20 +103,29 @@ async function watchChanges<T extends object>(
   const { forwarding, kind } = target;
   const {
     every: interval = defaultEvery,
-    maxFailures,
     polls: maxPolls,
+    maxFailures,
     restart = false,
     sameProject = false,
   } = options;
-  const frame = openFrame({ client, notices, target }, environment, systemClock);
+  const { jitter, acceptRemovals, retryFor } = options;
+  const frame = openFrame({ client, notices, target }, environment);
   const sink = await target.open(client);
   if (sink.state) refusePlace(options);
   const folder = await state?.open(client, frame.onWarning);
   const healths = new Subject<PageHealth>();
-  // A table that mirrors the rows keeps the state of their watch.
-  const source = watch(
-    watchingOf({ ...options, every: interval }, sink.state ?? folder, (health) => healths.next(health)),
-  );
+  const source = watch(client, {
+    every: interval,
+    jitter,
+    polls: maxPolls,
+    acceptRemovals,
+    sameProject,
+    maxFailures,
+    retry: retryFor === undefined ? undefined : { for: retryFor },
+    // A table that mirrors the rows keeps the state of their watch.
+    state: sink.state ?? folder,
+    onHealth: (health) => healths.next(health),
+  });
   const flow = exportTo(source, frame.timed(sink), {
     restart,
     sameProject,
@@ -191,64 +229,6 @@ export function onLongWaits(current: () => Wait | undefined, clock: Clock, repor
 function lengthOf(wait: Wait): number {
   if ('left' in wait) return wait.left;
   return 'since' in wait ? wait.since : 0;
-}
-
-function watchingOf(
-  {
-    every,
-    jitter,
-    polls,
-    acceptRemovals,
-    sameProject,
-    maxFailures,
-    retryFor,
-  }: WatchCommandOptions & { readonly every: number },
-  state: StateStore | undefined,
-  onHealth: (health: PageHealth) => void,
-): Watching {
-  const retry = retryFor === undefined ? undefined : { for: retryFor };
-  return { every, onHealth, jitter, polls, acceptRemovals, sameProject, maxFailures, retry, state };
-}
-
-/** What to watch. */
-export interface WatchedRows<Added, T> {
-  /** Adds the API of the rows to a client. */
-  readonly add: (client: Client) => Client & Added;
-  readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
-  readonly view: RowView<T>;
-  /** Shown at the start. */
-  readonly hint?: string | undefined;
-}
-
-/**
- * Watches, sends the changes to the target of the command line, and returns the exit code.
- *
- * @throws UsageError if an option can't be used; what the watch raises.
- */
-export async function runWatch<Added, T extends object>(
-  { add, source, view, hint }: WatchedRows<Added, T>,
-  options: WatchCommandOptions,
-  environment: Environment,
-  { args, config }: Invocation,
-): Promise<number> {
-  const target = await changeTargetOf(options, view, environment, config);
-  const state = watchStateOf(options, target, config, environment);
-  return withClient(openClient(options, environment, config, add), environment, (client, notices) => {
-    const { text } = resumeCommand(environment.command, withoutDashboard(args));
-    pageOf(client)?.show({ command: redact(text, environment.secrets) });
-    return watchChanges(
-      {
-        client,
-        view,
-        target,
-        state,
-        notices: afterHint(notices, hint),
-        source: (watching) => source(client, watching),
-      },
-      options,
-      environment,
-    );
-  });
 }
 
 /** The state of a watch; `undefined` if none is stored. @throws UsageError if an option requires one. */

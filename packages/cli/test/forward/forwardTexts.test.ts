@@ -2,7 +2,7 @@ import { CheckpointError, LockError, PaginationError, type Checkpoint } from '@s
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { interruptionOf, webhookWords, exportInterruption } from '../../src/export/interruptedExport.js';
+import { exportInterruption, interruptionOf } from '../../src/export/interruptedExport.js';
 import { type CommittedState, resumeCommand, shownAddress } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
@@ -10,7 +10,7 @@ import { forwardPlaces } from '../../src/target/forwardTarget.js';
 import { ownStateHint } from '../../src/target/statePlace.js';
 import { reportLines } from '../../src/commands/checkpoint/lines.js';
 import { forwardedPosition } from '../../src/commands/checkpoint/stateReport.js';
-import { openingLine, resumedLine, summaryLine } from '../../src/progress/messages.js';
+import { openingLine, resumedLine, summaryLine } from '../../src/export/messages.js';
 import { plainLine, type Progress, progressFields } from '../../src/progress/exportProgress.js';
 import { progressLine } from '../../src/progress/progressLine.js';
 import { testEnvironment } from '../testEnvironment.js';
@@ -91,18 +91,16 @@ describe('what an early end leaves of a forward', () => {
     ],
   ])('%s', (_, committed, more, consequence) => {
     const end = { error: interrupted, hasBegun: true, committed, commands: { ...commands, ...more } };
-    expect(interruptionOf({ ...end, words: webhookWords })?.consequence).toBe(consequence);
+    expect(interruptionOf({ ...end, kind: 'webhook' })?.consequence).toBe(consequence);
   });
 
   test('an expired cursor: a service gives no rows back', () => {
     const error = new PaginationError('cursor-refused', 'No.');
-    expect(
-      exportInterruption({ error, target: 'https://a.io', latest: undefined, resuming: undefined }),
-    ).toBeUndefined();
+    const target = { kind: 'webhook', name: 'https://a.io', forwarding: forwarding(2) } as const;
+    expect(exportInterruption({ error, target, latest: undefined, resuming: undefined })).toBeUndefined();
     const resuming = { committed: rows, commands, exportOptions: {} };
-    const latest = { isDone: false, rows: 0, pages: 0 };
-    const end = { error, target: 'https://a.io', latest, resuming, forwarding: forwarding(2) };
-    expect(exportInterruption(end as never)?.consequence).toBe(
+    const latest = { isDone: false, rows: 0, pages: 0, resumedRows: 0, committedRows: 0 } as const;
+    expect(exportInterruption({ error, target, latest, resuming })?.consequence).toBe(
       'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.',
     );
   });
@@ -156,7 +154,6 @@ describe('progress of a forward', () => {
       pages: 3,
       resumedRows: 0,
       target: 'https://a.io',
-      bytes: undefined,
       elapsed: 1000,
       retries: 0,
     };
@@ -172,21 +169,18 @@ describe('progress of a forward', () => {
     expect(openingLine({ ...header, state: 'S', deadLetterFile: 'D' })).toBe(
       'Forwarding to https://a.io. Its state is kept in S, dead letters in D.',
     );
-    const forwarding = { state: 'S', deadLetterFile: 'D' };
     const resumed = { rows: 0, pages: 0, isSealed: false, partitions: 1, partition: 1, page: 1, otherPartitions: 0 };
-    expect(resumedLine(resumed, forwarding)).toBe(
-      'Resuming from the first page; delivered records are not sent again.',
-    );
-    expect(resumedLine({ ...resumed, rows: 300, pages: 3, page: 4 }, forwarding)).toBe(
+    expect(resumedLine(resumed, 'webhook')).toBe('Resuming from the first page; delivered records are not sent again.');
+    expect(resumedLine({ ...resumed, rows: 300, pages: 3, page: 4 }, 'webhook')).toBe(
       'Resuming after 300 rows (3 pages), at page 4.',
     );
-    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, forwarding)).toBe(
+    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, 'webhook')).toBe(
       'All 300 rows are delivered already; only cleaning up is left.',
     );
     // Of a plugin's sink nothing is known but what was committed.
-    expect(resumedLine(resumed, { state: 'S' })).toBe('Resuming from the first page: no row was committed yet.');
-    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, { state: 'S' })).toBe(
-      'All 300 rows are there already; only closing the target is left.',
+    expect(resumedLine(resumed, 'sink')).toBe('Resuming from the first page: no row was committed yet.');
+    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, 'sink')).toBe(
+      'All 300 rows are written already; only closing the target is left.',
     );
   });
 });

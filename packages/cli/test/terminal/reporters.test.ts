@@ -7,7 +7,7 @@ import {
   progressFields,
   type RunHeader,
 } from '../../src/progress/exportProgress.js';
-import { type Resumed, resumedLine, type Summary, summaryLine } from '../../src/progress/messages.js';
+import { type Resumed, resumedLine, type Summary, summaryLine } from '../../src/export/messages.js';
 import { progressLine } from '../../src/progress/progressLine.js';
 import { openReporter, type ProgressMode } from '../../src/progress/reporter.js';
 import { testEnvironment } from '../testEnvironment.js';
@@ -65,7 +65,7 @@ function reporting(mode: ProgressMode, columns?: number) {
   const opened = openReporter(mode, run, { output: stderr, clock });
   const reporter = {
     ...opened,
-    resumed: () => opened.report('resumed', resumed, [resumedLine(resumed, header)]),
+    resumed: () => opened.report('resumed', resumed, [resumedLine(resumed, 'file')]),
     done: (summary: Summary) => opened.done({ target: summary.target, bytes: summary.bytes }, summaryLine(summary)),
   };
   const advance = (ms: number): void => {
@@ -165,9 +165,9 @@ describe('without progress', () => {
     advance(60_000);
     reporter.warn('2 addresses are repeated.');
     reporter.resumed();
-    reporter.done({ ...summary, resumedRows: 200, retries: 0, bytes: undefined });
+    reporter.done({ ...summary, resumedRows: 200, retries: 0 });
     expect(text()).toBe(
-      `sluice: 2 addresses are repeated.\n${resumedText}300 rows in 3 pages -> holdings.csv (3.0 s, 200 rows resumed)\n`,
+      `sluice: 2 addresses are repeated.\n${resumedText}300 rows in 3 pages -> holdings.csv (4.1 kB, 3.0 s, 200 rows resumed)\n`,
     );
   });
 

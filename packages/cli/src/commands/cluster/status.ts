@@ -5,7 +5,7 @@ import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
 import { exitCodes, Failure, UsageError } from '../../errors/errors.js';
 import type { CommandOptions } from '../../options/commands.js';
-import { shortText } from '../../progress/messages.js';
+import { shortText } from '../../export/messages.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/textTable.js';
 import { visibleText } from '../../terminal/text.js';

@@ -4,7 +4,7 @@ import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
-import { newsOf } from '../../progress/messages.js';
+import { newsOf } from '../../export/messages.js';
 import { openReporter, type ProgressMode, type Reporter } from '../../progress/reporter.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';

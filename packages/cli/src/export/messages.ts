@@ -1,6 +1,7 @@
 import type { Checkpoint, ExportReport } from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
-import type { RunHeader } from './exportProgress.js';
+import type { RunHeader } from '../progress/exportProgress.js';
+import { type TargetKind, targetWords } from '../target/target.js';
 
 /** Says where the state is stored, which may be a default; `undefined` for a file, whose state is next to it. */
 export function openingLine({ target, state, deadLetterFile, isMirror }: RunHeader): string | undefined {
@@ -30,75 +31,37 @@ export interface Resumed {
 /**
  * The first line of an export that resumes.
  *
- * @param header describes the target: a webhook may have received more rows than are committed.
+ * @param kind of its target: a webhook may have received more rows than are committed.
  * @example 'Resuming after 12,300 rows (123 pages), at page 4 of partition 3 of 12.'
  */
 export function resumedLine(
   { rows, pages, isSealed, partitions, partition, page, otherPartitions }: Resumed,
-  header: Pick<RunHeader, 'state' | 'deadLetterFile' | 'keepsState'> = {},
+  kind: TargetKind,
 ): string {
-  const words = wordsFor(header);
-  if (isSealed) return `All ${formatCount(rows, 'row')} are ${words.sealed}`;
-  if (pages === 0 && words.first !== undefined) return words.first;
+  const { done, last } = targetWords[kind];
+  if (isSealed) return `All ${formatCount(rows, 'row')} are ${done} already; only ${last} is left.`;
+  if (pages === 0)
+    return kind === 'webhook'
+      ? 'Resuming from the first page; delivered records are not sent again.'
+      : 'Resuming from the first page: no row was committed yet.';
   const total = partitions === undefined ? '' : ` of ${formatNumber(partitions)}`;
   const of = partitions === 1 ? '' : ` of partition ${formatNumber(partition)}${total}`;
   const others = otherPartitions === 0 ? '' : `, and in ${formatCount(otherPartitions, 'later partition')}`;
   return `Resuming after ${formatCount(rows, 'row')} (${formatCount(pages, 'page')}), at page ${formatNumber(page)}${of}${others}.`;
 }
 
-/** What to say of a target that is sealed, and of one without committed pages. */
-interface TargetWords {
-  readonly sealed: string;
-  readonly first?: string;
-}
-
-const ofFile: TargetWords = { sealed: 'written already; only moving the file into place is left.' };
-const ofEndpoint: TargetWords = {
-  sealed: 'delivered already; only cleaning up is left.',
-  first: 'Resuming from the first page; delivered records are not sent again.',
-};
-const ofSink: TargetWords = {
-  sealed: 'there already; only closing the target is left.',
-  first: 'Resuming from the first page: no row was committed yet.',
-};
-
-/** Only a file has its state next to it, and only a webhook has dead letters. */
-function wordsFor({
-  state,
-  deadLetterFile,
-  keepsState,
-}: Pick<RunHeader, 'state' | 'deadLetterFile' | 'keepsState'>): TargetWords {
-  if (state === undefined) return keepsState ? ofSink : ofFile;
-  return deadLetterFile === undefined ? ofSink : ofEndpoint;
-}
-
 /** The result of an export. */
-export interface Summary {
-  readonly rows: number;
-  readonly pages: number;
-  /** Rows of earlier runs. */
-  readonly resumedRows: number;
+export interface Summary extends Omit<ExportReport, 'isDone' | 'target' | 'committedRows'> {
   readonly target: string;
-  readonly bytes: number | undefined;
   /** In ms. */
   readonly elapsed: number;
   readonly retries: number;
   /** Requests to a webhook that were repeated. */
   readonly redeliveries?: number | undefined;
-  /** Records that a webhook refused, and their file. */
-  readonly deadLetters?: { readonly count: number; readonly path: string } | undefined;
-  /** When an earlier run finished the export (ISO 8601). */
-  readonly finishedAt?: string | undefined;
-  /** Rows may be missing. Default `false`. */
-  readonly isIncomplete?: boolean | undefined;
-  /** Rows of the table that the walk did not find, and that stay since it was incomplete. */
-  readonly rowsNotRemoved?: number | undefined;
-  /** The API lists fewer rows than it says that there are. */
-  readonly shortOfTotal?: { readonly total: number; readonly listed: number } | undefined;
   /** The rows are those that are new since the last export. Default `false`. */
-  readonly isIncrement?: boolean | undefined;
+  readonly isIncrement?: boolean;
   /** The option that exports once more what is complete. Default `--if-exists overwrite`. */
-  readonly again?: string | undefined;
+  readonly again?: string;
 }
 
 /** The last line. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
