@@ -78,7 +78,7 @@ async function* findings(
       yield missingBaseUrl(api, isWanted || isNothingInUse ? 'fail' : 'warn');
       continue;
     }
-    yield await apiFinding(api, address, { ...options, hasFlag: environment.hasFlag }, async () => {
+    yield await apiFinding(api, address, options, environment, async () => {
       // One client per API, since a wrong base URL closes the client. Without a key, this only checks the base URL.
       await using client = createClient(quickOptions(options, key, environment));
       const source = smallestRequest[api](client, address);
@@ -127,11 +127,7 @@ async function* sourceFindings(
 }
 
 /** Without `--retry-for`, retries only once, so that an outage is reported quickly. */
-function quickOptions(
-  options: DoctorOptions,
-  key: string | undefined,
-  environment: Pick<Environment, 'variables'>,
-): ClientOptions {
+function quickOptions(options: DoctorOptions, key: string | undefined, environment: Environment): ClientOptions {
   const usual = clientOptions(options, key ?? false, environment);
   return options.retryFor === undefined ? { ...usual, retry: { ...usual.retry, retries: 1 } } : usual;
 }

@@ -46,7 +46,7 @@ export async function runConfigured<Options extends object>(
     const invocation = { args, config, configError };
     return await supervisePlugins(config, environment, (supervised) => run(options, supervised, invocation));
   } catch (error) {
-    throw withLocation(error, used, { ...config, hasFlag: environment.hasFlag });
+    throw withLocation(error, used, config, environment);
   }
 }
 
@@ -59,11 +59,7 @@ function configurable(command: Command): Command[] {
 }
 
 /** Adds where an invalid option comes from if it is a default: the user has not typed it. */
-function withLocation(
-  error: unknown,
-  used: ReadonlySet<string>,
-  { file, hasFlag }: Pick<Config, 'file'> & Pick<Environment, 'hasFlag'>,
-): unknown {
+function withLocation(error: unknown, used: ReadonlySet<string>, { file }: Config, { hasFlag }: Environment): unknown {
   if (!file || !SluiceError.is(error, 'config')) return error;
   const { option } = error.details;
   if (typeof option !== 'string' || !used.has(option)) return error;

@@ -129,11 +129,7 @@ export const sources: Run<'sources'> = async ({ format, name }, environment, { c
 };
 
 /** Lines under headings, which are the first ones. */
-function blocksOf(
-  blocks: readonly (readonly string[])[],
-  { stdout }: Pick<Environment, 'stdout'>,
-  endsEmpty = false,
-): string {
+function blocksOf(blocks: readonly (readonly string[])[], { stdout }: Environment, endsEmpty = false): string {
   const texts = blocks.map(([heading = '', ...lines]) =>
     [stdout.colors.bold(heading), ...lines].map((line) => `${line}\n`).join(''),
   );

@@ -6,10 +6,7 @@ import type { OptionsOf } from '../options/commands.js';
 import { type Config, type ConfigFile, noConfig } from './config.js';
 
 /** The configuration of a command line. @throws UsageError that says where, if it can't be loaded or is invalid. */
-export async function loadConfig(
-  { config: choice }: OptionsOf<'config'>,
-  environment: Pick<Environment, 'folder' | 'secrets' | 'foreignCode'>,
-): Promise<Config> {
+export async function loadConfig({ config: choice }: OptionsOf<'config'>, environment: Environment): Promise<Config> {
   const { folder, secrets, foreignCode } = environment;
   const file = await findConfigFile(choice, folder);
   if (!file) return noConfig;

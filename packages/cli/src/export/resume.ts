@@ -59,7 +59,7 @@ export function resumptionOf(
   { kind, state: folder }: Pick<Target<never>, 'kind' | 'state'>,
   args: readonly string[],
   config: Config,
-  environment: Pick<Environment, 'folder' | 'command' | 'signal' | 'secrets'>,
+  environment: Environment,
 ): Resumption | undefined {
   const { restart, resumeWithin, sameProject, onExpired, commitEvery } = options;
   if (folder === undefined && kind !== 'table') {

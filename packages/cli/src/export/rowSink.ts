@@ -31,7 +31,7 @@ export const standardOutputName = 'stdout';
  */
 export function rowSink<T extends object>(
   options: GroupOptions<'target'>,
-  { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
+  { stdout, folder }: Environment,
 ): RowSink<T> {
   const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false, strictTypes } = options;
   if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');

@@ -132,7 +132,7 @@ interface EarlyEnd {
 export function endEarly(
   { error, interruptionReport: consequences }: EarlyEnd,
   reporter: Pick<Reporter, 'ended'>,
-  { secrets, hasFlag }: Pick<Environment, 'secrets' | 'hasFlag'>,
+  { secrets, hasFlag }: Environment,
   page?: Dashboard,
 ): never {
   const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';

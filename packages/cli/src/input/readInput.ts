@@ -18,11 +18,7 @@ class TooMuchInput extends Error {}
  *
  * @param max bytes; rejects with `TooMuchInput` beyond, also if the input never ends.
  */
-export async function readInput(
-  file: string,
-  { stdin, folder, signal }: Pick<Environment, 'stdin' | 'folder' | 'signal'>,
-  max = Infinity,
-): Promise<string> {
+export async function readInput(file: string, { stdin, folder, signal }: Environment, max = Infinity): Promise<string> {
   signal.throwIfAborted();
   const input = file === standardInput ? stdin : createReadStream(resolve(folder, file));
   const stop = (): void => {

@@ -31,11 +31,7 @@ export function pageOptions({ dashboard }: DashboardOption): { readonly port?: n
 }
 
 /** Adds the page of `--dashboard` to a client, and prints its address. @throws ConfigError if the port can't be used */
-export async function addDashboard(
-  client: Client,
-  options: DashboardOption,
-  environment: Pick<Environment, 'stderr'>,
-): Promise<void> {
+export async function addDashboard(client: Client, options: DashboardOption, environment: Environment): Promise<void> {
   const chosen = pageOptions(options);
   if (!chosen) return;
   const { dashboard } = await loadDashboard();
@@ -44,7 +40,7 @@ export async function addDashboard(
 }
 
 /** Prints the address, also with --quiet: without it nobody can look. */
-export async function announce({ url }: Dashboard, { stderr }: Pick<Environment, 'stderr'>): Promise<void> {
+export async function announce({ url }: Dashboard, { stderr }: Environment): Promise<void> {
   stderr.print(`Dashboard: ${await url}\n`);
 }
 

@@ -20,10 +20,7 @@ interface Known {
 }
 
 /** Describes all APIs and sources without a request. @throws what the client raises if a plugin can't be added. */
-export function knownApis(
-  config: Pick<Config, 'plugins'>,
-  environment: Pick<Environment, 'stderr' | 'variables'>,
-): Promise<Known> {
+export function knownApis(config: Pick<Config, 'plugins'>, environment: Environment): Promise<Known> {
   return withPlugins(config, environment, (client) =>
     Promise.resolve({
       apis: Array.from(apisOf(client).values(), (api) => settled(api.describe(), environment)),
@@ -33,7 +30,7 @@ export function knownApis(
 }
 
 /** Replaces what only stands in: base URLs of built-in APIs; and names the variable of the shared key. */
-function settled({ baseUrl, ...api }: ApiDescription, { variables }: Pick<Environment, 'variables'>): KnownApi {
+function settled({ baseUrl, ...api }: ApiDescription, { variables }: Environment): KnownApi {
   const { auth } = api;
   const known = { ...api, auth: auth.kind === 'client-key' ? { ...auth, variables: [keyVariable] } : auth };
   const address = isApiName(api.name) ? findBaseUrl(api.name, {}, variables) : baseUrl;
@@ -43,7 +40,7 @@ function settled({ baseUrl, ...api }: ApiDescription, { variables }: Pick<Enviro
 /** The values of all variables that have secrets, and the secrets of the environment. */
 export function secretsOf(
   apis: readonly Pick<KnownApi, 'auth'>[],
-  { variables, secrets }: Pick<Environment, 'variables' | 'secrets'>,
+  { variables, secrets }: Environment,
 ): readonly string[] {
   const values = apis.flatMap(({ auth }) => auth.variables.map((name) => variables[name]?.trim() ?? ''));
   return [...secrets, ...values.filter((value) => value !== '')];
@@ -72,11 +69,11 @@ export function findDescribed(known: Known, name: string, config: Pick<Config, '
 }
 
 /** Blocks of lines for people: the API, and each of the sources. */
-export function explained({ api, sources }: Described, environment: Pick<Environment, 'variables'>): string[][] {
+export function explained({ api, sources }: Described, environment: Environment): string[][] {
   return [[api.name, ...apiLines(api, environment)], ...sources.map((source) => sourceLines(source, true))];
 }
 
-function apiLines(api: KnownApi, { variables }: Pick<Environment, 'variables'>): string[] {
+function apiLines(api: KnownApi, { variables }: Environment): string[] {
   const { name, baseUrl } = api;
   const unset = isApiName(name) ? `not set: ${builtIn[name].variable}` : 'not set';
   const missing = unsetVariables(api, variables);

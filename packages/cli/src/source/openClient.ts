@@ -39,7 +39,7 @@ export type ConnectionOptions = GroupOptions<'anyApi'> & DashboardOption;
 export function clientOptions(
   { rate, timeout, retryFor, maxRetryAfter }: ConnectionOptions,
   apiKey: string | false,
-  { variables }: Pick<Environment, 'variables'>,
+  { variables }: Environment,
 ): ClientOptions {
   return {
     apiKey,
@@ -124,7 +124,7 @@ export function addRequired(
   client: Client,
   plugins: Config['plugins'],
   options: BaseUrls,
-  { variables }: Pick<Environment, 'variables'>,
+  { variables }: Environment,
 ): void {
   for (const name of apiNames)
     if (isRequired(name, plugins) && !(name in client)) addApi(client, name, baseUrlOf(name, options, variables));
@@ -136,10 +136,7 @@ export function isRequired(name: ApiName, plugins: Config['plugins']): boolean {
 }
 
 /** Adds the built-in APIs whose base URL is set. */
-export function withKnownApis(
-  options: BaseUrls,
-  { variables }: Pick<Environment, 'variables'>,
-): (client: Client) => Client {
+export function withKnownApis(options: BaseUrls, { variables }: Environment): (client: Client) => Client {
   return (client) => {
     for (const name of apiNames) {
       const baseUrl = findBaseUrl(name, options, variables);
@@ -150,11 +147,7 @@ export function withKnownApis(
 }
 
 /** Adds an API, if it is a built-in one. @throws UsageError if its base URL is not set. */
-export function withApi(
-  api: string,
-  options: BaseUrls,
-  { variables }: Pick<Environment, 'variables'>,
-): (client: Client) => Client {
+export function withApi(api: string, options: BaseUrls, { variables }: Environment): (client: Client) => Client {
   if (!isApiName(api)) return (client) => client;
   const baseUrl = baseUrlOf(api, options, variables);
   return (client) => addApi(client, api, baseUrl);
@@ -171,7 +164,7 @@ function addApi(client: Client, name: ApiName, baseUrl: string): Client {
  */
 export async function withClient<C extends Client, R>(
   opening: Promise<OpenClient<C>>,
-  { stderr }: Pick<Environment, 'stderr'>,
+  { stderr }: Environment,
   work: (client: C, notices: OpenClient<C>['notices']) => Promise<R>,
 ): Promise<R> {
   const { client, notices } = await opening;
@@ -222,7 +215,7 @@ const unreachable = 'https://api.invalid';
  */
 export async function withPlugins<R>(
   { plugins }: Pick<Config, 'plugins'>,
-  environment: Pick<Environment, 'stderr'>,
+  environment: Environment,
   work: (client: Client) => Promise<R>,
 ): Promise<R> {
   const client = createClient({ apiKey: 'no-key-is-asked-for' });

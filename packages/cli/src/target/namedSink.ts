@@ -14,10 +14,7 @@ import type { Target } from './target.js';
 import { wrapSink } from './wrapSink.js';
 
 /** A target in a plugin's sink. */
-export function sinkTarget<T extends object>(
-  named: NamedTarget,
-  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
-): Target<T> {
+export function sinkTarget<T extends object>(named: NamedTarget, environment: Environment): Target<T> {
   hidePassword(named, environment.secrets);
   return {
     kind: 'sink',
@@ -37,7 +34,7 @@ export function sinkTarget<T extends object>(
 async function namedSink(
   { sinks }: Pick<Client, 'sinks'>,
   { name, target, shown }: NamedTarget,
-  { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
+  { folder, signal }: Environment,
 ): Promise<Sink<object>> {
   const make = sinks.get(name);
   if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
@@ -70,7 +67,7 @@ function isNamed(sinkPosition: Json | undefined): sinkPosition is { readonly to:
 export async function namedStore(
   { stores }: Pick<Client, 'stores'>,
   { name, target }: NamedTarget,
-  { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
+  { folder, signal }: Environment,
 ): Promise<StateStore> {
   const make = stores.get(name);
   if (!make) throw new Failure(`No plugin provides a store "${name}".`);

@@ -28,7 +28,7 @@ export function statePlace(
   folder: string,
   options: FolderOptions & OptionsOf<'state'>,
   config: Pick<Config, 'plugins' | 'file'>,
-  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
+  environment: Environment,
 ): StatePlace {
   const { state: name } = options;
   if (name === undefined) return folderPlace(folder, options, environment);
@@ -48,7 +48,7 @@ export function statePlace(
 function folderPlace(
   name: string,
   { breakLock = false, trustFilesystem = false }: FolderOptions,
-  { folder }: Pick<Environment, 'folder'>,
+  { folder }: Environment,
 ): StatePlace {
   return {
     name,

@@ -52,7 +52,7 @@ export function tableTarget<T extends object>(
   to: string,
   named: TableName,
   options: TableTargetOptions,
-  environment: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
+  environment: Environment,
 ): Target<T> {
   return { kind: 'table', name: to, format: named.kind, open: () => openTable(named, options, environment) };
 }
@@ -61,17 +61,17 @@ export function tableTarget<T extends object>(
 export async function openTable<T extends object>(
   named: TableName,
   options: TableTargetOptions,
-  { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
+  environment: Environment,
 ): Promise<TableSink<T>> {
   const { columns, mode, keyColumns: key, schema, breakLock = false } = options;
   const shared = { table: named.table, columns, mode, key, schema, breakLock };
   // Loaded on demand: most exports write files.
   if (named.kind === 'sqlite') {
     const { sqlite } = await import('@sluice/exporters/sqlite');
-    return sqlite<T>({ ...shared, path: resolve(folder, named.path) });
+    return sqlite<T>({ ...shared, path: resolve(environment.folder, named.path) });
   }
   const { postgres } = await import('@sluice/exporters/postgres');
-  return postgres<T>({ ...shared, ...serverOf(named.url, { variables, secrets }) });
+  return postgres<T>({ ...shared, ...addPassword(named.url, environment) });
 }
 
 type MirrorTargetOptions = OptionsOf<'columns' | 'keyColumns' | 'deletedAt' | 'schema' | 'breakLock'>;
@@ -81,25 +81,25 @@ export function mirrorTarget<T extends object>(
   to: string,
   named: TableName,
   options: MirrorTargetOptions,
-  { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
+  environment: Environment,
 ): Target<Change<T>> {
   const { columns, keyColumns: key, deletedAt = false, schema, breakLock = false } = options;
   const shared = { table: named.table, columns, key, deletedAt, schema, breakLock };
   const open = async (): Promise<Sink<Change<T>>> => {
     if (named.kind === 'sqlite') {
       const { sqliteMirror } = await import('@sluice/exporters/sqlite');
-      return sqliteMirror<T>({ ...shared, path: resolve(folder, named.path) });
+      return sqliteMirror<T>({ ...shared, path: resolve(environment.folder, named.path) });
     }
     const { postgresMirror } = await import('@sluice/exporters/postgres');
-    return postgresMirror<T>({ ...shared, ...serverOf(named.url, { variables, secrets }) });
+    return postgresMirror<T>({ ...shared, ...addPassword(named.url, environment) });
   };
   return { kind: 'table', name: to, format: named.kind, open };
 }
 
 /** Where a server is, with the password of the environment. */
-export function serverOf(
+export function addPassword(
   url: string,
-  { variables, secrets }: Pick<Environment, 'variables' | 'secrets'>,
+  { variables, secrets }: Environment,
 ): { readonly url: string; readonly password?: string } {
   const { PGPASSWORD: password } = variables;
   if (password === undefined) return { url };

@@ -35,7 +35,7 @@ interface ChangeSink<T> {
 function changeSink<T extends object>(
   options: ChangeTargetOptions,
   view: RowView<T>,
-  { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
+  { stdout, folder }: Environment,
 ): ChangeSink<T> {
   const { to, ifExists, columns } = options;
   if (columns)

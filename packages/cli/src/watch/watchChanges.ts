@@ -236,7 +236,7 @@ function watchStateOf(
   options: GroupOptions<'watchState'>,
   target: Pick<Target<never>, 'kind' | 'state'>,
   config: Config,
-  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
+  environment: Environment,
 ): StatePlace | undefined {
   if (target.kind === 'table') {
     refusePlace(options);

@@ -16,7 +16,7 @@ export async function showOnPage(
   { target }: Pick<NamedRun, 'target'>,
   look: () => Promise<ClusterStatus>,
   options: DashboardOption,
-  environment: Pick<Environment, 'stderr' | 'signal' | 'secrets' | 'command'>,
+  environment: Environment,
 ): Promise<ClusterStatus> {
   const { signal, secrets, command } = environment;
   const page = (await loadDashboard()).openDashboard(pageOptions(options));

@@ -71,7 +71,7 @@ async function submit(
 }
 
 /** The name of a run that has none: that of its folder or table. */
-function nameRun(to: string, { folder }: Pick<Environment, 'folder'>): string {
+function nameRun(to: string, { folder }: Environment): string {
   return (tableName(to)?.table ?? basename(resolve(folder, to))).replaceAll(/[^\w.-]/g, '-');
 }
 

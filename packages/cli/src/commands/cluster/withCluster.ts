@@ -6,7 +6,7 @@ import { codeOf } from '../../errors/thrown.js';
 import { findRedisUrl } from '../../input/secrets.js';
 import type { GroupOptions } from '../../options/options.js';
 import { flagAbout, type OptionsOf } from '../../options/commands.js';
-import { serverOf, tableName } from '../../target/tableTarget.js';
+import { addPassword, tableName } from '../../target/tableTarget.js';
 
 /** What `@sluice/cluster` exports. It is loaded only for what several machines do, and needs to be there only then. */
 export type ClusterLibrary = Awaited<ReturnType<typeof importCluster>>;
@@ -110,7 +110,7 @@ export async function targetAt(
     throw new UsageError('SQLite is a file of one machine. Give a folder, and merge it into SQLite at the end.');
   const { postgresRun } = await import('@sluice/cluster/postgres');
   return postgresRun({
-    ...serverOf(table.url, environment),
+    ...addPassword(table.url, environment),
     table: table.table,
     ...(mode && { mode }),
     ...(key && { key }),

@@ -58,7 +58,7 @@ function openersOf(client: Client) {
 }
 
 /** A worker that was told to end has done its duty. Ctrl-C stays an interruption. */
-function exitCodeAfter({ failed }: WorkReport, { signal }: Pick<Environment, 'signal'>): number {
+function exitCodeAfter({ failed }: WorkReport, { signal }: Environment): number {
   const reason: unknown = signal.aborted ? signal.reason : undefined;
   if (reason instanceof Interruption && reason.signal !== 'SIGTERM') return reason.exitCode;
   return failed > 0 ? exitCodes.failed : exitCodes.done;
@@ -71,7 +71,7 @@ const linesEvery = 5_000;
 function followWork(
   reporter: Reporter,
   mode: ProgressMode,
-  { stderr, hasFlag }: Pick<Environment, 'stderr' | 'hasFlag'>,
+  { stderr, hasFlag }: Environment,
 ): (event: WorkEvent) => void {
   const counts = new Map<string, { partitions: number; rows: number }>();
   let shownAt = -Infinity;

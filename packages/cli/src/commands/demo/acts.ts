@@ -64,7 +64,7 @@ export async function showCollections(digest: HoldingsDigest, output: Output, ma
 /** Watches the streams for a few polls, with the same output as `sluice streams watch`. */
 export async function showChanges(
   api: StreamsApi,
-  { stdout, signal }: Pick<Environment, 'stdout' | 'signal'>,
+  { stdout, signal }: Environment,
   { every, polls }: { readonly every: number; readonly polls: number },
 ): Promise<void> {
   const { colors, columns } = stdout;
@@ -74,10 +74,7 @@ export async function showChanges(
 }
 
 /** Forwards the streams to a local service that verifies signatures and fails now and then. */
-export async function showForward(
-  api: StreamsApi,
-  { stdout, signal }: Pick<Environment, 'stdout' | 'signal'>,
-): Promise<void> {
+export async function showForward(api: StreamsApi, { stdout, signal }: Environment): Promise<void> {
   await heading(stdout, 'The streams again, forwarded to a service');
   const secret = `whsec_${randomBytes(24).toString('base64')}`;
   const failures = { share: 0.25, max: 2, kinds: ['error', 'reset', 'accept-then-error'] as const };

@@ -10,8 +10,6 @@ import { withParams } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
 import type { Finding } from './finding.js';
 
-type Advised = Pick<Environment, 'hasFlag'>;
-
 const commandsOf = { streams: 'sluice streams …', aptos: 'sluice nfts …' } as const;
 
 /** A finding that an API has no base URL. Its level is `warn` if another API is in use. */
@@ -29,7 +27,8 @@ export function missingBaseUrl(api: ApiName, level: 'warn' | 'fail'): Finding {
 export async function apiFinding(
   api: ApiName,
   address: string,
-  options: BaseUrls & Advised,
+  options: BaseUrls,
+  { hasFlag }: Environment,
   probe: () => Promise<number | undefined>,
 ): Promise<Finding> {
   try {
@@ -41,7 +40,7 @@ export async function apiFinding(
     const usageError = baseUrlError(error, options);
     if (usageError instanceof UsageError) return { level: 'fail', subject: api, text: usageError.message };
     if (!SluiceError.is(error)) throw error;
-    return { subject: api, ...errorFinding(error, { credentials: 'key', isUnknown: false, hasFlag: options.hasFlag }) };
+    return { subject: api, ...describeRefusal(error, 'key', false, hasFlag) };
   }
 }
 
@@ -59,7 +58,7 @@ type SentCredentials = 'key' | 'own' | 'none';
 export async function sourceFinding(
   source: ApiSource,
   credentials: SentCredentials,
-  { hasFlag }: Advised,
+  { hasFlag }: Environment,
   probe: (source: RowSource) => Promise<number>,
 ): Promise<Finding> {
   const description = source.describe();
@@ -75,7 +74,7 @@ export async function sourceFinding(
     return { level: 'ok', subject, text: `answered in ${formatDuration(await probe(rows))}` };
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    return { subject, ...errorFinding(error, { credentials, isUnknown: params === undefined, hasFlag }) };
+    return { subject, ...describeRefusal(error, credentials, params === undefined, hasFlag) };
   }
 }
 
@@ -83,7 +82,7 @@ export async function sourceFinding(
 function oneRowOf(
   source: ApiSource,
   { name, pageSize }: SourceDescription,
-  hasFlag: Advised['hasFlag'],
+  hasFlag: Environment['hasFlag'],
 ): RowSource | string {
   try {
     return withParams(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
@@ -99,9 +98,12 @@ const refusals: Readonly<Record<SentCredentials, (message: string) => string>> =
   none: (message) => `does not answer without a key: ${message} ${whereKeysGo}`,
 };
 
-function errorFinding(
+/** @param isUnknown whether the source may need parameters, which it does not describe. */
+function describeRefusal(
   error: SluiceError,
-  { credentials, isUnknown, hasFlag }: Advised & { readonly credentials: SentCredentials; readonly isUnknown: boolean },
+  credentials: SentCredentials,
+  isUnknown: boolean,
+  hasFlag: Environment['hasFlag'],
 ): Omit<Finding, 'subject'> {
   const message = sentenceOf(error, hasFlag);
   const { status } = error.details;

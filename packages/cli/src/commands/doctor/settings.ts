@@ -90,7 +90,7 @@ export interface PluginApis {
 /** Checks the configuration and its plugins. Returns what these provide; `undefined` if unknown. */
 export async function* configFindings(
   { config, configError }: Pick<Invocation, 'config' | 'configError'>,
-  environment: Pick<Environment, 'stderr' | 'variables' | 'hasFlag'>,
+  environment: Environment,
 ): AsyncGenerator<Finding, PluginApis | undefined, undefined> {
   if (configError) {
     yield { level: 'fail', subject: 'config', text: configError.message };
@@ -140,7 +140,7 @@ export function hasOwnAuth({ auth }: Pick<KnownApi, 'auth'>): boolean {
 }
 
 /** Whether the variables of an API's own credentials are set. */
-function authFinding(api: KnownApi, { variables }: Pick<Environment, 'variables'>): Finding {
+function authFinding(api: KnownApi, { variables }: Environment): Finding {
   const { name: subject } = api;
   const missing = unsetVariables(api, variables);
   return missing.length > 0
