@@ -1,5 +1,5 @@
 import type { Environment } from './environment/environment.js';
-import { ReportedError, UnfinishedExport } from './errors/errors.js';
+import { EarlyEnd } from './errors/errors.js';
 import { exitCodeOf, isClosedOutput } from './errors/exitCode.js';
 import { errorSentence } from './errors/formatError.js';
 import { redact, redactorFor } from './errors/redact.js';
@@ -10,8 +10,8 @@ const maxCauses = 5;
 
 /** Prints the error that ended a command to stderr, with its stack if `SLUICE_DEBUG=1`, and returns the exit code. */
 export function reportError(error: unknown, { stderr, variables, secrets, hasFlag }: Environment): number {
-  if (error instanceof ReportedError) return error.exitCode;
-  const { cause, interruptionReport } = error instanceof UnfinishedExport ? error : { cause: error };
+  if (error instanceof EarlyEnd && error.isReported) return exitCodeOf(error);
+  const { cause, interruptionReport } = error instanceof EarlyEnd ? error : { cause: error };
   if (!isClosedOutput(cause))
     stderr.print(`sluice: ${visibleText(redactorFor(cause)(errorSentence(error, hasFlag), secrets))}\n`);
   // On a separate line, so that it can be copied.

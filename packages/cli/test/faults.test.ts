@@ -10,14 +10,7 @@ import {
 } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { exitCodeOf } from '../src/errors/exitCode.js';
-import {
-  abortOnSignals,
-  Failure,
-  Interruption,
-  ReportedError,
-  UnfinishedExport,
-  UsageError,
-} from '../src/errors/errors.js';
+import { abortOnSignals, EarlyEnd, Failure, Interruption, UsageError } from '../src/errors/errors.js';
 import { errorSentence } from '../src/errors/formatError.js';
 import { sentenceOf } from '../src/errors/cliTerms.js';
 import { holdsSecret, redact, redactValues } from '../src/errors/redact.js';
@@ -42,8 +35,8 @@ describe('the exit code', () => {
     ['SIGHUP', new Interruption('SIGHUP'), 129],
     ['SIGINT', new Interruption('SIGINT'), 130],
     ['SIGTERM', new Interruption('SIGTERM'), 143],
-    ['an export that a signal stopped', new UnfinishedExport(new Interruption('SIGTERM'), { consequence: '' }), 143],
-    ['an export that failed', new UnfinishedExport(new SinkError('No.'), { consequence: '' }), 1],
+    ['an export that a signal stopped', new EarlyEnd(new Interruption('SIGTERM'), { consequence: '' }), 143],
+    ['an export that failed', new EarlyEnd(new SinkError('No.'), { consequence: '' }), 1],
     ['a reader that went away', closedSink, 141],
     ['a pipe that broke', closedPipe, 141],
     ['a connection that broke', new NetworkError('No.', { details: { platformCode: 'EPIPE' } }), 1],
@@ -194,9 +187,7 @@ describe('what is said', () => {
     const environment = testEnvironment({ variables: { SLUICE_API_KEY: 'canary-of-ours' } });
     const consequence = '7 rows committed. Resume with:';
     const command = "sluice nfts export --to 'canary-of-ours rows.csv'";
-    expect(reportError(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(
-      130,
-    );
+    expect(reportError(new EarlyEnd(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(130);
     expect(environment.written.stderr()).toBe(
       `sluice: Stopped by SIGINT. ${consequence}\n  sluice nfts export --to '[hidden] rows.csv'\n`,
     );
@@ -205,7 +196,7 @@ describe('what is said', () => {
   test('nothing, when nobody reads any more or it was told already', () => {
     const environment = testEnvironment();
     expect(reportError(closedSink, environment)).toBe(141);
-    expect(reportError(new ReportedError(130), environment)).toBe(130);
+    expect(reportError(new EarlyEnd(new Interruption('SIGINT'), undefined, true), environment)).toBe(130);
     expect(environment.written.stderr()).toBe('');
   });
 });

@@ -66,7 +66,7 @@ export const dlqReplay: Run<'dlq replay'> = async (options, environment, { args 
     const { text, isAddressCut } = resumeCommand(command, args, '--to');
     const isFromStdin = options.secretFile === standardInput;
     const commands = { resume: text, isAddressCut, fromStdin: isFromStdin ? ('secret' as const) : undefined };
-    return endEarly({ error, interruptionReport: replayInterruption(error, latest, commands) }, reporter, environment);
+    return endEarly(error, replayInterruption(error, latest, commands), reporter, environment);
   }
 };
 

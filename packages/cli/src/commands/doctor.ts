@@ -2,7 +2,7 @@ import { aptos } from '@sluice/aptos';
 import { createClient, SluiceError, sourcesOf, type Client, type ClientOptions, type PageSource } from '@sluice/core';
 import { streams } from '@sluice/streams';
 import { apiFinding, missingBaseUrl, sourceFinding } from './doctor/apis.js';
-import { type Finding, findingLine, probe } from './doctor/finding.js';
+import { finding, type Finding, findingLine, probe } from './doctor/finding.js';
 import {
   configFindings,
   hasOwnAuth,
@@ -20,8 +20,6 @@ import type { CommandOptions } from '../options/commands.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
 import { unsetVariables } from '../source/describe.js';
 import { addRequired, clientOptions, isRequired } from '../source/openClient.js';
-
-type DoctorOptions = CommandOptions<'doctor'>;
 
 /** The cheapest request of each API: one row. The wallet need not have NFTs. */
 const smallestRequest: Readonly<
@@ -41,18 +39,18 @@ export const doctor: Run<'doctor'> = async (options, environment, invocation) =>
   const { json = false, quiet = false } = options;
   const shown: Finding[] = [];
   let hasFailed = false;
-  for await (const finding of findings(options, environment, invocation)) {
-    hasFailed ||= finding.level === 'fail';
-    if (quiet && finding.level !== 'fail') continue;
-    shown.push(finding);
-    if (!json) await stdout.write(redactValues(findingLine(finding, stdout.colors), secrets));
+  for await (const found of findings(options, environment, invocation)) {
+    hasFailed ||= found.level === 'fail';
+    if (quiet && found.level !== 'fail') continue;
+    shown.push(found);
+    if (!json) await stdout.write(redactValues(findingLine(found, stdout.colors), secrets));
   }
   if (json) await stdout.write(redactValues(`${JSON.stringify({ isWell: !hasFailed, findings: shown })}\n`, secrets));
   return hasFailed ? exitCodes.failed : exitCodes.done;
 };
 
 async function* findings(
-  options: DoctorOptions,
+  options: CommandOptions<'doctor'>,
   environment: Environment,
   invocation: Invocation,
 ): AsyncGenerator<Finding> {
@@ -68,11 +66,11 @@ async function* findings(
   }));
   const isOwnInUse = own.some(({ address, isWanted }) => address !== undefined || isWanted);
   const isNothingInUse = !isOwnInUse && known?.sources.length === 0;
-  const { finding, key } = await keyFinding(options.apiKeyFile, environment, {
+  const { finding: keyed, key } = await keyFinding(options.apiKeyFile, environment, {
     isNeeded: isOwnInUse || isNothingInUse,
     isUnused: known?.apis.every(hasOwnAuth) ?? false,
   });
-  yield finding;
+  yield keyed;
   for (const { api, address, isWanted } of own) {
     if (address === undefined) {
       yield missingBaseUrl(api, isWanted || isNothingInUse ? 'fail' : 'warn');
@@ -86,8 +84,8 @@ async function* findings(
     });
   }
   if (known === undefined || known.sources.length === 0) return;
-  if (finding.level === 'fail' || own.some(({ address, isWanted }) => isWanted && address === undefined)) {
-    yield { level: 'warn', subject: 'plugins', text: 'their sources were not asked, since something else fails' };
+  if (keyed.level === 'fail' || own.some(({ address, isWanted }) => isWanted && address === undefined)) {
+    yield finding('warn', 'plugins', 'their sources were not asked, since something else fails');
     return;
   }
   yield* sourceFindings(known, key, options, environment, invocation);
@@ -97,21 +95,21 @@ async function* findings(
 async function* sourceFindings(
   { apis, sources }: PluginApis,
   key: string | undefined,
-  options: DoctorOptions,
+  options: CommandOptions<'doctor'>,
   environment: Environment,
   { config: { plugins } }: Pick<Invocation, 'config'>,
 ): AsyncGenerator<Finding> {
   await using client = createClient(quickOptions(options, key, environment));
   const warnings: Finding[] = [];
   client.eventsOf('warning').subscribe(({ plugin, message }) => {
-    warnings.push({ level: 'warn', subject: plugin, text: message });
+    warnings.push(finding('warn', plugin, message));
   });
   try {
     addRequired(client, plugins, options, environment);
     for (const plugin of plugins) client.use(plugin);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    yield { level: 'fail', subject: 'plugins', text: errorSentence(error, environment.hasFlag) };
+    yield finding('fail', 'plugins', errorSentence(error, environment.hasFlag));
     return;
   }
   for (const [name, source] of sourcesOf(client)) {
@@ -127,7 +125,11 @@ async function* sourceFindings(
 }
 
 /** Without `--retry-for`, retries only once, so that an outage is reported quickly. */
-function quickOptions(options: DoctorOptions, key: string | undefined, environment: Environment): ClientOptions {
+function quickOptions(
+  options: CommandOptions<'doctor'>,
+  key: string | undefined,
+  environment: Environment,
+): ClientOptions {
   const usual = clientOptions(options, key ?? false, environment);
   return options.retryFor === undefined ? { ...usual, retry: { ...usual.retry, retries: 1 } } : usual;
 }

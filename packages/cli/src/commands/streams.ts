@@ -39,7 +39,7 @@ export const streamsList: Run<'streams list'> = async (options, environment, { c
     const source = () => client.streams.list({ pageSize });
     if (format !== 'table') {
       const target = rowSink<EvmStream>({ to: standardOutput, format, ...(columns && { columns }) }, environment);
-      await exportRows({ client, notices, source, sink: target.sink, target }, options, environment);
+      await exportRows({ client, notices, source, sink: await target.open(client), target }, options, environment);
       return exitCodes.done;
     }
     const { sink, rows } = collectRows<EvmStream>();

@@ -8,18 +8,7 @@ export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** The error that ended a command was already reported, e.g. as an event of `--progress json`. */
-export class ReportedError extends Error {
-  override readonly name = 'ReportedError';
-  readonly exitCode: number;
-
-  constructor(exitCode: number) {
-    super('The error was already reported.');
-    this.exitCode = exitCode;
-  }
-}
-
-/** What remains of an export that ended early. */
+/** What remains of a run that ended early. */
 export interface InterruptionReport {
   /** What it means for the rows, and what to do. Follows the sentence that says what happened. */
   readonly consequence: string;
@@ -29,16 +18,20 @@ export interface InterruptionReport {
   readonly keptRows?: number;
 }
 
-/** An export ended early because of its cause. */
-export class UnfinishedExport extends Error {
-  override readonly name = 'UnfinishedExport';
+/** A run ended early because of its cause. */
+export class EarlyEnd extends Error {
+  override readonly name = 'EarlyEnd';
   override readonly cause: unknown;
-  readonly interruptionReport: InterruptionReport;
+  /** `undefined` if there is nothing to add to the cause. */
+  readonly interruptionReport: InterruptionReport | undefined;
+  /** It was already reported, e.g. as an event of `--progress json`. */
+  readonly isReported: boolean;
 
-  constructor(cause: unknown, interruptionReport: InterruptionReport) {
-    super('The export ended early.');
+  constructor(cause: unknown, interruptionReport: InterruptionReport | undefined, isReported = false) {
+    super('The run ended early.');
     this.cause = cause;
     this.interruptionReport = interruptionReport;
+    this.isReported = isReported;
   }
 }
 

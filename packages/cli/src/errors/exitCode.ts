@@ -1,10 +1,10 @@
 import { type SinkReport, SluiceError } from '@sluice/core';
-import { exitCodes, Interruption, UnfinishedExport, UsageError } from './errors.js';
+import { EarlyEnd, exitCodes, Interruption, UsageError } from './errors.js';
 import { codeOf } from './thrown.js';
 
 /** The exit code for the error that ended a command. */
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UnfinishedExport) return exitCodeOf(error.cause);
+  if (error instanceof EarlyEnd) return exitCodeOf(error.cause);
   if (error instanceof Interruption) return error.exitCode;
   if (error instanceof UsageError || SluiceError.is(error, 'config')) return exitCodes.wrongUsage;
   // Without a cause, the plugin itself is unsuitable; with a cause, its code failed.

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import { sentenceOf } from './cliTerms.js';
-import { Failure, Interruption, UnfinishedExport, UsageError } from './errors.js';
+import { EarlyEnd, Failure, Interruption, UsageError } from './errors.js';
 import { isClosedOutput } from './exitCode.js';
 import { thrownText } from './thrown.js';
 
@@ -10,8 +10,8 @@ import { thrownText } from './thrown.js';
  * @param hasFlag see `sentenceOf`.
  */
 export function errorSentence(error: unknown, hasFlag: (flag: string) => boolean): string {
-  if (error instanceof UnfinishedExport)
-    return `${errorSentence(error.cause, hasFlag)} ${error.interruptionReport.consequence}`;
+  if (error instanceof EarlyEnd)
+    return `${errorSentence(error.cause, hasFlag)} ${error.interruptionReport?.consequence ?? ''}`.trimEnd();
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
   if (isClosedOutput(error)) return 'Nobody reads the output any more.';
   if (SluiceError.is(error)) return librarySentence(error, hasFlag);

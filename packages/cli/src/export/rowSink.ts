@@ -7,19 +7,9 @@ import { parquet } from '@sluice/exporters/parquet';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { type RowFormatName, rowFormatOf, standardOutput } from '../options/checkTarget.js';
+import { rowFormatOf, standardOutput } from '../options/checkTarget.js';
 import type { GroupOptions } from '../options/options.js';
-
-/** A file or stdout as a target of rows. */
-interface RowSink<T> {
-  readonly kind: 'file' | 'stdout';
-  readonly sink: Sink<T>;
-  /** For messages. */
-  readonly name: string;
-  readonly format: RowFormatName;
-  /** The folder of its state; absent for stdout, which cannot be resumed. */
-  readonly state?: string;
-}
+import { fileTarget, type Target } from '../target/target.js';
 
 /** The name of stdout as a target, for messages. */
 export const standardOutputName = 'stdout';
@@ -29,10 +19,7 @@ export const standardOutputName = 'stdout';
  *
  * @throws UsageError if there is no target, its format is unknown, or an option does not apply to it.
  */
-export function rowSink<T extends object>(
-  options: GroupOptions<'target'>,
-  { stdout, folder }: Environment,
-): RowSink<T> {
+export function rowSink<T extends object>(options: GroupOptions<'target'>, { stdout, folder }: Environment): Target<T> {
   const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false, strictTypes } = options;
   if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');
   const format = rowFormatOf(to, options.format);
@@ -49,18 +36,18 @@ export function rowSink<T extends object>(
         "Rows can't be appended to a Parquet file: its index comes last. Export them into another one.",
       );
     const sink = parquet<T>({ path: resolve(folder, to), ifExists, strictTypes, columns });
-    return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
+    return fileTarget(to, format, sink);
   }
   const csvOptions = { columns, guardFormulas, extra, bom };
   if (to === standardOutput) {
     refuseClosed(stdout);
     const rows = format === 'csv' ? csvFormat<T>(csvOptions) : jsonlFormat<T>({ columns });
     const sink = streamSink(rows, stdout.stream, { gzip: gzip ?? false });
-    return { kind: 'stdout', sink, name: standardOutputName, format };
+    return { kind: 'stdout', name: standardOutputName, format, open: () => Promise.resolve(sink) };
   }
   const target = { path: resolve(folder, to), ifExists, gzip };
   const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, columns });
-  return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
+  return fileTarget(to, format, sink);
 }
 
 /** @throws UsageError if an option does not apply to a Parquet file. */

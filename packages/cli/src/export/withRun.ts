@@ -2,7 +2,7 @@ import { type Client, type Sink, systemClock } from '@sluice/core';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport } from '../errors/errors.js';
+import { EarlyEnd, type InterruptionReport, Interruption } from '../errors/errors.js';
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
@@ -84,8 +84,7 @@ export interface Run {
 /**
  * Does the work of an export or a watch, and shows on stderr and on the dashboard what happens meanwhile.
  *
- * @throws what the work raises, in an UnfinishedExport if there is something to say about the rows. ReportedError if the
- * reporter has already reported it.
+ * @throws what the work raises, as `endEarly` does.
  */
 export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run) => Promise<R>): Promise<R> {
   const { client, notices, target, environment } = frame;
@@ -112,7 +111,7 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
   try {
     return await work({ reporter, page, showWarnings });
   } catch (error) {
-    return endEarly({ error, interruptionReport: await interruption(error) }, reporter, environment, page);
+    return endEarly(error, await interruption(error), reporter, environment, page);
   }
 }
 
@@ -123,27 +122,27 @@ export function printDeadLetters(count: number, { target, environment }: Frame, 
   stderr.print(`sluice: ${deadLetterSummary(count, target.forwarding.deadLetters, command)}\n`);
 }
 
-interface EarlyEnd {
-  readonly error: unknown;
-  readonly interruptionReport: InterruptionReport | undefined;
-}
-
-/** Lets the reporter report an early end, and throws: a ReportedError, or else the error for the caller to report. */
+/**
+ * Lets the reporter report an early end.
+ *
+ * @param consequences what the end means for the rows, if there is something to say.
+ * @throws the error, as an EarlyEnd if it was reported or has consequences.
+ */
 export function endEarly(
-  { error, interruptionReport: consequences }: EarlyEnd,
+  error: unknown,
+  consequences: InterruptionReport | undefined,
   reporter: Pick<Reporter, 'ended'>,
   { secrets, hasFlag }: Environment,
   page?: Dashboard,
 ): never {
   const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';
   const exitCode = exitCodeOf(error);
-  const interruptionReport = isClosedOutput(error) ? undefined : consequences;
-  const fullError = interruptionReport ? new UnfinishedExport(error, interruptionReport) : error;
-  const { command, keptRows } = interruptionReport ?? {};
-  const sentence = errorSentence(fullError, hasFlag) + (command === undefined ? '' : ` ${command}`);
+  const report = isClosedOutput(error) ? undefined : consequences;
+  const { command, keptRows } = report ?? {};
+  const sentence = errorSentence(new EarlyEnd(error, report), hasFlag) + (command === undefined ? '' : ` ${command}`);
   const message = redactorFor(error)(sentence, secrets);
   page?.end({ outcome: kind, message });
   const resume = command === undefined ? undefined : redact(command, secrets);
   const isReported = reporter.ended({ kind, message, exitCode, keptRows, resume });
-  throw isReported ? new ReportedError(exitCode) : fullError;
+  throw report || isReported ? new EarlyEnd(error, report, isReported) : error;
 }

@@ -24,7 +24,7 @@ export interface BaseUrls {
 
 /** The base URL of an API: the option's, else the environment's, if either is set. */
 export function findBaseUrl(api: ApiName, options: BaseUrls, variables: Variables): string | undefined {
-  const found = (baseUrlOption(api, options) ?? variables[apis[api].variable] ?? '').trim();
+  const found = (options[`${api}Url`] ?? variables[apis[api].variable] ?? '').trim();
   return found === '' ? undefined : found;
 }
 
@@ -36,8 +36,4 @@ export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables)
   throw new UsageError(
     `The base URL of the ${name} is not set. Set the environment variable ${variable}, or give ${option}.`,
   );
-}
-
-export function baseUrlOption(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
-  return { streams: streamsUrl, aptos: aptosUrl }[api];
 }

@@ -16,16 +16,7 @@ import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
-import {
-  type ApiName,
-  apiNames,
-  apis,
-  baseUrlOf,
-  type BaseUrls,
-  baseUrlOption,
-  findBaseUrl,
-  isApiName,
-} from '../input/baseUrl.js';
+import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, findBaseUrl, isApiName } from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
 import type { GroupOptions } from '../options/options.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
@@ -114,7 +105,7 @@ export function baseUrlError(error: unknown, options: BaseUrls): unknown {
   const api = String(error.details['plugin']);
   if (!isApiName(api)) return error;
   const { name, option, variable } = apis[api];
-  const from = baseUrlOption(api, options) === undefined ? variable : option;
+  const from = options[`${api}Url`] === undefined ? variable : option;
   // Its advice names no flag.
   return new UsageError(sentenceOf(error, () => false, `base URL of the ${name} (${from})`));
 }

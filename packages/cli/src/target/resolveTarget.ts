@@ -1,4 +1,3 @@
-import type { Sink } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { checkOneTarget } from '../options/checkTarget.js';
@@ -7,9 +6,6 @@ import type { ForwardOptions } from './forwardTarget.js';
 import { findNamed } from './namedTarget.js';
 import { tableName, type TableName, tableTarget, type TableTargetOptions } from './tableTarget.js';
 import type { Target } from './target.js';
-
-/** A file or stdout. */
-type PlainTarget<T> = Omit<Target<T>, 'open'> & { readonly sink: Sink<T> };
 
 /**
  * The target of a command line: a webhook, a plugin's sink, a table, or else a file or stdout.
@@ -22,7 +18,7 @@ export async function resolveTarget<T extends object>(
   options: OptionsOf<'to'> & TableTargetOptions & ForwardOptions & { readonly format?: string },
   environment: Environment,
   config: Config,
-  elsewhere: () => PlainTarget<T>,
+  elsewhere: () => Target<T>,
   tableOf: (to: string, named: TableName) => Target<T> = (to, named) => tableTarget<T>(to, named, options, environment),
 ): Promise<Target<T>> {
   const { to, forward } = options;
@@ -38,7 +34,5 @@ export async function resolveTarget<T extends object>(
     const { sinkTarget } = await import('./namedSink.js');
     return sinkTarget<T>(named, environment);
   }
-  if (to !== undefined && table) return tableOf(to, table);
-  const { sink, ...target } = elsewhere();
-  return { ...target, open: () => Promise.resolve(sink) };
+  return to !== undefined && table ? tableOf(to, table) : elsewhere();
 }

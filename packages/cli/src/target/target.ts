@@ -34,3 +34,8 @@ export interface Target<T> {
   /** For a webhook only. */
   readonly forwarding?: Forwarding;
 }
+
+/** A file, whose state is beside it. */
+export function fileTarget<T>(name: string, format: string, sink: Sink<T>): Target<T> {
+  return { kind: 'file', name, format, open: () => Promise.resolve(sink), state: `${name}.sluice` };
+}

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { Change, Sink } from '@sluice/core';
+import type { Change } from '@sluice/core';
 import { streamSink } from '@sluice/core/node';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Config } from '../config/config.js';
@@ -12,7 +12,7 @@ import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';
 import { mirrorTarget } from '../target/tableTarget.js';
-import type { Target } from '../target/target.js';
+import { fileTarget, type Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { changeText, type LineOptions } from './changeText.js';
 import type { RowView } from './rowView.js';
@@ -20,23 +20,12 @@ import type { RowView } from './rowView.js';
 type ChangeTargetOptions = GroupOptions<'changeTarget'>;
 type ChangeFormat = NonNullable<ChangeTargetOptions['format']>;
 
-/** A file or stdout as a target of changes. */
-interface ChangeSink<T> {
-  readonly kind: 'file' | 'stdout';
-  readonly sink: Sink<Change<T>>;
-  /** For messages. */
-  readonly name: string;
-  readonly format: ChangeFormat;
-  /** The default folder of the state; absent for stdout. */
-  readonly state?: string;
-}
-
 /** The file or stdout of a command line. @throws UsageError if an option does not apply to it. */
 function changeSink<T extends object>(
   options: ChangeTargetOptions,
   view: RowView<T>,
   { stdout, folder }: Environment,
-): ChangeSink<T> {
+): Target<Change<T>> {
   const { to, ifExists, columns } = options;
   if (columns)
     throw new UsageError('--columns goes with a table, e.g. --to FILE.sqlite#TABLE: a change has its rows as a whole.');
@@ -46,11 +35,11 @@ function changeSink<T extends object>(
     refuseClosed(stdout);
     const { format = 'text' } = options;
     const rows = format === 'text' ? changeText(view, lineOptions(stdout)) : jsonlFormat<Change<T>>();
-    return { kind: 'stdout', sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
+    const sink = streamSink(rows, stdout.stream);
+    return { kind: 'stdout', name: standardOutputName, format, open: () => Promise.resolve(sink) };
   }
   checkFile(file, options.format);
-  const sink = jsonl<Change<T>>({ path: resolve(folder, file), ifExists });
-  return { kind: 'file', sink, name: file, format: 'jsonl', state: `${file}.sluice` };
+  return fileTarget(file, 'jsonl', jsonl<Change<T>>({ path: resolve(folder, file), ifExists }));
 }
 
 /** Of a terminal its width, which may change; elsewhere lines have any length. */

@@ -102,13 +102,7 @@ describe('a name that nobody brought along', () => {
   test.each(['./a:b.csv', 'C:\\rows.csv', 'out/a:b.csv', '/tmp/a:b.csv', 'streams-2026-11-26T01:00:00.csv'])(
     '%s is a file',
     async (to) => {
-      const sink = {
-        name: 'csv',
-        identity: null,
-        delivery: 'at-least-once' as const,
-        open: () => expect.unreachable(),
-      };
-      const file = { kind: 'file' as const, name: to, format: 'csv', sink };
+      const file = { kind: 'file' as const, name: to, format: 'csv', open: () => expect.unreachable() };
       const target = await resolveTarget({ to }, testEnvironment(), configured, () => file);
       expect(target.kind).toBe('file');
     },

@@ -40,7 +40,7 @@ export async function exportHoldings(
     digest.add(nft);
   });
   const source = () => client.aptos.nfts({ ownerAddresses }).pipePages(watched, { schema: nftHoldingSchema });
-  const job = { client, source, sink: target.sink, target, maxRows, isLast: false };
+  const job = { client, source, sink: await target.open(client), target, maxRows, isLast: false };
   return exportRows(job, {}, environment);
 }
 

@@ -8,14 +8,14 @@ import { whereKeysGo } from '../../input/secrets.js';
 import { baseUrlError } from '../../source/openClient.js';
 import { withParams } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
-import type { Finding } from './finding.js';
+import { finding, type Finding } from './finding.js';
 
 const commandsOf = { streams: 'sluice streams …', aptos: 'sluice nfts …' } as const;
 
 /** A finding that an API has no base URL. Its level is `warn` if another API is in use. */
 export function missingBaseUrl(api: ApiName, level: 'warn' | 'fail'): Finding {
   const { variable, option } = apis[api];
-  return { level, subject: api, text: `no address. For "${commandsOf[api]}" set ${variable}, or give ${option}.` };
+  return finding(level, api, `no address. For "${commandsOf[api]}" set ${variable}, or give ${option}.`);
 }
 
 /**
@@ -34,13 +34,13 @@ export async function apiFinding(
   try {
     const took = await probe();
     return took === undefined
-      ? { level: 'warn', subject: api, text: `${address} was not checked, since there is no key` }
-      : { level: 'ok', subject: api, text: `${address} answered in ${formatDuration(took)} and accepted the key` };
+      ? finding('warn', api, `${address} was not checked, since there is no key`)
+      : finding('ok', api, `${address} answered in ${formatDuration(took)} and accepted the key`);
   } catch (error) {
     const usageError = baseUrlError(error, options);
-    if (usageError instanceof UsageError) return { level: 'fail', subject: api, text: usageError.message };
+    if (usageError instanceof UsageError) return finding('fail', api, usageError.message);
     if (!SluiceError.is(error)) throw error;
-    return { subject: api, ...describeRefusal(error, 'key', false, hasFlag) };
+    return describeRefusal(api, error, 'key', false, hasFlag);
   }
 }
 
@@ -66,15 +66,15 @@ export async function sourceFinding(
   const needed = params?.filter(({ isRequired }) => isRequired).map(({ name }) => `--param ${name}=…`) ?? [];
   if (needed.length > 0) {
     const how = `sluice export ${subject} ${needed.join(' ')} --max-rows 1 --to -`;
-    return { level: 'ok', subject, text: `was not checked, since it needs ${needed.join(' ')}. To check it: ${how}` };
+    return finding('ok', subject, `was not checked, since it needs ${needed.join(' ')}. To check it: ${how}`);
   }
   const rows = oneRowOf(source, description, hasFlag);
-  if (typeof rows === 'string') return { level: 'ok', subject, text: `was not checked. ${rows}` };
+  if (typeof rows === 'string') return finding('ok', subject, `was not checked. ${rows}`);
   try {
-    return { level: 'ok', subject, text: `answered in ${formatDuration(await probe(rows))}` };
+    return finding('ok', subject, `answered in ${formatDuration(await probe(rows))}`);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    return { subject, ...describeRefusal(error, credentials, params === undefined, hasFlag) };
+    return describeRefusal(subject, error, credentials, params === undefined, hasFlag);
   }
 }
 
@@ -100,17 +100,18 @@ const refusals: Readonly<Record<SentCredentials, (message: string) => string>> =
 
 /** @param isUnknown whether the source may need parameters, which it does not describe. */
 function describeRefusal(
+  subject: string,
   error: SluiceError,
   credentials: SentCredentials,
   isUnknown: boolean,
   hasFlag: Environment['hasFlag'],
-): Omit<Finding, 'subject'> {
+): Finding {
   const message = sentenceOf(error, hasFlag);
   const { status } = error.details;
-  if (status === 401 || status === 403) return { level: 'fail', text: refusals[credentials](message) };
+  if (status === 401 || status === 403) return finding('fail', subject, refusals[credentials](message));
   // The API responds, so a rate limit is only a warning.
-  if (error.code === 'rate-limited') return { level: 'warn', text: message };
+  if (error.code === 'rate-limited') return finding('warn', subject, message);
   return isUnknown && error.code !== 'network'
-    ? { level: 'warn', text: `${message} It was asked without parameters, and nothing tells whether it needs some.` }
-    : { level: 'fail', text: message };
+    ? finding('warn', subject, `${message} It was asked without parameters, and nothing tells whether it needs some.`)
+    : finding('fail', subject, message);
 }

@@ -11,6 +11,10 @@ export interface Finding {
   readonly text: string;
 }
 
+export function finding(level: Finding['level'], subject: string, text: string): Finding {
+  return { level, subject, text };
+}
+
 export function findingLine({ level, subject, text }: Finding, colors: Colors): string {
   const paint = { ok: colors.green, warn: colors.yellow, fail: colors.red }[level];
   return `${paint(level.padEnd(4))}  ${subject.padEnd(11)}  ${visibleText(text)}\n`;

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
 import { findApiKey, missingKey } from '../../input/secrets.js';
 import { authText, knownApis, type KnownApi, unsetVariables } from '../../source/describe.js';
-import type { Finding } from './finding.js';
+import { finding, type Finding } from './finding.js';
 
 /**
  * Checks the key, without showing it. Returns it if it can be used.
@@ -23,21 +23,18 @@ export async function keyFinding(
     if (!found) {
       if (isNeeded) throw missingKey();
       const why = isUnused ? 'no API in use needs it' : 'APIs of plugins are requested without one';
-      return { finding: { level: 'ok', subject: 'API key', text: `none: ${why}` } };
+      return { finding: finding('ok', 'API key', `none: ${why}`) };
     }
     const { key, from } = found;
     // A client refuses a key that can't be sent.
     await createClient({ apiKey: key }).close();
     const text = `${String(key.length)} characters, from ${from}`;
     const [warning] = environment.warnings;
-    const finding: Finding =
-      warning === undefined
-        ? { level: 'ok', subject: 'API key', text }
-        : { level: 'warn', subject: 'API key', text: `${text}. ${warning}` };
-    return { finding, key };
+    if (warning === undefined) return { finding: finding('ok', 'API key', text), key };
+    return { finding: finding('warn', 'API key', `${text}. ${warning}`), key };
   } catch (error) {
     if (!(error instanceof UsageError || SluiceError.is(error, 'config'))) throw error;
-    return { finding: { level: 'fail', subject: 'API key', text: error.message } };
+    return { finding: finding('fail', 'API key', error.message) };
   }
 }
 
@@ -48,8 +45,8 @@ export function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isEnough = major > min[0] || (major === min[0] && minor >= min[1]);
   return isEnough
-    ? { level: 'ok', subject: 'Node', text: version }
-    : { level: 'fail', subject: 'Node', text: `${version} is too old. Install ${min.join('.')} or newer.` };
+    ? finding('ok', 'Node', version)
+    : finding('fail', 'Node', `${version} is too old. Install ${min.join('.')} or newer.`);
 }
 
 /** The proxies in the environment, without credentials. */
@@ -60,18 +57,18 @@ export function proxyFinding(variables: Variables): Finding {
     if (!value) continue;
     const origin = originOf(value);
     if (origin === undefined)
-      return {
-        level: 'fail',
-        subject: 'proxy',
-        text: `${name} is not an address. Give one like http://proxy.example.com:3128, or unset it.`,
-      };
+      return finding(
+        'fail',
+        'proxy',
+        `${name} is not an address. Give one like http://proxy.example.com:3128, or unset it.`,
+      );
     found.push(`${name} is ${origin}`);
   }
   const exceptions = variables['no_proxy'] || variables['NO_PROXY'];
   if (exceptions && found.length > 0) found.push(`but not for ${exceptions}`);
   if (found.length === 0) found.push('none is set');
   if (variables['NODE_EXTRA_CA_CERTS']) found.push(`certificates from ${variables['NODE_EXTRA_CA_CERTS']}`);
-  return { level: 'ok', subject: 'proxy', text: found.join(', ') };
+  return finding('ok', 'proxy', found.join(', '));
 }
 
 function originOf(address: string): string | undefined {
@@ -93,20 +90,16 @@ export async function* configFindings(
   environment: Environment,
 ): AsyncGenerator<Finding, PluginApis | undefined, undefined> {
   if (configError) {
-    yield { level: 'fail', subject: 'config', text: configError.message };
+    yield finding('fail', 'config', configError.message);
     return undefined;
   }
   const { file, plugins, defaults } = config;
   if (!file) {
-    yield { level: 'ok', subject: 'config', text: 'none in use' };
+    yield finding('ok', 'config', 'none in use');
     return { apis: [], sources: [] };
   }
   const names = Object.keys(defaults);
-  yield {
-    level: 'ok',
-    subject: 'config',
-    text: `${file.name}${names.length > 0 ? `, with defaults for ${names.join(', ')}` : ''}`,
-  };
+  yield finding('ok', 'config', file.name + (names.length > 0 ? `, with defaults for ${names.join(', ')}` : ''));
   if (plugins.length === 0) return { apis: [], sources: [] };
   let known: PluginApis;
   try {
@@ -119,31 +112,26 @@ export async function* configFindings(
     };
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    yield { level: 'fail', subject: 'plugins', text: errorSentence(error, environment.hasFlag) };
+    yield finding('fail', 'plugins', errorSentence(error, environment.hasFlag));
     return undefined;
   }
   for (const { name, sinks = {}, stores = {} } of plugins) {
-    const brought = [
-      ['sources', known.sources.filter((source) => source.startsWith(`${name}.`))] as const,
-      ['sinks', Object.keys(sinks)] as const,
-      ['stores', Object.keys(stores)] as const,
-    ].flatMap(([what, all]) => (all.length > 0 ? [`${what} ${all.join(', ')}`] : []));
-    yield { level: 'ok', subject: 'plugin', text: `${name}${brought.length > 0 ? `: ${brought.join('; ')}` : ''}` };
+    const brought = Object.entries({
+      sources: known.sources.filter((source) => source.startsWith(`${name}.`)),
+      sinks: Object.keys(sinks),
+      stores: Object.keys(stores),
+    }).flatMap(([what, all]) => (all.length > 0 ? [`${what} ${all.join(', ')}`] : []));
+    yield finding('ok', 'plugin', `${name}${brought.length > 0 ? `: ${brought.join('; ')}` : ''}`);
   }
-  for (const api of known.apis) if (hasOwnAuth(api)) yield authFinding(api, environment);
+  for (const api of known.apis.filter(hasOwnAuth)) {
+    const missing = unsetVariables(api, environment.variables);
+    if (missing.length === 0) yield finding('ok', api.name, `auth: ${authText(api.auth)}`);
+    else yield finding('fail', api.name, `its credentials are missing: set ${missing.join(' and ')}`);
+  }
   return known;
 }
 
 /** Whether an API needs something else than the client's key. */
 export function hasOwnAuth({ auth }: Pick<KnownApi, 'auth'>): boolean {
   return auth.kind !== 'client-key';
-}
-
-/** Whether the variables of an API's own credentials are set. */
-function authFinding(api: KnownApi, { variables }: Environment): Finding {
-  const { name: subject } = api;
-  const missing = unsetVariables(api, variables);
-  return missing.length > 0
-    ? { level: 'fail', subject, text: `its credentials are missing: set ${missing.join(' and ')}` }
-    : { level: 'ok', subject, text: `auth: ${authText(api.auth)}` };
 }
