@@ -85,7 +85,7 @@ export async function forwardKills({ records, kills, seed, batch, folder }: Forw
   );
   // The walk never saw a row that went to the front, so nothing could have sent it.
   if (lost.length > 0) faults.push(`${lost.length} rows never arrived, e.g. ${lost[0] ?? ''}`);
-  const missing = receiver.missing(spooled);
+  const missing = Array.from(spooled).filter((id) => !receiver.accepted.has(id));
   if (missing.length > 0) faults.push(`${missing.length} spooled records never arrived`);
   const { requests, failed, accepted, doubled, differing, refused } = receiver.counts;
   if (differing > 0) faults.push(`${differing} records arrived with another text than before`);
@@ -117,11 +117,11 @@ function keyOf(holding: object): string {
 }
 
 /** Records that were first accepted before an earlier record with the same key. */
-function outOfOrder({ order, accepted }: Receiver): number {
+function outOfOrder({ accepted }: Receiver): number {
   const lastOf = new Map<string, number>();
   let count = 0;
-  for (const id of order) {
-    const { sequence, data } = envelopeIn(accepted.get(id)?.body ?? '');
+  for (const { body } of accepted.values()) {
+    const { sequence, data } = envelopeIn(body);
     const key = String(data.collection_id);
     if (sequence < (lastOf.get(key) ?? 0)) count += 1;
     lastOf.set(key, sequence);

@@ -4,7 +4,7 @@ import { Cursors } from '../../packages/sandbox/src/cursor.js';
 import { Holdings } from '../../packages/sandbox/src/holdings.js';
 import { Refusal } from '../../packages/sandbox/src/refusal.js';
 import type { Endpoint } from '../../packages/sandbox/src/requestListener.js';
-import { shapesOf } from '../../packages/sandbox/src/answerShape.js';
+import { fillShapes } from '../../packages/sandbox/src/answerShape.js';
 import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
 import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Service } from './service.js';
@@ -78,7 +78,7 @@ export class Apis {
     this.#quota = model.quota && new Quota(model.quota);
     this.#repeats = model.repeats && new Repeats(model.repeats, new Random(`${model.seed} repeats`));
     this.shelf = new Shelf(now);
-    const shapes = shapesOf('live');
+    const shapes = fillShapes('live');
     const cursors = new Cursors({
       seed: model.seed,
       cursorTtl: model.cursorTtl ?? Infinity,

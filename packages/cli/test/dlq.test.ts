@@ -127,7 +127,7 @@ describe('sluice dlq replay', () => {
         ),
       ),
     });
-    expect(strict.order).toEqual(['record-1', 'record-3']);
+    expect([...strict.accepted.keys()]).toEqual(['record-1', 'record-3']);
 
     const shown = await here(nowhere, folder, ['dlq', 'show', 'dead.jsonl']);
     expect(shown.stdout).toMatch(/^422, replayed {2}.*record-1/m);
@@ -157,7 +157,7 @@ describe('sluice dlq replay', () => {
       '--quiet',
     ]);
     expect(again).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(mended.order).toEqual(['record-2', 'record-4']);
+    expect([...mended.accepted.keys()]).toEqual(['record-2', 'record-4']);
     expect(mended.accepted.get('record-4')?.body).toBe(
       JSON.stringify((JSON.parse(letter(4)) as { record: object }).record),
     );
@@ -215,7 +215,7 @@ describe('sluice dlq replay', () => {
     isSlow = false;
     const command = stderr.split('\n')[1]?.replace(`'${receiver.url}/…'`, receiver.url + tokenPath) ?? '';
     expect(await startShell(`${command} --quiet`, { cwd: folder }).ended).toEqual({ code: 0, stdout: '', stderr: '' });
-    expect(receiver.order).toEqual(['record-1', 'record-2', 'record-3']);
+    expect([...receiver.accepted.keys()]).toEqual(['record-1', 'record-2', 'record-3']);
     expect(receiver.counts.doubled).toBe(0);
   });
 

@@ -6,7 +6,7 @@ import type { Refusal } from './refusal.js';
 export interface Answer {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  readonly body: string;
+  readonly body: Buffer;
 }
 
 /** A response with a JSON body. */
@@ -14,7 +14,7 @@ export function jsonAnswer(status: number, value: unknown, headers: OutgoingHttp
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
-    body: JSON.stringify(value),
+    body: Buffer.from(JSON.stringify(value)),
   };
 }
 
@@ -28,10 +28,14 @@ export function faultyAnswer(fault: Fault | undefined, right: Answer, key: strin
   switch (fault?.kind) {
     case 'status': {
       const message = jsonAnswer(fault.status, { message: `A fault with status ${fault.status}` }, fault.headers);
-      return fault.body === undefined ? message : { ...message, body: fault.body };
+      return fault.body === undefined ? message : { ...message, body: Buffer.from(fault.body) };
     }
     case 'html':
-      return { status: fault.status ?? 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: HTML };
+      return { status: fault.status ?? 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: html };
+    case 'huge-body': {
+      const encoding = fault.gzip ? { 'content-encoding': 'gzip' } : {};
+      return { status: 200, headers: { 'content-type': 'application/json', ...encoding }, body: noBody };
+    }
     case 'redirect':
       return jsonAnswer(fault.status ?? 302, { message: 'Moved' }, { location: fault.location });
     case 'echo-key': {
@@ -39,11 +43,14 @@ export function faultyAnswer(fault: Fault | undefined, right: Answer, key: strin
       return jsonAnswer(fault.status ?? 403, { message: `The key is not allowed here: ${spellings.join(' ')}`, key });
     }
     case 'wrong-json':
-      return { ...right, body: right.body.slice(0, right.body.length / 2) };
+      return { ...right, body: right.body.subarray(0, right.body.length / 2) };
     default:
       return right;
   }
 }
 
-const HTML =
-  '<!doctype html>\n<html><head><title>Just a moment</title></head><body><h1>Be right back</h1></body></html>\n';
+export const noBody = Buffer.alloc(0);
+
+const html = Buffer.from(
+  '<!doctype html>\n<html><head><title>Just a moment</title></head><body><h1>Be right back</h1></body></html>\n',
+);

@@ -30,8 +30,8 @@ export interface Shapes {
  *
  * @see the types in the service's public SDK (2.27), generated from the service's own description
  */
-export function shapesOf(shape: ShapeName | AnswerShape): Shapes {
-  const given = typeof shape === 'string' ? named(shape) : shape;
+export function fillShapes(shape: ShapeName | AnswerShape): Shapes {
+  const given = typeof shape === 'string' ? findShape(shape) : shape;
   return {
     streams: { ...live, end: 'absent', ...given },
     aptos: { ...live, ...given },
@@ -50,7 +50,7 @@ const live: Required<AnswerShape> = {
 /** The reference shows `result` as one object, and `cursor` in every response. */
 const reference: AnswerShape = { nested: 'reference', oneRow: 'object', end: 'null' };
 
-function named(name: string): AnswerShape {
+function findShape(name: string): AnswerShape {
   if (name === 'live') return {};
   if (name === 'reference') return reference;
   throw new RangeError(`shape is ${JSON.stringify(name)}: give live or reference.`);

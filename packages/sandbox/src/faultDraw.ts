@@ -1,16 +1,28 @@
-import { faultNames, faultsByName, type Fault, type FaultRates } from './faults.js';
-import { draws, fraction, hashText, type Draw } from './random.js';
+import { hashText, type Draw } from './random.js';
 
-/** Draws faults by rate, depending only on the seed, the request and its attempt. */
-export class FaultDraw {
+/** How often a request was sent. */
+interface Sent {
+  readonly attempts: number;
+  readonly faultsInARow: number;
+}
+
+interface FaultDrawOptions<F> {
+  /** The fault for a random word; `another` is random too. */
+  readonly pick: (word: number, another: number) => F | undefined;
+  readonly maxInARow: number;
+  /** How many requests are remembered, to bound memory. */
+  readonly remembered: number;
+}
+
+/** Draws faults, depending only on the seed, the request and its attempt, not on time or order. */
+export class FaultDraw<F> {
   readonly #draw: Draw;
-  readonly #shares: readonly (readonly [make: (word: number) => Fault, upTo: number])[];
-  readonly #sent = new Map<string, { attempts: number; faultsInARow: number }>();
+  readonly #options: FaultDrawOptions<F>;
+  readonly #sent = new Map<string, Sent>();
 
-  constructor(seed: number, rates: FaultRates) {
-    this.#draw = draws(seed, 'fault');
-    let upTo = 0;
-    this.#shares = faultNames.map((name) => [faultsByName[name], (upTo += rates[name] ?? 0)]);
+  constructor(draw: Draw, options: FaultDrawOptions<F>) {
+    this.#draw = draw;
+    this.#options = options;
   }
 
   /** The number of the next attempt of this request, from 1. */
@@ -19,23 +31,17 @@ export class FaultDraw {
   }
 
   /** Counts an attempt and returns its fault, if any. */
-  next(request: string): Fault | undefined {
+  next(request: string): F | undefined {
+    const { pick, maxInARow, remembered } = this.#options;
     const attempts = this.attempt(request);
     const inARow = this.#sent.get(request)?.faultsInARow ?? 0;
     const word = this.#draw(hashText(`${attempts} ${request}`));
-    const met = inARow < MOST_IN_A_ROW ? this.#shares.find(([, upTo]) => fraction(word) < upTo) : undefined;
-    this.#remember(request, { attempts, faultsInARow: met === undefined ? 0 : inARow + 1 });
-    return met?.[0](this.#draw(word));
-  }
-
-  #remember(request: string, sent: { attempts: number; faultsInARow: number }): void {
+    const fault = inARow < maxInARow ? pick(word, this.#draw(word)) : undefined;
     // Deleted first, so that the map is in the order of the latest attempts.
     this.#sent.delete(request);
-    this.#sent.set(request, sent);
+    this.#sent.set(request, { attempts, faultsInARow: fault === undefined ? 0 : inARow + 1 });
     const [oldest] = this.#sent.keys();
-    if (oldest !== undefined && this.#sent.size > REMEMBERED_REQUESTS) this.#sent.delete(oldest);
+    if (oldest !== undefined && this.#sent.size > remembered) this.#sent.delete(oldest);
+    return fault;
   }
 }
-
-const MOST_IN_A_ROW = 3;
-const REMEMBERED_REQUESTS = 10_000;

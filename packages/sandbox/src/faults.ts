@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { pick } from './random.js';
+import { fraction, pick } from './random.js';
 
 /**
  * A fault. The first group replaces the response, the second disturbs its transfer, the third changes the page.
@@ -50,30 +50,11 @@ export type Fault =
  */
 export type FaultRates = Readonly<Partial<Record<FaultName, number>>>;
 
-/** The faults that can come by rate. */
-export const faultNames = [
-  'serverError',
-  'tooManyRequests',
-  'reset',
-  'never',
-  'html',
-  'redirect',
-  'echoKey',
-  'cutBody',
-  'wrongJson',
-  'slowDrip',
-  'delay',
-  'repeatCursor',
-  'ignoreCursor',
-  'emptyPage',
-  'movedRows',
-] as const;
-
-/** One name of {@link faultNames}. */
-export type FaultName = (typeof faultNames)[number];
+/** A fault that can come by rate. */
+export type FaultName = keyof typeof faultsByName;
 
 /** The fault of each rate; `word` is random. */
-export const faultsByName: Readonly<Record<FaultName, (word: number) => Fault>> = {
+const faultsByName = {
   serverError: (word) => ({ kind: 'status', status: pick([500, 502, 503, 504], word) }),
   tooManyRequests: () => ({ kind: 'status', status: 429, headers: { 'retry-after': '1' } }),
   reset: () => ({ kind: 'reset' }),
@@ -89,4 +70,18 @@ export const faultsByName: Readonly<Record<FaultName, (word: number) => Fault>> 
   ignoreCursor: () => ({ kind: 'ignore-cursor' }),
   emptyPage: () => ({ kind: 'empty-page' }),
   movedRows: () => ({ kind: 'moved-rows' }),
-};
+} satisfies Readonly<Record<string, (word: number) => Fault>>;
+
+/** All faults that can come by rate. */
+export const faultNames: readonly FaultName[] = Object.keys(faultsByName).filter(isFaultName);
+
+export function isFaultName(name: string): name is FaultName {
+  return Object.hasOwn(faultsByName, name);
+}
+
+/** Returns the function that picks the fault of a random word; `another` is random too. */
+export function pickByRate(rates: FaultRates): (word: number, another: number) => Fault | undefined {
+  let sum = 0;
+  const shares = faultNames.map((name) => ({ fault: faultsByName[name], upTo: (sum += rates[name] ?? 0) }));
+  return (word, another) => shares.find(({ upTo }) => fraction(word) < upTo)?.fault(another);
+}

@@ -10,7 +10,7 @@ export type { AnswerShape, ShapeName } from './answerShape.js';
 export type { EndpointName, SandboxOptions, SandboxRequest } from './sandboxOptions.js';
 
 // Misbehaviour
-export { faultNames, type Fault, type FaultName, type FaultRates } from './faults.js';
+export type { Fault, FaultName, FaultRates } from './faults.js';
 export { resetSocket } from './resetSocket.js';
 
 // Rows
@@ -21,12 +21,12 @@ export type { StreamPatch } from './streamBook.js';
 
 // What happened
 export type { LoggedRequest, SandboxCounts } from './requestLog.js';
+export type { LoggedExchange } from './serverLog.js';
 
 // The receiver of webhooks
 export { startReceiver, type Receiver, type ReceiverCounts } from './receiver/startReceiver.js';
-export type { Delivery, ReceiverOptions } from './receiver/receiverOptions.js';
-export type { ReceiverFailures } from './receiver/failureDraw.js';
+export type { Delivery, ReceiverFailures, ReceiverOptions } from './receiver/receiverOptions.js';
 export type { ReceiverAnswer, ReceiverFailure, SpoiltAnswer, StatusAnswer } from './receiver/receiverAnswer.js';
 export type { DeliveredRecord } from './receiver/decodeRecords.js';
 export type { AcceptedRecord } from './receiver/acceptedRecords.js';
-export type { ReceivedRequest } from './receiver/deliveryLog.js';
+export type { ReceivedRequest } from './receiver/deliveryListener.js';

@@ -1,12 +1,10 @@
-import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { faultyAnswer, jsonAnswer, refusalAnswer, type Answer } from './answer.js';
-import { answerCrossOrigin } from './crossOrigin.js';
-import { afterwards, deliver } from './deliver.js';
+import { openExchange } from './exchange.js';
 import { FaultDraw } from './faultDraw.js';
-import type { Fault } from './faults.js';
+import { pickByRate, type Fault } from './faults.js';
 import { draws, fingerprint, fraction } from './random.js';
 import { Refusal } from './refusal.js';
-import { resetSocket } from './resetSocket.js';
 import type { OpenRequest, RequestLog } from './requestLog.js';
 import type { EndpointName, Settings } from './sandboxOptions.js';
 import { SlidingWindow } from './slidingWindow.js';
@@ -29,7 +27,11 @@ export interface Route {
 export function requestListener(settings: Settings, routes: readonly Route[], log: RequestLog): RequestListener {
   const routeAt = new Map(routes.map((route) => [route.path, route]));
   const window = settings.rateLimit && new SlidingWindow(settings.rateLimit);
-  const faults = new FaultDraw(settings.seed, settings.faults);
+  const faults = new FaultDraw(draws(settings.seed, 'fault'), {
+    pick: pickByRate(settings.faults),
+    maxInARow: 3,
+    remembered: 10_000,
+  });
   const latencies = draws(settings.seed, 'latency');
 
   return (incoming, response) => {
@@ -37,25 +39,16 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
     const { method = '', url = '', headers } = incoming;
     const [path = '', ...rest] = url.split('?');
     const route = routeAt.get(path);
-    const entry = log.arrive({ endpoint: route?.name, method, path, query: rest.join('?') });
-    let severed = false;
-    response.once('close', () => log.end(entry, !response.writableFinished && !severed));
-
+    const query = rest.join('?');
+    const entry = log.arrive({ endpoint: route?.name, method, path, query, fault: undefined, rateLimited: false });
+    const send = openExchange(response, log, entry);
     const { answer, fault } = decide(entry, route, headers);
     entry.fault = fault?.kind;
     const [min, max] = settings.latency;
-    const wait = min + (max - min) * fraction(latencies(entry.n)) + (fault?.kind === 'delay' ? fault.ms : 0);
-    afterwards(response, wait, () => {
-      deliver(response, faultyAnswer(fault, answer, keyOf(headers)), {
-        fault,
-        gzip: settings.compress && /\bgzip\b/.test(headers['accept-encoding'] ?? ''),
-        sever: (how) => {
-          severed = true;
-          if (how === 'reset') resetSocket(response.socket);
-          else response.socket?.destroy();
-        },
-      });
-      if (response.headersSent) entry.status = response.statusCode;
+    send(faultyAnswer(fault, answer, keyOf(headers)), {
+      fault,
+      wait: min + (max - min) * fraction(latencies(entry.n)) + (fault?.kind === 'delay' ? fault.ms : 0),
+      gzip: settings.compress && /\bgzip\b/.test(headers['accept-encoding'] ?? ''),
     });
   };
 
@@ -104,4 +97,23 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
 function keyOf(headers: IncomingHttpHeaders): string {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? key : '';
+}
+
+/**
+ * Allows requests from any origin. Returns whether the request was a preflight, which it has answered.
+ *
+ * @see https://fetch.spec.whatwg.org/#http-cors-protocol
+ */
+function answerCrossOrigin({ method, headers }: IncomingMessage, response: ServerResponse): boolean {
+  response.setHeader('access-control-allow-origin', '*');
+  // Browsers hide this header from scripts unless it is listed here.
+  response.setHeader('access-control-expose-headers', 'retry-after');
+  if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return false;
+  response.writeHead(204, {
+    'access-control-allow-methods': 'GET',
+    'access-control-allow-headers': 'x-api-key',
+    'access-control-max-age': '600',
+  });
+  response.end();
+  return true;
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { shapesOf, type AnswerShape, type ShapeName, type Shapes } from './answerShape.js';
-import { faultNames, type Fault, type FaultRates } from './faults.js';
+import { fillShapes, type AnswerShape, type ShapeName, type Shapes } from './answerShape.js';
+import { faultNames, isFaultName, type Fault, type FaultRates } from './faults.js';
 
 /** The two endpoints: the streams of a project, and the NFT holdings of wallets. */
 export type EndpointName = 'streams' | 'aptos';
@@ -66,38 +66,18 @@ export interface SandboxOptions {
 export type Settings = Required<Omit<SandboxOptions, 'rateLimit' | 'latency' | 'shape'>> & {
   readonly rateLimit: SandboxOptions['rateLimit'] | undefined;
   readonly latency: readonly [min: number, max: number];
-  readonly shapes: Shapes;
+  readonly shape: Shapes;
 };
 
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid number. */
-export function settingsOf(options: SandboxOptions): Settings {
-  refuseUnknown(options, {
-    seed: true,
-    port: true,
-    apiKey: true,
-    holdings: true,
-    owners: true,
-    streams: true,
-    nasty: true,
-    rateLimit: true,
-    latency: true,
-    cursorTtl: true,
-    cursorUses: true,
-    faults: true,
-    script: true,
-    statusEvery: true,
-    compress: true,
-    cors: true,
-    shape: true,
-    now: true,
-  });
+export function checkOptions(options: SandboxOptions): Settings {
   const { latency = 0, rateLimit, faults = {} } = options;
   const [min, max] = typeof latency === 'number' ? [latency, latency] : latency;
   if (rateLimit !== undefined) {
     check('rateLimit.requests', rateLimit.requests, { min: 1, max: 10_000_000, whole: true });
     check('rateLimit.per', rateLimit.per, { min: 1 });
   }
-  return {
+  const settings: Settings = {
     seed: check('seed', options.seed ?? 1, { min: Number.MIN_SAFE_INTEGER, whole: true }),
     port: check('port', options.port ?? 0, { max: 65_535, whole: true }),
     apiKey: options.apiKey ?? 'sandbox-key-7f3a91c0d5e2',
@@ -114,15 +94,17 @@ export function settingsOf(options: SandboxOptions): Settings {
     statusEvery: check('statusEvery', options.statusEvery ?? 0, {}) || Infinity,
     compress: options.compress ?? false,
     cors: options.cors ?? false,
-    shapes: shapesOf(options.shape ?? 'live'),
+    shape: fillShapes(options.shape ?? 'live'),
     now: options.now ?? (() => performance.timeOrigin + performance.now()),
   };
+  refuseUnknown(options, settings);
+  return settings;
 }
 
-/** Refuses options with other names. Throws `RangeError`. */
+/** Refuses options with names that the settings do not have. Throws `RangeError`. */
 export function refuseUnknown<Options extends object>(
   options: Options,
-  known: Readonly<Record<keyof NoInfer<Options>, true>>,
+  known: Readonly<Record<keyof NoInfer<Options>, unknown>>,
 ): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
   if (unknown === undefined) return;
@@ -141,10 +123,9 @@ export function check(
 }
 
 function checkRates(rates: FaultRates): FaultRates {
-  const names: readonly string[] = faultNames;
-  const unknown = Object.keys(rates).find((name) => !names.includes(name));
+  const unknown = Object.keys(rates).find((name) => !isFaultName(name));
   if (unknown !== undefined)
-    throw new RangeError(`faults.${unknown} can't have a rate: give one of ${names.join(', ')}, or use a script.`);
+    throw new RangeError(`faults.${unknown} can't have a rate: give one of ${faultNames.join(', ')}, or use a script.`);
   const sum = faultNames.reduce((total, name) => total + check(`faults.${name}`, rates[name] ?? 0, { max: 1 }), 0);
   check('The sum of all faults', sum, { max: 1 });
   return rates;

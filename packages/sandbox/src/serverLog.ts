@@ -1,21 +1,57 @@
+/** What each log has of a request. */
+export interface LoggedExchange {
+  /** The number of the request, from 1. */
+  readonly n: number;
+  /** When its headers arrived, in ms of the server's clock. */
+  readonly arrivedAt: number;
+  /** Ms until its response was sent or its connection closed; `undefined` while it is open. */
+  readonly took: number | undefined;
+  /** The status sent; `undefined` before, and if none was. */
+  readonly status: number | undefined;
+  /** Whether the client disconnected before the response was sent. */
+  readonly aborted: boolean;
+}
+
+/** An entry of a log while its request is open. */
+export type Open<Entry> = { -readonly [field in keyof Entry]: Entry[field] };
+
 /** Counts the requests to a server, stores the last 10,000, and lets tests wait for conditions. */
-export class ServerLog<Entry extends { aborted: boolean }> {
-  readonly entries: readonly Entry[];
+export class ServerLog<Own extends object> {
+  readonly entries: readonly (Open<LoggedExchange> & Own)[];
   requests = 0;
   aborted = 0;
   open = 0;
   maxOpen = 0;
-  protected readonly now: () => number;
-  readonly #entries: Entry[] = [];
+  readonly #now: () => number;
+  readonly #entries: (Open<LoggedExchange> & Own)[] = [];
   readonly #closedError: Error;
   #isClosed = false;
   readonly #waiters = new Set<{ condition: () => boolean; resolve: () => void; reject: (reason: Error) => void }>();
 
   /** @param closedMessage the error of pending waits when the server closes. */
   constructor(now: () => number, closedMessage: string) {
-    this.now = now;
+    this.#now = now;
     this.entries = this.#entries;
     this.#closedError = new Error(closedMessage);
+  }
+
+  arrive(own: Own): Open<LoggedExchange> & Own {
+    const n = ++this.requests;
+    const entry = { ...own, n, arrivedAt: this.#now(), took: undefined, status: undefined, aborted: false };
+    this.maxOpen = Math.max(this.maxOpen, ++this.open);
+    this.#entries.push(entry);
+    if (this.#entries.length > REMEMBERED_REQUESTS) this.#entries.shift();
+    this.notify();
+    return entry;
+  }
+
+  /** Closes an entry. The caller has set its other fields. */
+  end(entry: Open<LoggedExchange> & Own, isAborted: boolean): void {
+    entry.took = this.#now() - entry.arrivedAt;
+    entry.aborted = isAborted && !this.#isClosed;
+    this.open--;
+    if (entry.aborted) this.aborted++;
+    this.notify();
   }
 
   /** Resolves when the condition holds; checked at once and on each `notify`. */
@@ -39,21 +75,6 @@ export class ServerLog<Entry extends { aborted: boolean }> {
     this.#isClosed = true;
     for (const { reject } of this.#waiters) reject(this.#closedError);
     this.#waiters.clear();
-  }
-
-  protected opened(entry: Entry): Entry {
-    this.maxOpen = Math.max(this.maxOpen, ++this.open);
-    this.#entries.push(entry);
-    if (this.#entries.length > REMEMBERED_REQUESTS) this.#entries.shift();
-    this.notify();
-    return entry;
-  }
-
-  protected ended(entry: Entry, isAborted: boolean): void {
-    entry.aborted = isAborted && !this.#isClosed;
-    this.open--;
-    if (entry.aborted) this.aborted++;
-    this.notify();
   }
 }
 

@@ -7,7 +7,7 @@ import { listen } from './listen.js';
 import { fullAddress } from './owners.js';
 import { requestListener, type Route } from './requestListener.js';
 import { RequestLog, type LoggedRequest, type SandboxCounts } from './requestLog.js';
-import { settingsOf, type EndpointName, type SandboxOptions } from './sandboxOptions.js';
+import { checkOptions, type EndpointName, type SandboxOptions } from './sandboxOptions.js';
 import { StreamBook, type StreamPatch } from './streamBook.js';
 import type { StreamRow } from './streamRow.js';
 import { streamsEndpoint } from './streamsEndpoint.js';
@@ -71,15 +71,15 @@ export interface Sandbox extends AsyncDisposable {
  * const page = await fetch(`${sandbox.aptosUrl}/wallets/nfts?${query}`, { headers: { 'X-API-Key': sandbox.apiKey } });
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const settings = settingsOf(options);
-  const { apiKey, now, shapes, statusEvery } = settings;
+  const settings = checkOptions(options);
+  const { apiKey, now, shape, statusEvery } = settings;
   const startedAt = now();
   const log = new RequestLog(now);
   const cursors = new Cursors(settings);
-  const holdings = new Holdings({ ...settings, nested: shapes.aptos.nested });
+  const holdings = new Holdings({ ...settings, nested: shape.aptos.nested });
   const streams = new StreamBook({
     ...settings,
-    nested: shapes.streams.nested,
+    nested: shape.streams.nested,
     ticks: () => Math.floor((now() - startedAt) / statusEvery),
   });
   const rowsOf = { streams, aptos: holdings };
@@ -88,13 +88,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     {
       name: 'streams',
       path: `${STREAMS_PATH}/streams/evm`,
-      endpoint: streamsEndpoint(streams, cursors, shapes.streams),
+      endpoint: streamsEndpoint(streams, cursors, shape.streams),
       rows: streams,
     },
     {
       name: 'aptos',
       path: `${APTOS_PATH}/wallets/nfts`,
-      endpoint: aptosEndpoint(holdings, cursors, shapes.aptos),
+      endpoint: aptosEndpoint(holdings, cursors, shape.aptos),
       rows: holdings,
     },
   ];

@@ -18,7 +18,7 @@ describe('the log', () => {
         path: '/streams-api/streams/evm',
         query: 'limit=5',
         arrivedAt: expect.any(Number),
-        endedAt: expect.any(Number),
+        took: expect.any(Number),
         status: 200,
         fault: undefined,
         rateLimited: false,
@@ -33,11 +33,11 @@ describe('the log', () => {
     const leaving = new AbortController();
     const request = expect(ask(sandbox, 'streams', {}, { signal: leaving.signal })).rejects.toThrow();
     await sandbox.until(() => sandbox.counts.open === 1);
-    expect(sandbox.requests[0]).toMatchObject({ aborted: false, endedAt: undefined });
+    expect(sandbox.requests[0]).toMatchObject({ aborted: false, took: undefined });
     leaving.abort();
     await sandbox.until(() => sandbox.counts.aborted === 1);
     await request;
-    expect(sandbox.requests[0]).toMatchObject({ aborted: true, status: undefined, endedAt: expect.any(Number) });
+    expect(sandbox.requests[0]).toMatchObject({ aborted: true, status: undefined, took: expect.any(Number) });
   });
 
   test('and who went away in the middle of it', async () => {
@@ -64,7 +64,8 @@ describe('the log', () => {
   test('remembers the last 10,000 requests and counts them all', () => {
     const log = new RequestLog(() => 0);
     for (let sent = 1; sent <= 10_400; sent++) {
-      log.end(log.arrive({ endpoint: 'streams', method: 'GET', path: '/', query: '' }), false);
+      const request = { endpoint: 'streams', method: 'GET', path: '/', query: '' } as const;
+      log.end(log.arrive({ ...request, fault: undefined, rateLimited: false }), false);
     }
     expect(log.counts.requests).toBe(10_400);
     expect(log.entries).toHaveLength(10_000);

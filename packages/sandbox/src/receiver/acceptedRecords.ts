@@ -1,3 +1,4 @@
+import type { Open } from '../serverLog.js';
 import type { DeliveredRecord } from './decodeRecords.js';
 
 /** A record that was accepted at least once. */
@@ -8,26 +9,22 @@ export interface AcceptedRecord {
   readonly body: string;
   /** When it was first accepted, in ms of the receiver's clock. */
   readonly firstAt: number;
-  /** Its index in the order of first acceptance, from 0. */
-  readonly index: number;
 }
 
 /** The received records by id, and whether their texts were always the same. */
 export class AcceptedRecords {
+  /** In the order of first acceptance. */
   readonly byId: ReadonlyMap<string, AcceptedRecord>;
-  readonly order: readonly string[];
   /** Repeated acceptances of an id. */
   doubled = 0;
   /** Deliveries, accepted or not, with another text than the one before with the same id. */
   differing = 0;
-  readonly #byId = new Map<string, { -readonly [field in keyof AcceptedRecord]: AcceptedRecord[field] }>();
-  readonly #order: string[] = [];
+  readonly #byId = new Map<string, Open<AcceptedRecord>>();
   /** Texts of records that were received but not accepted yet. */
   readonly #failed = new Map<string, string>();
 
   constructor() {
     this.byId = this.#byId;
-    this.order = this.#order;
   }
 
   /** Adds a received record, accepted or not. */
@@ -45,12 +42,6 @@ export class AcceptedRecords {
       return;
     }
     this.#failed.delete(id);
-    this.#byId.set(id, { count: 1, body, firstAt: now, index: this.#order.length });
-    this.#order.push(id);
-  }
-
-  /** The given ids that were never accepted, in order. */
-  missing(ids: Iterable<string>): readonly string[] {
-    return Array.from(ids).filter((id) => !this.#byId.has(id));
+    this.#byId.set(id, { count: 1, body, firstAt: now });
   }
 }

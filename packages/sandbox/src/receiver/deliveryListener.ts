@@ -1,18 +1,43 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { afterwards } from '../deliver.js';
-import { resetSocket } from '../resetSocket.js';
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { jsonAnswer } from '../answer.js';
+import { openExchange } from '../exchange.js';
+import { FaultDraw } from '../faultDraw.js';
+import { draws, fraction, pick } from '../random.js';
+import { ServerLog, type LoggedExchange, type Open } from '../serverLog.js';
 import type { AcceptedRecords } from './acceptedRecords.js';
 import { decodeRecords } from './decodeRecords.js';
-import type { DeliveryLog, OpenDelivery } from './deliveryLog.js';
-import { FailureDraw } from './failureDraw.js';
-import { replyOf, succeeds, type ReceiverAnswer, type Reply } from './receiverAnswer.js';
+import { planReply, succeeds, type ReceiverFailure, type Reply } from './receiverAnswer.js';
 import type { Delivery, ReceiverSettings } from './receiverOptions.js';
-import { sendReply } from './sendReply.js';
 import { signatureCheck } from './signatureCheck.js';
+
+/** A request to the receiver. */
+export interface ReceivedRequest extends LoggedExchange {
+  /** The `webhook-id`; empty if there is none. */
+  readonly id: string;
+  /** Number of the request with this `webhook-id`, from 1. */
+  readonly attempt: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** Number of its records; 0 if its body was not read. */
+  readonly records: number;
+  /** Whether its records count as accepted, even if the response was an error. */
+  readonly accepted: boolean;
+  /** Why it was refused: signature, `webhook-id` or method; otherwise `undefined`. */
+  readonly refusal: string | undefined;
+}
+
+type OpenDelivery = Open<ReceivedRequest>;
+
+export class DeliveryLog extends ServerLog<Omit<OpenDelivery, keyof LoggedExchange>> {
+  refused = 0;
+  failed = 0;
+}
 
 /**
  * Handles deliveries in this order: drawn reset (before the body is read), method (405), signature (401), `webhook-id`
- * (400), other drawn failures, script. Records are counted when the response is decided.
+ * (400), other drawn failures, script. Records are counted when the response is decided, and the hook is called before
+ * the response is sent.
  */
 export function deliveryListener(
   settings: ReceiverSettings,
@@ -20,68 +45,74 @@ export function deliveryListener(
   accepted: AcceptedRecords,
 ): RequestListener {
   const { latency, now, onRequest, script } = settings;
-  const failures = new FailureDraw(settings.seed, settings.failures);
+  const { share, max, kinds } = settings.failures;
+  const failures = new FaultDraw<ReceiverFailure>(draws(settings.seed, 'delivery'), {
+    pick: (word) => (fraction(word) < share ? pick(kinds, word) : undefined),
+    maxInARow: max,
+    remembered: Infinity,
+  });
   const check = settings.secrets && signatureCheck(settings.secrets, settings.tolerance, now);
 
-  return (incoming, response) => {
+  return (incoming, response) => void receive(incoming, response);
+
+  async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = incoming;
     const header = headers['webhook-id'];
     const id = typeof header === 'string' ? header : '';
-    const { attempt, failure } = failures.next(id);
-    const entry = log.arrive({ id, attempt, method, path: url, headers });
-    const exchange = { entry, response, isSevered: false };
-    response.once('close', () => log.end(entry, !response.writableFinished && !exchange.isSevered));
-
-    if (failure === 'reset') {
-      answer(exchange, { body: '', records: [] }, () => failure);
-      return;
-    }
-    readBody(incoming, (bytes) => {
-      const body = bytes.toString();
-      const records = decodeRecords(id, body);
-      entry.records = records.length;
-      const refusal = refuse(entry, bytes);
-      answer(exchange, { body, records }, (delivery) => refusal ?? failure ?? script(delivery));
+    const attempt = failures.attempt(id);
+    const failure = failures.next(id);
+    const entry = log.arrive({
+      id,
+      attempt,
+      method,
+      path: url,
+      headers,
+      records: 0,
+      accepted: false,
+      refusal: undefined,
     });
-  };
+    const send = openExchange(response, log, entry);
 
-  function refuse(entry: OpenDelivery, body: Buffer): ReceiverAnswer | undefined {
-    const refusal = refusalOf(entry, body);
+    const bytes = failure === 'reset' ? undefined : await readBody(incoming);
+    const body = bytes?.toString() ?? '';
+    const records = bytes ? decodeRecords(id, body) : [];
+    entry.records = records.length;
+    const delivery: Delivery = { n: entry.n, id, attempt, headers, body, records };
+    let reply = (bytes && refuse(entry, bytes)) ?? decide(delivery, failure);
+    count(entry, delivery, reply);
+    const called = (async () => onRequest(delivery))();
+    log.notify();
+    try {
+      await called;
+    } catch (error) {
+      if (succeeds(reply)) log.failed++;
+      reply = reportMistake('hook', error);
+    }
+    send(reply.answer, { fault: reply.fault, wait: latency + (reply.wait ?? 0) });
+  }
+
+  function refuse(entry: OpenDelivery, body: Buffer): Reply | undefined {
+    const refusal = findRefusal(entry, body);
     if (refusal === undefined) return undefined;
     const [status, message] = refusal;
     entry.refusal = message;
     log.refused++;
-    return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) };
+    return { accepts: false, answer: jsonAnswer(status, { message }) };
   }
 
-  function refusalOf({ method, id, headers }: OpenDelivery, body: Buffer): readonly [number, string] | undefined {
+  function findRefusal({ method, id, headers }: OpenDelivery, body: Buffer): readonly [number, string] | undefined {
     if (method !== 'POST') return [405, `${method} is not allowed here`];
     const fault = check?.(headers, body);
     if (fault !== undefined) return [401, fault];
     return id === '' ? [400, 'webhook-id: missing'] : undefined;
   }
 
-  /** Decides, counts, calls the hook, and only then sends. */
-  function answer(
-    exchange: Exchange,
-    read: Pick<Delivery, 'body' | 'records'>,
-    decide: (delivery: Delivery) => ReceiverAnswer | undefined,
-  ): void {
-    const { n, id, attempt, headers } = exchange.entry;
-    const delivery: Delivery = { n, id, attempt, headers, ...read };
-    const reply = replyTo(delivery, decide);
-    count(exchange.entry, delivery, reply);
-    const called = callHook(delivery);
-    if (called instanceof Promise) {
-      called.then(
-        () => send(exchange, reply),
-        (error: unknown) => {
-          if (succeeds(reply)) log.failed++;
-          send(exchange, mistake('hook', error));
-        },
-      );
-    } else send(exchange, reply);
-    log.notify();
+  function decide(delivery: Delivery, failure: ReceiverFailure | undefined): Reply {
+    try {
+      return planReply(failure ?? script(delivery) ?? 'ok');
+    } catch (error) {
+      return reportMistake('script', error);
+    }
   }
 
   function count(entry: OpenDelivery, { records }: Delivery, reply: Reply): void {
@@ -91,52 +122,16 @@ export function deliveryListener(
     if (!succeeds(reply)) log.failed++;
     for (const record of records) accepted.add(record, reply.accepts, now());
   }
-
-  function callHook(delivery: Delivery): unknown {
-    try {
-      return onRequest(delivery);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  function send(exchange: Exchange, reply: Reply): void {
-    const { entry, response } = exchange;
-    // If the sender has disconnected, the timer would never be cleared.
-    if (response.destroyed) return;
-    afterwards(response, latency + reply.wait, () => {
-      sendReply(response, reply, () => {
-        exchange.isSevered = true;
-        resetSocket(response.req.socket);
-      });
-      if (response.headersSent) entry.status = response.statusCode;
-    });
-  }
-}
-
-interface Exchange {
-  readonly entry: OpenDelivery;
-  readonly response: ServerResponse;
-  /** The receiver reset the connection, not the sender. */
-  isSevered: boolean;
-}
-
-function replyTo(delivery: Delivery, decide: (delivery: Delivery) => ReceiverAnswer | undefined): Reply {
-  try {
-    return replyOf(decide(delivery) ?? 'ok');
-  } catch (error) {
-    return mistake('script', error);
-  }
 }
 
 /** The response if the script or the hook fails. */
-function mistake(where: 'script' | 'hook', error: unknown): Reply {
-  return replyOf({ status: 500, body: `The receiver's ${where} failed: ${String(error)}` });
+function reportMistake(where: 'script' | 'hook', error: unknown): Reply {
+  return planReply({ status: 500, body: `The receiver's ${where} failed: ${String(error)}` });
 }
 
-/** Calls back with the complete body; never if the sender disconnects first. */
-function readBody(incoming: IncomingMessage, callback: (body: Buffer) => void): void {
+/** Resolves with the complete body; never if the sender disconnects first. */
+function readBody(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-  incoming.once('end', () => callback(Buffer.concat(chunks)));
+  return new Promise((resolve) => incoming.once('end', () => resolve(Buffer.concat(chunks))));
 }

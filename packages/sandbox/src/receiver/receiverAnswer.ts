@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { jsonAnswer } from '../answer.js';
+import { jsonAnswer, noBody, type Answer } from '../answer.js';
+import type { Fault } from '../faults.js';
 
 /**
  * How a receiver responds. A 2xx, `'accept-then-error'` and `'reset-after-body'` accept the records.
@@ -52,69 +53,69 @@ export const failureWords = [
 ] as const;
 
 /** A response in detail. */
-export type Reply = Readonly<{ accepts: boolean; /** ms before the answer */ wait: number }> &
-  (
-    | Readonly<{ way: 'silence' | 'reset' }>
-    | Readonly<{ way: 'whole'; status: number; headers: OutgoingHttpHeaders; body: string }>
-    | Readonly<{ way: 'drip'; status: number; every: number; bytes: number; body: string }>
-    | Readonly<{ way: 'endless'; status: number }>
-  );
+export interface Reply {
+  /** The records count as accepted. */
+  readonly accepts: boolean;
+  readonly answer: Answer;
+  readonly fault?: Fault;
+  /** Ms before the response, in addition to the latency. */
+  readonly wait?: number;
+}
 
 /** Fills in the details of a response. Throws `RangeError` for an invalid status. */
-export function replyOf(answer: ReceiverAnswer): Reply {
+export function planReply(answer: ReceiverAnswer): Reply {
   if (typeof answer === 'string') return replies[answer];
   const { status = 200 } = 'status' in answer ? answer : {};
   if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new RangeError(`The status of an answer is ${status}: give a whole number from 200 to 599.`);
-  if (!('kind' in answer)) return wholeReply(answer);
+  if (!('kind' in answer)) return planStatus(answer);
+  const accepts = isSuccess(status);
   switch (answer.kind) {
     case 'slow':
       return { ...replies.ok, wait: answer.ms };
     case 'slow-drip': {
-      const { every, bytes = 1, status = 200, body = '{"message":"drips."}' } = answer;
-      return { way: 'drip', accepts: isSuccess(status), wait: 0, status, every, bytes, body };
+      const { every, bytes = 1, body = '{"message":"drips."}' } = answer;
+      const fault = { kind: 'slow-drip', every, bytes } as const;
+      return { accepts, answer: { status, headers: {}, body: Buffer.from(body) }, fault };
     }
-    case 'endless': {
-      const { status = 200 } = answer;
-      return { way: 'endless', accepts: isSuccess(status), wait: 0, status };
-    }
+    case 'endless':
+      return { accepts, answer: { status, headers: {}, body: noBody }, fault: { kind: 'huge-body', bytes: Infinity } };
   }
 }
 
 /** Whether the sender learns that its delivery was accepted. */
-export function succeeds(reply: Reply): boolean {
-  return 'status' in reply && isSuccess(reply.status);
+export function succeeds({ answer, fault }: Reply): boolean {
+  return isSuccess(answer.status) && fault?.kind !== 'reset' && fault?.kind !== 'never';
 }
 
-function wholeReply({ status, headers, body, retryAfter }: StatusAnswer): Extract<Reply, { way: 'whole' }> {
+function planStatus({ status, headers, body, retryAfter }: StatusAnswer): Reply {
   const accepts = isSuccess(status);
-  const plain = accepts
-    ? { headers: {}, body: '' }
-    : jsonAnswer(status, { message: `An answer with status ${status}` });
-  return {
-    way: 'whole',
-    accepts,
-    wait: 0,
+  const message = jsonAnswer(status, { message: `An answer with status ${status}` });
+  const plain = accepts ? { headers: {}, body: noBody } : message;
+  const answer = {
     status,
     headers: {
-      ...(body === undefined ? plain.headers : {}),
-      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      ...(body === undefined && plain.headers),
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
       ...headers,
     },
-    body: body ?? plain.body,
+    body: body === undefined ? plain.body : Buffer.from(body),
   };
+  return { accepts, answer };
 }
 
 function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-const replies = {
-  ok: wholeReply({ status: 200 }),
-  reset: { way: 'reset', accepts: false, wait: 0 },
-  'reset-after-body': { way: 'reset', accepts: true, wait: 0 },
-  error: wholeReply({ status: 500 }),
-  unavailable: wholeReply({ status: 503 }),
-  'accept-then-error': { ...wholeReply({ status: 500 }), accepts: true },
-  never: { way: 'silence', accepts: false, wait: 0 },
-} as const satisfies Record<Extract<ReceiverAnswer, string>, Reply>;
+const { answer } = planStatus({ status: 200 });
+
+const replies: Readonly<Record<Extract<ReceiverAnswer, string>, Reply>> = {
+  ok: { accepts: true, answer },
+  reset: { accepts: false, answer, fault: { kind: 'reset' } },
+  'reset-after-body': { accepts: true, answer, fault: { kind: 'reset' } },
+  error: planStatus({ status: 500 }),
+  unavailable: planStatus({ status: 503 }),
+  'accept-then-error': { ...planStatus({ status: 500 }), accepts: true },
+  never: { accepts: false, answer, fault: { kind: 'never' } },
+};

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { check, refuseUnknown } from '../sandboxOptions.js';
 import type { DeliveredRecord } from './decodeRecords.js';
-import type { ReceiverFailures } from './failureDraw.js';
-import { failureWords, replyOf, type ReceiverAnswer } from './receiverAnswer.js';
+import { failureWords, planReply, type ReceiverAnswer, type ReceiverFailure } from './receiverAnswer.js';
 
 /** A request before its response. */
 export interface Delivery {
@@ -17,6 +16,16 @@ export interface Delivery {
   readonly body: string;
   /** The record, or the records of a batch. Empty if the body was not read. */
   readonly records: readonly DeliveredRecord[];
+}
+
+/** Seeded failures: they depend only on the seed, the `webhook-id` and its attempt, not on time or order. */
+export interface ReceiverFailures {
+  /** Share of the requests that fail, 0 to 1. */
+  readonly share: number;
+  /** Maximum number of consecutive failures of one `webhook-id`. Default 3; `Infinity`: only the share decides. */
+  readonly max?: number;
+  /** The failures, each equally often. Default: all that are a string, except `'never'`. */
+  readonly kinds?: readonly ReceiverFailure[];
 }
 
 /** Options of {@link startReceiver}. */
@@ -55,27 +64,16 @@ export type ReceiverSettings = Required<Omit<ReceiverOptions, 'secrets' | 'failu
 };
 
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid value. */
-export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
-  refuseUnknown(options, {
-    secrets: true,
-    tolerance: true,
-    port: true,
-    seed: true,
-    latency: true,
-    failures: true,
-    script: true,
-    onRequest: true,
-    now: true,
-  });
+export function checkReceiverOptions(options: ReceiverOptions): ReceiverSettings {
   const { script, failures = { share: 0 } } = options;
   if (options.secrets?.length === 0)
     throw new RangeError('secrets is empty, so that nothing could match: give one, or leave it out to check none.');
   const kinds = failures.kinds ?? failureWords.filter((word) => word !== 'never');
   if (kinds.length === 0) throw new RangeError('failures.kinds is empty: give one, or leave it out.');
   // An invalid response throws here, not when it is sent.
-  kinds.forEach(replyOf);
-  if (typeof script === 'object') script.forEach(replyOf);
-  return {
+  kinds.forEach(planReply);
+  if (typeof script === 'object') script.forEach(planReply);
+  const settings: ReceiverSettings = {
     secrets: options.secrets,
     tolerance: check('tolerance', options.tolerance ?? 300),
     port: check('port', options.port ?? 0, { max: 65_535, whole: true }),
@@ -90,6 +88,8 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     onRequest: options.onRequest ?? (() => undefined),
     now: options.now ?? Date.now,
   };
+  refuseUnknown(options, settings);
+  return settings;
 }
 
 function oneAfterTheOther(answers: readonly ReceiverAnswer[]): () => ReceiverAnswer | undefined {

@@ -1,9 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { listen } from '../listen.js';
 import { AcceptedRecords, type AcceptedRecord } from './acceptedRecords.js';
-import { deliveryListener } from './deliveryListener.js';
-import { DeliveryLog, type ReceivedRequest } from './deliveryLog.js';
-import { receiverSettingsOf, type ReceiverOptions } from './receiverOptions.js';
+import { deliveryListener, DeliveryLog, type ReceivedRequest } from './deliveryListener.js';
+import { checkReceiverOptions, type ReceiverOptions } from './receiverOptions.js';
 
 /** Totals since the start. */
 export interface ReceiverCounts {
@@ -22,6 +21,8 @@ export interface ReceiverCounts {
   readonly aborted: number;
   /** Requests that are open now. */
   readonly open: number;
+  /** Maximum number of concurrent requests. */
+  readonly maxOpen: number;
 }
 
 /** A running receiver. `await using` closes it. */
@@ -33,16 +34,10 @@ export interface Receiver extends AsyncDisposable {
   readonly requests: readonly ReceivedRequest[];
   /** The accepted records by id, in the order of their first acceptance. Live. */
   readonly accepted: ReadonlyMap<string, AcceptedRecord>;
-  /** The ids of the accepted records in the order of their first acceptance. Live. */
-  readonly order: readonly string[];
   /** The current totals since the start. */
   readonly counts: ReceiverCounts;
   /** Number of connections since the start. */
   readonly connections: number;
-  /** Maximum number of concurrent requests. */
-  readonly highest: number;
-  /** The given ids that were never accepted, in order. */
-  missing(ids: Iterable<string>): readonly string[];
   /**
    * Resolves when the condition holds; checked when a request arrives, is decided or ends, so it should be cheap.
    * Rejects if the receiver closes.
@@ -66,8 +61,8 @@ export interface Receiver extends AsyncDisposable {
  * console.log(receiver.counts.accepted, receiver.counts.doubled);
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
-  const settings = receiverSettingsOf(options);
-  const log = new DeliveryLog(settings.now);
+  const settings = checkReceiverOptions(options);
+  const log = new DeliveryLog(settings.now, 'The receiver was closed before the awaited delivery arrived.');
   const records = new AcceptedRecords();
   const server = await listen(deliveryListener(settings, log, records), settings.port, 'The receiver');
   const { port } = server;
@@ -81,19 +76,14 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     port,
     requests: log.entries,
     accepted: records.byId,
-    order: records.order,
     get counts() {
-      const { requests, refused, failed, aborted, open } = log;
+      const { requests, refused, failed, aborted, open, maxOpen } = log;
       const { doubled, differing } = records;
-      return { requests, accepted: records.byId.size, doubled, differing, refused, failed, aborted, open };
+      return { requests, accepted: records.byId.size, doubled, differing, refused, failed, aborted, open, maxOpen };
     },
     get connections() {
       return server.connections;
     },
-    get highest() {
-      return log.maxOpen;
-    },
-    missing: (ids) => records.missing(ids),
     until: (condition) => log.until(condition),
     close,
     [Symbol.asyncDispose]: close,
