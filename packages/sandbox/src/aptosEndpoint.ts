@@ -2,8 +2,8 @@ import type { AnswerShape } from './answerShape.js';
 import type { Cursors } from './cursor.js';
 import type { Holdings } from './holdings.js';
 import { fullAddress } from './owners.js';
-import { pageOf, worded } from './page.js';
-import { cursorOf, list, wholeNumber } from './parameters.js';
+import { openPage, formatPage } from './page.js';
+import { readCursor, readList, readWholeNumber } from './parameters.js';
 import { Refusal } from './refusal.js';
 import type { Endpoint } from './requestListener.js';
 
@@ -13,31 +13,31 @@ import type { Endpoint } from './requestListener.js';
  */
 export function aptosEndpoint(holdings: Holdings, cursors: Cursors, shape: Required<AnswerShape>): Endpoint {
   return (query) => {
-    const limit = wholeNumber(query, 'limit', { min: 1, max: 1_000 });
-    const offset = wholeNumber(query, 'offset', { min: 0, max: 999_999_999_999_999, otherwise: 0 });
-    const owners = ownersOf(query);
-    const include = collectionsOf(query, 'collection_whitelist');
-    const exclude = collectionsOf(query, 'collection_blacklist');
+    const limit = readWholeNumber(query, 'limit', { min: 1, max: 1_000 });
+    const offset = readWholeNumber(query, 'offset', { min: 0, max: 999_999_999_999_999, otherwise: 0 });
+    const owners = readOwners(query);
+    const include = readCollections(query, 'collection_whitelist');
+    const exclude = readCollections(query, 'collection_blacklist');
     const view = () => holdings.of(owners, { include, exclude });
-    const page = pageOf({
+    const page = openPage({
       cursors,
       query: JSON.stringify([owners, include.toSorted(), exclude.toSorted()]),
-      sent: cursorOf(query),
+      sent: readCursor(query),
       start: () => view().seek(offset),
       read: (place) => view().read(place, limit),
     });
     return (fault) => {
       const { rows, cursor } = page(fault);
       return {
-        ...worded({ rows, cursor: shape.next === 'cursor' ? cursor : null }, shape),
+        ...formatPage({ rows, cursor: shape.next === 'cursor' ? cursor : null }, shape),
         ...(shape.hasNextPage === 'sent' ? { hasNextPage: cursor !== null } : {}),
       };
     };
   };
 }
 
-function ownersOf(query: URLSearchParams): string[] {
-  const owners = list(query, 'owner_addresses').map((text) => {
+function readOwners(query: URLSearchParams): string[] {
+  const owners = readList(query, 'owner_addresses').map((text) => {
     const address = fullAddress(text);
     if (address !== undefined) return address;
     throw new Refusal(400, 'owner_addresses: each must be 0x and 1 to 64 hexadecimal digits');
@@ -46,8 +46,8 @@ function ownersOf(query: URLSearchParams): string[] {
   return [...new Set(owners)];
 }
 
-function collectionsOf(query: URLSearchParams, name: string): string[] {
-  return list(query, name).map((text) => {
+function readCollections(query: URLSearchParams, name: string): string[] {
+  return readList(query, name).map((text) => {
     const digits = /^(?:0x)?([0-9a-f]{1,64})$/i.exec(text)?.[1];
     if (digits === undefined) throw new Refusal(400, `${name}: each must be a hash of up to 64 hexadecimal digits`);
     return digits.toLowerCase();

@@ -35,12 +35,12 @@ export class Collections {
 
   /** @param nasty the share of nasty rows: above 0, a few small collections have nasty names. */
   constructor(seed: number, nasty: number) {
-    const pleasant = shuffled(pleasantNames, seed);
-    const odd = nasty > 0 ? shuffled(nastyCollectionNames, seed) : [];
+    const pleasant = shuffle(pleasantNames, seed);
+    const odd = nasty > 0 ? shuffle(nastyCollectionNames, seed) : [];
     const oddSlots = odd.length === 0 ? 0 : Math.max(odd.length, Math.round((BLOCK * nasty) / 10));
     this.list = [...pleasant, ...odd].map((name, number) => collection(seed, number, name));
     const slots = [...share(BLOCK - oddSlots, pleasant.length, 0), ...share(oddSlots, odd.length, pleasant.length)];
-    this.#slots = Uint8Array.from(shuffled(slots, seed));
+    this.#slots = Uint8Array.from(shuffle(slots, seed));
     this.#order = draws(seed, 'collection order');
   }
 
@@ -104,7 +104,7 @@ function* share(slots: number, count: number, firstNumber: number): Generator<nu
   }
 }
 
-function shuffled<T>(list: readonly T[], seed: number): T[] {
+function shuffle<T>(list: readonly T[], seed: number): T[] {
   const order = draws(seed, 'shuffle');
   return list
     .map((item, at) => ({ item, key: fraction(order(at)) }))

@@ -46,7 +46,7 @@ export function holdingRows(
       collection_data_id_hash: hash,
       collection_name: name,
       creator_address: creator,
-      last_transaction_timestamp: timestamp(seconds, lookWord),
+      last_transaction_timestamp: formatTimestamp(seconds, lookWord),
       last_transaction_version: String(seconds * 20 + (lookWord % 20)),
       name: `${name} #${(tokenWord % 10_000) + 1}`,
       owner_address: owners.ownerOf(index),
@@ -79,7 +79,7 @@ function nastyRow(row: HoldingRow, word: number): HoldingRow {
   }
 }
 
-function timestamp(seconds: number, word: number): string {
+function formatTimestamp(seconds: number, word: number): string {
   const toMilliseconds = new Date((FIRST_SECOND + seconds) * 1_000 + (word % 1_000)).toISOString();
   return `${toMilliseconds.slice(0, -1)}${String((word >>> 10) % 1_000).padStart(3, '0')}Z`;
 }

@@ -2,7 +2,6 @@ import type { ShapeName } from './answerShape.js';
 import { Collections, type Kept } from './collections.js';
 import { holdingRows, type HoldingRow } from './holdingRow.js';
 import { Owners, type Run } from './owners.js';
-import { rowsInFront } from './rotation.js';
 
 /** Collection hashes (lower case, without 0x). Without `include`, all collections but `exclude`. */
 export interface CollectionFilter {
@@ -46,7 +45,7 @@ export class Holdings {
 
   /** The rows of some owners, in the given order of owners. */
   of(owners: readonly string[], filter: CollectionFilter = {}): HoldingsView {
-    const runs = [...new Set(owners)].flatMap((owner) => rotated(this.owners.runOf(owner), this.#moved));
+    const runs = [...new Set(owners)].flatMap((owner) => rotate(this.owners.runOf(owner), this.#moved));
     return new HoldingsView(runs, this.#collections.kept(filter.include ?? [], filter.exclude ?? []), this.#row);
   }
 }
@@ -112,10 +111,15 @@ export class HoldingsView implements Iterable<HoldingRow> {
 
 const SCANNED_ROWS = 20_480;
 
-function rotated({ from, to }: Run, by: number): Run[] {
+function rotate({ from, to }: Run, by: number): Run[] {
   const first = to - rowsInFront(by, to - from);
   return [
     { from: first, to },
     { from, to: first },
   ].filter((run) => run.from < run.to);
+}
+
+/** How many of the last rows are at the front after all `size` rows have moved back by `by` places. */
+export function rowsInFront(by: number, size: number): number {
+  return size === 0 ? 0 : ((by % size) + size) % size;
 }

@@ -29,7 +29,7 @@ export async function listen(listener: RequestListener, wanted: number, who: str
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const advice = 'Choose another port, or 0 for any free one.';
-      reject(new Error(`${who} can't listen on 127.0.0.1:${wanted}: ${reasonOf(cause)}. ${advice}`, { cause }));
+      reject(new Error(`${who} can't listen on 127.0.0.1:${wanted}: ${explain(cause)}. ${advice}`, { cause }));
     });
     server.listen(wanted, '127.0.0.1', resolve);
   });
@@ -48,7 +48,7 @@ export async function listen(listener: RequestListener, wanted: number, who: str
   };
 }
 
-function reasonOf(cause: NodeJS.ErrnoException): string {
+function explain(cause: NodeJS.ErrnoException): string {
   switch (cause.code) {
     case 'EADDRINUSE':
       return 'the port is in use by another process';

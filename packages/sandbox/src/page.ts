@@ -22,7 +22,7 @@ export interface PageRequest<Row> {
 }
 
 /** Checks the cursor, and returns the function that reads the page. Throws a `Refusal` if the cursor is not valid. */
-export function pageOf<Row>({ cursors, query, sent, start, read }: PageRequest<Row>): (fault?: Fault) => Page<Row> {
+export function openPage<Row>({ cursors, query, sent, start, read }: PageRequest<Row>): (fault?: Fault) => Page<Row> {
   const point = sent === undefined ? undefined : cursors.open(query, sent);
   return (fault) => {
     const at = point ?? { place: start(), turn: 0 };
@@ -52,7 +52,7 @@ export function pageOf<Row>({ cursors, query, sent, start, read }: PageRequest<R
 }
 
 /** The fields `result` and `cursor` of a response, in the given shape. */
-export function worded({ rows, cursor }: Page<unknown>, shape: Required<AnswerShape>): Record<string, unknown> {
+export function formatPage({ rows, cursor }: Page<unknown>, shape: Required<AnswerShape>): Record<string, unknown> {
   const lasts = { null: { cursor: null }, empty: { cursor: '' }, absent: {} };
   const nones = { list: { result: [] }, null: { result: null }, absent: {} };
   const some = { result: rows.length === 1 && shape.oneRow === 'object' ? rows[0] : rows };

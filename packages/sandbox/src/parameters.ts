@@ -1,7 +1,7 @@
 import { Refusal } from './refusal.js';
 
 /** Reads an integer parameter. Throws a `Refusal` with status 400 if it is missing or out of bounds. */
-export function wholeNumber(
+export function readWholeNumber(
   query: URLSearchParams,
   name: string,
   bounds: { min: number; max: number; otherwise?: number },
@@ -18,7 +18,7 @@ export function wholeNumber(
  * Reads a list parameter: `name[]=a&name[]=b`, `name=a&name=b`, `name[0]=a&name[1]=b` or `name=a,b`, without empty
  * items.
  */
-export function list(query: URLSearchParams, name: string): string[] {
+export function readList(query: URLSearchParams, name: string): string[] {
   const items: string[] = [];
   for (const [key, value] of query) {
     const isItem = key === name || (key.startsWith(`${name}[`) && /^\[\d*\]$/.test(key.slice(name.length)));
@@ -28,7 +28,7 @@ export function list(query: URLSearchParams, name: string): string[] {
 }
 
 /** The query's cursor; `undefined` if it is absent or empty. */
-export function cursorOf(query: URLSearchParams): string | undefined {
+export function readCursor(query: URLSearchParams): string | undefined {
   const cursor = query.get('cursor');
   return cursor === null || cursor === '' ? undefined : cursor;
 }

@@ -45,7 +45,7 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
     const { answer, fault } = decide(entry, route, headers);
     entry.fault = fault?.kind;
     const [min, max] = settings.latency;
-    send(faultyAnswer(fault, answer, keyOf(headers)), {
+    send(faultyAnswer(fault, answer, readKey(headers)), {
       fault,
       wait: min + (max - min) * fraction(latencies(entry.n)) + (fault?.kind === 'delay' ? fault.ms : 0),
       gzip: settings.compress && /\bgzip\b/.test(headers['accept-encoding'] ?? ''),
@@ -71,7 +71,7 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
         query,
         headers,
       });
-      if (keyOf(headers) !== settings.apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
+      if (readKey(headers) !== settings.apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
       admit(entry);
       const drawn = faults.next(request);
       const page = route.endpoint(query);
@@ -94,7 +94,7 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
   }
 }
 
-function keyOf(headers: IncomingHttpHeaders): string {
+function readKey(headers: IncomingHttpHeaders): string {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? key : '';
 }

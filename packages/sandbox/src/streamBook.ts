@@ -1,7 +1,6 @@
 import type { ShapeName } from './answerShape.js';
-import type { Slice } from './holdings.js';
+import { rowsInFront, type Slice } from './holdings.js';
 import { draws, pick } from './random.js';
-import { rowsInFront } from './rotation.js';
 import { nextStatus, streamRows, type StreamRow } from './streamRow.js';
 
 /** Fields of a stream to be replaced. */

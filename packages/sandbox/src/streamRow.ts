@@ -50,7 +50,7 @@ export function streamRows(seed: number, nasty: number, nested: ShapeName): (ind
     const team = pick(teams, word >>> 4);
     const contract = `0x${hex(look(word), 40)}`;
     const bare: StreamRow = {
-      id: uuid(hex(identity(index), 32)),
+      id: formatUuid(hex(identity(index), 32)),
       ...pick(firstStatuses, word >>> 12),
       webhookUrl: `https://hooks.example.com/${team}/${event.name.toLowerCase()}/${index}`,
       description: `${event.name} events for the ${team} team`,
@@ -128,7 +128,7 @@ function nastyRow(bare: StreamRow, row: StreamRow, word: number): StreamRow {
   }
 }
 
-function uuid(digits: string): string {
+function formatUuid(digits: string): string {
   const parts = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`, `a${digits.slice(17, 20)}`];
   return [...parts, digits.slice(20)].join('-');
 }

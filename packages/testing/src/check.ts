@@ -1,5 +1,5 @@
 import { SluiceError, type SluiceErrorCode } from '@sluice/core';
-import { canonicalJson, lostInJson } from './plainJson.js';
+import { canonicalJson, findLostInJson } from './plainJson.js';
 
 /** @throws Error with this message unless the condition holds. */
 export function check(condition: boolean, message: string): asserts condition {
@@ -10,16 +10,16 @@ export function check(condition: boolean, message: string): asserts condition {
 export function checkSame(actual: unknown, expected: unknown, what: string): void {
   check(
     canonicalJson(actual) === canonicalJson(expected),
-    `${what} is ${shown(actual)}, but must be ${shown(expected)}.`,
+    `${what} is ${show(actual)}, but must be ${show(expected)}.`,
   );
 }
 
 /** @throws Error unless the value survives a round trip through JSON. */
 export function checkPlainJson(value: unknown, what: string): void {
-  const lost = lostInJson(value);
+  const lost = findLostInJson(value);
   check(
     lost === undefined,
-    `${what} must be plain JSON, as it is stored in a checkpoint, but ${lost ?? ''}: ${shown(value)}.`,
+    `${what} must be plain JSON, as it is stored in a checkpoint, but ${lost ?? ''}: ${show(value)}.`,
   );
 }
 
@@ -31,7 +31,7 @@ export function checkRows(actual: readonly unknown[], expected: readonly unknown
   const index = at === -1 ? expected.length : at;
   const counts = `${when}: ${actual.length} rows instead of ${expected.length}`;
   throw new Error(
-    `${counts}. Row ${index} (from 0) is ${index in actual ? shown(actual[index]) : 'missing'}, and ${index in expected ? `must be ${shown(expected[index])}` : 'should not be there'}.`,
+    `${counts}. Row ${index} (from 0) is ${index in actual ? show(actual[index]) : 'missing'}, and ${index in expected ? `must be ${show(expected[index])}` : 'should not be there'}.`,
   );
 }
 
@@ -43,10 +43,10 @@ export function checkNoneLost(
 ): void {
   const found = new Set(actual.map(canonicalJson));
   const lost = expected.findIndex((row) => !found.has(canonicalJson(row)));
-  check(lost === -1, `${when}: row ${lost} (from 0), ${shown(expected[lost])}, is lost.`);
+  check(lost === -1, `${when}: row ${lost} (from 0), ${show(expected[lost])}, is lost.`);
   const known = new Set(written.map(canonicalJson));
   const foreign = actual.findIndex((row) => !known.has(canonicalJson(row)));
-  check(foreign === -1, `${when}: ${shown(actual[foreign])} is there, but was never written.`);
+  check(foreign === -1, `${when}: ${show(actual[foreign])} is there, but was never written.`);
 }
 
 /** How a call failed. */
@@ -67,17 +67,17 @@ export async function catchFailure(call: () => unknown): Promise<Failure | undef
 /** Checks that a call failed with a SluiceError. @param what e.g. "A second watch must be refused with a LockError" */
 export function checkSluiceError(failure: Failure | undefined, what: string, code?: SluiceErrorCode): void {
   if (!SluiceError.is(failure?.error, code))
-    throw new Error(`${what}, but ${failure ? `it failed with ${shown(failure.error)}` : 'it succeeded'}.`);
+    throw new Error(`${what}, but ${failure ? `it failed with ${show(failure.error)}` : 'it succeeded'}.`);
 }
 
 /** A value as text for a message. */
-export function shown(value: unknown): string {
+export function show(value: unknown): string {
   if (value instanceof Error) return `${value.name}: ${value.message}`;
-  const text = typeof value === 'string' ? value : textOf(value);
+  const text = typeof value === 'string' ? value : stringify(value);
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }
 
-function textOf(value: unknown): string {
+function stringify(value: unknown): string {
   try {
     return typeof value === 'object' ? JSON.stringify(value) : scalarText(value);
   } catch {

@@ -21,13 +21,13 @@ export function decodeRecords(webhookId: string, body: string): readonly Deliver
   } catch {
     // Still one record, with any content.
   }
-  const envelopes = batchOf(value);
+  const envelopes = findBatch(value);
   if (envelopes === undefined) return [{ id: webhookId, body, value }];
   const texts = elementTexts(body);
   return envelopes.map((envelope, index) => ({ id: envelope.id, body: texts[index] ?? '', value: envelope }));
 }
 
-function batchOf(value: unknown): readonly { readonly id: string }[] | undefined {
+function findBatch(value: unknown): readonly { readonly id: string }[] | undefined {
   if (!isObject(value) || value['type'] !== 'batch') return undefined;
   const { data } = value;
   return Array.isArray(data) && data.every(hasId) ? data : undefined;

@@ -84,7 +84,7 @@ export function checkReceiverOptions(options: ReceiverOptions): ReceiverSettings
       max: check('failures.max', failures.max ?? 3),
       kinds,
     },
-    script: typeof script === 'function' ? script : oneAfterTheOther(script ?? []),
+    script: typeof script === 'function' ? script : takeInOrder(script ?? []),
     onRequest: options.onRequest ?? (() => undefined),
     now: options.now ?? Date.now,
   };
@@ -92,7 +92,7 @@ export function checkReceiverOptions(options: ReceiverOptions): ReceiverSettings
   return settings;
 }
 
-function oneAfterTheOther(answers: readonly ReceiverAnswer[]): () => ReceiverAnswer | undefined {
+function takeInOrder(answers: readonly ReceiverAnswer[]): () => ReceiverAnswer | undefined {
   let next = 0;
   return () => answers[next++];
 }

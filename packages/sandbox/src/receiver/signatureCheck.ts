@@ -15,7 +15,7 @@ export type SignatureCheck = (headers: IncomingHttpHeaders, body: Buffer) => str
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 export function signatureCheck(secrets: readonly string[], tolerance: number, now: () => number): SignatureCheck {
-  const keys = secrets.map(keyOf);
+  const keys = secrets.map(readSecret);
   return (headers, body) => {
     const [id, timestamp, signatures] = signedHeaders.map((name) => headers[name]);
     if (typeof id !== 'string' || id === '') return 'webhook-id: missing';
@@ -41,7 +41,7 @@ export function signatureCheck(secrets: readonly string[], tolerance: number, no
 
 const signedHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 
-function keyOf(secret: string, index: number): KeyObject {
+function readSecret(secret: string, index: number): KeyObject {
   const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length === 0 || bytes.toString('base64') !== base64)

@@ -57,17 +57,17 @@ export function limiterOpener(
     const settled: { until: () => Promise<unknown> } = { until: () => calm(3) };
     const clock = new ManualClock(() => settled.until());
     const { limiter } = await trial.own(factory({ limits, clock }));
-    settled.until = () => quiet(limiter);
+    settled.until = () => settle(limiter);
     const time: Time = {
       isReal: false,
       now: () => clock.monotonic(),
       pass: async (ms) => {
         await clock.advance(ms);
-        await quiet(limiter);
+        await settle(limiter);
       },
       stall: async (ms) => {
         await clock.stall(ms);
-        await quiet(limiter);
+        await settle(limiter);
       },
     };
     return new DrivenLimiter(trial, limiter, time, per);
@@ -158,7 +158,7 @@ const realClock: Time = {
 };
 
 /** A limiter may need several turns of the event loop per permit: waits until its state no longer changes. */
-async function quiet(limiter: Limiter): Promise<void> {
+async function settle(limiter: Limiter): Promise<void> {
   let before = '';
   for (let still = 0; still < 6; still += 1) {
     const { queued, running } = limiter.state;

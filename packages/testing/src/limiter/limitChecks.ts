@@ -1,4 +1,4 @@
-import { check, checkSame, checkSluiceError, shown } from '../check.js';
+import { check, checkSame, checkSluiceError, show } from '../check.js';
 import { Skipped, type Checks } from '../suite.js';
 import type { DrivenLimiter, OpenLimiter, RequestedPermit } from './drivenLimiter.js';
 
@@ -156,7 +156,7 @@ function checkWindows(
     const cost = within.reduce((sum, permit) => sum + costOf(permit), 0);
     check(
       cost <= max,
-      `${cost} began in a window of ${per} ms that allows ${max}: at ${within.map(({ begunAt }) => shown(begunAt)).join(', ')} ms.`,
+      `${cost} began in a window of ${per} ms that allows ${max}: at ${within.map(({ begunAt }) => show(begunAt)).join(', ')} ms.`,
     );
   }
 }

@@ -1,4 +1,4 @@
-import { check, checkSame, shown } from '../check.js';
+import { check, checkSame, show } from '../check.js';
 import type { Checks } from '../suite.js';
 import type { DrivenLimiter, OpenLimiter, RequestedPermit } from './drivenLimiter.js';
 
@@ -161,7 +161,7 @@ async function checkRefused(driven: DrivenLimiter, requested: RequestedPermit, r
   );
   check(
     requested.refusal?.error === reason,
-    `An aborted permit must be refused with signal.reason itself, not with ${shown(requested.refusal?.error)}.`,
+    `An aborted permit must be refused with signal.reason itself, not with ${show(requested.refusal?.error)}.`,
   );
 }
 

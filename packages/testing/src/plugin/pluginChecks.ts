@@ -1,5 +1,5 @@
 import { checkPlugin, type HookName, type Hooks } from '@sluice/core';
-import { catchFailure, check, checkSame, checkSluiceError, shown } from '../check.js';
+import { catchFailure, check, checkSame, checkSluiceError, show } from '../check.js';
 import { calm } from '../calm.js';
 import { Skipped, type Checks } from '../suite.js';
 import { hookNames, sampleEvents } from './sampleEvents.js';
@@ -12,7 +12,7 @@ export const pluginChecks: Checks<PluginSetting> = {
     const { name } = checkPlugin(fixture.plugin());
     checkSame(fixture.plugin().name, name, 'The name of the plugin when it is made again');
     const used = UsedPlugin.on(setting);
-    check(name in used.client, `The client has no namespace ${shown(name)}.`);
+    check(name in used.client, `The client has no namespace ${show(name)}.`);
   },
 
   'requests nothing during its setup': async (setting) => {
@@ -69,7 +69,7 @@ export const pluginChecks: Checks<PluginSetting> = {
     await used.use();
     await used.close();
     const shownTexts = {
-      'its namespace': shown(used.api),
+      'its namespace': show(used.api),
       'its state': used.saved.join(),
       'its events': JSON.stringify(used.events),
     };
@@ -116,19 +116,19 @@ export const pluginChecks: Checks<PluginSetting> = {
 async function callHook<Name extends HookName>({ trial }: PluginSetting, name: Name, hook: Hooks[Name]): Promise<void> {
   if (!hook) return;
   for (const event of sampleEvents[name]) {
-    const frozen = frozenCopy(event);
+    const frozen = copyFrozen(event);
     const failure = await trial.inTime(
       catchFailure(() => hook(frozen)),
       `The hook ${name} did not settle`,
     );
     check(
       failure === undefined,
-      `The hook ${name} fails with ${shown(event)}: ${shown(failure?.error)}. It may observe an event, but not change it.`,
+      `The hook ${name} fails with ${show(event)}: ${show(failure?.error)}. It may observe an event, but not change it.`,
     );
   }
 }
 
-function frozenCopy<E extends object>(event: E): E {
+function copyFrozen<E extends object>(event: E): E {
   const copy = structuredClone(event);
   for (const field of Object.values(copy)) Object.freeze(field);
   return Object.freeze(copy);

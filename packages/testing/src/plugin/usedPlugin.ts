@@ -1,5 +1,5 @@
 import { createClient, memoryState, type Client, type ClientEvent, type Plugin } from '@sluice/core';
-import { check, shown } from '../check.js';
+import { check, show } from '../check.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { PluginFixture } from './pluginFixture.js';
 
@@ -76,7 +76,7 @@ export class UsedPlugin {
   /** Checks that nothing failed in the background. */
   checkFaults(): void {
     const fault = this.events.find(({ type }) => type === 'plugin-fault');
-    check(fault === undefined, `The plugin failed in the background: ${shown(fault)}.`);
+    check(fault === undefined, `The plugin failed in the background: ${show(fault)}.`);
   }
 
   #watched(plugin: Plugin): Plugin {

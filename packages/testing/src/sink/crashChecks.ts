@@ -8,7 +8,7 @@ const sizes = [1, 3, 0, 2];
 export const crashChecks: Checks<Targets> = {
   'resumes after a crash after any commit': async (targets) => {
     for (let commits = 0; commits <= sizes.length; commits += 1) {
-      const { target, pages, committed } = await crashedBehind(targets, commits);
+      const { target, pages, committed } = await crashAfter(targets, commits);
       // A second crash right after the resume must not prevent the next one.
       await target.resume(committed);
       await target.crash();
@@ -21,7 +21,7 @@ export const crashChecks: Checks<Targets> = {
 
   'has the committed rows after a crash, and no others if it promises exactly-once': async (targets) => {
     for (let commits = 0; commits <= sizes.length; commits += 1) {
-      const { target, pages, committed } = await crashedBehind(targets, commits);
+      const { target, pages, committed } = await crashAfter(targets, commits);
       const writer = await target.resume(committed);
       await writer.finish();
       const kept = pages.slice(0, committed.pages);
@@ -56,7 +56,7 @@ export const crashChecks: Checks<Targets> = {
 
   'is closed after a crash after seal': async (targets) => {
     for (const commits of [0, 2]) {
-      const { target, pages, writer } = await written(targets, commits);
+      const { target, pages, writer } = await writePages(targets, commits);
       const sinkPosition = await writer.seal();
       await target.crash();
       const second = await target.open({ resumeAt: { sinkPosition, isSealed: true } });
@@ -66,7 +66,7 @@ export const crashChecks: Checks<Targets> = {
   },
 
   'is closed again after a crash between close and the removal of the checkpoint': async (targets) => {
-    const { target, pages, writer } = await written(targets, 2);
+    const { target, pages, writer } = await writePages(targets, 2);
     const sinkPosition = await writer.seal();
     await writer.close();
     await target.crash();
@@ -77,7 +77,7 @@ export const crashChecks: Checks<Targets> = {
 
   'resumes at its last commit after a crash before the checkpoint recorded the seal': async (targets) => {
     for (const commits of [2, sizes.length]) {
-      const { target, pages, writer } = await written(targets, commits);
+      const { target, pages, writer } = await writePages(targets, commits);
       if (target.keepsState) throw new Skipped(separate);
       const { committed } = writer;
       await writer.seal();
@@ -89,7 +89,7 @@ export const crashChecks: Checks<Targets> = {
 };
 
 /** A target whose process died after this many commits, while it wrote the next page. */
-async function crashedBehind(targets: Targets, commits: number) {
+async function crashAfter(targets: Targets, commits: number) {
   const { target, pages, writer } = await targets.open(sizes);
   await writer.writeAndCommit(...pages.slice(0, commits));
   await writer.write(...pages.slice(commits, commits + 1));
@@ -98,7 +98,7 @@ async function crashedBehind(targets: Targets, commits: number) {
 }
 
 /** A target to which all pages are written, with commits after the first ones. */
-async function written(targets: Targets, commits: number) {
+async function writePages(targets: Targets, commits: number) {
   const { target, pages, writer } = await targets.open(sizes);
   await writer.writeAndCommit(...pages.slice(0, commits));
   await writer.write(...pages.slice(commits));

@@ -8,8 +8,8 @@ import {
   type SinkWriter,
   type StateStore,
 } from '@sluice/core';
-import { checkNoneLost, checkRows, shown, type Failure } from '../check.js';
-import { throughJson } from '../plainJson.js';
+import { checkNoneLost, checkRows, show, type Failure } from '../check.js';
+import { roundTripJson } from '../plainJson.js';
 import { Skipped, type Trial } from '../suite.js';
 import { DrivenWriter, type Committed } from './drivenWriter.js';
 import type { RowSamples, SinkFixture } from './sinkFixture.js';
@@ -69,7 +69,7 @@ export class DrivenSink {
     const outcome = await this.tryOpen(opening, resumed);
     if (outcome instanceof DrivenWriter) return outcome;
     const { error } = outcome;
-    throw new Error(`open with ${shown(opening)} was refused: ${shown(error)}`, { cause: error });
+    throw new Error(`open with ${show(opening)} was refused: ${show(error)}`, { cause: error });
   }
 
   /** Skips the check if the sink refuses. @param what the check needs */
@@ -167,7 +167,7 @@ export class DrivenSink {
 
   /** The rows of these pages as the target returns them. */
   readBack(pages: readonly SinkPage<unknown>[]): unknown[] {
-    return pages.flatMap(({ items }) => items.map((row) => this.#samples.readBack?.(row) ?? throughJson(row)));
+    return pages.flatMap(({ items }) => items.map((row) => this.#samples.readBack?.(row) ?? roundTripJson(row)));
   }
 
   /** Checks that each row of these pages is there, once and in order. */

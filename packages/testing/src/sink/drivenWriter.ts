@@ -1,5 +1,5 @@
 import type { Json, Release, SinkPage, SinkReport, SinkWriter, StateStore } from '@sluice/core';
-import { check, checkPlainJson, shown } from '../check.js';
+import { check, checkPlainJson, show } from '../check.js';
 
 /** The content of a checkpoint: the position, if there is one yet, and the pages before it. */
 export interface Committed {
@@ -43,7 +43,7 @@ export class DrivenWriter {
   }
 
   async write(...pages: readonly SinkPage<unknown>[]): Promise<void> {
-    for (const page of pages) await called(() => this.#writer.write(page), 'write', taskOf(page));
+    for (const page of pages) await callWriter(() => this.#writer.write(page), 'write', describeTask(page));
     this.#pages += pages.length;
   }
 
@@ -51,7 +51,7 @@ export class DrivenWriter {
   async commit(): Promise<boolean> {
     if (this.#writer.isCommittable === false) return false;
     this.committed = {
-      sinkPosition: readAgain(await called(() => this.#writer.flush(), 'flush'), 'flush'),
+      sinkPosition: readAgain(await callWriter(() => this.#writer.flush(), 'flush'), 'flush'),
       pages: this.#pages,
     };
     await this.#save();
@@ -74,14 +74,14 @@ export class DrivenWriter {
   }
 
   async seal(): Promise<Json> {
-    const sinkPosition = readAgain(await called(() => this.#writer.seal({ isIncomplete: false }), 'seal'), 'seal');
+    const sinkPosition = readAgain(await callWriter(() => this.#writer.seal({ isIncomplete: false }), 'seal'), 'seal');
     await this.#save({ sinkPosition, pages: this.#pages });
     return sinkPosition;
   }
 
   async close(): Promise<SinkReport> {
     this.isEnded = true;
-    const report = checkReport(await called(() => this.#writer.close(), 'close'), 'close');
+    const report = checkReport(await callWriter(() => this.#writer.close(), 'close'), 'close');
     await this.#own?.release();
     return report;
   }
@@ -89,14 +89,14 @@ export class DrivenWriter {
   async suspend(): Promise<void> {
     this.isEnded = true;
     const { suspend } = this.#writer;
-    if (suspend) checkReport(await called(() => suspend.call(this.#writer), 'suspend'), 'suspend');
+    if (suspend) checkReport(await callWriter(() => suspend.call(this.#writer), 'suspend'), 'suspend');
     await this.#own?.release();
   }
 
   async abort(isResumable: boolean): Promise<void> {
     this.isEnded = true;
     const reason = new Error('The export is aborted.');
-    await called(
+    await callWriter(
       () => this.#writer.abort(reason, { isResumable }),
       'abort',
       `release its target (isResumable: ${isResumable})`,
@@ -117,19 +117,19 @@ interface DrivenOptions {
 }
 
 /** @throws Error with the name of the call if it fails, because no call may. */
-async function called<R>(call: () => Promise<R>, name: string, what = 'do what it is called for'): Promise<R> {
+async function callWriter<R>(call: () => Promise<R>, name: string, what = 'do what it is called for'): Promise<R> {
   try {
     return await call();
   } catch (error) {
-    throw new Error(`${name} failed for no reason: it must ${what}. It threw ${shown(error)}`, {
+    throw new Error(`${name} failed for no reason: it must ${what}. It threw ${show(error)}`, {
       cause: error,
     });
   }
 }
 
 /** Describes a page in a message: the sink may have failed because of its rows or its shape. */
-function taskOf({ items, partition, endsPartition }: SinkPage<unknown>): string {
-  const first = items.length === 0 ? '' : `, the first of which is ${shown(items[0])}`;
+function describeTask({ items, partition, endsPartition }: SinkPage<unknown>): string {
+  const first = items.length === 0 ? '' : `, the first of which is ${show(items[0])}`;
   return `take a page of ${items.length} rows of partition ${partition}${endsPartition ? ', which ends here' : ''}${first}`;
 }
 
@@ -143,9 +143,9 @@ function checkReport(report: SinkReport, call: string): SinkReport {
   const { target, bytes } = report;
   check(
     typeof target === 'string' && target !== '',
-    `${call} must say where the rows are (target), not ${shown(target)}.`,
+    `${call} must say where the rows are (target), not ${show(target)}.`,
   );
   const isCount = bytes === undefined || (Number.isSafeInteger(bytes) && bytes >= 0);
-  check(isCount, `The bytes that ${call} reports must be a number, not ${shown(bytes)}.`);
+  check(isCount, `The bytes that ${call} reports must be a number, not ${show(bytes)}.`);
   return report;
 }

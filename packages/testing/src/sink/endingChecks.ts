@@ -1,4 +1,4 @@
-import { catchFailure, check, checkSluiceError, shown, type Failure } from '../check.js';
+import { catchFailure, check, checkSluiceError, show, type Failure } from '../check.js';
 import { Skipped, type Checks } from '../suite.js';
 import { calm } from '../calm.js';
 import type { DrivenSink, Opening } from './drivenSink.js';
@@ -65,14 +65,11 @@ export const endingChecks: Checks<Targets> = {
       await writer.write(...pages.slice(1));
       await end(writer);
       // Before they are published, there may be nothing to read.
-      const seen = (): Promise<string> => target.rows().then((rows) => rows.map(shown).join(), shown);
+      const seen = (): Promise<string> => target.rows().then((rows) => rows.map(show).join(), show);
       const before = await seen();
       await calm();
       const after = await seen();
-      check(
-        after === before,
-        `The rows changed after ${ending} had resolved: from ${shown(before)} to ${shown(after)}.`,
-      );
+      check(after === before, `The rows changed after ${ending} had resolved: from ${show(before)} to ${show(after)}.`);
     }
   },
 
@@ -81,11 +78,11 @@ export const endingChecks: Checks<Targets> = {
     const pages = targets.pages([1, 2], 50);
     await writer.finish(old);
     target.restart();
-    const second = await openedOrRefused(target, {});
+    const second = await openOrCheckRefusal(target, {});
     await target.checkHolds(old, 'Opened a second time, after it was finished');
     await second?.abort(false);
     await target.checkHolds(old, 'Opened a second time, after it was finished, and aborted');
-    const third = await openedOrRefused(target, { restart: true });
+    const third = await openOrCheckRefusal(target, { restart: true });
     await third?.finish(pages);
     if (!third) await target.checkHolds(old, 'A restart that was refused, after it was finished');
     else await target.checkSurvived(pages, 'Started over after it was finished', [...old, ...pages]);
@@ -95,7 +92,7 @@ export const endingChecks: Checks<Targets> = {
     const { target, pages, writer } = await targets.open([2, 3]);
     await writer.writeAndCommit(...pages.slice(0, 1));
     await target.crash();
-    if (await openedOrRefused(target, {}))
+    if (await openOrCheckRefusal(target, {}))
       throw new Skipped('a sink that refuses a target that another export is using');
     await target.resumeAndFinish(writer.committed, pages);
     await target.checkSurvived(pages, 'Continued after another export was refused');
@@ -135,7 +132,7 @@ export const endingChecks: Checks<Targets> = {
     const writer = await target.open();
     await writer.finish(pages);
     target.restart();
-    await catchFailure(() => checked(target, { restart: true }));
+    await catchFailure(() => callCheck(target, { restart: true }));
     await target.checkHolds(pages, 'After check with a restart');
     await checkAgreement(target, {}, 'a finished target');
     await checkAgreement(target, { restart: true }, 'a finished target with a restart');
@@ -143,7 +140,7 @@ export const endingChecks: Checks<Targets> = {
 };
 
 /** The writer; `undefined` if the sink refused with an error for people. */
-async function openedOrRefused(target: DrivenSink, opening: Opening): Promise<DrivenWriter | undefined> {
+async function openOrCheckRefusal(target: DrivenSink, opening: Opening): Promise<DrivenWriter | undefined> {
   const outcome = await target.tryOpen(opening);
   if (outcome instanceof DrivenWriter) return outcome;
   checkRefusal(outcome);
@@ -152,19 +149,19 @@ async function openedOrRefused(target: DrivenSink, opening: Opening): Promise<Dr
 
 async function checkAgreement(target: DrivenSink, opening: Opening, what: string): Promise<void> {
   const failure = await target.inTime(
-    catchFailure(() => checked(target, opening)),
+    catchFailure(() => callCheck(target, opening)),
     'check',
   );
   if (failure) checkRefusal(failure);
   const predicted = failure ? 'refuses' : 'accepts';
-  const writer = await openedOrRefused(target, opening);
+  const writer = await openOrCheckRefusal(target, opening);
   const actual = writer ? 'accepts' : 'refuses';
   check(predicted === actual, `check ${predicted} ${what}, which open ${actual}.`);
   await writer?.abort(false);
 }
 
 /** Calls `check` as an export does, which has locked the state. */
-async function checked(target: DrivenSink, opening: Opening): Promise<void> {
+async function callCheck(target: DrivenSink, opening: Opening): Promise<void> {
   const release = await target.lock();
   try {
     await target.sink.check?.(target.context(opening));

@@ -1,5 +1,5 @@
 import { createSource, exportTo, type ExportFlow, type ExportOptions, type Source } from '@sluice/core';
-import { check, shown } from '../check.js';
+import { check, show } from '../check.js';
 import type { Check, Checks } from '../suite.js';
 import type { DrivenSink } from './drivenSink.js';
 import { Interruption, manners, type Manner } from './interruption.js';
@@ -13,17 +13,17 @@ export const exportChecks: Checks<Targets> = Object.fromEntries(
   manners.map((manner): [string, Check<Targets>] => [
     `has the same result as an undisturbed export after one that ${manner} any of its steps`,
     async (targets) => {
-      for (let nth = 1; ; nth += 1) if (await isUndisturbed(targets, manner, nth)) return;
+      for (let nth = 1; ; nth += 1) if (await runInterrupted(targets, manner, nth)) return;
     },
   ]),
 );
 
 /** Returns `true` if an export has fewer steps than `nth`, so all were tried. */
-async function isUndisturbed(targets: Targets, manner: Manner, nth: number): Promise<boolean> {
+async function runInterrupted(targets: Targets, manner: Manner, nth: number): Promise<boolean> {
   const target = await targets.create();
   const interruption = new Interruption(target, manner, nth);
   const run = begin(target, targets, interruption).run();
-  const failure = await target.inTime(Promise.race([interruption.died, run.then(() => undefined, shown)]), 'An export');
+  const failure = await target.inTime(Promise.race([interruption.died, run.then(() => undefined, show)]), 'An export');
   const pages = targets.pages(sizes);
   if (interruption.step === '') {
     check(failure === undefined, `An undisturbed export failed: ${failure ?? ''}`);
@@ -35,7 +35,7 @@ async function isUndisturbed(targets: Targets, manner: Manner, nth: number): Pro
   else target.restart();
   const rerun = begin(target, targets).run();
   const again = await target.inTime(
-    rerun.then(() => undefined, shown),
+    rerun.then(() => undefined, show),
     `${what}, and is run again,`,
   );
   check(again === undefined, `${what} can't be resumed: ${again ?? ''}`);
@@ -45,10 +45,10 @@ async function isUndisturbed(targets: Targets, manner: Manner, nth: number): Pro
 
 function begin(target: DrivenSink, targets: Targets, interruption?: Interruption): ExportFlow {
   const { sink, state } = interruption ?? target;
-  return exportTo(sourceOf(targets), sink, { ...options, ...(sink.state === undefined && { state }) });
+  return exportTo(createRowSource(targets), sink, { ...options, ...(sink.state === undefined && { state }) });
 }
 
-function sourceOf(targets: Targets): Source<unknown> {
+function createRowSource(targets: Targets): Source<unknown> {
   const pages = targets.pages(sizes);
   return createSource({
     name: 'testing.rows',

@@ -1,5 +1,5 @@
 import type { SinkPage } from '@sluice/core';
-import { check, checkNoneLost, checkPlainJson, checkRows, shown } from '../check.js';
+import { check, checkNoneLost, checkPlainJson, checkRows, show } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';
 import { DrivenSink } from './drivenSink.js';
@@ -67,7 +67,7 @@ async function checkPartitions(target: DrivenSink, pages: readonly SinkPage<unkn
   const expected = target.readBack(pages);
   checkNoneLost(rows, { expected, written: expected }, when);
   if (!target.isExact) return;
-  check(rows.length === expected.length, `${when}: ${rows.length} rows instead of ${expected.length}: ${shown(rows)}.`);
+  check(rows.length === expected.length, `${when}: ${rows.length} rows instead of ${expected.length}: ${show(rows)}.`);
   for (const partition of [0, 1, 2]) {
     const wanted = target.readBack(pages.filter((page) => page.partition === partition));
     const known = new Set(wanted.map(canonicalJson));

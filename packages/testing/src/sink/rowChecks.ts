@@ -1,5 +1,5 @@
 import type { SinkPage } from '@sluice/core';
-import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
+import { check, checkPlainJson, checkRows, checkSame, show } from '../check.js';
 import { canonicalJson, isRecord } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';
 import type { DrivenSink } from './drivenSink.js';
@@ -13,23 +13,23 @@ const manySizes = [3, 0, 1, 111, 0, 2];
 export const rowChecks: Checks<Targets> = {
   'describes itself, always in the same way': async (targets) => {
     const target = await targets.create();
-    const described = descriptionOf(target);
+    const described = describe(target);
     const { name, identity, target: sinkPosition, delivery } = target.sink;
-    check(typeof name === 'string' && name !== '', `The sink's name must be a string, not ${shown(name)}.`);
+    check(typeof name === 'string' && name !== '', `The sink's name must be a string, not ${show(name)}.`);
     checkPlainJson(identity, "The sink's identity");
     check(
       sinkPosition === undefined || typeof sinkPosition === 'string',
-      `The sink's target must be a string, not ${shown(sinkPosition)}.`,
+      `The sink's target must be a string, not ${show(sinkPosition)}.`,
     );
     check(
       ['exactly-once', 'at-least-once'].includes(delivery),
-      `The sink must promise 'exactly-once' or 'at-least-once', not ${shown(delivery)}.`,
+      `The sink must promise 'exactly-once' or 'at-least-once', not ${show(delivery)}.`,
     );
     await target.writeAll(targets.pages([2]));
-    checkSame(descriptionOf(target), described, 'The description of the sink after it was used');
+    checkSame(describe(target), described, 'The description of the sink after it was used');
     target.restart();
     const what = 'The description of another sink on the same target (a checkpoint would not match)';
-    checkSame(descriptionOf(target), described, what);
+    checkSame(describe(target), described, what);
   },
 
   'has the rows of all pages once and in order': async (targets) => {
@@ -59,10 +59,10 @@ export const rowChecks: Checks<Targets> = {
   },
 
   'has equal rows as often as they arrived, if they have no key': async (targets) => {
-    const samples = withoutKey(targets.samples);
+    const samples = omitKey(targets.samples);
     const target = await targets.with(samples).create();
     const writer = await target.openOrSkip({}, 'a sink that takes rows without a key');
-    const pages = [0, 1, 0].map((from, at) => pageOf([samples.row(from), samples.row(0)], at === 2));
+    const pages = [0, 1, 0].map((from, at) => createPage([samples.row(from), samples.row(0)], at === 2));
     await writer.writeAndCommit(...pages);
     await writer.finish();
     await target.checkHolds(pages, 'After equal rows in one page and in several');
@@ -72,11 +72,11 @@ export const rowChecks: Checks<Targets> = {
     const { samples } = targets;
     if (!samples.nested) throw new Skipped('`nested` of the rows');
     const target = await targets.create();
-    const pages = [pageOf([samples.nested(), samples.row(0)], true)];
+    const pages = [createPage([samples.nested(), samples.row(0)], true)];
     await target.writeAll(pages);
     const rows = await target.rows();
     const expected = target.readBack(pages);
-    const asText = expected.map(withTextOfNested);
+    const asText = expected.map(stringifyNested);
     const isText = canonicalJson(rows) === canonicalJson(asText);
     checkRows(rows, isText ? asText : expected, 'After a row with nested values');
   },
@@ -118,19 +118,19 @@ export const rowChecks: Checks<Targets> = {
   },
 };
 
-function pageOf(items: readonly unknown[], endsPartition: boolean): SinkPage<unknown> {
+function createPage(items: readonly unknown[], endsPartition: boolean): SinkPage<unknown> {
   return { items, partition: 0, endsPartition };
 }
 
 /** Without a key, equal rows are different rows; with a key, a sink may keep only one of them. */
-function withoutKey({ schema, ...samples }: RowSamples<unknown>): RowSamples<unknown> {
+function omitKey({ schema, ...samples }: RowSamples<unknown>): RowSamples<unknown> {
   if (!schema) return samples;
   const { columns, types } = schema;
   return { ...samples, schema: { columns, ...(types && { types }) } };
 }
 
 /** The row with nested values as text, as in a table with scalar columns. */
-function withTextOfNested(row: unknown): unknown {
+function stringifyNested(row: unknown): unknown {
   if (!isRecord(row)) return row;
   const isNested = (field: unknown) => typeof field === 'object' && field !== null;
   return Object.fromEntries(
@@ -138,6 +138,6 @@ function withTextOfNested(row: unknown): unknown {
   );
 }
 
-function descriptionOf({ sink: { name, identity, target, delivery } }: DrivenSink): object {
+function describe({ sink: { name, identity, target, delivery } }: DrivenSink): object {
   return { name, identity, target, delivery };
 }

@@ -1,7 +1,7 @@
 import { check, checkRows, checkSame } from '../check.js';
 import { calm } from '../calm.js';
 import type { Checks } from '../suite.js';
-import { pulled, rowsOf, type WalkedSource } from './walkedSource.js';
+import { pull, listRows, type WalkedSource } from './walkedSource.js';
 
 type Demand = Readonly<{ concurrency: number; prefetch?: number }>;
 
@@ -35,7 +35,7 @@ export const demandChecks: Checks<WalkedSource> = {
       const { concurrency, prefetch = concurrency } = demand;
       const walked = await first.fresh();
       const { made } = walked.requests;
-      const walk = pulled(walked.source.pages(demand));
+      const walk = pull(walked.source.pages(demand));
       for (const count of [1, 2]) {
         await walked.next(walk);
         await calm();
@@ -74,7 +74,7 @@ export const demandChecks: Checks<WalkedSource> = {
     for await (const page of walked.source.pages({ prefetch: 0 })) if (page.items.length > 0) break;
     await checkSilence(walked, { made, max }, 'an iterator that returned at its first page');
     const before = walked.requests.made;
-    const rows = pulled(walked.source);
+    const rows = pull(walked.source);
     await walked.next(rows);
     await rows.return?.();
     // The request for the next page may have been made and cancelled.
@@ -112,7 +112,7 @@ export const demandChecks: Checks<WalkedSource> = {
   },
 
   'ends at once when its iterator returns, and cancels the open request': async (walked) => {
-    for (const walk of [pulled<unknown>(walked.source.pages({ prefetch: 0 })), pulled<unknown>(walked.source)]) {
+    for (const walk of [pull<unknown>(walked.source.pages({ prefetch: 0 })), pull<unknown>(walked.source)]) {
       walked.answer('well');
       await walked.next(walk);
       walked.answer('never');
@@ -142,7 +142,7 @@ export const demandChecks: Checks<WalkedSource> = {
 
   'waits while its API says that nothing is left of a quota, and then continues': async (walked) => {
     const seconds = 1;
-    const rows = rowsOf(await walked.manyPages());
+    const rows = listRows(await walked.manyPages());
     const { made } = walked.requests;
     const began = performance.now();
     walked.useUpQuota(seconds);
@@ -156,7 +156,7 @@ export const demandChecks: Checks<WalkedSource> = {
       after >= 1_000 * seconds - 1,
       `The API said that nothing is left for ${seconds} s, but the next request was made after ${after} ms.`,
     );
-    checkRows(rowsOf(await walk), rows, 'Walked while nothing was left of the quota for a while');
+    checkRows(listRows(await walk), rows, 'Walked while nothing was left of the quota for a while');
   },
 };
 

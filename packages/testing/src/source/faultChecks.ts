@@ -1,8 +1,8 @@
 import { SluiceError, type PagesOptions } from '@sluice/core';
-import { catchFailure, check, checkSluiceError, checkRows, checkSame, shown } from '../check.js';
+import { catchFailure, check, checkSluiceError, checkRows, checkSame, show } from '../check.js';
 import { calm } from '../calm.js';
 import type { Checks } from '../suite.js';
-import { pulled, rowsOf, type WalkedSource } from './walkedSource.js';
+import { pull, listRows, type WalkedSource } from './walkedSource.js';
 
 /** What a source does when its API fails, and which options it refuses. */
 export const faultChecks: Checks<WalkedSource> = {
@@ -13,12 +13,12 @@ export const faultChecks: Checks<WalkedSource> = {
         const pages = await walked.manyPages();
         // All pages may be prefetched before the failure.
         if (count + prefetch >= pages.length) continue;
-        const all = rowsOf(pages);
+        const all = listRows(pages);
         const { rows, error } = await failAfter(walked, count, { prefetch });
         const what = `An error after ${count} pages, ${prefetch} prefetched,`;
-        check(SluiceError.is(error), `${what} must be a SluiceError, not ${shown(error)}.`);
+        check(SluiceError.is(error), `${what} must be a SluiceError, not ${show(error)}.`);
         const { position } = error;
-        check(position !== undefined, `${what} must have the position to resume from: ${shown(error)}.`);
+        check(position !== undefined, `${what} must have the position to resume from: ${show(error)}.`);
         checkRows(rows, all.slice(0, rows.length), `${what} and the rows before it`);
         walked.answer('well');
         checkRows(await walked.rowsBehind(position), all.slice(rows.length), `${what} and resumed from its position`);
@@ -28,7 +28,7 @@ export const faultChecks: Checks<WalkedSource> = {
 
   'notifies a subscriber of an error once, after all earlier rows': async (walked) => {
     const pages = await walked.manyPages();
-    const all = rowsOf(pages);
+    const all = listRows(pages);
     const notifications: string[] = [];
     const rows: unknown[] = [];
     const failed = new Promise<void>((resolve) => {
@@ -81,11 +81,11 @@ export const faultChecks: Checks<WalkedSource> = {
     ];
     for (const options of wrong) {
       const failure = await catchFailure(async () => {
-        const walk = pulled(walked.source.pages(options));
+        const walk = pull(walked.source.pages(options));
         await walked.next(walk);
         await walk.return?.();
       });
-      checkSluiceError(failure, `pages(${shown(options)}) must be refused with a ConfigError`);
+      checkSluiceError(failure, `pages(${show(options)}) must be refused with a ConfigError`);
     }
     if (walked.countsRequests) checkSame(walked.requests.made, made, 'The number of requests after all refusals');
   },
@@ -93,7 +93,7 @@ export const faultChecks: Checks<WalkedSource> = {
 
 /** Pulls `count` pages, lets later requests fail, and pulls until the walk fails. */
 async function failAfter(walked: WalkedSource, count: number, options: PagesOptions) {
-  const walk = pulled(walked.source.pages(options));
+  const walk = pull(walked.source.pages(options));
   const rows: unknown[] = [];
   if (count === 0) walked.answer('fail');
   for (let pages = 0; ; pages += 1) {

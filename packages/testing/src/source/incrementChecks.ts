@@ -1,38 +1,38 @@
 import type { Increment, Page, Since } from '@sluice/core';
-import { check, checkRows, checkSame, shown } from '../check.js';
+import { check, checkRows, checkSame, show } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';
-import { rowsOf, type WalkedSource } from './walkedSource.js';
+import { listRows, type WalkedSource } from './walkedSource.js';
 
 /** How a source finds what is new since an earlier walk. */
 export const incrementChecks: Checks<WalkedSource> = {
   'begins an increment at the mark of the walk before, and emits all rows from there on': async (walked) => {
-    const { increment, pages, mark } = await markedWalk(walked);
+    const { increment, pages, mark } = await walkToMark(walked);
     const from = (start: string, at: string | undefined): boolean => increment.compare(at ?? '', start) >= 0;
     const again = await walked.pages({ since: { from: mark } });
-    const rows = rowsOf(pages).filter((_, nth) => from(mark, valuesOf(pages)[nth]));
-    checkRows(rowsOf(again), rows, `From the mark ${mark} on, where nothing has changed`);
+    const rows = listRows(pages).filter((_, nth) => from(mark, listValues(pages)[nth]));
+    checkRows(listRows(again), rows, `From the mark ${mark} on, where nothing has changed`);
     if (!walked.discovers) return;
     // Each parent has a mark of its own.
-    const partitions = partitionsOf(pages);
+    const partitions = groupByPartition(pages);
     const parents = new Map<string, number>();
     const since: Since = {
       ofParent: (parent, partition) => {
         parents.set(parent, partition);
         const own = partitions.get(partition);
-        return own && hasRows(own) ? { from: markOf(own, increment) } : {};
+        return own && hasRows(own) ? { from: computeMark(own, increment) } : {};
       },
     };
     const ofEach = await walked.pages({ since });
     checkSame(parents.size, partitions.size, 'The number of parents whose mark an increment looked up');
     const rowsOfEach = [...partitions.values()].flatMap((own) =>
-      rowsOf(own).filter((_, nth) => !hasRows(own) || from(markOf(own, increment), valuesOf(own)[nth])),
+      listRows(own).filter((_, nth) => !hasRows(own) || from(computeMark(own, increment), listValues(own)[nth])),
     );
-    checkRows(rowsOf(ofEach), rowsOfEach, 'From the mark of each parent on, where nothing has changed');
+    checkRows(listRows(ofEach), rowsOfEach, 'From the mark of each parent on, where nothing has changed');
   },
 
   'sends the mark of an increment': async (walked) => {
-    const { mark } = await markedWalk(walked);
+    const { mark } = await walkToMark(walked);
     const complete = await walked.sentOn(() => walked.pages());
     const increment = await walked.sentOn(() => walked.pages({ since: { from: mark } }));
     // Parents are requested before the first row.
@@ -44,15 +44,15 @@ export const incrementChecks: Checks<WalkedSource> = {
   },
 
   'emits no row of an increment that is known from the walk before': async (walked) => {
-    const { pages, mark } = await markedWalk(walked);
+    const { pages, mark } = await walkToMark(walked);
     const known = new Set(pages.flatMap(({ increment }) => increment?.rows.map(([row]) => row) ?? []));
     const again = await walked.pages({ since: { from: mark, isKnown: (row) => known.has(row) } });
-    checkRows(rowsOf(again), [], 'From the mark on, where all rows are known');
+    checkRows(listRows(again), [], 'From the mark on, where all rows are known');
   },
 };
 
 /** A complete walk, and the mark from which the next one starts. */
-async function markedWalk(walked: WalkedSource): Promise<{
+async function walkToMark(walked: WalkedSource): Promise<{
   readonly increment: Increment;
   readonly pages: readonly Page<unknown>[];
   readonly mark: string;
@@ -67,14 +67,14 @@ async function markedWalk(walked: WalkedSource): Promise<{
       `Page ${index} has ${items.length} rows, but tells the values of ${said?.rows.length ?? 'none'} (increment).`,
     );
   // One mark for all parents is that of the parent whose rows end first.
-  const marks = [...(walked.discovers ? partitionsOf(pages).values() : [pages])]
+  const marks = [...(walked.discovers ? groupByPartition(pages).values() : [pages])]
     .filter(hasRows)
-    .map((own) => markOf(own, increment));
+    .map((own) => computeMark(own, increment));
   const [mark = ''] = marks.toSorted((a, b) => increment.compare(a, b));
   return { increment, pages, mark };
 }
 
-function partitionsOf(pages: readonly Page<unknown>[]): ReadonlyMap<number, Page<unknown>[]> {
+function groupByPartition(pages: readonly Page<unknown>[]): ReadonlyMap<number, Page<unknown>[]> {
   const partitions = new Map<number, Page<unknown>[]>();
   for (const page of pages) partitions.set(page.partition, [...(partitions.get(page.partition) ?? []), page]);
   return partitions;
@@ -83,18 +83,18 @@ function partitionsOf(pages: readonly Page<unknown>[]): ReadonlyMap<number, Page
 const hasRows = (pages: readonly Page<unknown>[]): boolean => pages.some(({ items }) => items.length > 0);
 
 /** The mark that a walk leaves, by the rules of its source. */
-function markOf(pages: readonly Page<unknown>[], increment: Increment): string {
+function computeMark(pages: readonly Page<unknown>[], increment: Increment): string {
   const began = Math.min(...pages.flatMap(({ increment: said }) => said?.at ?? []));
-  const [latest = ''] = valuesOf(pages).toSorted((a, b) => increment.compare(b, a));
+  const [latest = ''] = listValues(pages).toSorted((a, b) => increment.compare(b, a));
   const mark = increment.mark(latest, began);
   check(
     increment.read(mark) !== undefined && increment.compare(mark, latest) <= 0,
-    `The mark must be ${increment.wanted}, and not after the latest value, ${latest}: it is ${shown(mark)}.`,
+    `The mark must be ${increment.wanted}, and not after the latest value, ${latest}: it is ${show(mark)}.`,
   );
   return mark;
 }
 
 /** One for each row. */
-function valuesOf(pages: readonly Page<unknown>[]): string[] {
+function listValues(pages: readonly Page<unknown>[]): string[] {
   return pages.flatMap(({ increment }) => increment?.rows.map(([, value]) => value) ?? []);
 }

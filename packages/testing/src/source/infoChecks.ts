@@ -1,32 +1,32 @@
 import type { SourceInfo } from '@sluice/core';
-import { check, checkPlainJson, checkSame, shown } from '../check.js';
+import { check, checkPlainJson, checkSame, show } from '../check.js';
 import { Skipped, type Checks } from '../suite.js';
-import { pulled, type WalkedSource } from './walkedSource.js';
+import { pull, type WalkedSource } from './walkedSource.js';
 
 /** The info of a source, which decides whether a checkpoint fits. */
 export const infoChecks: Checks<WalkedSource> = {
   'describes itself, always in the same way': async (walked) => {
     const { info } = walked.source;
     const { name, identity, rowsIdentity, partitions, schema } = info;
-    check(typeof name === 'string' && name !== '', `The source's name must be a string, not ${shown(name)}.`);
+    check(typeof name === 'string' && name !== '', `The source's name must be a string, not ${show(name)}.`);
     checkPlainJson(identity, "The source's identity");
     if (rowsIdentity !== undefined) checkPlainJson(rowsIdentity, "The source's rowsIdentity");
     check(
       partitions === Infinity || (Number.isSafeInteger(partitions) && partitions >= 1),
-      `There must be at least one partition, not ${shown(partitions)}.`,
+      `There must be at least one partition, not ${show(partitions)}.`,
     );
     const columns = schema?.columns ?? [];
     check(
       columns.every((column) => typeof column === 'string') && new Set(columns).size === columns.length,
-      `The columns must be different strings, not ${shown(columns)}.`,
+      `The columns must be different strings, not ${show(columns)}.`,
     );
-    const described = descriptionOf(info);
-    const walk = pulled(walked.source.pages({ prefetch: 0 }));
+    const described = describe(info);
+    const walk = pull(walked.source.pages({ prefetch: 0 }));
     await walked.next(walk);
     await walk.return?.();
-    checkSame(descriptionOf(walked.source.info), described, 'The description of a source after a walk');
+    checkSame(describe(walked.source.info), described, 'The description of a source after a walk');
     const what = 'The description of another source like it (a checkpoint would not match)';
-    checkSame(descriptionOf(walked.another().info), described, what);
+    checkSame(describe(walked.another().info), described, what);
   },
 
   'distinguishes API keys without revealing them': async ({ source }) => {
@@ -41,7 +41,7 @@ export const infoChecks: Checks<WalkedSource> = {
   },
 };
 
-function descriptionOf(info: SourceInfo<unknown>): object {
+function describe(info: SourceInfo<unknown>): object {
   const { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, schema } = info;
   return { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, columns: schema?.columns };
 }

@@ -1,26 +1,26 @@
 import { poll } from '@sluice/core';
-import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
+import { check, checkPlainJson, checkRows, checkSame, show } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';
-import { pulled, reloaded, rowsOf, type WalkedSource } from './walkedSource.js';
+import { pull, reload, listRows, type WalkedSource } from './walkedSource.js';
 
 /** What a source emits without failures. */
 export const walkChecks: Checks<WalkedSource> = {
   'emits the same rows by page, by row and pushed, on every walk': async (walked) => {
-    const rows = rowsOf(await walked.manyPages());
+    const rows = listRows(await walked.manyPages());
     const pulledRows = [];
     for await (const row of walked.source) pulledRows.push(row);
     checkRows(pulledRows, rows, 'Pulled row by row');
     checkRows(await walked.pushedRows(), rows, 'Pushed');
     checkRows(await walked.pushedRows(), rows, 'Pushed a second time');
-    checkRows(rowsOf(await walked.pages()), rows, 'Walked a second time');
-    checkRows(rowsOf(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
+    checkRows(listRows(await walked.pages()), rows, 'Walked a second time');
+    checkRows(listRows(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
   },
 
   'emits the same rows on every poll, also where its API says that pages have not changed': async (walked) => {
-    const rows = rowsOf(await walked.manyPages());
+    const rows = listRows(await walked.manyPages());
     for (const conditional of [true, false]) {
-      const polls = pulled(poll(walked.source, { every: 1, conditional }));
+      const polls = pull(poll(walked.source, { every: 1, conditional }));
       for (const nth of [1, 2, 3]) {
         const next = await walked.next(polls);
         check(next.done !== true, 'A poll ended by itself.');
@@ -31,10 +31,10 @@ export const walkChecks: Checks<WalkedSource> = {
   },
 
   'serves two walks at the same time': async (walked) => {
-    const rows = rowsOf(await walked.manyPages());
+    const rows = listRows(await walked.manyPages());
     const walks = [0, 1].map(() => {
       const found: unknown[] = [];
-      return { walk: pulled(walked.source.pages({ prefetch: 0 })), found };
+      return { walk: pull(walked.source.pages({ prefetch: 0 })), found };
     });
     // The first walk is a page ahead.
     for (let open = walks.slice(0, 1), round = 0; open.length > 0; round += 1) {
@@ -54,7 +54,7 @@ export const walkChecks: Checks<WalkedSource> = {
     const ended = new Set<number>();
     for (const [at, { items, index, partition, endsPartition, total }] of pages.entries()) {
       checkSame(index, at, 'The index of a page');
-      check(Array.isArray(items), `A page's items must be an array, not ${shown(items)}.`);
+      check(Array.isArray(items), `A page's items must be an array, not ${show(items)}.`);
       check(
         Number.isInteger(partition) && partition >= 0 && partition < partitions,
         `Page ${at} is of partition ${partition}, but the partitions go from 0 to ${partitions - 1}.`,
@@ -62,7 +62,7 @@ export const walkChecks: Checks<WalkedSource> = {
       check(!ended.has(partition), `Page ${at} is of partition ${partition}, which has ended before.`);
       check(
         total === undefined || (Number.isSafeInteger(total) && total >= 0),
-        `The total of page ${at} must be a number of rows, not ${shown(total)}.`,
+        `The total of page ${at} must be a number of rows, not ${show(total)}.`,
       );
       if (endsPartition) ended.add(partition);
     }
@@ -76,7 +76,7 @@ export const walkChecks: Checks<WalkedSource> = {
     walked.mustEnd();
     const atOnce: string[] = [];
     const pages = [];
-    const walk = pulled(walked.source.pages());
+    const walk = pull(walked.source.pages());
     for (let next = await walked.next(walk); !next.done; next = await walked.next(walk)) {
       checkPlainJson(next.value.position, `The position of page ${pages.length}`);
       atOnce.push(canonicalJson(next.value.position));
@@ -95,7 +95,7 @@ export const walkChecks: Checks<WalkedSource> = {
 
   'resumes after any page with exactly the remaining rows': async (walked) => {
     const pages = await walked.manyPages();
-    const rows = rowsOf(pages);
+    const rows = listRows(pages);
     let before = 0;
     for (const [at, { items, position }] of pages.entries()) {
       before += items.length;
@@ -109,7 +109,7 @@ export const walkChecks: Checks<WalkedSource> = {
     const found: unknown[] = [];
     let startAt = pages[0]?.position;
     for (let count = 1; startAt && count < pages.length; count += 1) {
-      const walk = pulled(walked.source.pages(walked.recorded({ startAt: reloaded(startAt), prefetch: 0 })));
+      const walk = pull(walked.source.pages(walked.recorded({ startAt: reload(startAt), prefetch: 0 })));
       const next = await walked.next(walk);
       await walk.return?.();
       check(
@@ -119,7 +119,7 @@ export const walkChecks: Checks<WalkedSource> = {
       found.push(...next.value.items);
       startAt = next.value.position;
     }
-    checkRows(found, rowsOf(pages.slice(1)), 'Walked one page at a time');
+    checkRows(found, listRows(pages.slice(1)), 'Walked one page at a time');
   },
 
   'emits the same rows with a concurrency above 1, and resumes after any page': async (walked) => {
@@ -129,15 +129,15 @@ export const walkChecks: Checks<WalkedSource> = {
     const inOrder = await walked.manyPages();
     const pages = await walked.pages({ concurrency: 2 });
     for (const partition of new Set([...inOrder, ...pages].map((page) => page.partition))) {
-      const [one, other] = [inOrder, pages].map((all) => rowsOf(all.filter((page) => page.partition === partition)));
+      const [one, other] = [inOrder, pages].map((all) => listRows(all.filter((page) => page.partition === partition)));
       checkRows(other ?? [], one ?? [], `Partition ${partition}, walked with a concurrency of 2`);
     }
     for (const [at, { position }] of pages.entries()) {
       const rest = await walked.rowsBehind(position, { concurrency: 2 });
-      const all = [...rowsOf(pages.slice(0, at + 1)), ...rest];
+      const all = [...listRows(pages.slice(0, at + 1)), ...rest];
       checkRows(
-        sorted(all),
-        sorted(rowsOf(inOrder)),
+        sortRows(all),
+        sortRows(listRows(inOrder)),
         `Up to page ${at} of a walk with a concurrency of 2, and resumed there (rows in another order)`,
       );
     }
@@ -149,18 +149,18 @@ export const walkChecks: Checks<WalkedSource> = {
     if (maxRows !== undefined && partitions > 1) throw new Skipped('a source without maxRows');
     const whole = await walked.manyPages();
     for (let partition = 0; partition < partitions; partition += 1) {
-      const rows = rowsOf(whole.filter((page) => page.partition === partition));
+      const rows = listRows(whole.filter((page) => page.partition === partition));
       const made = walked.countsRequests ? walked.requests.made : 0;
       const pages = await walked.pages({ partition, concurrency: maxRows === undefined ? 2 : 1 });
       if (walked.countsRequests)
         checkSame(walked.requests.made - made, pages.length, `The requests of a walk of partition ${partition} alone`);
       for (const page of pages) checkSame(page.partition, partition, 'The partition of a page of a walk of one');
-      checkRows(rowsOf(pages), rows, `Partition ${partition}, walked by itself`);
+      checkRows(listRows(pages), rows, `Partition ${partition}, walked by itself`);
       if (walked.source.info.isRepeatable === false) continue;
       for (const [at, { position }] of pages.entries()) {
-        const rest = await walked.pages({ partition, startAt: reloaded(position) });
+        const rest = await walked.pages({ partition, startAt: reload(position) });
         const where = `Partition ${partition}, walked by itself and resumed after its page ${at}`;
-        checkRows([...rowsOf(pages.slice(0, at + 1)), ...rowsOf(rest)], rows, where);
+        checkRows([...listRows(pages.slice(0, at + 1)), ...listRows(rest)], rows, where);
       }
     }
   },
@@ -169,22 +169,22 @@ export const walkChecks: Checks<WalkedSource> = {
     const { schema } = walked.source.info;
     if (!schema?.key) throw new Skipped('a `key` in the schema');
     const known = new Map<string, unknown>();
-    for (const row of rowsOf(await walked.manyPages())) {
+    for (const row of listRows(await walked.manyPages())) {
       const key = schema.key(row);
       check(
         typeof key === 'string' || Number.isSafeInteger(key),
-        `The key of ${shown(row)} must be a string or a whole number, not ${shown(key)}.`,
+        `The key of ${show(row)} must be a string or a whole number, not ${show(key)}.`,
       );
-      check(schema.key(row) === key, `The key of ${shown(row)} is different each time.`);
+      check(schema.key(row) === key, `The key of ${show(row)} is different each time.`);
       check(
         !known.has(String(key)),
-        `Two rows have the key ${shown(key)}: ${shown(known.get(String(key)))} and ${shown(row)}. Either a row came twice, or the key does not identify rows.`,
+        `Two rows have the key ${show(key)}: ${show(known.get(String(key)))} and ${show(row)}. Either a row came twice, or the key does not identify rows.`,
       );
       known.set(String(key), row);
     }
   },
 };
 
-function sorted(rows: readonly unknown[]): unknown[] {
+function sortRows(rows: readonly unknown[]): unknown[] {
   return rows.map(canonicalJson).sort();
 }

@@ -50,7 +50,7 @@ export class WalkedSource {
 
   async pages(options?: PagesOptions): Promise<Page<unknown>[]> {
     const pages: Page<unknown>[] = [];
-    const walk = pulled(this.source.pages(this.recorded(options)));
+    const walk = pull(this.source.pages(this.recorded(options)));
     for (let next = await this.next(walk); !next.done; next = await this.next(walk)) {
       pages.push(next.value);
       check(pages.length <= maxPages, `A walk has more than ${maxPages} pages: give the suite a smaller source.`);
@@ -85,7 +85,7 @@ export class WalkedSource {
   /** The rows after a position that was read from a checkpoint. */
   async rowsBehind(position: Position, options: PagesOptions = {}): Promise<unknown[]> {
     this.mustResume();
-    return rowsOf(await this.pages({ ...options, startAt: reloaded(position) }));
+    return listRows(await this.pages({ ...options, startAt: reload(position) }));
   }
 
   /** Skips the check if it needs all rows, and the source never ends. */
@@ -144,16 +144,16 @@ function newPartitionLog(): PartitionLog {
   return { log: memoryState().log('partitions'), runId: 'trial' };
 }
 
-export function pulled<R>(flow: AsyncIterable<R>): AsyncIterator<R> {
+export function pull<R>(flow: AsyncIterable<R>): AsyncIterator<R> {
   return flow[Symbol.asyncIterator]();
 }
 
-export function rowsOf(pages: readonly Page<unknown>[]): unknown[] {
+export function listRows(pages: readonly Page<unknown>[]): unknown[] {
   return pages.flatMap(({ items }) => items);
 }
 
 /** A position after a round trip through a checkpoint. */
-export function reloaded(position: Position): Position {
+export function reload(position: Position): Position {
   checkPlainJson(position, "A page's position");
   return structuredClone(position);
 }

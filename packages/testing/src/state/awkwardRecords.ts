@@ -9,7 +9,7 @@ export const awkwardRecords: readonly object[] = [
 ];
 
 /** A record that has no JSON. */
-export function unsaveable(): object {
+export function createUnsaveable(): object {
   const circle: Record<string, unknown> = { name: 'circle' };
   circle['self'] = circle;
   return circle;

@@ -1,5 +1,5 @@
 import type { Release, StateLog, StateStore } from '@sluice/core';
-import { check, shown } from '../check.js';
+import { check, show } from '../check.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
 
@@ -51,7 +51,7 @@ export class OpenedState {
   /** Opens a log and reads it, because it must be read before an append. */
   async log(name = 'changes'): Promise<StateLog> {
     const log = this.unreadLog(name);
-    await recordsIn(log);
+    await readRecords(log);
     return log;
   }
 
@@ -63,7 +63,7 @@ export class OpenedState {
 
   /** The records of a log, opened again. */
   async logged(name = 'changes'): Promise<readonly unknown[]> {
-    return recordsIn(this.unreadLog(name));
+    return readRecords(this.unreadLog(name));
   }
 }
 
@@ -114,12 +114,12 @@ export class RequestedLock {
   /** In a message, after "but was". */
   get outcome(): string {
     const { state, reason } = this;
-    if (state === 'refused') return `refused with ${shown(reason)}`;
+    if (state === 'refused') return `refused with ${show(reason)}`;
     return state === 'granted' ? 'granted the lock' : 'left waiting';
   }
 }
 
-export async function recordsIn(log: StateLog): Promise<readonly unknown[]> {
+export async function readRecords(log: StateLog): Promise<readonly unknown[]> {
   const records: unknown[] = [];
   for await (const record of log.read()) records.push(record);
   return records;

@@ -1,6 +1,6 @@
 import { catchFailure, check, checkSame } from '../check.js';
 import type { Checks } from '../suite.js';
-import { awkwardRecords, unsaveable } from './awkwardRecords.js';
+import { awkwardRecords, createUnsaveable } from './awkwardRecords.js';
 import type { OpenedState } from './openedState.js';
 
 /** Named records. */
@@ -64,7 +64,7 @@ export const recordChecks: Checks<OpenedState> = {
 
   'keeps the previous record if a new one cannot be saved': async ({ store }) => {
     await store.save('checkpoint', { rows: 1 });
-    const failure = await catchFailure(() => store.save('checkpoint', unsaveable()));
+    const failure = await catchFailure(() => store.save('checkpoint', createUnsaveable()));
     check(failure !== undefined, 'A record that has no form in JSON must be refused, but was saved.');
     checkSame(await store.load('checkpoint'), { rows: 1 }, 'The previous record of one that could not be saved');
   },
