@@ -138,9 +138,6 @@ interface Needle {
   readonly isBase64: boolean;
   /** Shortest beginning or end that is found. */
   readonly shortestPart: number;
-  /** Whether the characters before and after it contain some of the secret's bits. */
-  readonly sharesBefore: boolean;
-  readonly sharesAfter: boolean;
 }
 
 interface Place {
@@ -165,26 +162,17 @@ function needlesOf(secret: string): Needle[] {
 }
 
 /** @param characters how many characters of the secret the form stands for */
-function needleOf(form: string, characters: number, base64?: Pick<Needle, 'sharesBefore' | 'sharesAfter'>): Needle {
+function needleOf(form: string, characters: number, isBase64 = false): Needle {
   const text = inLowerCase(form);
   const share = Math.max(1 / 2, shortestSecret / characters);
-  return {
-    text,
-    isBase64: base64 !== undefined,
-    shortestPart: Math.min(text.length, Math.ceil(text.length * share)),
-    sharesBefore: false,
-    sharesAfter: false,
-    ...base64,
-  };
+  return { text, isBase64, shortestPart: Math.min(text.length, Math.ceil(text.length * share)) };
 }
 
 /** The part of the base64 of `bytes`, `shift` bytes into a group, that does not depend on the bytes around them. */
 function base64Of(bytes: Uint8Array, shift: number): Needle {
   const text = btoa(Array.from([...new Uint8Array(shift), ...bytes], (byte) => String.fromCharCode(byte)).join(''));
-  const from = shift * 8;
-  const to = (shift + bytes.length) * 8;
-  const own = text.slice(Math.ceil(from / 6), Math.floor(to / 6));
-  return needleOf(own, bytes.length, { sharesBefore: from % 6 !== 0, sharesAfter: to % 6 !== 0 });
+  const own = text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
+  return needleOf(own, bytes.length, true);
 }
 
 function hexOf(text: string): string {
@@ -200,25 +188,16 @@ function placesOf(needle: Needle, text: string): Place[] {
   for (let from = text.indexOf(beginning); from >= 0; from = text.indexOf(beginning, from + 1)) {
     let length = shortestPart;
     while (length < whole.length && text[from + length] === whole[length]) length += 1;
-    places.push(withShared(needle, text, from, from + length));
+    places.push({ from, to: from + length });
   }
   // What is whole was found by its beginning.
   for (let at = text.indexOf(end); at >= 0; at = text.indexOf(end, at + 1)) {
     const to = at + shortestPart;
     let length = shortestPart;
     while (length < whole.length && length < to && text[to - length - 1] === whole.at(-length - 1)) length += 1;
-    if (length < whole.length) places.push(withShared(needle, text, to - length, to));
+    if (length < whole.length) places.push({ from: to - length, to });
   }
   return places;
-}
-
-/** Includes the base64 characters on both sides that contain bits of the secret. */
-function withShared({ sharesBefore, sharesAfter }: Needle, text: string, from: number, to: number): Place {
-  const isShared = (index: number): boolean => /[\w+/]/.test(text.charAt(index));
-  return {
-    from: sharesBefore && isShared(from - 1) ? from - 1 : from,
-    to: sharesAfter && isShared(to) ? to + 1 : to,
-  };
 }
 
 /** Lower case of the same length: some letters have a longer lower case. */
