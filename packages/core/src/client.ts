@@ -1,22 +1,19 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
-import { systemClock, type Clock } from './clock.js';
+import { systemClock } from './clock.js';
 import { longestText } from './errorReport.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
-import { clientKey, closedError } from './http/response/readResponse.js';
+import { closedError } from './http/response/readResponse.js';
 import { AccessBook } from './http/credentials/apiAccess.js';
-import { apiKeyRules, KeyRing, type ApiKey } from './http/credentials/apiKey.js';
+import type { ApiKey } from './http/credentials/keyRing.js';
 import { apiTransport } from './http/apiTransport.js';
-import { bottleneckLimiter } from './http/limit/bottleneckLimiter.js';
-import { givenLimiter } from './http/limit/givenLimiter.js';
-import { quotaLimiter } from './http/limit/quotaLimiter.js';
-import { defaultLimit, type Limit } from './http/limit/limit.js';
+import { ApiLimiters } from './http/limit/apiLimiters.js';
+import type { Limit } from './http/limit/limit.js';
 import type { Limiter, LimiterState } from './http/limit/limiterTypes.js';
-import { requestOptionNames, requestTimesOf, type RequestOptions, type Timeouts } from './http/requestTimes.js';
+import { requestOptionNames, requestTimesOf, type RequestOptions } from './http/requestTimes.js';
 import { axiosTransport } from './http/axiosTransport.js';
-import { stampedWith } from './http/credentials/credentials.js';
-import { openCredentials } from './http/credentials/openCredentials.js';
+import { openApiKey, openCredentials } from './http/credentials/openCredentials.js';
 import { Secrets } from './http/credentials/secrets.js';
 import { LimiterReports } from './http/limit/limiterReports.js';
 import { LinkChain } from './http/linkChain.js';
@@ -146,72 +143,47 @@ export function createClient(options: ClientOptions): Client {
     sha256: true,
   });
   checkApiKeyOption(options);
-  const { clock = systemClock, random = Math.random, allowInsecure = false } = options;
+  const {
+    clock = systemClock,
+    random = Math.random,
+    maxBodyBytes = defaultMaxBodyBytes,
+    allowInsecure = false,
+  } = options;
+  const { sha256, variables = variablesHere(), state = () => memoryState() } = options;
+  checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
   const secrets = new Secrets();
   const apis = new AccessBook();
   const closing = new AbortController();
   const { timeouts, retry } = requestTimesOf(options);
-  const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
-  checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
-  const { sha256, variables = variablesHere() } = options;
-  const echoedFor = timeouts.total;
-  const keys = new KeyRing(options.apiKey, { secrets, echoedFor, sha256, clock, rules: apiKeyRules });
-  const givenLimiters = new Map<Limiter, Limiter>();
-  const given = (limiter: Limiter, whose: string): Limiter => {
-    const wrapped = givenLimiters.get(limiter) ?? givenLimiter(limiter, whose, { clock, longestWait: timeouts.total });
-    givenLimiters.set(limiter, wrapped);
-    return wrapped;
-  };
-  const limiter = options.limiter
-    ? given(options.limiter, "The client's limiter")
-    : limiterOf(options.rateLimit ?? defaultLimit, clock, timeouts);
+  const credentialTools = { secrets, echoedFor: timeouts.total, sha256, clock };
+  const limiters = new ApiLimiters(options, clock, timeouts);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
-  const limiters = new Map<string, Limiter>();
   const limiterReports = new LimiterReports({
     clock,
     emit: hub.emit,
     isObserved: () => hub.isObserved('limiter'),
-    apisOf: (limiter) => Object.freeze([...limiters].filter(([, each]) => each === limiter).map(([api]) => api)),
+    apisOf: (limiter) => limiters.apisOf(limiter),
   });
-  const onLimiter = limiterReports.changed;
-  const transport = apiTransport({ ...exchange, secrets, apis, emit: hub.emit, onLimiter });
+  const transport = apiTransport({ ...exchange, secrets, apis, emit: hub.emit, onLimiter: limiterReports.changed });
   const links = new LinkChain(transport, options.links ?? [], {
     clock,
     total: timeouts.total,
     closed: closing.signal,
   });
-  const state = options.state ?? (() => memoryState());
   const parts: ContextParts = {
     clock,
     random,
     hub,
     secrets,
     apis,
-    shared: stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }), { name: clientKey }),
-    limiterFor(plugin, { auth, rateLimit, limiter: own, quota }) {
-      const limits = limitsOf(options.rateLimit, rateLimit);
-      const isShared = !auth && rateLimit === undefined && (!quota || (options.limiter ?? limits) !== undefined);
-      const limited = own
-        ? given(own, `The limiter of ${plugin}`)
-        : isShared
-          ? limiter
-          : limits && limiterOf(limits, clock, timeouts);
-      // A quota is a limit already, so the default one would only slow the API down.
-      const chosen = quota
-        ? quotaLimiter(limited, quota, clock)
-        : (limited ?? limiterOf(defaultLimit, clock, timeouts));
-      limiters.set(plugin, chosen);
-      return chosen;
-    },
+    shared: openApiKey(options.apiKey, credentialTools),
+    limiters,
     openCredentials: (auth, plugin, warn) =>
       openCredentials(auth, {
+        ...credentialTools,
         api: plugin,
-        secrets,
-        echoedFor,
-        clock,
-        sha256,
         variables,
         allowInsecure,
         warn,
@@ -235,12 +207,7 @@ export function createClient(options: ClientOptions): Client {
       await adapter.close();
     } finally {
       hub.emit('close', () => ({ type: 'close' }));
-      const closers = [...new Set([limiter, ...limiters.values()])].map(async (each) => each.close?.());
-      try {
-        await Promise.all(closers);
-      } finally {
-        await plugins.dispose().finally(() => hub.complete());
-      }
+      await limiters.close().finally(() => plugins.dispose().finally(() => hub.complete()));
     }
   };
 
@@ -255,10 +222,10 @@ export function createClient(options: ClientOptions): Client {
       return hub.eventsOf(types);
     },
     get limiter() {
-      return limiter.state;
+      return limiters.shared.state;
     },
     get limiters() {
-      return new Map([...limiters].map(([api, each]) => [api, each.state]));
+      return limiters.states;
     },
     get sinks() {
       return plugins.sinks.all;
@@ -314,15 +281,4 @@ function addNamespace<Name extends string, Api extends object>(
 function variablesHere(): Readonly<Record<string, unknown>> {
   const process: unknown = Reflect.get(globalThis, 'process');
   return isRecord(process) && isRecord(process['env']) ? process['env'] : {};
-}
-
-/** The limits of an API: those of the client, if there are any, also hold for each API with its own. */
-function limitsOf(ofClient: ClientOptions['rateLimit'], ofApi: ClientOptions['rateLimit']): Limit[] | undefined {
-  if (ofClient === undefined && ofApi === undefined) return undefined;
-  return [ofClient ?? [], ofApi ?? []].flat().filter((limit) => limit !== false);
-}
-
-function limiterOf(rateLimit: false | Limit | readonly Limit[], clock: Clock, { connect }: Timeouts): Limiter {
-  const limits = rateLimit === false ? [] : [rateLimit].flat();
-  return limits.length === 0 ? unlimited(clock) : bottleneckLimiter(limits, clock, connect);
 }

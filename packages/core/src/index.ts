@@ -69,10 +69,10 @@ export {
   type Auth,
   type BasicPair,
   type OAuth2Options,
+  type SavedToken,
   type Secret,
 } from './http/credentials/auth.js';
-export type { ApiKey } from './http/credentials/apiKey.js';
-export type { SavedToken } from './http/credentials/oauth2.js';
+export type { ApiKey } from './http/credentials/keyRing.js';
 
 // Limiters
 export {

@@ -5,7 +5,7 @@ import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/credentials/apiAccess.js';
 import type { OwnAuth } from '../http/credentials/auth.js';
 import type { ApiCredentials } from '../http/credentials/credentials.js';
-import type { Limiter } from '../http/limit/limiterTypes.js';
+import type { ApiLimiters } from '../http/limit/apiLimiters.js';
 import { checkBaseUrl } from '../http/origin.js';
 import { withoutParam } from '../http/query.js';
 import type { Secrets } from '../http/credentials/secrets.js';
@@ -27,11 +27,7 @@ export interface ContextParts {
   readonly apis: AccessBook;
   /** The credentials of APIs that have none of their own: the client's key. */
   readonly shared: ApiCredentials;
-  /** The limiter of an API, by the plugin's name. */
-  readonly limiterFor: (
-    plugin: string,
-    options: Pick<EndpointOptions, 'auth' | 'rateLimit' | 'limiter' | 'quota'>,
-  ) => Limiter;
+  readonly limiters: ApiLimiters;
   /** Opens the credentials of an API that has its own. */
   readonly openCredentials: (auth: OwnAuth, plugin: string, warn: (message: string) => void) => ApiCredentials;
   readonly transport: Transport;
@@ -77,7 +73,7 @@ function endpoint(
   if (secrets.has(baseUrl))
     throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
-  const limiter = parts.limiterFor(plugin, { ...(ownAuth && { auth: ownAuth }), ...limits });
+  const limiter = parts.limiters.open(plugin, { auth: ownAuth, ...limits });
   const access = { baseUrl: checked, credentials, limiter };
   const own = apis.add(access);
   let isMeant = auth !== undefined || !credentials.isSent;

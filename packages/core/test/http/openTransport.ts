@@ -1,9 +1,9 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { AccessBook } from '../../src/http/credentials/apiAccess.js';
-import { apiKeyRules, KeyRing, type ApiKey } from '../../src/http/credentials/apiKey.js';
+import type { ApiKey } from '../../src/http/credentials/keyRing.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
-import { stampedWith } from '../../src/http/credentials/credentials.js';
+import { openApiKey } from '../../src/http/credentials/openCredentials.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limit/limiterTypes.js';
@@ -56,8 +56,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const closed = new AbortController();
   const events: HttpEvent[] = [];
   const delays: number[] = [];
-  const keys = new KeyRing(options.apiKey ?? canary, { secrets, clock, rules: apiKeyRules, echoedFor: 180_000 });
-  const credentials = stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }), { name: 'API key' });
+  const credentials = openApiKey(options.apiKey ?? canary, { secrets, clock, echoedFor: 180_000 });
   const apis = new AccessBook();
   apis.add({ baseUrl, credentials, limiter });
   const transport = apiTransport({

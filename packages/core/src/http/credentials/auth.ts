@@ -1,8 +1,7 @@
 import { checkOptions } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { inWords, shownText } from '../../values.js';
-import type { ApiKey } from './apiKey.js';
-import type { SavedToken } from './oauth2.js';
+import type { ApiKey } from './keyRing.js';
 
 /**
  * A secret of an API: the text, the environment variable that has it, or a function that fetches it. The function is
@@ -113,6 +112,15 @@ export function queryKey(param: string, secret: Secret): Auth {
   if (typeof param !== 'string' || param === '')
     throw new ConfigError('queryKey needs the name of a query parameter.', { option: 'param' });
   return Object.freeze({ kind: 'query', param, secret });
+}
+
+/** A token that `oauth2` passes to `save`. */
+export interface SavedToken {
+  /** The refresh token that replaces the one before, which the server may refuse from now on. */
+  readonly refreshToken: string;
+  readonly accessToken: string;
+  /** Wall time in ms at which the access token expires, if the server says so. */
+  readonly expiresAt: number | undefined;
 }
 
 /** Options of {@link oauth2}. */

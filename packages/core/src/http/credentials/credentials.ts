@@ -1,4 +1,6 @@
-import type { KeyRing } from './apiKey.js';
+import type { Clock } from '../../clock.js';
+import type { KeyRing } from './keyRing.js';
+import type { Secrets } from './secrets.js';
 
 /** What is added to one attempt. */
 export interface Stamped {
@@ -29,8 +31,18 @@ export interface ApiCredentials extends Credentials {
   fingerprint(salt: string): Promise<string>;
 }
 
-/** Adds the current secret of a ring. */
-export function stampedWith(
+/** What credentials use of their client. */
+export interface CredentialTools {
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  /** Ms in which a response may still quote a secret after it was replaced. */
+  readonly echoedFor: number;
+  /** Default: that of Web Crypto. */
+  readonly sha256?: ((text: string) => Promise<string>) | undefined;
+}
+
+/** Credentials with the current secret of a ring. */
+export function keyCredentials(
   ring: KeyRing,
   stamp: (secret: string) => Stamped,
   { name, param }: Pick<ApiCredentials, 'name' | 'param'>,

@@ -1,37 +1,18 @@
-import type { Clock } from '../../clock.js';
 import { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
-import type { ApiCredentials, Stamped } from './credentials.js';
+import type { OAuth2Options, SavedToken } from './auth.js';
+import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
-import type { Secrets } from './secrets.js';
 import type { Grant, IssuedToken } from './tokenRequest.js';
 
-/** A token that `oauth2` passes to `save`. */
-export interface SavedToken {
-  /** The refresh token that replaces the one before, which the server may refuse from now on. */
-  readonly refreshToken: string;
-  readonly accessToken: string;
-  /** Wall time in ms at which the access token expires, if the server says so. */
-  readonly expiresAt: number | undefined;
-}
-
-export interface TokenOptions {
+export interface TokenTools extends CredentialTools {
   /** The API, for messages. */
   readonly api: string;
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  readonly scope: string | undefined;
-  readonly save: ((token: SavedToken) => void | Promise<void>) | undefined;
   /** Requests a token, retries included. */
   readonly request: (grant: Grant) => Promise<IssuedToken>;
   /** The refresh token of the options; `undefined` for the grant of client credentials. */
   readonly refreshToken: (() => Promise<string>) | undefined;
-  readonly secrets: Secrets;
-  /** Ms in which a response may still quote a token after it was replaced. */
-  readonly echoedFor: number;
-  readonly clock: Clock;
   readonly warn: (message: string) => void;
-  readonly sha256: ((text: string) => Promise<string>) | undefined;
 }
 
 interface HeldToken {
@@ -51,12 +32,12 @@ const margin = 30_000;
  * The credentials of an API with OAuth 2 (RFC 6749): a bearer token (RFC 6750) that is requested when it is needed, and
  * again when it has expired or the API refuses it.
  */
-export function tokenCredentials(options: TokenOptions): ApiCredentials {
-  const { api, tokenUrl, clientId, scope = '', sha256: hash = sha256 } = options;
-  const shortHash = shortHasher(hash);
-  const tokens = new Tokens(options);
+export function tokenCredentials(options: OAuth2Options, tools: TokenTools): ApiCredentials {
+  const { tokenUrl, clientId, scope = '' } = options;
+  const shortHash = shortHasher(tools.sha256 ?? sha256);
+  const tokens = new Tokens(options.save, tools);
   return {
-    name: `token of ${api}`,
+    name: `token of ${tools.api}`,
     isSent: true,
     prepare: async () => void (await tokens.get()),
     current: (evenExpired) => tokens.current(evenExpired),
@@ -67,7 +48,8 @@ export function tokenCredentials(options: TokenOptions): ApiCredentials {
 }
 
 class Tokens {
-  readonly #options: TokenOptions;
+  readonly #saveToken: OAuth2Options['save'];
+  readonly #tools: TokenTools;
   readonly #hidden: RecentSecrets;
   #refreshToken: string | undefined;
   /** A token with a new refresh token that could not be saved yet. */
@@ -76,14 +58,15 @@ class Tokens {
   #held: HeldToken | undefined;
   #requested: Promise<HeldToken> | undefined;
 
-  constructor(options: TokenOptions) {
-    this.#options = options;
-    this.#hidden = new RecentSecrets(options.secrets, options.clock, options.echoedFor);
+  constructor(save: OAuth2Options['save'], tools: TokenTools) {
+    this.#saveToken = save;
+    this.#tools = tools;
+    this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
   }
 
   current(evenExpired = false): Stamped | undefined {
     const held = this.#held;
-    return held && (evenExpired || this.#options.clock.monotonic() < held.expires) ? held.stamped : undefined;
+    return held && (evenExpired || this.#tools.clock.monotonic() < held.expires) ? held.stamped : undefined;
   }
 
   async get(): Promise<Stamped> {
@@ -94,7 +77,7 @@ class Tokens {
   async renew(refused: Stamped): Promise<boolean> {
     const held = this.#held;
     if (held?.stamped === refused) {
-      if (this.#options.clock.monotonic() - held.issued < tooNew) return false;
+      if (this.#tools.clock.monotonic() - held.issued < tooNew) return false;
       this.#held = undefined;
     }
     return (await this.get()) !== refused;
@@ -105,7 +88,7 @@ class Tokens {
   }
 
   async #issue(): Promise<HeldToken> {
-    const { request, refreshToken, clock } = this.#options;
+    const { request, refreshToken, clock } = this.#tools;
     await this.#save();
     const sent = refreshToken && (this.#refreshToken ?? (await refreshToken()));
     // From before the request, since the life of the token may count from then.
@@ -122,11 +105,11 @@ class Tokens {
 
   /** The token is used only when it is saved: if the process ended before, the next one would have none. */
   async #replaceRefreshToken(token: IssuedToken & { readonly refreshToken: string }): Promise<void> {
-    const { api, save, clock, warn } = this.#options;
+    const { api, clock, warn } = this.#tools;
     const { refreshToken, accessToken, lifetime } = token;
     // The one before may not be accepted any more, whether or not this one can be saved.
     this.#refreshToken = refreshToken;
-    if (!save) {
+    if (!this.#saveToken) {
       if (!this.#hasWarned)
         warn(
           `The token server of ${api} replaces refresh tokens, and the new one is lost when this process ends. Give oauth2 a function \`save\` that stores it.`,
@@ -142,15 +125,14 @@ class Tokens {
   /** Stores a new refresh token, also if that failed before: the server may never issue another one. */
   async #save(): Promise<void> {
     if (!this.#unsaved) return;
-    const { api, save } = this.#options;
     try {
-      await save?.(this.#unsaved);
+      await this.#saveToken?.(this.#unsaved);
       this.#unsaved = undefined;
     } catch {
       // The error is not passed on: it may contain a token.
       throw new ConfigError(
-        `The function \`save\` of ${api} failed, so the new refresh token is not stored. Call it by itself to see why.`,
-        { api },
+        `The function \`save\` of ${this.#tools.api} failed, so the new refresh token is not stored. Call it by itself to see why.`,
+        { api: this.#tools.api },
       );
     }
   }

@@ -1,22 +1,17 @@
-import type { Clock } from '../../clock.js';
 import { ConfigError } from '../../errors.js';
-import { type ApiKey, KeyRing, type KeyRules } from './apiKey.js';
-import type { BasicPair, OAuth2Options, OwnAuth, Secret } from './auth.js';
-import { type ApiCredentials, stampedWith, type Stamped } from './credentials.js';
-import { tokenCredentials } from './oauth2.js';
 import { checkBaseUrl } from '../origin.js';
 import { encodeQuery } from '../query.js';
-import type { Secrets } from './secrets.js';
+import { clientKey } from '../response/readResponse.js';
+import type { BasicPair, OAuth2Options, OwnAuth, Secret } from './auth.js';
+import { type ApiCredentials, type CredentialTools, keyCredentials, type Stamped } from './credentials.js';
+import { type ApiKey, KeyRing, type KeyRules } from './keyRing.js';
+import { tokenCredentials } from './oauth2.js';
+import { shortestSecret } from './secrets.js';
 import { formEncoded, requestToken, type TokenServer } from './tokenRequest.js';
 
-export interface AuthTools extends Pick<TokenServer, 'call' | 'limiter'> {
+export interface AuthTools extends CredentialTools, Pick<TokenServer, 'call' | 'limiter'> {
   /** The API, for messages. */
   readonly api: string;
-  readonly secrets: Secrets;
-  /** Ms in which a response may still quote a secret after it was replaced. */
-  readonly echoedFor: number;
-  readonly clock: Clock;
-  readonly sha256: ((text: string) => Promise<string>) | undefined;
   /** The environment variables. */
   readonly variables: Readonly<Record<string, unknown>>;
   readonly allowInsecure: boolean;
@@ -24,13 +19,38 @@ export interface AuthTools extends Pick<TokenServer, 'call' | 'limiter'> {
 }
 
 /** What a secret may be, and what must not be shown of it. */
-interface SecretForm extends Pick<KeyRules, 'hidden'> {
+interface SecretForm extends Partial<Pick<KeyRules, 'hidden'>> {
   /** Default: printable ASCII, which any header may have. */
   readonly form?: RegExp;
 }
 
 /** Shorter secrets occur in texts by chance, so that redaction would garble messages. */
 const shortestRedacted = 6;
+
+/** Opens the client's own key. @throws ConfigError if it cannot be sent, or is too short to be redacted. */
+export function openApiKey(apiKey: ApiKey | false, tools: CredentialTools): ApiCredentials {
+  return keyCredentials(new KeyRing(apiKey, apiKeyRules, tools), (key) => ({ headers: { 'X-API-Key': key } }), {
+    name: clientKey,
+  });
+}
+
+const apiKeyRules: KeyRules = {
+  failed: 'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
+  check(key) {
+    if (typeof key !== 'string' || key === '')
+      throw new ConfigError('The API key is empty. Set apiKey to the key of your project.');
+    if (!/^[\x21-\x7e]+$/.test(key))
+      throw new ConfigError(
+        'The API key has a space, a line break or a special character in it. Was it read from a file? Trim it.',
+      );
+    // A short key occurs in texts by chance: cursors would seem to contain it, and redaction would garble messages.
+    if (key.length < shortestSecret)
+      throw new ConfigError(
+        `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is the key complete?`,
+      );
+  },
+  hidden: (key) => [key],
+};
 
 /**
  * Opens the credentials of an API. A variable that is not set is an error of the first request, so that what needs no
@@ -40,46 +60,22 @@ const shortestRedacted = 6;
  */
 export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials {
   const name = `credential of ${tools.api}`;
-  const opened = (
-    secret: Secret | false,
-    stamp: (secret: string) => Stamped,
-    more: { readonly param?: string } & SecretForm = {},
-  ): ApiCredentials => {
-    const ring = ringOf(secret, tools, more);
-    if (ring instanceof KeyRing) return stampedWith(ring, stamp, { name, param: more.param });
-    const reject = (): Promise<never> => Promise.reject(ring);
-    const none = (): undefined => undefined;
-    return {
-      name,
-      isSent: true,
-      param: more.param,
-      prepare: reject,
-      current: none,
-      renew: reject,
-      fingerprint: reject,
-    };
-  };
-  const openPair = ({ user, password = '' }: BasicPair): ApiCredentials => {
-    const named = typeof user === 'string' ? { secret: password, before: `${user}:`, after: '' } : undefined;
-    const { secret, before, after } = named ?? { secret: user, before: '', after: `:${textIn(password)}` };
-    const pair = (text: string): string => before + text + after;
-    return opened(secret, (text) => ({ headers: { Authorization: `Basic ${base64(pair(text))}` } }), {
-      hidden: (text) => [text, pair(text)],
-      // The pair is sent in base64, so it may have any characters, but only a password may have a colon.
-      form: named ? /^\P{Cc}+$/u : /^[^:\p{Cc}]+$/u,
-    });
-  };
   switch (auth.kind) {
     case 'none':
-      return opened(false, () => ({ headers: {} }));
+      return keyCredentials(openRing(false, tools), () => ({ headers: {} }), { name });
     case 'header':
-      return opened(auth.secret, (text) => ({ headers: { [auth.name]: auth.prefix + text } }));
+      return keyCredentials(
+        openRing(auth.secret, tools),
+        (secret) => ({ headers: { [auth.name]: auth.prefix + secret } }),
+        { name },
+      );
     case 'query': {
-      const { param, secret } = auth;
-      return opened(secret, (text) => ({ headers: {}, query: encodeQuery({ [param]: text }, 'repeat') }), { param });
+      const { param } = auth;
+      const stamp = (secret: string): Stamped => ({ headers: {}, query: encodeQuery({ [param]: secret }, 'repeat') });
+      return keyCredentials(openRing(auth.secret, tools), stamp, { name, param });
     }
     case 'basic':
-      return openPair(auth);
+      return openPair(auth, tools, name);
     case 'oauth2':
       return openTokens(auth, tools);
     default:
@@ -89,47 +85,66 @@ export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials
   }
 }
 
-function openTokens(
-  { tokenUrl, clientId, clientSecret, clientIn = 'header', scope, params, refreshToken, save }: OAuth2Options,
-  tools: AuthTools,
-): ApiCredentials {
+function openPair({ user, password = '' }: BasicPair, tools: AuthTools, name: string): ApiCredentials {
+  const isPassword = typeof user === 'string';
+  if (!isPassword && typeof password !== 'string')
+    throw new ConfigError('basic takes one secret: the user or the password.', { option: 'password' });
+  const secret = isPassword ? password : user;
+  const pair = (text: string): string => (isPassword ? `${user}:${text}` : `${text}:${String(password)}`);
+  const ring = openRing(secret, tools, {
+    hidden: (text) => [text, pair(text)],
+    // The pair is sent in base64, so it may have any characters, but only a password may have a colon.
+    form: isPassword ? /^\P{Cc}+$/u : /^[^:\p{Cc}]+$/u,
+  });
+  return keyCredentials(ring, (text) => ({ headers: { Authorization: `Basic ${base64(pair(text))}` } }), { name });
+}
+
+function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
   const { api, allowInsecure } = tools;
-  // Some servers quote what they were sent.
-  const hidden = (secret: string): readonly string[] => [secret, formEncoded(secret)];
-  const textOf = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
+  const { tokenUrl: url, clientId, clientSecret, clientIn = 'header', scope, params, refreshToken } = options;
+  const tokenUrl = checkBaseUrl(url, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });
+  const openSecret = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
     if (secret === undefined) return undefined;
-    const ring = ringOf(secret, tools, { hidden });
-    return () => (ring instanceof KeyRing ? ring.get() : Promise.reject(ring));
+    // Some servers quote what they were sent.
+    const ring = openRing(secret, tools, { hidden: (text) => [text, formEncoded(text)] });
+    return () => ring.get();
   };
-  const url = checkBaseUrl(tokenUrl, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });
-  const server = {
+  const server: TokenServer = {
     ...tools,
-    url,
+    url: tokenUrl,
     clientId,
     clientIn,
-    clientSecret: textOf(clientSecret),
+    clientSecret: openSecret(clientSecret),
     params: { ...params, scope },
   };
-  return tokenCredentials({
-    ...tools,
-    tokenUrl: url,
-    clientId,
-    scope,
-    save,
-    refreshToken: textOf(refreshToken),
-    request: (grant) => requestToken(server, grant),
-  });
+  return tokenCredentials(
+    { ...options, tokenUrl },
+    { ...tools, refreshToken: openSecret(refreshToken), request: (grant) => requestToken(server, grant) },
+  );
 }
 
-function ringOf(secret: Secret | false, tools: AuthTools, form: SecretForm): KeyRing | ConfigError {
-  const source = sourceOf(secret, tools);
-  if (source instanceof ConfigError) return source;
-  const { secrets, echoedFor, sha256, clock } = tools;
-  const id = typeof secret === 'object' && 'id' in secret ? secret.id : undefined;
-  return new KeyRing(source, { secrets, echoedFor, sha256, clock, id, rules: rulesOf(tools, form) });
+function openRing(secret: Secret | false, tools: AuthTools, form: SecretForm = {}): KeyRing {
+  const { hidden = (text) => [text], form: allowed = /^[\x20-\x7e]+$/ } = form;
+  const { api, warn } = tools;
+  const rules: KeyRules = {
+    id: typeof secret === 'object' && 'id' in secret ? secret.id : undefined,
+    failed: `The function that fetches the credential of ${api} failed. Call it by itself to see why.`,
+    check(text) {
+      if (typeof text !== 'string' || text === '') throw new ConfigError(`The credential of ${api} is empty.`, { api });
+      if (!allowed.test(text) || text !== text.trim())
+        throw new ConfigError(
+          `The credential of ${api} has a line break, a special character, or a blank at an end. Was it read from a file? Trim it.`,
+          { api },
+        );
+      if (text.length < shortestRedacted)
+        warn(`The credential of ${api} is too short to be kept out of messages and files. Is it complete?`);
+    },
+    hidden: (text) => hidden(text).filter(({ length }) => length >= shortestRedacted),
+  };
+  return new KeyRing(findSource(secret, tools), rules, tools);
 }
 
-function sourceOf(secret: Secret | false, { variables, api }: AuthTools): ApiKey | false | ConfigError {
+function findSource(secret: Secret | false, { variables, api }: AuthTools): ApiKey | false | ConfigError {
   if (typeof secret !== 'object') return secret;
   if ('get' in secret) {
     if (secret.id === '') throw new ConfigError(`The credential of ${api} has an empty id.`, { api });
@@ -140,30 +155,6 @@ function sourceOf(secret: Secret | false, { variables, api }: AuthTools): ApiKey
   // Like the client's own key in the environment, it may come with a line break.
   if (typeof value === 'string' && value.trim() !== '') return value.trim();
   return new ConfigError(`${api} needs its credential: set the environment variable ${env}.`, { api, env });
-}
-
-function rulesOf({ api, warn }: AuthTools, { hidden, form = /^[\x20-\x7e]+$/ }: SecretForm): KeyRules {
-  return {
-    failed: `The function that fetches the credential of ${api} failed. Call it by itself to see why.`,
-    check(secret) {
-      if (typeof secret !== 'string' || secret === '')
-        throw new ConfigError(`The credential of ${api} is empty.`, { api });
-      if (!form.test(secret) || secret !== secret.trim())
-        throw new ConfigError(
-          `The credential of ${api} has a line break, a special character, or a blank at an end. Was it read from a file? Trim it.`,
-          { api },
-        );
-      if (secret.length < shortestRedacted)
-        warn(`The credential of ${api} is too short to be kept out of messages and files. Is it complete?`);
-    },
-    hidden: (secret) => (hidden?.(secret) ?? [secret]).filter((text) => text.length >= shortestRedacted),
-  };
-}
-
-/** @throws ConfigError if it is a secret. */
-function textIn(password: Secret): string {
-  if (typeof password === 'string') return password;
-  throw new ConfigError('basic takes one secret: the user or the password.', { option: 'password' });
 }
 
 function base64(text: string): string {

@@ -2,11 +2,11 @@ import Bottleneck from 'bottleneck';
 import type { Clock } from '../../clock.js';
 import { checkLimit, type Limit } from './limit.js';
 import type { Limiter } from './limiterTypes.js';
-import { LocalLimiter } from './localLimiter.js';
+import { LocalLimiter, unlimited } from './localLimiter.js';
 
 /**
  * A limiter of one process, on Bottleneck. Bottleneck needs some ms for a job, and so runs at most some 400 a second:
- * one job starts all requests that wait by then and may start.
+ * one job starts all requests that wait by then and may start. Without limits, requests do not pass it.
  *
  * @param longestPending ms for which a permit counts whose request is not written yet: the deadline for connecting
  *
@@ -14,6 +14,7 @@ import { LocalLimiter } from './localLimiter.js';
  */
 export function bottleneckLimiter(limits: readonly Limit[], clock: Clock, longestPending = 10_000): Limiter {
   for (const limit of limits) checkLimit(limit);
+  if (limits.length === 0) return unlimited(clock);
   let bottleneck: Bottleneck | undefined;
   return new LocalLimiter(limits, {
     clock,

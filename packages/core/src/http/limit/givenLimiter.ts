@@ -6,39 +6,26 @@ import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTyp
 /** Ms that a limiter may take to close. */
 const longestClose = 30_000;
 
-interface GivenLimiterOptions {
-  readonly clock: Clock;
-  /** Ms that a request waits although nothing shows why. */
-  readonly longestWait: number;
-}
-
 /**
  * A limiter that somebody else wrote. Its errors name it, and nothing waits for it without an end.
  *
  * A request may wait for hours, e.g. for the quota of a day. So what counts is the time in which the limiter grants
  * nothing to anybody, and shows neither a pause nor a rate in use.
- *
- * @param whose names it, if it has no name
  */
-export function givenLimiter(
-  limiter: Limiter & { readonly name?: unknown },
-  whose: string,
-  options: GivenLimiterOptions,
-): Limiter {
-  const name = typeof limiter.name === 'string' ? `The limiter "${limiter.name}"` : whose;
-  return new GivenLimiter(limiter, name, options);
-}
-
-class GivenLimiter implements Limiter {
+export class GivenLimiter implements Limiter {
   readonly #inner: Limiter;
   readonly #name: string;
   readonly #clock: Clock;
   readonly #longestWait: number;
   #grantedAt = -Infinity;
 
-  constructor(inner: Limiter, name: string, { clock, longestWait }: GivenLimiterOptions) {
+  /**
+   * @param whose names it, if it has no name
+   * @param longestWait ms that a request waits although nothing shows why
+   */
+  constructor(inner: Limiter & { readonly name?: unknown }, whose: string, clock: Clock, longestWait: number) {
     this.#inner = inner;
-    this.#name = name;
+    this.#name = typeof inner.name === 'string' ? `The limiter "${inner.name}"` : whose;
     this.#clock = clock;
     this.#longestWait = longestWait;
   }

@@ -1,23 +1,16 @@
 import type { Clock } from '../../clock.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
-import { unlimited } from './localLimiter.js';
 import { QuotaBook, type Flight } from './quotaBook.js';
 import type { QuotaRules } from './rateLimitHeaders.js';
 import { WaitQueue } from './waitQueue.js';
 
 /**
- * A limiter that an API's responses steer, around the one that sets the rate. Without that one, only the quota and its
- * concurrency limit the requests. A limiter that is steered already stays as it is.
+ * A limiter that an API's responses steer, around the one that sets the rate.
  *
  * A request first waits for its quota, then for the other limiter; if less is left by then, it waits again. So the
  * other limiter holds no permit for a request that waits for its quota, and may be shared.
  */
-export function quotaLimiter(limiter: Limiter | undefined, rules: QuotaRules, clock: Clock): Limiter {
-  if (limiter instanceof QuotaLimiter) return limiter;
-  return new QuotaLimiter(limiter ?? unlimited(clock, rules.concurrency), rules, clock);
-}
-
-class QuotaLimiter implements Limiter {
+export class QuotaLimiter implements Limiter {
   readonly #inner: Limiter;
   readonly #clock: Clock;
   readonly #book: QuotaBook;

@@ -1,8 +1,7 @@
-import type { Clock } from '../../clock.js';
 import { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
+import type { CredentialTools } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
-import { shortestSecret, type Secrets } from './secrets.js';
 
 /**
  * The API key, or a function that fetches it. It is called before the first request, and again when the API refuses the
@@ -10,44 +9,38 @@ import { shortestSecret, type Secrets } from './secrets.js';
  */
 export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise<string>);
 
-/** What a {@link KeyRing} holds, in messages and rules. */
+/** What a {@link KeyRing} does with its secrets. */
 export interface KeyRules {
   /** The message for a function that failed. */
   readonly failed: string;
   /** @throws ConfigError if it cannot be the secret. */
   readonly check: (secret: string) => void;
-  /** What must not be shown. Default: the secret. */
-  readonly hidden?: (secret: string) => readonly string[];
-}
-
-interface RingOptions {
-  readonly secrets: Secrets;
-  readonly clock: Clock;
-  readonly sha256?: ((text: string) => Promise<string>) | undefined;
-  readonly rules: KeyRules;
+  /** What must not be shown. */
+  readonly hidden: (secret: string) => readonly string[];
   /** What the fingerprint is made of. Default: the secret. */
   readonly id?: string | undefined;
-  /** Ms in which a response may still quote a secret after it was replaced. */
-  readonly echoedFor: number;
 }
 
 /** Provides the current secret of an API, and fetches another one after a 401. */
 export class KeyRing {
-  readonly #source: ApiKey | false;
-  readonly #hidden: RecentSecrets;
+  readonly #source: ApiKey | false | ConfigError;
   readonly #rules: KeyRules;
-  readonly #id: string | undefined;
+  readonly #hidden: RecentSecrets;
   readonly #hash: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
-  /** @param source `false`: no secret; `get` returns an empty text. */
-  constructor(source: ApiKey | false, { secrets, clock, rules, id, echoedFor, sha256: hash = sha256 }: RingOptions) {
-    this.#hash = shortHasher(hash);
+  /**
+   * @param source `false`: no secret; `get` returns an empty text. An error: `get` rejects with it.
+   * @throws ConfigError if it is a text that cannot be the secret.
+   */
+  constructor(source: ApiKey | false | ConfigError, rules: KeyRules, tools: CredentialTools) {
     this.#source = source;
-    this.#hidden = new RecentSecrets(secrets, clock, echoedFor);
     this.#rules = rules;
-    this.#id = id;
-    if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
+    this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
+    this.#hash = shortHasher(tools.sha256 ?? sha256);
+    if (source === false) this.#current = Promise.resolve('');
+    else if (typeof source !== 'function' && !(source instanceof ConfigError))
+      this.#current = Promise.resolve(this.#checked(source));
   }
 
   get hasKey(): boolean {
@@ -69,7 +62,7 @@ export class KeyRing {
 
   /** A short salted hash of the id or the current secret, in hex: it tells them apart, and reveals none. */
   async fingerprint(salt: string): Promise<string> {
-    return this.#hash(`${salt}:${this.#id ?? (await this.get())}`);
+    return this.#hash(`${salt}:${this.#rules.id ?? (await this.get())}`);
   }
 
   #load(reason: 'first' | 'refused'): Promise<string> {
@@ -82,7 +75,7 @@ export class KeyRing {
   }
 
   async #fetch(reason: 'first' | 'refused'): Promise<string> {
-    if (typeof this.#source !== 'function') return this.#source || '';
+    if (typeof this.#source !== 'function') throw this.#source;
     let secret: string;
     try {
       secret = await this.#source(reason);
@@ -95,25 +88,7 @@ export class KeyRing {
 
   #checked(secret: string): string {
     this.#rules.check(secret);
-    this.#hidden.replace(this.#rules.hidden?.(secret) ?? [secret]);
+    this.#hidden.replace(this.#rules.hidden(secret));
     return secret;
   }
 }
-
-/** The rules for the client's own key. */
-export const apiKeyRules: KeyRules = {
-  failed: 'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
-  check(key) {
-    if (typeof key !== 'string' || key === '')
-      throw new ConfigError('The API key is empty. Set apiKey to the key of your project.');
-    if (!/^[\x21-\x7e]+$/.test(key))
-      throw new ConfigError(
-        'The API key has a space, a line break or a special character in it. Was it read from a file? Trim it.',
-      );
-    // A short key occurs in texts by chance: cursors would seem to contain it, and redaction would garble messages.
-    if (key.length < shortestSecret)
-      throw new ConfigError(
-        `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is the key complete?`,
-      );
-  },
-};
