@@ -142,7 +142,8 @@ export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
 export type { Claim, ClaimVerdict } from './sink/claim.js';
 export { recordState, type RecordLists } from './sink/recordState.js';
-export type { StateLog, StateStore } from './sink/stateStore.js';
+export type { StateStore } from './sink/stateStore.js';
+export type { StateLog } from './stateLog.js';
 export { lockQueues, type LockQueue, type Release, type StateUse } from './sink/lockQueue.js';
 
 // Errors

@@ -4,7 +4,7 @@ import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount, isRecord } from '../values.js';
 import { withPath } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
-import { pieces } from './readFile.js';
+import { checkOwner, pieces } from './readFile.js';
 import { writeAll } from './wholeFile.js';
 
 /** The length of a file and the checksum of its bytes, as stored in a checkpoint. Plain JSON. */
@@ -372,15 +372,6 @@ export function decodeFilePosition(sinkPosition: unknown): FilePosition {
     if (isCount(bytes) && isCount(sum)) return { bytes, crc32: sum };
   }
   throw new CheckpointError('The checkpoint does not say where in the file to resume.', {}, [{ kind: 'restart' }]);
-}
-
-/** @throws CheckpointError if another user owns the file, and so may change it at any time. */
-async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
-  if (await withPath(fileSystem.isOurs(path), path, 'inspected')) return;
-  throw new CheckpointError(
-    `${path} belongs to another user of this machine. Ask its owner, or export to another path: nothing was changed.`,
-    { path },
-  );
 }
 
 /** Whether an error says that somebody else changed the file. */

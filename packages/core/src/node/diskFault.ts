@@ -1,22 +1,17 @@
 import { SinkError, SluiceError } from '../errors.js';
 import { platformCode } from './fileSystem.js';
 
-/** Turns an error of the operating system into one that says what to do. */
+/** Turns an error of the operating system into one that says what to do. `what` was tried: `written`, `opened` … */
 export async function withPath<R>(call: Promise<R>, path: string, what: string): Promise<R> {
   try {
     return await call;
   } catch (error) {
     if (SluiceError.is(error)) throw error;
-    throw diskFault(error, path, what);
+    const code = platformCode(error) ?? 'unknown fault';
+    throw new SinkError(`${path} can't be ${what} (${code}): ${adviceFor(code, what)}`, {
+      details: { path, platformCode: code },
+    });
   }
-}
-
-/** Explains an error of the disk and says what to do. `what` was tried: `written`, `opened` … */
-export function diskFault(error: unknown, path: string, what: string): SinkError {
-  const code = platformCode(error) ?? 'unknown fault';
-  return new SinkError(`${path} can't be ${what} (${code}): ${adviceFor(code, what)}`, {
-    details: { path, platformCode: code },
-  });
 }
 
 function adviceFor(code: string, what: string): string {

@@ -28,6 +28,7 @@ const maxRotations = 10;
  */
 export class EndlessFile implements TargetFile {
   readonly path: string;
+  readonly copied = startOfFile;
   readonly #fs: FileSystem;
   readonly #options: EndlessFileOptions;
   #file: AppendFile | undefined;

@@ -3,20 +3,9 @@ import type { Json } from '../source/definition.js';
 import { isCount, isRecord } from '../values.js';
 import { type AppendFile, decodeFilePosition, type FilePosition, startOfFile } from './appendFile.js';
 import type { ByteBlocks } from './byteBlocks.js';
+import type { TargetFile } from './partFile.js';
 import type { SegmentFolder } from './segmentFolder.js';
 import { settleAll } from './settleAll.js';
-
-export interface OrderedFile {
-  readonly size: number;
-  /** The end of the file. */
-  readonly sinkPosition: FilePosition;
-  /** Adds to the end; durable after the next `flush`. */
-  append(content: string | Uint8Array): Promise<void>;
-  /** Makes all appended bytes durable; resolves to the position to resume from. */
-  flush(): Promise<FilePosition>;
-  /** Renames a file that somebody else changed; resolves to its new name. */
-  setAside(): Promise<string | undefined>;
-}
 
 interface PartitionBuffer {
   readonly blocks: ByteBlocks;
@@ -35,22 +24,20 @@ interface PartitionBuffer {
  * next position no longer names are removed one commit later: the last checkpoint may still need them.
  */
 export class OrderedPartitionWriter {
-  readonly #file: OrderedFile;
+  readonly #file: TargetFile;
   readonly #folder: SegmentFolder;
   readonly #newBlocks: () => ByteBlocks;
   readonly #buffers = new Map<number, PartitionBuffer>();
   /** The first unfinished partition, and where it starts in the file. */
   #front = 0;
   #frontAt = startOfFile;
-  /** What the file had before the first row. */
-  #copied = startOfFile;
   #commits = 0;
   /** Files that the last position names. */
   #namedFiles: readonly string[] = [];
   /** Files that the position before it names, and the last one does not. */
   #outdatedFiles: readonly string[] = [];
 
-  constructor(file: OrderedFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
+  constructor(file: TargetFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
     this.#file = file;
     this.#folder = folder;
     this.#newBlocks = newBlocks;
@@ -58,7 +45,7 @@ export class OrderedPartitionWriter {
 
   /** Begins after what the file has. */
   begin(): void {
-    this.#frontAt = this.#copied = this.#file.sinkPosition;
+    this.#frontAt = this.#file.sinkPosition;
   }
 
   get isEmpty(): boolean {
@@ -79,6 +66,7 @@ export class OrderedPartitionWriter {
     this.#commits += 1;
     for (const [partition, buffer] of this.#buffers)
       await this.#append(partition, buffer, await buffer.blocks.takeCompressed());
+    const { copied } = this.#file;
     const [sinkPosition, segments, waiting] = await settleAll([
       this.#file.flush(),
       this.#flushSegments(),
@@ -94,7 +82,7 @@ export class OrderedPartitionWriter {
       commits: this.#commits,
       segments,
       ...(waiting && { waiting }),
-      ...(this.#copied.bytes > 0 && { copied: this.#copied }),
+      ...(copied.bytes > 0 && { copied }),
     };
   }
 
@@ -112,7 +100,6 @@ export class OrderedPartitionWriter {
     const { front, frontAt, commits, segments, waiting } = decodePosition(sinkPosition);
     this.#front = front;
     this.#frontAt = frontAt;
-    this.#copied = copiedAt(sinkPosition);
     this.#commits = commits;
     for (const [partition, { isEnded, ...end }] of Object.entries(segments)) {
       const segment = end.bytes > 0 ? await this.#folder.reopen(partition, end) : undefined;

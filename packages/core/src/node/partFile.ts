@@ -4,27 +4,37 @@ import { copyInto } from './appendable.js';
 import { AppendFile, type FilePosition, renameIfFree, startOfFile } from './appendFile.js';
 import { withPath } from './diskFault.js';
 import type { FileRights, FileSystem } from './fileSystem.js';
-import type { OrderedFile } from './orderedPartitionWriter.js';
 import { settleAll } from './settleAll.js';
 
 /** What to do if the final name is taken. */
 export type IfExists = 'fail' | 'overwrite' | 'append';
 
 /** A file for rows that is published when it is complete, or never ends. */
-export interface TargetFile extends OrderedFile {
+export interface TargetFile {
   readonly path: string;
+  readonly size: number;
+  /** The end of the file. */
+  readonly sinkPosition: FilePosition;
+  /** The end of what it had before its first row: a copy of the file that it replaces. */
+  readonly copied: FilePosition;
   /** Refuses what `create` would refuse, without changes. */
   check(restart: boolean): Promise<void>;
   /** Begins a new file. `restart` replaces one that an earlier run left. */
   create(restart: boolean): Promise<void>;
-  /** Resumes at a position from `flush`. The file is unchanged until `cut`. `copied`: the end of what it had at first. */
+  /** Resumes at a position from `flush`. The file is unchanged until `cut`. */
   resume(sinkPosition: FilePosition, copied?: FilePosition): Promise<void>;
   /** Resumes a complete file. Only the disk shows how far the last run got with publishing it. */
   resumeSealed(sinkPosition: FilePosition, copied?: FilePosition): Promise<void>;
   /** Removes what follows the position from which it resumes. */
   cut(): Promise<void>;
+  /** Adds to the end; durable after the next `flush`. */
+  append(content: string | Uint8Array): Promise<void>;
+  /** Makes all appended bytes durable; resolves to the position to resume from. */
+  flush(): Promise<FilePosition>;
   /** Gives the file its final name; resolves to its size. */
   publish(): Promise<number>;
+  /** Renames a file that somebody else changed; resolves to its new name. */
+  setAside(): Promise<string | undefined>;
   /**
    * Closes the file, and removes it unless it can be resumed. Resolves to whether it was kept.
    *
@@ -45,7 +55,6 @@ export class PartFile implements TargetFile {
   readonly #ifExists: IfExists;
   #file: AppendFile | undefined;
   #size = 0;
-  /** The end of what was copied from the file that it replaces. */
   #copied = startOfFile;
   /** A checkpoint may refer to it; without one it can't be resumed. */
   #isCommitted = false;
@@ -66,6 +75,10 @@ export class PartFile implements TargetFile {
 
   get sinkPosition(): FilePosition {
     return this.#opened.sinkPosition;
+  }
+
+  get copied(): FilePosition {
+    return this.#copied;
   }
 
   async check(restart: boolean): Promise<void> {

@@ -1,3 +1,4 @@
+import { CheckpointError } from '../errors.js';
 import { withPath } from './diskFault.js';
 import { unlessAbsent, type FileSystem, type WritableFile } from './fileSystem.js';
 
@@ -33,6 +34,15 @@ export async function readBytes(file: WritableFile, path: string, start: number,
     size += read;
   }
   return bytes.subarray(0, size);
+}
+
+/** @throws CheckpointError if another user owns the file, and so may change it at any time. */
+export async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
+  if (await withPath(fileSystem.isOurs(path), path, 'inspected')) return;
+  throw new CheckpointError(
+    `${path} belongs to another user of this machine. Ask its owner, or use another path: nothing was changed.`,
+    { path },
+  );
 }
 
 const bytesPerRead = 1024 * 1024;

@@ -4,7 +4,7 @@ import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../stateLog.js';
 import { withPath } from './diskFault.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
-import { linesOf, readBytes, reading, readWhole } from './readFile.js';
+import { checkOwner, linesOf, readBytes, reading, readWhole } from './readFile.js';
 import { settleAll } from './settleAll.js';
 import { unfinishedName, writeAll, writeWhole } from './wholeFile.js';
 
@@ -41,7 +41,7 @@ export class RecordFile implements StateLog {
 
   /** The record of a file that is only replaced; `undefined` without a file. @throws CheckpointError if it is damaged. */
   async load(): Promise<unknown> {
-    await this.#checkOwner();
+    await checkOwner(this.#fs, this.#path);
     const bytes = await readWhole(this.#fs, this.#path);
     const record = bytes && this.#onlyRecord(bytes.toString());
     this.#isReplaceable = true;
@@ -54,7 +54,7 @@ export class RecordFile implements StateLog {
       this.#isReplaceable = true;
       return;
     }
-    await this.#checkOwner();
+    await checkOwner(this.#fs, this.#path);
     const file = await this.#open();
     let end = 0;
     let torn: number | undefined;
@@ -143,21 +143,13 @@ export class RecordFile implements StateLog {
     if (this.#isReplaceable) return;
     const start = await reading(this.#fs, this.#path, (file) => readBytes(file, this.#path, 0, mark.length));
     const text = start?.toString('latin1') ?? '';
-    if (start) await this.#checkOwner();
+    if (start) await checkOwner(this.#fs, this.#path);
     if (text !== '' && text !== mark)
       throw new CheckpointError(
         `${this.#path} was not written by Sluice, or lost its first bytes. Move it away, or keep the state in another folder: nothing was changed.`,
         { path: this.#path },
       );
     this.#isReplaceable = true;
-  }
-
-  async #checkOwner(): Promise<void> {
-    if (await withPath(this.#fs.isOurs(this.#path), this.#path, 'inspected')) return;
-    throw new CheckpointError(
-      `${this.#path} belongs to another user of this machine. Ask its owner, or keep the state in another folder: nothing was changed.`,
-      { path: this.#path },
-    );
   }
 
   /** Records in a file that was removed or replaced are lost. */

@@ -1,8 +1,7 @@
 import { abortable } from '../abortable.js';
 import type { Page } from '../source/page.js';
-import type { PageCache } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
-import type { SourceInfo } from '../source/source.js';
+import type { PagesOptions, SourceInfo } from '../source/source.js';
 
 /** What a walk found of a partition. */
 interface WalkedPartition {
@@ -21,19 +20,11 @@ interface WalkedPartition {
  */
 export async function walkOnce<T>(
   source: PageSource<T>,
-  {
-    concurrency,
-    signal,
-    cache,
-  }: {
-    readonly concurrency?: number | undefined;
-    readonly signal: AbortSignal;
-    readonly cache?: PageCache | undefined;
-  },
+  { signal, ...options }: Pick<PagesOptions, 'concurrency' | 'cache'> & { readonly signal: AbortSignal },
   take: (row: T) => boolean,
 ): Promise<{ readonly isIncomplete: boolean; readonly isShort: boolean }> {
   signal.throwIfAborted();
-  const pages = source.pages({ concurrency, cache })[Symbol.asyncIterator]();
+  const pages = source.pages(options)[Symbol.asyncIterator]();
   const stop = (): void => {
     // Errors after a cancellation are of no interest.
     pages.return?.().catch(() => undefined);

@@ -3,13 +3,13 @@ import { startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import { notify } from '../source/sourceEvent.js';
+import type { StateLog } from '../stateLog.js';
 import { checkpointWithoutPartition, countsWithPage, type Checkpoint, type WrittenCounts } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';
 import { checkpointName, checkSameKey } from './findCheckpoint.js';
 import { incrementsOf, type Increments } from './increments.js';
 import type { SinkWriter, WalkEnd } from './sink.js';
-import type { StateLog } from './stateStore.js';
 
 /**
  * The commits of an export: what was written, and the checkpoint that says how much of it is durable.

@@ -8,7 +8,7 @@ import { notify } from '../source/sourceEvent.js';
 import { cancellable, done, type PullIterator } from '../source/cancellable.js';
 import { Commits } from './commits.js';
 import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js';
-import { givenSink, givenStore, isHanging } from './givenSink.js';
+import { guardSink, guardStore, isHanging } from './guardSink.js';
 import type { Release } from './lockQueue.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
 import { retryExport } from './retryExport.js';
@@ -37,10 +37,10 @@ export class ExportRun<T> {
   constructor(source: PageSource<T>, sink: Sink<T>, options: ExportOptions) {
     const { clock = systemClock } = options;
     const { info } = source;
-    const given = { clock, signal: this.#cancelled.signal };
-    const namedSink = givenSink(sink, given);
-    const state = namedSink.state ?? (options.state && givenStore(options.state, 'The state store', given));
-    const setup = { info, sink: namedSink, state, options, clock };
+    const guard = { clock, signal: this.#cancelled.signal };
+    const guardedSink = guardSink(sink, guard);
+    const state = guardedSink.state ?? (options.state && guardStore(options.state, 'The state store', guard));
+    const setup = { info, sink: guardedSink, state, options, clock };
     const commits = new Commits(setup);
     this.#job = {
       ...setup,
@@ -146,13 +146,7 @@ export class ExportRun<T> {
     const { items, partition, endsPartition, health, commit, unconfirmed } = page;
     const generation = commit && health?.generation;
     opened.hasWritten = true;
-    await opened.writer.write({
-      items,
-      partition,
-      endsPartition,
-      ...(generation !== undefined && { generation }),
-      ...(unconfirmed && { unconfirmed }),
-    });
+    await opened.writer.write({ items, partition, endsPartition, generation, unconfirmed });
     this.#job.commits.add(page);
   }
 

@@ -6,7 +6,7 @@ import { checkSource, type PageSource } from '../source/pageSource.js';
 import { exportOptionNames, type ExportOptions } from './exportOptions.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
 import { ExportRun } from './exportRun.js';
-import { isHanging } from './givenSink.js';
+import { isHanging } from './guardSink.js';
 import type { Sink } from './sink.js';
 
 /**

@@ -17,7 +17,7 @@ const usualResume = 86_400_000;
 
 type FoundCheckpoint =
   /** For the start of the plan, and not saved yet. */
-  | { readonly kind: 'new'; readonly checkpoint: Checkpoint; readonly warning?: string }
+  | { readonly kind: 'new'; readonly checkpoint: Checkpoint; readonly warning: string | undefined }
   | { readonly kind: 'earlier'; readonly checkpoint: Checkpoint }
   /** The target of the finished export is unchanged. */
   | { readonly kind: 'finished'; readonly checkpoint: Checkpoint; readonly report: SinkReport };
@@ -34,8 +34,7 @@ export async function findCheckpoint<T>(setup: ExportSetup<T>, state: StateStore
   const plan = await exportPlan(info, sink, options.sha256);
   const target = hashedTarget(sink);
   const beginNew = async (warning?: string): Promise<FoundCheckpoint> => {
-    const checkpoint = await firstCheckpoint(setup, plan);
-    return { kind: 'new', checkpoint, ...(warning !== undefined && { warning }) };
+    return { kind: 'new', checkpoint: await newCheckpoint(setup, plan), warning };
   };
   const record = restart ? undefined : await state.load(checkpointName);
   if (record === undefined) return beginNew();
@@ -106,15 +105,12 @@ function checkPlan(
 }
 
 /** For the start of the plan; it is not saved yet. @throws ConfigError if the plan has no identity. */
-export async function newCheckpoint<T>(setup: ExportSetup<T>): Promise<Checkpoint> {
-  return firstCheckpoint(setup, await exportPlan(setup.info, setup.sink, setup.options.sha256));
-}
-
-async function firstCheckpoint<T>(
+export async function newCheckpoint<T>(
   { info, sink, options }: ExportSetup<T>,
-  { hash, settings }: ExportPlan,
+  plan?: ExportPlan,
 ): Promise<Checkpoint> {
   const { restart = false, newId = randomId } = options;
+  const { hash, settings } = plan ?? (await exportPlan(info, sink, options.sha256));
   const target = hashedTarget(sink);
   const key = await currentKey(newId(), info);
   return {

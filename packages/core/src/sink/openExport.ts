@@ -138,46 +138,43 @@ function stopping(pages: AsyncIterator<unknown>, { isEndless, partitions }: Sour
 
 function pagesOptions<T>(job: ExportJob<T>): PagesOptions {
   const { info, sink, options, commits, stopped } = job;
-  const { concurrency, prefetch, requireTotal } = options;
   const { checkpoint, increments, partitionLog } = commits;
-  const newHistory = newHistoryOf(job);
   // A sink that is not refreshed removes no rows of an earlier run.
   const removesRows = info.partitions === Infinity && sink.isRefreshed;
   return {
     startAt: commits.position,
-    ...(concurrency !== undefined && { concurrency }),
-    ...(prefetch !== undefined && { prefetch }),
-    ...(newHistory !== undefined && { newHistory }),
-    ...(increments && { since: increments.since }),
-    ...(partitionLog && checkpoint && { partitionLog: { log: partitionLog, runId: checkpoint.runId } }),
-    ...(requireTotal && { requireTotal }),
-    ...(removesRows && { onShort: (totals) => (commits.shortParents = totals) }),
+    concurrency: options.concurrency,
+    prefetch: options.prefetch,
+    newHistory: newHistory(job),
+    since: increments?.since,
+    partitionLog: partitionLog && checkpoint && { log: partitionLog, runId: checkpoint.runId },
+    requireTotal: options.requireTotal,
+    onShort: removesRows ? (totals) => (commits.shortParents = totals) : undefined,
     drain: stopped,
   };
 }
 
 /** The id under which a source starts over. Every run of a restarted export passes it: the first may be killed. */
-function newHistoryOf<T>({ commits, options }: ExportJob<T>): string | undefined {
+function newHistory<T>({ commits, options }: ExportJob<T>): string | undefined {
   const { checkpoint } = commits;
   if (checkpoint) return checkpoint.isRestart && checkpoint.runId;
   return options.restart ? (options.newId ?? randomId)() : undefined;
 }
 
 function contextOf<T>({ info, state, commits, options, cancelled }: ExportJob<T>, how: Opening): SinkContext<T> {
-  const { name, schema, isEndless = false } = info;
-  const { incremental, onWarning } = options;
+  const { incremental } = options;
   const isFull = typeof incremental === 'object' && incremental.full === true;
-  const folder = state?.folder;
   return {
-    source: name,
-    isEndless,
-    restart: false,
+    source: info.name,
+    schema: info.schema,
+    isEndless: info.isEndless ?? false,
+    resumeAt: how.resumeAt,
+    restart: how.restart ?? false,
+    increment: incremental && (isFull ? 'all' : 'new'),
+    stateFolder: state?.folder,
+    log: state && ((name) => state.log(name)),
+    recommit: state && commits.recommit,
+    warn: options.onWarning,
     signal: cancelled,
-    ...how,
-    ...(schema && { schema }),
-    ...(onWarning && { warn: onWarning }),
-    ...(incremental && { increment: isFull ? 'all' : 'new' }),
-    ...(folder !== undefined && { stateFolder: folder }),
-    ...(state && { log: (of: string) => state.log(of), recommit: commits.recommit }),
   };
 }

@@ -1,30 +1,31 @@
 import type { StatedTotal } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
-import type { StateLog, StateStore } from './stateStore.js';
+import type { StateLog } from '../stateLog.js';
+import type { StateStore } from './stateStore.js';
 
 /** What a sink receives when it opens. */
 export interface SinkContext<T> {
   /** The source's name, e.g. `aptos.nfts`. */
   readonly source: string;
   /** The rows' shape, if the source knows it. */
-  readonly schema?: RowSchema<T>;
+  readonly schema?: RowSchema<T> | undefined;
   /** Resumes at a position that `flush` or `seal` returned, and truncates what follows. Absent for a new target. */
-  readonly resumeAt?: { readonly sinkPosition: Json; readonly isSealed: boolean };
+  readonly resumeAt?: { readonly sinkPosition: Json; readonly isSealed: boolean } | undefined;
   /** Replaces what an earlier run left, finished or not. Never set if it may belong to somebody else. */
   readonly restart: boolean;
   /** The checkpoint's folder, if it is on a disk. */
-  readonly stateFolder?: string;
+  readonly stateFolder?: string | undefined;
   /** Opens a log next to the checkpoint, for what a sink has to remember itself. Absent without state. */
-  readonly log?: (name: string) => StateLog;
+  readonly log?: ((name: string) => StateLog) | undefined;
   /** Saves another position for the rows of the last commit, e.g. after a log rotation. Absent without state. */
-  readonly recommit?: (sinkPosition: Json) => Promise<void>;
+  readonly recommit?: ((sinkPosition: Json) => Promise<void>) | undefined;
   /** Reports what people should know of the target, and what is not an error. Default: nobody is told. */
-  readonly warn?: (message: string) => void;
+  readonly warn?: ((message: string) => void) | undefined;
   /**
    * For incremental exports. `new`: the rows are only those that are new since an earlier export, so the older ones of the
    * target must stay. `all`: the target may have them already.
    */
-  readonly increment?: 'new' | 'all';
+  readonly increment?: 'new' | 'all' | undefined;
   /** The source never ends: its target has its final name from the start, and is never sealed. */
   readonly isEndless: boolean;
   /**
@@ -41,9 +42,9 @@ export interface SinkPage<T> {
   readonly partition: number;
   readonly endsPartition: boolean;
   /** The number of the accepted snapshot, from 1, if the rows are all changes that lead to it. */
-  readonly generation?: number;
+  readonly generation?: number | undefined;
   /** Removals that may follow in later generations: of rows that the last walk lacked, and that are accepted still. */
-  readonly unconfirmed?: readonly T[];
+  readonly unconfirmed?: readonly T[] | undefined;
 }
 
 /** The outcome of a sink. */
@@ -74,16 +75,16 @@ export interface WalkEnd {
  */
 export interface SinkWriter<T> {
   /** The position before the first row of a new target. It is committed at once, so a killed run can be resumed. */
-  readonly start?: Json;
+  readonly start?: Json | undefined;
   /**
    * Takes a page's rows, possibly thousands, with nested values; they are durable after the next `flush` or `seal`.
    * Equal rows without a key are separate rows. Nobody changes them, so a sink may keep them until then.
    */
   readonly write: (page: SinkPage<T>) => Promise<void>;
   /** The writer's buffer is full: the rows should be committed now, whatever the pace. Default: never. */
-  readonly isFull?: boolean;
+  readonly isFull?: boolean | undefined;
   /** Whether a commit is possible now, e.g. not within a block. Default: always. */
-  readonly isCommittable?: boolean;
+  readonly isCommittable?: boolean | undefined;
   /**
    * Makes all rows durable and returns the position to resume from, plain JSON. A checkpoint has it before the next
    * `flush` or `seal`, so what only older positions need may be removed then.
@@ -92,7 +93,7 @@ export interface SinkWriter<T> {
   /** Writes what follows the last row, makes it durable, and returns the position from which only `close` is left. */
   readonly seal: (end: WalkEnd) => Promise<Json>;
   /** Closes the target of an endless source so that it can be resumed. All rows are flushed. Default: it is sealed. */
-  readonly suspend?: () => Promise<SinkReport>;
+  readonly suspend?: (() => Promise<SinkReport>) | undefined;
   /** Publishes the sealed target. */
   readonly close: () => Promise<SinkReport>;
   /** Gives up. `isResumable`: keeps what `resumeAt` needs. Otherwise removes what is unfinished, or rejects. */
@@ -117,7 +118,7 @@ export interface Sink<T> {
   /** What determines the bytes, as plain JSON: format, columns. A checkpoint with another identity is refused. */
   readonly identity: Json;
   /** Where the rows go, if that may differ: a path, an address. Not part of the plan. */
-  readonly target?: string;
+  readonly target?: string | undefined;
   /** `exactly-once`: it truncates to a position. `at-least-once`: a crash may repeat rows after the last commit. */
   readonly delivery: 'exactly-once' | 'at-least-once';
   /**
@@ -125,21 +126,21 @@ export interface Sink<T> {
    * disconnects. `save` makes the record durable together with the rows that the writer took since the last `save`, in
    * one transaction; `flush` and `seal` only return the position. Default: rows first, then the checkpoint elsewhere.
    */
-  readonly state?: StateStore;
+  readonly state?: StateStore | undefined;
   /** Refuses what `open` would refuse, without changes. It is called before the first checkpoint is saved. */
-  readonly check?: (context: SinkContext<T>) => Promise<void>;
+  readonly check?: ((context: SinkContext<T>) => Promise<void>) | undefined;
   /** The position as if an unfinished partition had not begun. Default: the sink can't remove a partition's rows. */
-  readonly withoutPartition?: (sinkPosition: Json, partition: number) => Json;
+  readonly withoutPartition?: ((sinkPosition: Json, partition: number) => Json) | undefined;
   /**
    * The report of a finished export whose target is as `close` left it, at a position from `seal`; changes nothing.
    * With it a repeated export does nothing; without it all rows are written again.
    */
-  readonly finished?: (sinkPosition: Json) => Promise<SinkReport | undefined>;
+  readonly finished?: ((sinkPosition: Json) => Promise<SinkReport | undefined>) | undefined;
   /**
    * Each export brings the target up to date, and shows no row before it ends. So a finished one is followed by a new
    * one, and an unfinished one that should not or can't be resumed is replaced: see `resumeWithin`. Default: no.
    */
-  readonly isRefreshed?: boolean;
+  readonly isRefreshed?: boolean | undefined;
   /** @throws SinkError if the target can't be written; then nothing was changed. */
   readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }

@@ -1,12 +1,10 @@
 import type { StateLog } from '../stateLog.js';
 import type { Release, StateUse } from './lockQueue.js';
 
-export type { StateLog } from '../stateLog.js';
-
 /** Stores small records durably, by name. A record is replaced completely or not at all. */
 export interface StateStore {
   /** Absent if it is not a folder on a disk. */
-  readonly folder?: string;
+  readonly folder?: string | undefined;
   /**
    * Locks the state. An export (the default) waits for others in this process, a watch only for one that is closing.
    *

@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../clock.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
-import { givenSink } from './givenSink.js';
+import { guardSink } from './guardSink.js';
 import type { Sink, SinkContext, SinkWriter } from './sink.js';
 
 /** Options of {@link writeTo}. */
@@ -52,8 +52,8 @@ export function writeTo<T>(
         else if (overflow === 'error') stop(tooSlow(sink.name, buffer));
       };
       subscriber.add(() => stop(undefined));
-      const context = { source: 'observable', restart: false, isEndless: false, signal, ...(schema && { schema }) };
-      void write(givenSink(sink, { clock, signal }), context, { waiting, stop, subscriber });
+      const context = { source: 'observable', schema, restart: false, isEndless: false, signal };
+      void write(guardSink(sink, { clock, signal }), context, { waiting, stop, subscriber });
       upstream.add(rows.subscribe({ next: push, error: stop, complete: () => waiting.end() }));
     });
 }

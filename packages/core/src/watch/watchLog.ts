@@ -1,7 +1,7 @@
 import { CheckpointError, SluiceError } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import type { SourceEndpoint } from '../source/definition.js';
-import type { StateLog } from '../sink/stateStore.js';
+import type { StateLog } from '../stateLog.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import { SnapshotRows } from './snapshotRows.js';

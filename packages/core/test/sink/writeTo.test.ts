@@ -18,7 +18,7 @@ describe('writeTo', () => {
     const watched: typeof sink = {
       ...sink,
       open: (context) => {
-        schemas.push('schema' in context ? context.schema : 'none');
+        schemas.push(context.schema ?? 'none');
         return sink.open(context);
       },
     };

@@ -1,10 +1,12 @@
-import type { Clock } from '../clock.js';
+import { abortableBy } from '../abortable.js';
+import { settlesWithin, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { PluginError, SinkError, SluiceError } from '../errors.js';
 import type { Json } from '../source/definition.js';
+import type { StateLog } from '../stateLog.js';
 import { inWords } from '../values.js';
 import type { Sink, SinkContext, SinkWriter } from './sink.js';
-import type { StateLog, StateStore } from './stateStore.js';
+import type { StateStore } from './stateStore.js';
 
 /** Ms that a call may take after the cancel. Before it, a call may take as long as it likes: a database may be slow. */
 const longestCall = 30_000;
@@ -12,7 +14,7 @@ const longestCall = 30_000;
 /** Deeper positions are refused; those that contain themselves have no end. */
 const deepest = 100;
 
-interface GivenOptions {
+interface GuardOptions {
   readonly clock: Clock;
   /** Aborted when nobody waits for the calls any longer. */
   readonly signal: AbortSignal;
@@ -22,64 +24,63 @@ interface GivenOptions {
  * A sink that somebody else wrote. Its errors name it and the call that failed, and after a cancel nothing waits for it
  * without an end. After a call that hangs none is made, since the calls of a sink never overlap.
  */
-export function givenSink<T>(sink: Sink<T>, options: GivenOptions): Sink<T> {
+export function guardSink<T>(sink: Sink<T>, options: GuardOptions): Sink<T> {
   const whose = `The sink ${sink.name}`;
-  const calls = new GivenCalls(whose, SinkError, options);
+  const calls = new GuardedCalls(whose, SinkError, options);
   const { name, identity, target, delivery, state, isRefreshed } = sink;
   return {
     name,
     identity,
+    target,
     delivery,
-    ...(target !== undefined && { target }),
-    ...(isRefreshed !== undefined && { isRefreshed }),
-    ...(state && { state: givenStore(state, `The state of the sink ${sink.name}`, options) }),
-    ...(sink.check && { check: (context) => calls.make('check', () => sink.check?.(context)) }),
-    ...(sink.withoutPartition && {
-      withoutPartition: (at, partition) =>
-        calls.read('withoutPartition', () => sink.withoutPartition?.(at, partition) ?? null),
-    }),
-    ...(sink.finished && { finished: (at) => calls.make('finished', () => sink.finished?.(at)) }),
+    isRefreshed,
+    state: state && guardStore(state, `The state of the sink ${name}`, options),
+    check: sink.check && calls.guard('check', sink.check.bind(sink)),
+    withoutPartition:
+      sink.withoutPartition &&
+      ((at, partition) => calls.read('withoutPartition', () => sink.withoutPartition?.(at, partition) ?? null)),
+    finished: sink.finished && calls.guard('finished', sink.finished.bind(sink)),
     open: async (context) => {
       const giveUp = async (writer: SinkWriter<T>): Promise<void> =>
         writer.abort(undefined, { isResumable: context.resumeAt !== undefined });
       const writer = await calls.make('open', () => sink.open(context), giveUp);
       const missing = methods.filter((method) => typeof Reflect.get(Object(writer), method) !== 'function');
-      if (missing.length === 0) return givenWriter(writer, whose, calls, context);
+      if (missing.length === 0) return guardWriter(writer, whose, calls, context);
       if (!missing.includes('abort')) await calls.make('abort', () => giveUp(writer)).catch(() => undefined);
       throw new PluginError(`${whose} lacks ${missing.join(', ')}: what its open returns must have these methods.`);
     },
   };
 }
 
-/** A state store that somebody else wrote, like {@link givenSink}. */
-export function givenStore(store: StateStore, whose: string, options: GivenOptions): StateStore {
-  const calls = new GivenCalls(whose, PluginError, options);
+/** A state store that somebody else wrote, like {@link guardSink}. */
+export function guardStore(store: StateStore, whose: string, options: GuardOptions): StateStore {
+  const calls = new GuardedCalls(whose, PluginError, options);
   // A store that hangs is asked nevertheless to release its lock.
-  const ofRelease = new GivenCalls(whose, PluginError, options);
-  const log = (inner: StateLog): StateLog => ({
+  const releases = new GuardedCalls(whose, PluginError, options);
+  const guardLog = (log: StateLog): StateLog => ({
     get bytes() {
-      return inner.bytes;
+      return log.bytes;
     },
-    read: () => inner.read(),
-    append: (record) => calls.make('append', () => inner.append(record)),
-    replace: (records) => calls.make('replace', () => inner.replace(records)),
-    remove: () => calls.make('remove', () => inner.remove()),
-    close: () => calls.make('close', () => inner.close()),
+    read: () => log.read(),
+    append: calls.guard('append', log.append.bind(log)),
+    replace: calls.guard('replace', log.replace.bind(log)),
+    remove: calls.guard('remove', log.remove.bind(log)),
+    close: calls.guard('close', log.close.bind(log)),
   });
   return {
-    ...(store.folder !== undefined && { folder: store.folder }),
+    folder: store.folder,
     lock: async (signal, use) => {
       const release = await calls.make(
         'lock',
         () => store.lock(signal, use),
         (late) => late(),
       );
-      return () => ofRelease.make('the release of its lock', release);
+      return releases.guard('the release of its lock', release);
     },
-    load: (name) => calls.make('load', () => store.load(name)),
-    save: (name, record) => calls.make('save', () => store.save(name, record)),
-    remove: (name) => calls.make('remove', () => store.remove(name)),
-    log: (name) => log(calls.read('log', () => store.log(name))),
+    load: calls.guard('load', store.load.bind(store)),
+    save: calls.guard('save', store.save.bind(store)),
+    remove: calls.guard('remove', store.remove.bind(store)),
+    log: (name) => guardLog(calls.read('log', () => store.log(name))),
   };
 }
 
@@ -90,14 +91,14 @@ export function isHanging(error: unknown): error is SluiceError {
 
 const methods = ['write', 'flush', 'seal', 'close', 'abort'] as const satisfies readonly (keyof SinkWriter<unknown>)[];
 
-function givenWriter<T>(
+function guardWriter<T>(
   writer: SinkWriter<T>,
   whose: string,
-  calls: GivenCalls,
+  calls: GuardedCalls,
   { log }: SinkContext<T>,
 ): SinkWriter<T> {
   /** A position that is stored as something else would resume elsewhere. Without state, none is stored. */
-  const checked = (position: Json, method: string): Json => {
+  const checkPosition = (position: Json, method: string): Json => {
     if (!log || isPlain(position)) return position;
     throw new PluginError(
       `${whose} returned a position from ${method} that is not plain JSON (${inWords(position)}), so no run could resume there.`,
@@ -105,74 +106,58 @@ function givenWriter<T>(
   };
   const start = calls.read('start', () => writer.start);
   return {
-    ...(start !== undefined && { start: checked(start, 'start') }),
+    start: start === undefined ? undefined : checkPosition(start, 'start'),
     get isFull() {
-      return calls.read('isFull', () => writer.isFull) ?? false;
+      return calls.read('isFull', () => writer.isFull);
     },
     get isCommittable() {
-      return calls.read('isCommittable', () => writer.isCommittable) ?? true;
+      return calls.read('isCommittable', () => writer.isCommittable);
     },
-    write: (page) => calls.make('write', () => writer.write(page)),
-    flush: async () => checked(await calls.make('flush', () => writer.flush()), 'flush'),
-    seal: async (end) => checked(await calls.make('seal', () => writer.seal(end)), 'seal'),
-    ...(writer.suspend && { suspend: () => calls.make('suspend', () => writer.suspend?.() ?? writer.close()) }),
-    close: () => calls.make('close', () => writer.close()),
-    abort: (reason, how) => calls.make('abort', () => writer.abort(reason, how)),
+    write: calls.guard('write', writer.write.bind(writer)),
+    flush: async () => checkPosition(await calls.make('flush', () => writer.flush()), 'flush'),
+    seal: async (end) => checkPosition(await calls.make('seal', () => writer.seal(end)), 'seal'),
+    suspend: writer.suspend && calls.guard('suspend', writer.suspend.bind(writer)),
+    close: calls.guard('close', writer.close.bind(writer)),
+    abort: calls.guard('abort', writer.abort.bind(writer)),
   };
 }
 
 /** Calls of code that somebody else wrote. Errors of Sluice pass as they are. */
-class GivenCalls {
+class GuardedCalls {
   readonly #whose: string;
   readonly #error: typeof SinkError | typeof PluginError;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  /** Start the time of the pending calls. Not listeners: see `abortableBy`. */
-  readonly #pending: (() => void)[] = [];
+  readonly #untilCancelled: <R>(call: Promise<R>) => Promise<R>;
   #hanging: SluiceError | undefined;
 
-  constructor(whose: string, error: typeof SinkError | typeof PluginError, { clock, signal }: GivenOptions) {
+  constructor(whose: string, error: typeof SinkError | typeof PluginError, { clock, signal }: GuardOptions) {
     this.#whose = whose;
     this.#error = error;
     this.#clock = clock;
     this.#signal = signal;
-    const onAbort = (): void => {
-      for (const limit of this.#pending.slice()) limit();
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
+    this.#untilCancelled = abortableBy(signal);
+  }
+
+  guard<A extends unknown[], R>(method: string, call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
+    return (...args) => this.make(method, () => call(...args));
   }
 
   /** @param undo takes back what a call returns after nobody waited for it any longer. */
-  make<R>(method: string, call: () => R | Promise<R>, undo?: (late: R) => unknown): Promise<R> {
-    return new Promise((resolve, reject) => {
-      if (this.#hanging) throw this.#hanging;
-      let stopClock = (): void => undefined;
-      let isLate = false;
-      const limit = (): void => {
-        stopClock = this.#clock.after(longestCall, () => {
-          isLate = true;
-          reject((this.#hanging ??= this.#tooLong(method)));
-        });
-      };
-      const settle = (): void => {
-        stopClock();
-        this.#pending.splice(this.#pending.indexOf(limit), 1);
-      };
-      this.#pending.push(limit);
-      if (this.#signal.aborted) limit();
-      (async () => call())().then(
-        async (result) => {
-          settle();
-          resolve(result);
-          // Nobody is left to be told of its errors.
-          if (isLate) await (async () => undo?.(result))().catch(() => undefined);
-        },
-        (error: unknown) => {
-          settle();
-          reject(this.#named(error, method));
-        },
-      );
-    });
+  async make<R>(method: string, call: () => Promise<R>, undo?: (late: R) => unknown): Promise<R> {
+    if (this.#hanging) throw this.#hanging;
+    // `call` may throw at once.
+    const result = (async () => call())();
+    await this.#untilCancelled(result).catch(() => undefined);
+    if (this.#signal.aborted && !(await settlesWithin(this.#clock, longestCall, result))) {
+      result.then((late) => undo?.(late)).catch(() => undefined);
+      throw (this.#hanging ??= this.#tooLong(method));
+    }
+    try {
+      return await result;
+    } catch (error) {
+      throw this.#named(error, method);
+    }
   }
 
   read<R>(property: string, read: () => R): R {
