@@ -27,8 +27,8 @@ export const mutantList: readonly Mutant[] = [
     ['a cleared .part is not durably gone', "await this.#syncFolder('removed');", ''],
     [
       'a sealed file that is in place is linked again',
-      'this.#isPublished = true;\n    this.#isCommitted',
-      'this.#isCommitted',
+      'if (isUnnamed) await this.#giveName();',
+      'await this.#giveName();',
     ],
   ]),
   ...inFile('packages/core/src/node/wholeFile.ts', [
@@ -168,7 +168,7 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/node/endlessFile.ts', [
-    ['changes behind the checkpoint are not cut off', 'await this.#opened.cut();\n    this.#version', 'this.#version'],
+    ['changes behind the checkpoint are not cut off', 'await this.#file.cut();\n    this.#version', 'this.#version'],
     ['pending changes are written twice', 'this.#pending = [];\n      this.#pendingBytes = 0;', ''],
   ]),
   ...inFile('packages/core/src/node/folderLock.ts', [

@@ -9,7 +9,7 @@ import {
   type Position,
   type PullIterator,
 } from '@sluice/core';
-import { withPath, linesOf, type FileSystem } from '@sluice/core/node';
+import { withPath, readLines, type FileSystem } from '@sluice/core/node';
 import type { PartitionRecord, Segment } from './decodeRecords.js';
 import { decodeRow } from './rowLine.js';
 import type { StoredRow } from './run.js';
@@ -184,7 +184,7 @@ async function* pagesOf(
     // A segment without rows has no file.
     const file = bytes === 0 ? undefined : await withPath(store.fileSystem.open(path, 'readable'), path, 'opened');
     try {
-      const lines = file && linesOf(file, path, bytes);
+      const lines = file && readLines(file, path, bytes);
       for (const rows of sizesOf(pages)) {
         const items: StoredRow[] = [];
         const isSkipped = page < skipped;

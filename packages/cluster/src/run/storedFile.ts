@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '@sluice/core';
-import { AppendFile, withPath, pieces, reading, readWhole, unlinkIfThere, type FileSystem } from '@sluice/core/node';
+import {
+  AppendFile,
+  withPath,
+  readPieces,
+  withFile,
+  readWhole,
+  unlinkIfThere,
+  type FileSystem,
+} from '@sluice/core/node';
 
 /** Reads a record, which is plain JSON; `undefined` if there is none. @throws SinkError, ConfigError if it is damaged. */
 export async function readRecord(fileSystem: FileSystem, path: string): Promise<unknown> {
@@ -91,8 +99,8 @@ export async function isPrefix(
   const hash = createHash('sha256');
   let seen = 0;
   let lines = 0;
-  await reading(fileSystem, path, async (file) => {
-    for await (const piece of pieces(file, path, bytes)) {
+  await withFile(fileSystem, path, async (file) => {
+    for await (const piece of readPieces(file, path, bytes)) {
       hash.update(piece);
       seen += piece.length;
       for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) lines += 1;

@@ -3,9 +3,9 @@ import { isIP } from 'node:net';
 import { refuseUnknown } from '../checks.js';
 import { ConfigError, ForbiddenAddressError } from '../errors.js';
 import type { AddressGuard, GuardedHost, ResolvedAddress } from '../http/adapter/adapter.js';
-import { allowedAddresses, plainHostname, type AllowedAddresses } from './allowedAddresses.js';
-import { plainAddress } from './plainAddress.js';
-import { loopback, specialAddress, type SpecialAddress } from './specialAddresses.js';
+import { parseAllowed, normalizeHostname, type AllowedAddresses } from './allowedAddresses.js';
+import { normalizeAddress } from './plainAddress.js';
+import { loopback, findSpecial, type SpecialAddress } from './specialAddresses.js';
 
 /** Options of {@link addressGuard}. */
 export interface AddressGuardOptions {
@@ -47,12 +47,12 @@ export interface UrlGuard extends AddressGuard {
 export function addressGuard(options: AddressGuardOptions = {}): UrlGuard {
   refuseUnknown('addressGuard()', options, { allow: true, resolve: true });
   const { allow = [], resolve = resolveBySystem } = options;
-  const allowed = allowedAddresses(allow);
+  const allowed = parseAllowed(allow);
   return {
     resolve,
     check(address, host) {
-      const objection = objectionTo(address, host, allowed);
-      if (objection) throw forbidden(address, host, objection);
+      const objection = findObjection(address, host, allowed);
+      if (objection) throw forbiddenError(address, host, objection);
     },
     checkUrl(url) {
       if (url.username !== '' || url.password !== '')
@@ -62,10 +62,10 @@ export function addressGuard(options: AddressGuardOptions = {}): UrlGuard {
       const isEncrypted = url.protocol === 'https:';
       if (!isEncrypted && url.protocol !== 'http:')
         throw new ConfigError('The URL must begin with https://. Give one like https://hooks.example.com/changes.');
-      const address = bare(url.hostname);
+      const address = stripBrackets(url.hostname);
       const isName = isIP(address) === 0;
       const host = { hostname: url.hostname, isEncrypted };
-      const objection = isName ? undefined : objectionTo(address, host, allowed);
+      const objection = isName ? undefined : findObjection(address, host, allowed);
       // If an address may be allowed, `check` decides when the name is resolved.
       const isNeverOpen = isName && !isEncrypted && !allowed.hasAddresses && !isAllowedHost(url.hostname, allowed);
       if (isNeverOpen || objection === 'unencrypted')
@@ -74,7 +74,7 @@ export function addressGuard(options: AddressGuardOptions = {}): UrlGuard {
           {},
           [{ kind: 'allow', option: 'allowAddresses' }],
         );
-      if (objection) throw forbidden(address, host, objection);
+      if (objection) throw forbiddenError(address, host, objection);
     },
   };
 }
@@ -82,40 +82,40 @@ export function addressGuard(options: AddressGuardOptions = {}): UrlGuard {
 /** Why a connection is refused: the kind of address, or a public address without https. */
 type Objection = SpecialAddress | 'unencrypted';
 
-function objectionTo(
+function findObjection(
   address: string,
   { hostname, isEncrypted }: GuardedHost,
   allowed: AllowedAddresses,
 ): Objection | undefined {
-  const plain = plainAddress(address);
+  const plain = normalizeAddress(address);
   // A socket would resolve it like a name.
   if (!plain) return { kind: 'something that is not an address', needsCidr: false };
   if (allowed.cidrs.has(plain.text)) return undefined;
-  const special = specialAddress(plain);
+  const special = findSpecial(plain);
   if (!special?.needsCidr && (allowed.addresses.has(plain.text) || isAllowedHost(hostname, allowed))) return undefined;
   return special ?? (isEncrypted ? undefined : 'unencrypted');
 }
 
 function isAllowedHost(hostname: string, { hostnames }: AllowedAddresses): boolean {
-  if (hostnames.has(plainHostname(hostname))) return true;
-  const plain = plainAddress(bare(hostname));
+  if (hostnames.has(normalizeHostname(hostname))) return true;
+  const plain = normalizeAddress(stripBrackets(hostname));
   return plain !== undefined && hostnames.has('localhost') && loopback.has(plain.text);
 }
 
-function forbidden(address: string, { hostname }: GuardedHost, objection: Objection): ForbiddenAddressError {
-  const host = bare(hostname);
+function forbiddenError(address: string, { hostname }: GuardedHost, objection: Objection): ForbiddenAddressError {
+  const host = stripBrackets(hostname);
   const kind = objection === 'unencrypted' ? 'a public address' : objection.kind;
   const what = host === address ? `${host} is ${kind}` : `${host} resolves to ${kind} (${address})`;
-  const text = plainAddress(address)?.text;
+  const text = normalizeAddress(address)?.text;
   return new ForbiddenAddressError(
-    `${what}, so nothing is sent there. ${text === undefined ? 'Check its DNS records.' : entriesFor(text, host, objection)}`,
+    `${what}, so nothing is sent there. ${text === undefined ? 'Check its DNS records.' : adviseEntries(text, host, objection)}`,
     { host, address, kind },
     text === undefined ? [] : [{ kind: 'allow', option: 'allowAddresses' }],
   );
 }
 
 /** The entries of `allowAddresses` that allow an address. */
-function entriesFor(text: string, host: string, objection: Objection): string {
+function adviseEntries(text: string, host: string, objection: Objection): string {
   if (objection === 'unencrypted') return `Use https; without it, only the entry ${host} allows this.`;
   if (!objection.needsCidr) return `The entry ${host === text ? text : `${host} or ${text}`} allows it.`;
   const cidr = `${text}/${isIP(text) === 4 ? '32' : '128'}`;
@@ -123,7 +123,7 @@ function entriesFor(text: string, host: string, objection: Objection): string {
 }
 
 /** Removes the brackets of an IPv6 address in a URL. */
-function bare(hostname: string): string {
+function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 

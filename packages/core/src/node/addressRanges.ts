@@ -10,15 +10,15 @@ export class AddressRanges {
     this.#ranges = ranges;
   }
 
-  /** @param address in its {@link plainAddress plain} form. */
+  /** @param address in its {@link normalizeAddress plain} form. */
   has(address: string): boolean {
-    this.#lists ??= listsOf(this.#ranges);
+    this.#lists ??= buildLists(this.#ranges);
     return isIP(address) === 4 ? this.#lists.ipv4.check(address, 'ipv4') : this.#lists.ipv6.check(address, 'ipv6');
   }
 }
 
 /** Separate lists, since a BlockList of both finds 10.0.0.1 in `::/0`. */
-function listsOf(ranges: readonly string[]): { readonly ipv4: BlockList; readonly ipv6: BlockList } {
+function buildLists(ranges: readonly string[]): { readonly ipv4: BlockList; readonly ipv6: BlockList } {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const range of ranges) {
     const [address = '', bits] = range.split('/');

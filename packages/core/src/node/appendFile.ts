@@ -4,7 +4,7 @@ import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount, isRecord } from '../values.js';
 import { withPath } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
-import { checkOwner, pieces } from './readFile.js';
+import { checkOwner, readPieces } from './readFile.js';
 import { writeAll } from './wholeFile.js';
 
 /** The length of a file and the checksum of its bytes, as stored in a checkpoint. Plain JSON. */
@@ -207,7 +207,7 @@ export class AppendFile {
     await this.#writePending();
     let sum = 0;
     let seen = 0;
-    for await (const piece of pieces(this.#file, this.path, this.#bytes)) {
+    for await (const piece of readPieces(this.#file, this.path, this.#bytes)) {
       sum = crc32(piece, sum);
       seen += piece.length;
       yield piece;
@@ -325,7 +325,8 @@ export class AppendFile {
 
   /** Whether the first bytes are zeros or missing, as after a truncation by somebody else. */
   async isCut(bytes: number): Promise<boolean> {
-    for await (const piece of pieces(this.#file, this.path, bytes)) if (piece.some((byte) => byte !== 0)) return false;
+    for await (const piece of readPieces(this.#file, this.path, bytes))
+      if (piece.some((byte) => byte !== 0)) return false;
     return true;
   }
 
@@ -403,7 +404,7 @@ async function openIfReadable(fileSystem: FileSystem, path: string): Promise<Wri
 async function checksum(file: WritableFile, path: string, bytes: number): Promise<number | undefined> {
   let sum = 0;
   let seen = 0;
-  for await (const piece of pieces(file, path, bytes)) {
+  for await (const piece of readPieces(file, path, bytes)) {
     sum = crc32(piece, sum);
     seen += piece.length;
   }

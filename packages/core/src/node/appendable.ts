@@ -3,7 +3,7 @@ import type { RowEncoder } from '../sink/sink.js';
 import type { AppendFile } from './appendFile.js';
 import { withPath } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
-import { pieces, readBytes, reading } from './readFile.js';
+import { readPieces, readBytes, withFile } from './readFile.js';
 
 /** Bytes at the start of a file that show what its rows are. A header of 1,000 columns has some 20,000. */
 const startSize = 1_048_576;
@@ -12,7 +12,7 @@ const lineFeed = 10;
 /** Checks that rows can follow those of a file. @throws ConfigError if the format can't; SinkError if the file differs. */
 export async function checkAppendable(fs: FileSystem, path: string, { follows }: RowEncoder<never>): Promise<void> {
   if (!follows) throw new ConfigError(`Rows can't be appended to ${path}: files of its format can't be continued.`);
-  const fault = await readingFile(fs, path, async (file, size) => {
+  const fault = await readIfFile(fs, path, async (file, size) => {
     if (size === 0) return undefined;
     const last = await readBytes(file, path, size - 1, 1);
     if (last[0] !== lineFeed) return 'ends within a row';
@@ -26,17 +26,17 @@ export async function checkAppendable(fs: FileSystem, path: string, { follows }:
 
 /** Copies what a file has to the end of another one. */
 export async function copyInto(to: AppendFile, fs: FileSystem, path: string): Promise<void> {
-  await readingFile(fs, path, async (file, size) => {
-    for await (const piece of pieces(file, path, size)) await to.append(piece);
+  await readIfFile(fs, path, async (file, size) => {
+    for await (const piece of readPieces(file, path, size)) await to.append(piece);
   });
 }
 
 /** `undefined` if it is missing, or not a file. */
-async function readingFile<R>(
+async function readIfFile<R>(
   fs: FileSystem,
   path: string,
   read: (file: WritableFile, size: number) => Promise<R>,
 ): Promise<R | undefined> {
   if ((await withPath(fs.kind(path), path, 'inspected')) !== 'file') return undefined;
-  return reading(fs, path, async (file) => read(file, await withPath(file.size(), path, 'inspected')));
+  return withFile(fs, path, async (file) => read(file, await withPath(file.size(), path, 'inspected')));
 }

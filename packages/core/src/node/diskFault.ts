@@ -8,13 +8,13 @@ export async function withPath<R>(call: Promise<R>, path: string, what: string):
   } catch (error) {
     if (SluiceError.is(error)) throw error;
     const code = platformCode(error) ?? 'unknown fault';
-    throw new SinkError(`${path} can't be ${what} (${code}): ${adviceFor(code, what)}`, {
+    throw new SinkError(`${path} can't be ${what} (${code}): ${advise(code, what)}`, {
       details: { path, platformCode: code },
     });
   }
 }
 
-function adviceFor(code: string, what: string): string {
+function advise(code: string, what: string): string {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':

@@ -3,7 +3,7 @@ import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { AppendFile, isDamage, startOfFile, type FilePosition } from './appendFile.js';
 import { withPath } from './diskFault.js';
 import type { FileSystem } from './fileSystem.js';
-import { checkTarget, keepMode, rightsOf, type TargetFile } from './partFile.js';
+import { checkTarget, keepMode, readRights, type TargetFile } from './partFile.js';
 
 interface EndlessFileOptions {
   readonly ifExists: 'fail' | 'overwrite';
@@ -39,8 +39,6 @@ export class EndlessFile implements TargetFile {
   #committed = startOfFile;
   /** The file's version after the last flush. */
   #version: string | undefined;
-  /** It was rotated between runs. */
-  #isRotated = false;
   #isCommitted = false;
 
   constructor(fileSystem: FileSystem, path: string, options: EndlessFileOptions) {
@@ -65,7 +63,7 @@ export class EndlessFile implements TargetFile {
     // On a restart, a file that was begun but not committed already has this name, and is ours.
     if (!restart) await this.check();
     const isReplaced = restart || this.#options.ifExists === 'overwrite';
-    const replaced = isReplaced ? await rightsOf(this.#fs, this.path) : undefined;
+    const replaced = isReplaced ? await readRights(this.#fs, this.path) : undefined;
     if (isReplaced && (await withPath(this.#fs.kind(this.path), this.path, 'inspected')) === 'file')
       await withPath(this.#fs.unlink(this.path), this.path, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.path);
@@ -81,15 +79,14 @@ export class EndlessFile implements TargetFile {
   async resume(sinkPosition: FilePosition): Promise<void> {
     this.#committed = sinkPosition;
     this.#isCommitted = true;
-    this.#isRotated = await this.#wasRotatedSince(sinkPosition);
-    if (!this.#isRotated) this.#file = await this.#unlessEdited(AppendFile.reopen(this.#fs, this.path, sinkPosition));
+    if (await this.#wasRotatedSince(sinkPosition)) return;
+    this.#file = await this.#unlessEdited(AppendFile.reopen(this.#fs, this.path, sinkPosition));
   }
 
   /** Whether the file was rotated since a position was committed. */
   async #wasRotatedSince({ bytes }: FilePosition): Promise<boolean> {
-    if (bytes === 0) return (await withPath(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent';
     const kind = await withPath(this.#fs.kind(this.path), this.path, 'inspected');
-    if (kind !== 'file') return kind === 'absent';
+    if (bytes === 0 || kind !== 'file') return kind === 'absent';
     const file = await AppendFile.reopen(this.#fs, this.path, startOfFile);
     try {
       return await file.isCut(bytes);
@@ -104,9 +101,10 @@ export class EndlessFile implements TargetFile {
   }
 
   async cut(): Promise<void> {
-    if (this.#isRotated) return this.#startNewFile();
-    await this.#opened.cut();
-    this.#version = await this.#opened.version();
+    // It was rotated between runs.
+    if (!this.#file) return this.#startNewFile();
+    await this.#file.cut();
+    this.#version = await this.#file.version();
   }
 
   append(content: string | Uint8Array): Promise<void> {
@@ -192,7 +190,6 @@ export class EndlessFile implements TargetFile {
     this.#file = await this.#createEmptyFile();
     await old?.close();
     this.#version = undefined;
-    this.#isRotated = false;
     // The pending rows began in the middle of a file, without a header.
     if (this.#committed.bytes > 0 && this.#pending.length > 0) {
       this.#pending.unshift(header);

@@ -10,12 +10,7 @@ import { withPath } from './diskFault.js';
 import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile, type IfExists, type TargetFile } from './partFile.js';
-import {
-  copiedAt,
-  positionOfOnePartition,
-  OrderedPartitionWriter,
-  positionWithoutPartition,
-} from './orderedPartitionWriter.js';
+import { decodeCopied, positionAt, OrderedPartitionWriter, removePartition } from './orderedPartitionWriter.js';
 import { SegmentFolder } from './segmentFolder.js';
 import { settleAll } from './settleAll.js';
 
@@ -54,7 +49,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
   if (target.path === '') throw new ConfigError('The path of the file is empty.');
   if (/[/\\]$/.test(target.path))
     throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
-  const gzip = gzipOf(target);
+  const gzip = readGzip(target);
   const { fileSystem = nodeFileSystem } = target;
   const isAppended = target.ifExists === 'append';
   if (isAppended && gzip)
@@ -87,7 +82,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     },
     target: resolve(target.path),
     delivery: 'exactly-once',
-    withoutPartition: positionWithoutPartition,
+    withoutPartition: removePartition,
     finished: async (sinkPosition) => {
       const path = resolve(target.path);
       const at = decodeFilePosition(sinkPosition);
@@ -99,14 +94,14 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
       const encoder = format.encoder(schema);
       checkContext(context);
       if (isAppended) await checkAppendable(fileSystem, resolve(target.path), encoder);
-      await targetFile(target, { isEndless }, '').check(restart);
+      await createTarget(target, { isEndless }, '').check(restart);
       await checkVolume(fileSystem, resolve(target.path), stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
       checkContext(context);
       if (isAppended && !context.resumeAt) await checkAppendable(fileSystem, resolve(target.path), encoder);
-      const file = targetFile(target, context, encoder.header);
+      const file = createTarget(target, context, encoder.header);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new OrderedPartitionWriter(file, folder, () => new ByteBlocks(gzip));
       if (context.resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
@@ -128,7 +123,7 @@ async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: st
   );
 }
 
-function targetFile(
+function createTarget(
   { fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget,
   { isEndless, recommit }: Pick<SinkContext<never>, 'isEndless' | 'recommit'>,
   header: string,
@@ -137,7 +132,7 @@ function targetFile(
   return new EndlessFile(fileSystem, resolve(path), {
     ifExists: ifExists === 'overwrite' ? ifExists : 'fail',
     header,
-    recommit: async (at) => recommit?.(positionOfOnePartition(at)),
+    recommit: async (at) => recommit?.(positionAt(at)),
   });
 }
 
@@ -153,11 +148,11 @@ async function openTarget(
       await order.clear();
       order.begin();
     } else if (resumeAt.isSealed) {
-      await file.resumeSealed(decodeFilePosition(resumeAt.sinkPosition), copiedAt(resumeAt.sinkPosition));
+      await file.resumeSealed(decodeFilePosition(resumeAt.sinkPosition), decodeCopied(resumeAt.sinkPosition));
       await order.clear();
     } else {
       // Everything is checked before anything is changed.
-      await file.resume(decodeFilePosition(resumeAt.sinkPosition), copiedAt(resumeAt.sinkPosition));
+      await file.resume(decodeFilePosition(resumeAt.sinkPosition), decodeCopied(resumeAt.sinkPosition));
       await order.restore(resumeAt.sinkPosition);
       await file.cut();
       await order.cut();
@@ -173,7 +168,7 @@ async function openTarget(
 /** 10 pages cost 7 % more bytes than one single member; smaller members cost more, larger ones lose more in a crash. */
 const defaultPagesPerMember = 10;
 
-function gzipOf({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undefined {
+function readGzip({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undefined {
   if (gzip === false) return undefined;
   if (gzip !== true) refuseUnknown('gzip', gzip, { pagesPerMember: true });
   const { pagesPerMember } = gzip === true ? { pagesPerMember: defaultPagesPerMember } : gzip;

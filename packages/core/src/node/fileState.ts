@@ -8,10 +8,10 @@ import type { StateStore } from '../sink/stateStore.js';
 import type { StateLog } from '../stateLog.js';
 import { withPath } from './diskFault.js';
 import { type FileSystem, nodeFileSystem } from './fileSystem.js';
-import { holderOf, lockFolder, type LockHolder } from './folderLock.js';
+import { findHolder, lockFolder, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
 import { RecordFile } from './recordFile.js';
-import { intendedName } from './wholeFile.js';
+import { parseTemporaryName } from './wholeFile.js';
 
 /** Options of {@link fileState}. */
 export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
@@ -129,7 +129,7 @@ class FolderState implements FileState {
   }
 
   holder(use: StateUse = 'export'): Promise<LockHolder | undefined> {
-    return holderOf(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
+    return findHolder(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
   }
 
   #record(name: string): RecordFile {
@@ -154,7 +154,7 @@ class FolderState implements FileState {
   async #clearUnfinished(use: StateUse): Promise<boolean> {
     const names = await withPath(this.#fs.list(this.folder), this.folder, 'inspected');
     const isUnfinished = (name: string): boolean => {
-      const intended = intendedName(name);
+      const intended = parseTemporaryName(name);
       if (intended === undefined) return false;
       return (intended === 'watch.log' || intended.startsWith('lock-watch-')) === (use === 'watch');
     };

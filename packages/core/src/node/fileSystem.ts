@@ -100,7 +100,7 @@ export const nodeFileSystem: FileSystem = {
       truncate: (size) => handle.truncate(size),
       sync: () => handle.datasync(),
       size: async () => (await handle.stat()).size,
-      identity: async () => identityOf(await handle.stat({ bigint: true })),
+      identity: async () => identify(await handle.stat({ bigint: true })),
       version: async () => {
         const { size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
         return `${size}:${mtimeNs}:${ctimeNs}`;
@@ -110,7 +110,7 @@ export const nodeFileSystem: FileSystem = {
   },
   async identity(path) {
     const found = await unlessAbsent(lstat(path, { bigint: true }));
-    return found && identityOf(found);
+    return found && identify(found);
   },
   async isOurs(path) {
     const user = process.geteuid?.();
@@ -190,7 +190,7 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+function identify({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
   return `${dev}:${ino}`;
 }
 

@@ -1,13 +1,13 @@
 import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
-import { watchedAlready, type Release, type StateUse } from '../sink/lockQueue.js';
+import { secondWatchError, type Release, type StateUse } from '../sink/lockQueue.js';
 import { withPath } from './diskFault.js';
 import { platformCode, unlessAbsent, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
 import { settleAll } from './settleAll.js';
 import { readWhole } from './readFile.js';
-import { unfinishedName, writeWhole } from './wholeFile.js';
+import { temporaryName, writeWhole } from './wholeFile.js';
 
 interface FolderLockOptions {
   /** The other use does not conflict. */
@@ -70,11 +70,11 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
 }
 
 /** The current holder or contender, if any. */
-export async function holderOf(
+export async function findHolder(
   folder: string,
   options: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
 ): Promise<LockHolder | undefined> {
-  const claims = await claimsIn(folder, options);
+  const claims = await listClaims(folder, options);
   return claims.find(({ liveness }) => liveness !== 'dead');
 }
 
@@ -87,7 +87,7 @@ async function claim(
   const text = Buffer.from(JSON.stringify(await processes.self()));
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
-    const fresh = join(folder, unfinishedName(own, newId()));
+    const fresh = join(folder, temporaryName(own, newId()));
     try {
       await settleAll([
         // Synced, so that a power cut leaves no empty claim.
@@ -127,10 +127,10 @@ async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void>
 /** Waits until there are no others. Resolves to `false` if this process has an older claim to wait for. */
 async function waitForOthers(folder: string, own: string, options: FolderLockOptions): Promise<boolean> {
   for (let check = 1; ; check += 1) {
-    const others = (await livingClaims(folder, options)).filter(({ name }) => name !== own);
+    const others = (await listLiving(folder, options)).filter(({ name }) => name !== own);
     if (others.length === 0) return true;
     const rival = others.find(({ liveness }) => liveness !== 'self');
-    if (rival && (rival.name < own || check === maxChecks)) throw refusal(folder, rival);
+    if (rival && (rival.name < own || check === maxChecks)) throw lockedError(folder, rival);
     if (!rival && isClaimedBefore(own, others, folder, options)) return false;
     await sleep(options.clock, checkEvery, options.signal);
   }
@@ -147,27 +147,27 @@ function isClaimedBefore(
   for (const [name, signal] of claims) {
     if (name === own) return false;
     if (!names.has(name)) continue;
-    if (use === 'watch' && !signal.aborted) throw watchedAlready(folder);
+    if (use === 'watch' && !signal.aborted) throw secondWatchError(folder);
     return true;
   }
   return false;
 }
 
 /** The claims of living processes, sorted by name. Removes those of dead ones. */
-async function livingClaims(folder: string, options: FolderLockOptions): Promise<Claim[]> {
-  const claims = await claimsIn(folder, options);
+async function listLiving(folder: string, options: FolderLockOptions): Promise<Claim[]> {
+  const claims = await listClaims(folder, options);
   const living: Claim[] = [];
   for (const found of claims) {
     const { name, liveness } = found;
     if (liveness === 'dead' || (liveness === 'unknown' && options.breakLock))
       await withPath(unlinkIfThere(options.fileSystem, join(folder, name)), folder, 'unlocked');
-    else if (liveness === 'unknown') throw refusal(folder, found);
+    else if (liveness === 'unknown') throw lockedError(folder, found);
     else living.push(found);
   }
   return living;
 }
 
-async function claimsIn(
+async function listClaims(
   folder: string,
   { fileSystem, processes, use }: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
 ): Promise<Claim[]> {
@@ -192,7 +192,7 @@ function decodeIdentity(bytes: Buffer): ProcessIdentity | undefined {
   }
 }
 
-function refusal(folder: string, { name, process, liveness }: Claim): LockError {
+function lockedError(folder: string, { name, process, liveness }: Claim): LockError {
   const who = process ? `process ${process.pid} on ${process.host}` : `a process that left no readable name (${name})`;
   const details = { folder, pid: process?.pid, host: process?.host };
   return liveness === 'unknown'

@@ -17,7 +17,7 @@ export type { LockHolder } from './folderLock.js';
 export { nodeFileSystem, unlinkIfThere, type FileRights, type FileSystem, type WritableFile } from './fileSystem.js';
 export { AppendFile, decodeFilePosition, type FilePosition } from './appendFile.js';
 export { withPath } from './diskFault.js';
-export { linesOf, pieces, readBytes, reading, readWhole, type FileLine } from './readFile.js';
+export { readLines, readPieces, readBytes, withFile, readWhole, type FileLine } from './readFile.js';
 export { PartFile } from './partFile.js';
 
 // Addresses

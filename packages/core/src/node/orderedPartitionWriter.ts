@@ -206,10 +206,10 @@ export class OrderedPartitionWriter {
 
   async #loadWaiting({ name, partitions, ...end }: WaitingPages): Promise<void> {
     const texts: unknown = JSON.parse(await this.#folder.load(name, end));
-    if (!isRecord(texts)) throw unreadable();
+    if (!isRecord(texts)) throw unreadableError();
     for (const partition of partitions) {
       const pages = texts[partition];
-      if (!Array.isArray(pages)) throw unreadable();
+      if (!Array.isArray(pages)) throw unreadableError();
       const { blocks } = this.#buffer(partition);
       for (const page of pages) await blocks.add([String(page)]);
     }
@@ -217,7 +217,7 @@ export class OrderedPartitionWriter {
 }
 
 /** The position in a file with the rows of a single partition. */
-export function positionOfOnePartition(at: FilePosition): Json {
+export function positionAt(at: FilePosition): Json {
   return { ...at, front: 0, frontAt: startOfFile, commits: 0, segments: {} };
 }
 
@@ -226,10 +226,10 @@ export function positionOfOnePartition(at: FilePosition): Json {
  *
  * @throws CheckpointError if the position can't be read, or the partition is finished.
  */
-export function positionWithoutPartition(sinkPosition: Json, partition: number): Json {
+export function removePartition(sinkPosition: Json, partition: number): Json {
   const { front, frontAt, commits, segments, waiting } = decodePosition(sinkPosition);
-  if (partition < front) throw unreadable();
-  const copied = copiedAt(sinkPosition);
+  if (partition < front) throw unreadableError();
+  const copied = decodeCopied(sinkPosition);
   const partitions = waiting?.partitions.filter((each) => each !== partition) ?? [];
   return {
     ...(partition === front ? frontAt : decodeFilePosition(sinkPosition)),
@@ -243,7 +243,7 @@ export function positionWithoutPartition(sinkPosition: Json, partition: number):
 }
 
 /** The end of what was copied into the file before its first row. @throws CheckpointError if it can't be read. */
-export function copiedAt(sinkPosition: Json): FilePosition {
+export function decodeCopied(sinkPosition: Json): FilePosition {
   const copied = isRecord(sinkPosition) ? sinkPosition['copied'] : undefined;
   return copied === undefined ? startOfFile : decodeFilePosition(copied);
 }
@@ -259,9 +259,9 @@ interface OrderedPosition {
 }
 
 function decodePosition(sinkPosition: unknown): OrderedPosition {
-  if (!isRecord(sinkPosition)) throw unreadable();
+  if (!isRecord(sinkPosition)) throw unreadableError();
   const { front, frontAt, commits, segments, waiting } = sinkPosition;
-  if (!isCount(front) || !isCount(commits) || !isRecord(segments)) throw unreadable();
+  if (!isCount(front) || !isCount(commits) || !isRecord(segments)) throw unreadableError();
   return {
     front,
     frontAt: decodeFilePosition(frontAt),
@@ -277,12 +277,12 @@ function decodePosition(sinkPosition: unknown): OrderedPosition {
 }
 
 function decodeWaiting(waiting: unknown): WaitingPages {
-  if (!isRecord(waiting)) throw unreadable();
+  if (!isRecord(waiting)) throw unreadableError();
   const { name, partitions } = waiting;
-  if (typeof name !== 'string' || !Array.isArray(partitions)) throw unreadable();
+  if (typeof name !== 'string' || !Array.isArray(partitions)) throw unreadableError();
   return { name, ...decodeFilePosition(waiting), partitions: partitions.filter(isCount) };
 }
 
-function unreadable(): CheckpointError {
+function unreadableError(): CheckpointError {
   return new CheckpointError('The checkpoint does not say how to resume the partitions.', {}, [{ kind: 'restart' }]);
 }

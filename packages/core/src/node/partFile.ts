@@ -60,7 +60,6 @@ export class PartFile implements TargetFile {
   #isCommitted = false;
   /** It has all rows, so it is kept in any case. */
   #isComplete = false;
-  #isPublished = false;
 
   constructor(fileSystem: FileSystem, path: string, ifExists: IfExists) {
     this.#fs = fileSystem;
@@ -105,7 +104,7 @@ export class PartFile implements TargetFile {
       await withPath(this.#fs.unlink(this.#part), this.#part, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.#part);
     // Whoever may not read the old file may not read the new one meanwhile.
-    if (this.#ifExists !== 'fail') await keepMode(this.#fs, await rightsOf(this.#fs, this.path), this.#part);
+    if (this.#ifExists !== 'fail') await keepMode(this.#fs, await readRights(this.#fs, this.path), this.#part);
     if (this.#ifExists === 'append') await copyInto(this.#file, this.#fs, this.path);
     this.#copied = this.#file.sinkPosition;
   }
@@ -133,7 +132,6 @@ export class PartFile implements TargetFile {
       await this.#syncFolder('given its final name');
       await withPath(this.#fs.unlink(this.#part), this.#part, 'given its final name');
     }
-    this.#isPublished = true;
     this.#isCommitted = true;
     this.#size = sinkPosition.bytes;
   }
@@ -151,12 +149,14 @@ export class PartFile implements TargetFile {
   }
 
   async publish(): Promise<number> {
+    // Without a file, an earlier run has given it its name.
+    const isUnnamed = this.#file !== undefined;
     // Somebody else may have changed it unnoticed, so it is read again.
     await this.#file?.verify();
     this.#isComplete = true;
     await this.#checkName();
     await this.#close();
-    if (!this.#isPublished) await this.#giveName();
+    if (isUnnamed) await this.#giveName();
     await this.#syncFolder('given its final name');
     return this.#size;
   }
@@ -224,7 +224,7 @@ export class PartFile implements TargetFile {
   }
 
   async #replace(): Promise<void> {
-    const rights = await rightsOf(this.#fs, this.path);
+    const rights = await readRights(this.#fs, this.path);
     if (rights && this.#fs.setRights)
       await withPath(this.#fs.setRights(this.#part, rights), this.#part, 'given its final name');
     await withPath(this.#fs.rename(this.#part, this.path), this.#part, 'given its final name');
@@ -248,7 +248,7 @@ export class PartFile implements TargetFile {
 }
 
 /** Of a file that is to be replaced. */
-export async function rightsOf(fileSystem: FileSystem, path: string): Promise<FileRights | undefined> {
+export async function readRights(fileSystem: FileSystem, path: string): Promise<FileRights | undefined> {
   return withPath(fileSystem.rights?.(path) ?? Promise.resolve(undefined), path, 'inspected');
 }
 

@@ -8,13 +8,13 @@ export interface PlainAddress {
 }
 
 /** The canonical form of an address; `undefined` if it is not one. */
-export function plainAddress(address: string): PlainAddress | undefined {
+export function normalizeAddress(address: string): PlainAddress | undefined {
   const text = address.replace(/%.*$/s, '');
   switch (isIP(text)) {
     case 4:
       return { text, isMapped: false };
     case 6: {
-      const inside = mappedIn(text);
+      const inside = findMapped(text);
       return { text: inside ?? text, isMapped: inside !== undefined };
     }
     default:
@@ -22,7 +22,7 @@ export function plainAddress(address: string): PlainAddress | undefined {
   }
 }
 
-function mappedIn(address: string): string | undefined {
+function findMapped(address: string): string | undefined {
   // A URL has a single form for an IPv6 address: short, and without dots.
   const [, high, low] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(new URL(`http://[${address}]`).hostname) ?? [];
   if (high === undefined || low === undefined) return undefined;

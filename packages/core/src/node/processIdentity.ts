@@ -35,28 +35,28 @@ export interface Processes {
 
 /** This machine's processes. All code of this process shares its claims. */
 export const nodeProcesses: Processes = {
-  self: thisProcess,
-  livenessOf: async (other) => livenessSeenFrom(await thisProcess(), other),
+  self: identifySelf,
+  livenessOf: async (other) => judgeLiveness(await identifySelf(), other),
   claims: new Map(),
 };
 
-async function thisProcess(): Promise<ProcessIdentity> {
+async function identifySelf(): Promise<ProcessIdentity> {
   return {
     host: hostname(),
-    machine: await textOf('/etc/machine-id'),
-    boot: await bootId(),
+    machine: await readText('/etc/machine-id'),
+    boot: await readBootId(),
     space: await readlink('/proc/self/ns/pid').catch(() => ''),
     pid: process.pid,
-    startedAt: (await statusOf(process.pid)).startedAt,
+    startedAt: (await readStatus(process.pid)).startedAt,
   };
 }
 
-async function livenessSeenFrom(self: ProcessIdentity, other: ProcessIdentity): Promise<Liveness> {
+async function judgeLiveness(self: ProcessIdentity, other: ProcessIdentity): Promise<Liveness> {
   if (other.host !== self.host || differ(other.machine, self.machine)) return 'unknown';
   if (differ(other.boot, self.boot)) return 'dead';
   if (other.space !== self.space) return 'unknown';
   if (!isRunning(other.pid)) return 'dead';
-  const { startedAt, isZombie } = await statusOf(other.pid);
+  const { startedAt, isZombie } = await readStatus(other.pid);
   // Killed, but its parent, which may never do so, has not reaped it.
   if (isZombie) return 'dead';
   if (differ(startedAt, other.startedAt)) return 'dead';
@@ -82,29 +82,29 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function bootId(): Promise<string> {
-  if (process.platform === 'darwin') return outputOf('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid']);
-  return textOf('/proc/sys/kernel/random/boot_id');
+async function readBootId(): Promise<string> {
+  if (process.platform === 'darwin') return readOutput('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid']);
+  return readText('/proc/sys/kernel/random/boot_id');
 }
 
 /** The start time, empty if unknown, and whether the process has ended but is not reaped. */
-async function statusOf(pid: number): Promise<{ readonly startedAt: string; readonly isZombie: boolean }> {
+async function readStatus(pid: number): Promise<{ readonly startedAt: string; readonly isZombie: boolean }> {
   if (process.platform === 'darwin') {
-    const line = await outputOf('/bin/ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+    const line = await readOutput('/bin/ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
     const [stat = '', ...startedAt] = line.split(/\s+/);
     return { startedAt: startedAt.join(' '), isZombie: stat.startsWith('Z') };
   }
-  const stat = await textOf(`/proc/${pid}/stat`);
+  const stat = await readText(`/proc/${pid}/stat`);
   // Fields 3 and 22 of proc(5): the state, and the start in clock ticks. Field 2 is a name with any characters.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { startedAt: fields[19] ?? '', isZombie: ['Z', 'X', 'x'].includes(fields[0] ?? '') };
 }
 
-async function textOf(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
   return (await readFile(path, 'utf8').catch(() => '')).trim();
 }
 
-async function outputOf(command: string, args: readonly string[]): Promise<string> {
+async function readOutput(command: string, args: readonly string[]): Promise<string> {
   // The output depends on time zone and language, and must be equal in all processes.
   const env = { TZ: 'UTC0', LC_ALL: 'C' };
   return promisify(execFile)(command, [...args], { env }).then(

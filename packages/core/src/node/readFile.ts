@@ -3,7 +3,7 @@ import { withPath } from './diskFault.js';
 import { unlessAbsent, type FileSystem, type WritableFile } from './fileSystem.js';
 
 /** Opens a file to read it, and closes it; `undefined` if there is none. @throws SinkError if it can't be read. */
-export async function reading<R>(
+export async function withFile<R>(
   fileSystem: FileSystem,
   path: string,
   read: (file: WritableFile) => Promise<R>,
@@ -19,7 +19,7 @@ export async function reading<R>(
 
 /** Reads a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
 export function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer | undefined> {
-  return reading(fileSystem, path, async (file) =>
+  return withFile(fileSystem, path, async (file) =>
     readBytes(file, path, 0, await withPath(file.size(), path, 'inspected')),
   );
 }
@@ -48,7 +48,7 @@ export async function checkOwner(fileSystem: FileSystem, path: string): Promise<
 const bytesPerRead = 1024 * 1024;
 
 /** Yields the first bytes of a file in pieces. Each piece is overwritten by the next one. */
-export async function* pieces(
+export async function* readPieces(
   file: WritableFile,
   path: string,
   bytes: number,
@@ -76,7 +76,7 @@ export interface FileLine {
 const lineFeed = 10;
 
 /** Yields the lines in the first bytes of a file. Only a line feed ends a line. */
-export async function* linesOf(
+export async function* readLines(
   file: WritableFile,
   path: string,
   bytes = Infinity,
@@ -84,7 +84,7 @@ export async function* linesOf(
   let rest: Buffer[] = [];
   let start = 0;
   let at = 0;
-  for await (const piece of pieces(file, path, bytes)) {
+  for await (const piece of readPieces(file, path, bytes)) {
     let from = 0;
     for (let to = piece.indexOf(lineFeed); to !== -1; to = piece.indexOf(lineFeed, from)) {
       const end = at + to + 1;

@@ -4,9 +4,9 @@ import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../stateLog.js';
 import { withPath } from './diskFault.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
-import { checkOwner, linesOf, readBytes, reading, readWhole } from './readFile.js';
+import { checkOwner, readLines, readBytes, withFile, readWhole } from './readFile.js';
 import { settleAll } from './settleAll.js';
-import { unfinishedName, writeAll, writeWhole } from './wholeFile.js';
+import { temporaryName, writeAll, writeWhole } from './wholeFile.js';
 
 const version = '1';
 const mark = 'sluice-state ';
@@ -58,10 +58,10 @@ export class RecordFile implements StateLog {
     const file = await this.#open();
     let end = 0;
     let torn: number | undefined;
-    for await (const line of linesOf(file, this.#path)) {
+    for await (const line of readLines(file, this.#path)) {
       const text = line.isEnded ? line.bytes.toString() : '';
       if (end === 0) {
-        const fault = faultInHeader(text);
+        const fault = checkHeader(text);
         if (fault !== undefined) throw this.#damage(fault);
         this.#isReplaceable = true;
         ({ end } = line);
@@ -108,7 +108,7 @@ export class RecordFile implements StateLog {
 
   async replace(records: Iterable<object>): Promise<void> {
     await this.checkReplaceable();
-    const fresh = join(dirname(this.#path), unfinishedName(basename(this.#path), this.#newId()));
+    const fresh = join(dirname(this.#path), temporaryName(basename(this.#path), this.#newId()));
     const bytes = await withPath(writeWhole(this.#fs, fresh, encodeBlocks(records), this.#path), this.#path, 'written');
     await this.close();
     // Until rename and sync succeed, either file may have the name.
@@ -141,7 +141,7 @@ export class RecordFile implements StateLog {
   /** Refuses a file of somebody else. A damaged one with our mark was ours, and an empty one has nothing to lose. */
   async checkReplaceable(): Promise<void> {
     if (this.#isReplaceable) return;
-    const start = await reading(this.#fs, this.#path, (file) => readBytes(file, this.#path, 0, mark.length));
+    const start = await withFile(this.#fs, this.#path, (file) => readBytes(file, this.#path, 0, mark.length));
     const text = start?.toString('latin1') ?? '';
     if (start) await checkOwner(this.#fs, this.#path);
     if (text !== '' && text !== mark)
@@ -177,7 +177,7 @@ export class RecordFile implements StateLog {
     const fault =
       text === ''
         ? 'is empty'
-        : (faultInHeader(header) ?? (record ? undefined : 'is damaged: its checksum does not match'));
+        : (checkHeader(header) ?? (record ? undefined : 'is damaged: its checksum does not match'));
     if (fault === undefined) return record?.value;
     throw new CheckpointError(`${this.#path} ${fault}.`, { path: this.#path }, [{ kind: 'restart' }]);
   }
@@ -217,7 +217,7 @@ function decodeLine(line: string): { readonly value: unknown } | undefined {
 }
 
 /** Why the records after this line can't be read, if they can't. */
-function faultInHeader(line: string): string | undefined {
+function checkHeader(line: string): string | undefined {
   const [, written] = /^sluice-state (\d+)$/.exec(line) ?? [];
   if (written === version) return undefined;
   if (written === undefined) return 'is not a state of Sluice, or is damaged';

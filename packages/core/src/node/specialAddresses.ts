@@ -17,7 +17,7 @@ export interface SpecialAddress {
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
  */
-export function specialAddress({ text, isMapped }: PlainAddress): SpecialAddress | undefined {
+export function findSpecial({ text, isMapped }: PlainAddress): SpecialAddress | undefined {
   const known = table.find(({ ranges }) => ranges.has(text));
   if (known) return known;
   if (isMapped) return mapped;

@@ -48,13 +48,13 @@ const pattern = new RegExp(`^sluice-${uuid}-new-(.+)$`);
  * The temporary name of a file that becomes `name`. Each `id`, a UUID, is used once, and no other program uses such
  * names, so leftovers of a killed process can be removed by name.
  *
- * @example unfinishedName('checkpoint', '0b1f…') // 'sluice-0b1f…-new-checkpoint'
+ * @example temporaryName('checkpoint', '0b1f…') // 'sluice-0b1f…-new-checkpoint'
  */
-export function unfinishedName(name: string, id: string): string {
+export function temporaryName(name: string, id: string): string {
   return `sluice-${id}-new-${name}`;
 }
 
 /** The final name of an unfinished file; `undefined` for any other file. */
-export function intendedName(name: string): string | undefined {
+export function parseTemporaryName(name: string): string | undefined {
   return pattern.exec(name)?.[1];
 }

@@ -6,7 +6,7 @@ import { Flow } from '../source/flow.js';
 import { checkSource, type PageSource } from '../source/pageSource.js';
 import { cancellable } from '../source/cancellable.js';
 import { tickOptionNames, Ticks, type TickOptions } from './ticks.js';
-import { storedPages, withStoredPages } from './conditionalWalk.js';
+import { createStoredPages, withStoredPages } from './conditionalWalk.js';
 import { walkOnce } from './walkOnce.js';
 
 /** Options of {@link poll}. */
@@ -50,10 +50,10 @@ export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snaps
   const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: source.info.endpoint?.closed });
   // Rejects invalid options now, not at the first subscription.
   newTicks();
-  storedPages(conditional);
+  createStoredPages(conditional);
   return new Flow(() => {
     const ticks = newTicks();
-    const cache = storedPages(conditional);
+    const cache = createStoredPages(conditional);
     let failures = 0;
     return cancellable<readonly Snapshot<T>[]>(async (signal) => {
       for (;;) {

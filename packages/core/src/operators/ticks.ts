@@ -98,7 +98,7 @@ const maxSkipped = 7;
 const longestExtraWait = 5 * 60_000;
 
 /** Ticks skipped after so many failed polls in a row, since requests do not help an API that is down. `every` in ms. */
-export function skippedTicks(failures: number, every: number): number {
+export function countSkipped(failures: number, every: number): number {
   if (failures === 0) return 0;
   return Math.min(2 ** (failures - 1) - 1, maxSkipped, Math.floor(longestExtraWait / every));
 }

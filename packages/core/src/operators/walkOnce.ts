@@ -42,7 +42,7 @@ export async function walkOnce<T>(
       if (next.done) {
         // Also the rows that an operator or a filter left out.
         const received = last?.position.rows ?? 0;
-        return { isIncomplete, isShort: totalOf(partitions.values(), source.info) > received - repeated };
+        return { isIncomplete, isShort: sumTotals(partitions.values(), source.info) > received - repeated };
       }
       last = next.value;
       isIncomplete ||= last.isIncomplete === true;
@@ -63,7 +63,7 @@ export async function walkOnce<T>(
 }
 
 /** How many rows a listing has by its own account; `NaN` if nobody knows. A partition without a total has what it sent. */
-function totalOf(
+function sumTotals(
   partitions: Iterable<WalkedPartition>,
   { maxRows, hasOperator }: Pick<SourceInfo<never>, 'maxRows' | 'hasOperator'>,
 ): number {

@@ -3,7 +3,7 @@ import { isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
-import { type IncrementProgress, incrementWithoutPartition, isIncrementProgress } from './incrementProgress.js';
+import { type IncrementProgress, forgetPartition, isIncrementProgress } from './incrementProgress.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this sink position". */
 export interface Checkpoint {
@@ -46,10 +46,7 @@ export interface Checkpoint {
 export type WrittenCounts = Pick<Checkpoint, 'rows' | 'pages' | 'begun' | 'isIncomplete'>;
 
 /** The counts after another page. */
-export function countsWithPage(
-  { rows, pages, begun, isIncomplete }: WrittenCounts,
-  page: Page<unknown>,
-): WrittenCounts {
+export function countPage({ rows, pages, begun, isIncomplete }: WrittenCounts, page: Page<unknown>): WrittenCounts {
   const { [page.partition]: before = { rows: 0, pages: 0 }, ...others } = begun;
   const counts = { rows: before.rows + page.items.length, pages: before.pages + 1 };
   return {
@@ -61,7 +58,7 @@ export function countsWithPage(
 }
 
 /** The checkpoint as if one unfinished partition had not begun. `sinkPosition` is without that partition, too. */
-export function checkpointWithoutPartition(checkpoint: Checkpoint, partition: number, sinkPosition: Json): Checkpoint {
+export function removePartition(checkpoint: Checkpoint, partition: number, sinkPosition: Json): Checkpoint {
   const { [partition]: gone = { rows: 0, pages: 0 }, ...begun } = checkpoint.begun;
   return {
     ...checkpoint,
@@ -70,7 +67,7 @@ export function checkpointWithoutPartition(checkpoint: Checkpoint, partition: nu
     position: withoutPartition(checkpoint.position, partition),
     rows: checkpoint.rows - gone.rows,
     pages: checkpoint.pages - gone.pages,
-    ...(checkpoint.increment && { increment: incrementWithoutPartition(checkpoint.increment, partition) }),
+    ...(checkpoint.increment && { increment: forgetPartition(checkpoint.increment, partition) }),
   };
 }
 

@@ -4,11 +4,11 @@ import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import { notify } from '../source/sourceEvent.js';
 import type { StateLog } from '../stateLog.js';
-import { checkpointWithoutPartition, countsWithPage, type Checkpoint, type WrittenCounts } from './checkpoint.js';
+import { removePartition, countPage, type Checkpoint, type WrittenCounts } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';
 import { checkpointName, checkSameKey } from './findCheckpoint.js';
-import { incrementsOf, type Increments } from './increments.js';
+import { createIncrements, type Increments } from './increments.js';
 import type { SinkWriter, WalkEnd } from './sink.js';
 
 /**
@@ -40,7 +40,7 @@ export class Commits {
     this.#setup = setup;
     this.keepRows = state !== undefined || info.isEndless === true;
     this.#pace = new CommitPace(commitEvery, clock);
-    if (incremental && state) this.increments = incrementsOf(info, state, incremental === true ? {} : incremental);
+    if (incremental && state) this.increments = createIncrements(info, state, incremental === true ? {} : incremental);
   }
 
   /** Continues from a checkpoint, which is not saved yet if it is new. */
@@ -73,7 +73,7 @@ export class Commits {
 
   /** The sink has taken a page. */
   add(page: Page<unknown>): void {
-    this.#written = countsWithPage(this.#written, page);
+    this.#written = countPage(this.#written, page);
     this.#total = page.total ?? this.#total;
     this.increments?.add(page);
     this.#last = page;
@@ -137,7 +137,7 @@ export class Commits {
     const others = info.isRepeatable === false ? begun.map(([each]) => Number(each)) : [];
     const checkpoint = [...new Set([partition, ...others])].reduce((kept, each) => {
       const sinkPosition = sink.withoutPartition?.(kept.sinkPosition ?? null, each) ?? null;
-      return checkpointWithoutPartition(kept, each, sinkPosition);
+      return removePartition(kept, each, sinkPosition);
     }, before);
     this.increments?.begin(checkpoint.increment);
     this.#checkpoint = checkpoint;

@@ -13,7 +13,7 @@ import type { Release } from './lockQueue.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
 import { retryExport } from './retryExport.js';
 import type { Sink, SinkReport, SinkWriter } from './sink.js';
-import { shortOfTotal, walkEnd } from './walkEnd.js';
+import { findShortfall, judgeEnd } from './walkEnd.js';
 
 /** Default: ms in which a cancelled export commits what it has fetched. */
 const usualStop = 2_000;
@@ -158,7 +158,7 @@ export class ExportRun<T> {
         await commits.commit(writer);
         return writer.suspend();
       }
-      const end = walkEnd(this.#job, commits);
+      const end = judgeEnd(this.#job, commits);
       // A seal may take long. Repeated by the next run, it loses nothing.
       if (!commits.isBehind) this.#grace = 0;
       await commits.seal(writer, end);
@@ -246,7 +246,7 @@ export class ExportRun<T> {
 
   #finished(report: SinkReport & Pick<ExportReport, 'finishedAt'>): ExportStep {
     const { commits } = this.#job;
-    const short = shortOfTotal(commits);
+    const short = findShortfall(commits);
     this.report = {
       ...commits.counts,
       ...report,

@@ -31,10 +31,10 @@ export async function findCheckpoint<T>(setup: ExportSetup<T>, state: StateStore
   const { info, sink, options, clock } = setup;
   const { restart, resumeWithin = usualResume, sameProject = false, newId = randomId } = options;
   const isIncremental = Boolean(options.incremental);
-  const plan = await exportPlan(info, sink, options.sha256);
-  const target = hashedTarget(sink);
+  const plan = await hashPlan(info, sink, options.sha256);
+  const target = hashTarget(sink);
   const beginNew = async (warning?: string): Promise<FoundCheckpoint> => {
-    return { kind: 'new', checkpoint: await newCheckpoint(setup, plan), warning };
+    return { kind: 'new', checkpoint: await createCheckpoint(setup, plan), warning };
   };
   const record = restart ? undefined : await state.load(checkpointName);
   if (record === undefined) return beginNew();
@@ -71,7 +71,7 @@ export async function findCheckpoint<T>(setup: ExportSetup<T>, state: StateStore
       {},
       [{ kind: 'restart' }],
     );
-  const key = await currentKey(found.key?.salt ?? newId(), info);
+  const key = await identifyKey(found.key?.salt ?? newId(), info);
   if (!sameProject) await checkSameKey(found, info, 'The checkpoint');
   return { kind: 'earlier', checkpoint: key ? { ...found, key } : found };
 }
@@ -93,7 +93,7 @@ function checkPlan(
   { delivery }: Pick<Sink<never>, 'delivery'>,
 ): void {
   if (found.planHash === hash) return;
-  const changed = changedSettings(found.settings, settings);
+  const changed = compareSettings(found.settings, settings);
   // A sink that can't truncate may have passed on rows that no checkpoint counts.
   const isEmpty = found.rows === 0 && delivery === 'exactly-once';
   throw new CheckpointError(
@@ -105,14 +105,14 @@ function checkPlan(
 }
 
 /** For the start of the plan; it is not saved yet. @throws ConfigError if the plan has no identity. */
-export async function newCheckpoint<T>(
+export async function createCheckpoint<T>(
   { info, sink, options }: ExportSetup<T>,
   plan?: ExportPlan,
 ): Promise<Checkpoint> {
   const { restart = false, newId = randomId } = options;
-  const { hash, settings } = plan ?? (await exportPlan(info, sink, options.sha256));
-  const target = hashedTarget(sink);
-  const key = await currentKey(newId(), info);
+  const { hash, settings } = plan ?? (await hashPlan(info, sink, options.sha256));
+  const target = hashTarget(sink);
+  const key = await identifyKey(newId(), info);
   return {
     v: 1,
     runId: newId(),
@@ -130,7 +130,7 @@ export async function newCheckpoint<T>(
   };
 }
 
-function hashedTarget({ target }: Pick<Sink<never>, 'target'>): string | undefined {
+function hashTarget({ target }: Pick<Sink<never>, 'target'>): string | undefined {
   return target === undefined ? undefined : hashOf(target);
 }
 
@@ -150,11 +150,11 @@ export async function checkSameKey<T>(
 }
 
 async function hasSameKey<T>({ key }: Pick<Checkpoint, 'key'>, info: SourceInfo<T>): Promise<boolean> {
-  const current = key && (await currentKey(key.salt, info));
+  const current = key && (await identifyKey(key.salt, info));
   return key?.fingerprint === current?.fingerprint || current === undefined;
 }
 
-async function currentKey<T>(salt: string, { endpoint }: SourceInfo<T>): Promise<Checkpoint['key']> {
+async function identifyKey<T>(salt: string, { endpoint }: SourceInfo<T>): Promise<Checkpoint['key']> {
   const fingerprint = await endpoint?.keyFingerprint?.(salt);
   return fingerprint === undefined ? undefined : { salt, fingerprint };
 }
@@ -168,7 +168,7 @@ interface ExportPlan {
 }
 
 /** @throws ConfigError if an operator on pages has no version, since a change of it would not be noticed. */
-export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha256): Promise<ExportPlan> {
+export async function hashPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha256): Promise<ExportPlan> {
   if (info.isUnversioned)
     throw new ConfigError(
       "A checkpoint can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
@@ -180,19 +180,21 @@ export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = s
     sink: sink.name,
     written: sink.identity,
   };
-  const settings = Object.fromEntries(settingsOf(plan, '').map(([path, value]) => [path, hashOf(canonical(value))]));
-  return { hash: await hash(canonical(plan)), settings };
+  const settings = Object.fromEntries(
+    listSettings(plan, '').map(([path, value]) => [path, hashOf(encodeCanonical(value))]),
+  );
+  return { hash: await hash(encodeCanonical(plan)), settings };
 }
 
 /**
  * The names of the settings in which two plans differ, each once.
  *
- * @example changedSettings(before.settings, now.settings) // ['coin', 'pageSize', 'paging']
+ * @example compareSettings(before.settings, now.settings) // ['coin', 'pageSize', 'paging']
  */
-export function changedSettings(before: ExportPlan['settings'], now: ExportPlan['settings']): string[] {
+export function compareSettings(before: ExportPlan['settings'], now: ExportPlan['settings']): string[] {
   const paths = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   const changed = paths.filter((path) => before[path] !== now[path]);
-  return [...new Set(changed.map(nameOf))].sort();
+  return [...new Set(changed.map(nameSetting))].sort();
 }
 
 /** Settings that users know by another name, or only as a part of something else. */
@@ -204,20 +206,20 @@ const names: readonly (readonly [path: RegExp, name: string])[] = [
   [/^written(?:\.of)*$/, 'what the sink writes'],
 ];
 
-function nameOf(path: string): string {
+function nameSetting(path: string): string {
   const [, name] = names.find(([known]) => known.test(path)) ?? [];
   return name ?? path.slice(path.lastIndexOf('.') + 1);
 }
 
-function settingsOf(value: unknown, path: string): [string, unknown][] {
+function listSettings(value: unknown, path: string): [string, unknown][] {
   if (!isRecord(value)) return [[path, value]];
-  return Object.entries(value).flatMap(([name, field]) => settingsOf(field, path === '' ? name : `${path}.${name}`));
+  return Object.entries(value).flatMap(([name, field]) => listSettings(field, path === '' ? name : `${path}.${name}`));
 }
 
 /** JSON with sorted names. */
-function canonical(value: unknown): string {
-  if (isList(value)) return `[${value.map(canonical).join(',')}]`;
+function encodeCanonical(value: unknown): string {
+  if (isList(value)) return `[${value.map(encodeCanonical).join(',')}]`;
   if (!isRecord(value)) return JSON.stringify(value);
   const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${encodeCanonical(field)}`).join(',')}}`;
 }

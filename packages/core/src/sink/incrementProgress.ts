@@ -54,7 +54,7 @@ export interface ParentsMark {
 }
 
 /** As if one unfinished partition had not begun: its rows are not exported any more. */
-export function incrementWithoutPartition(progress: IncrementProgress, partition: number): IncrementProgress {
+export function forgetPartition(progress: IncrementProgress, partition: number): IncrementProgress {
   const { parents } = progress;
   if (!parents) return { ...progress, recent: [] };
   const kept = Object.entries(parents).filter(([each]) => each !== String(partition));

@@ -6,7 +6,7 @@ import type { SourceInfo } from '../source/source.js';
 import type { Checkpoint } from './checkpoint.js';
 import type { IncrementalOptions } from './exportOptions.js';
 import { type IncrementProgress, isMark, type ListingMark, type Mark } from './incrementProgress.js';
-import { ListingIncrement, type MarkedSource, maxCommitted, unreadableMark } from './listingIncrement.js';
+import { ListingIncrement, type MarkedSource, maxCommitted, unreadableMarkError } from './listingIncrement.js';
 import { ParentIncrements } from './parentIncrements.js';
 import type { StateStore } from './stateStore.js';
 
@@ -33,7 +33,7 @@ export interface Increments {
 }
 
 /** @throws ConfigError if the source has no increments, or an option is invalid. */
-export function incrementsOf(info: SourceInfo<never>, state: StateStore, options: IncrementalOptions): Increments {
+export function createIncrements(info: SourceInfo<never>, state: StateStore, options: IncrementalOptions): Increments {
   const { name, increment, isEndless, maxRows, partitions, rowsIdentity, identity } = info;
   if (!increment || isEndless)
     throw new ConfigError(
@@ -69,7 +69,7 @@ class SourceIncrement implements Increments {
     const { state, markName, full } = this.source;
     const record = full ? undefined : await state.load(markName);
     if (record === undefined) return undefined;
-    if (!isMark(record)) throw unreadableMark();
+    if (!isMark(record)) throw unreadableMarkError();
     this.#mark = record;
     return record;
   }

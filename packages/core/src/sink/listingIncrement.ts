@@ -100,7 +100,7 @@ export class ListingIncrement {
   }
 }
 
-export function unreadableMark(): CheckpointError {
+export function unreadableMarkError(): CheckpointError {
   return new CheckpointError("The mark of the last incremental export can't be read.", {}, [
     { kind: 'set', option: 'full' },
   ]);

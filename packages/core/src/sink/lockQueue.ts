@@ -25,7 +25,7 @@ export class LockQueue {
    */
   async acquire(signal: AbortSignal): Promise<Release> {
     if (this.#use === 'watch' && [...this.#claimants].some((other) => !other.signal.aborted))
-      throw watchedAlready('The state');
+      throw secondWatchError('The state');
     const claimant = { signal };
     this.#claimants.add(claimant);
     const before = this.#last;
@@ -59,7 +59,7 @@ export function lockQueues(): Readonly<Record<StateUse, LockQueue>> {
   return { export: new LockQueue('export'), watch: new LockQueue('watch') };
 }
 
-export function watchedAlready(what: string): LockError {
+export function secondWatchError(what: string): LockError {
   return new LockError(
     `${what} is in use by another watch of this process. Stop that one first, or give each watch a state of its own: nothing was changed.`,
   );

@@ -5,7 +5,7 @@ import type { PageSource } from '../source/pageSource.js';
 import type { PagesOptions, SourceInfo } from '../source/source.js';
 import type { Commits } from './commits.js';
 import type { ExportReport, ExportSetup } from './exportOptions.js';
-import { findCheckpoint, newCheckpoint } from './findCheckpoint.js';
+import { findCheckpoint, createCheckpoint } from './findCheckpoint.js';
 import type { SinkContext, SinkReport, SinkWriter } from './sink.js';
 
 /** What an export works with from its start to its end. */
@@ -72,7 +72,7 @@ export async function beginAgain<T>(job: ExportJob<T>, error: SluiceError): Prom
   const { rows = 0 } = commits.checkpoint ?? {};
   options.onWarning?.(`${error.summary} So the interrupted run can't be resumed. Its ${rows} rows are exported again.`);
   await commits.increments?.close?.();
-  await commits.take(await newCheckpoint(job));
+  await commits.take(await createCheckpoint(job));
   return openNew(job);
 }
 
@@ -97,14 +97,14 @@ async function openEarlier<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
 async function openNew<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
   const { info, sink, commits, options, stopped } = job;
   const { restart = false } = options;
-  await sink.check?.(contextOf(job, { restart }));
+  await sink.check?.(createContext(job, { restart }));
   if (restart) await info.checkRestart?.(stopped);
   await commits.saveFirst();
   try {
     return await open(job, { restart });
   } catch (error) {
     // If something was left behind, the checkpoint stays: only it says that this is ours.
-    const isClean = Promise.resolve(sink.check?.(contextOf(job, { restart: false })));
+    const isClean = Promise.resolve(sink.check?.(createContext(job, { restart: false })));
     await isClean.then(() => commits.remove()).catch(() => undefined);
     throw error;
   }
@@ -114,13 +114,13 @@ type Opening = Pick<SinkContext<never>, 'resumeAt'> & { readonly restart?: boole
 
 async function open<T>(job: ExportJob<T>, how: Opening): Promise<OpenExport<T>> {
   // Before the target is touched, since invalid options are rejected here.
-  const walk = job.source.pages(pagesOptions(job));
-  const writer = await job.sink.open(contextOf(job, how));
+  const walk = job.source.pages(choosePages(job));
+  const writer = await job.sink.open(createContext(job, how));
   const pages = walk[Symbol.asyncIterator]();
   return {
     writer,
     pages,
-    stopPages: stopping(pages, job.info),
+    stopPages: stopOnce(pages, job.info),
     isResumed: how.resumeAt !== undefined,
     mayBeginAgain: false,
     hasWritten: false,
@@ -128,7 +128,7 @@ async function open<T>(job: ExportJob<T>, how: Opening): Promise<OpenExport<T>> 
 }
 
 /** Cancels pages once. A watch has a log and a lock of its own, and a source that discovers its partitions their log. */
-function stopping(pages: AsyncIterator<unknown>, { isEndless, partitions }: SourceInfo<never>): () => Promise<void> {
+function stopOnce(pages: AsyncIterator<unknown>, { isEndless, partitions }: SourceInfo<never>): () => Promise<void> {
   let stopped: Promise<unknown> | undefined;
   return async () => {
     stopped ??= pages.return?.().catch(() => undefined);
@@ -136,7 +136,7 @@ function stopping(pages: AsyncIterator<unknown>, { isEndless, partitions }: Sour
   };
 }
 
-function pagesOptions<T>(job: ExportJob<T>): PagesOptions {
+function choosePages<T>(job: ExportJob<T>): PagesOptions {
   const { info, sink, options, commits, stopped } = job;
   const { checkpoint, increments, partitionLog } = commits;
   // A sink that is not refreshed removes no rows of an earlier run.
@@ -145,7 +145,7 @@ function pagesOptions<T>(job: ExportJob<T>): PagesOptions {
     startAt: commits.position,
     concurrency: options.concurrency,
     prefetch: options.prefetch,
-    newHistory: newHistory(job),
+    newHistory: chooseHistory(job),
     since: increments?.since,
     partitionLog: partitionLog && checkpoint && { log: partitionLog, runId: checkpoint.runId },
     requireTotal: options.requireTotal,
@@ -155,13 +155,13 @@ function pagesOptions<T>(job: ExportJob<T>): PagesOptions {
 }
 
 /** The id under which a source starts over. Every run of a restarted export passes it: the first may be killed. */
-function newHistory<T>({ commits, options }: ExportJob<T>): string | undefined {
+function chooseHistory<T>({ commits, options }: ExportJob<T>): string | undefined {
   const { checkpoint } = commits;
   if (checkpoint) return checkpoint.isRestart && checkpoint.runId;
   return options.restart ? (options.newId ?? randomId)() : undefined;
 }
 
-function contextOf<T>({ info, state, commits, options, cancelled }: ExportJob<T>, how: Opening): SinkContext<T> {
+function createContext<T>({ info, state, commits, options, cancelled }: ExportJob<T>, how: Opening): SinkContext<T> {
   const { incremental } = options;
   const isFull = typeof incremental === 'object' && incremental.full === true;
   return {

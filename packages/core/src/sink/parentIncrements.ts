@@ -13,7 +13,7 @@ import {
   type Mark,
   type ParentsMark,
 } from './incrementProgress.js';
-import { ListingIncrement, type MarkedSource, maxCommitted, unreadableMark } from './listingIncrement.js';
+import { ListingIncrement, type MarkedSource, maxCommitted, unreadableMarkError } from './listingIncrement.js';
 
 /** The increment of a source that has a listing for each parent, and a mark for each. */
 export class ParentIncrements {
@@ -39,7 +39,7 @@ export class ParentIncrements {
       throw error;
     });
     const mark = isParentsMark(record) ? record : undefined;
-    if (record !== undefined && !mark && !isFull) throw unreadableMark();
+    if (record !== undefined && !mark && !isFull) throw unreadableMarkError();
     this.#marks = new ParentMarks(state.log(markName));
     const own = resumed && { run: resumed.runId, records: resumed.increment?.records ?? 0 };
     await this.#marks.load(mark, { own, isFull });
@@ -161,7 +161,7 @@ class ParentMarks {
     let isStale = false;
     try {
       for await (const record of this.#log.read()) {
-        if (!isMarks(record)) throw unreadableMark();
+        if (!isMarks(record)) throw unreadableMarkError();
         const isMarked = record.run === mark?.run;
         const isOwn = record.run === own?.run;
         if (isMarked) this.#take(record.parents);
@@ -169,8 +169,8 @@ class ParentMarks {
         if (isOwn) this.#added += 1;
         if (!isMarked && !isOwn) isStale = true;
       }
-      if (kept.length < (mark?.records ?? 0)) throw lostEnd('full');
-      if (this.#added < (own?.records ?? 0)) throw lostEnd('restart');
+      if (kept.length < (mark?.records ?? 0)) throw lostEndError('full');
+      if (this.#added < (own?.records ?? 0)) throw lostEndError('restart');
     } catch (error) {
       if (!isFull || !isNew || !SluiceError.is(error, 'checkpoint')) throw error;
       this.#marks.clear();
@@ -208,7 +208,7 @@ class ParentMarks {
   }
 }
 
-function lostEnd(way: 'full' | 'restart'): CheckpointError {
+function lostEndError(way: 'full' | 'restart'): CheckpointError {
   return new CheckpointError(
     'The log with the marks of the parents lacks records that the last export wrote, so rows would be exported again. Restore it, or start over.',
     {},

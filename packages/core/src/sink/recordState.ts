@@ -43,15 +43,15 @@ export function recordState(lists: RecordLists): StateStore {
         await leave();
       };
     },
-    load: async (name) => (await lists.read(recordList(name)))[0],
-    save: (name, record) => lists.write(recordList(name), [record], { isReplaced: true }),
-    remove: (name) => lists.write(recordList(name), [], { isReplaced: true }),
+    load: async (name) => (await lists.read(nameList(name)))[0],
+    save: (name, record) => lists.write(nameList(name), [record], { isReplaced: true }),
+    remove: (name) => lists.write(nameList(name), [], { isReplaced: true }),
     log: (name) => new ListedLog(lists, `log/${name}`),
   };
 }
 
 /** Records and logs may have the same names. */
-function recordList(name: string): string {
+function nameList(name: string): string {
   return `record/${name}`;
 }
 
@@ -103,19 +103,19 @@ class ListedLog implements StateLog {
 
   async *read(): AsyncIterable<unknown> {
     const records = await this.#lists.read(this.#list);
-    this.bytes = records.reduce<number>((sum, record) => sum + sizeOf(record), 0);
+    this.bytes = records.reduce<number>((sum, record) => sum + measure(record), 0);
     yield* records;
   }
 
   async append(record: object): Promise<void> {
     await this.#lists.write(this.#list, [record], { isReplaced: false });
-    this.bytes += sizeOf(record);
+    this.bytes += measure(record);
   }
 
   async replace(records: Iterable<object>): Promise<void> {
     const all = [...records];
     await this.#lists.write(this.#list, all, { isReplaced: true });
-    this.bytes = all.reduce((sum, record) => sum + sizeOf(record), 0);
+    this.bytes = all.reduce((sum, record) => sum + measure(record), 0);
   }
 
   remove(): Promise<void> {
@@ -127,6 +127,6 @@ class ListedLog implements StateLog {
   }
 }
 
-function sizeOf(record: unknown): number {
+function measure(record: unknown): number {
   return JSON.stringify(record).length;
 }

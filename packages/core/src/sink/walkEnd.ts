@@ -10,10 +10,10 @@ import type { WalkEnd } from './sink.js';
  *
  * @throws PaginationError if `requireTotal` is not met.
  */
-export function walkEnd({ info, options }: ExportSetup<never>, commits: Commits): WalkEnd {
+export function judgeEnd({ info, options }: ExportSetup<never>, commits: Commits): WalkEnd {
   const { requireTotal, onWarning } = options;
   const { isIncomplete } = commits;
-  const short = shortOfTotal(commits);
+  const short = findShortfall(commits);
   if (requireTotal) {
     if (short) throw shortListing(info.name, short, '', [{ kind: 'restart' }]);
     checkCompared(info.name, commits);
@@ -31,7 +31,7 @@ export function walkEnd({ info, options }: ExportSetup<never>, commits: Commits)
 }
 
 /** The totals of listings that have fewer rows. A walk that is incomplete by itself says so already. */
-export function shortOfTotal({ position: { totals }, isIncomplete }: Commits): StatedTotals | undefined {
+export function findShortfall({ position: { totals }, isIncomplete }: Commits): StatedTotals | undefined {
   return totals && totals.short > 0 && !isIncomplete ? totals : undefined;
 }
 

@@ -49,7 +49,7 @@ export function writeTo<T>(
       const push = (row: T): void => {
         if (waiting.count < buffer) waiting.push(row);
         else if (overflow === 'drop-oldest') waiting.replaceOldest(row);
-        else if (overflow === 'error') stop(tooSlow(sink.name, buffer));
+        else if (overflow === 'error') stop(tooSlowError(sink.name, buffer));
       };
       subscriber.add(() => stop(undefined));
       const context = { source: 'observable', schema, restart: false, isEndless: false, signal };
@@ -134,7 +134,7 @@ class WaitingRows<T> {
   }
 }
 
-function tooSlow(sink: string, buffer: number): BackpressureError {
+function tooSlowError(sink: string, buffer: number): BackpressureError {
   const message = `The sink ${sink} is slower than its source: ${buffer} rows wait already. Pull with exportTo, raise buffer, or choose what to drop with overflow.`;
   return new BackpressureError(message, { buffer });
 }

@@ -3,7 +3,7 @@ import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import { redacted, reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { Identifiers } from '../identifiers.js';
-import { storedPages } from '../operators/conditionalWalk.js';
+import { createStoredPages } from '../operators/conditionalWalk.js';
 import { tickOptionNames, Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
@@ -103,7 +103,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   // Validates the options now instead of at the first subscription.
   const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: info.endpoint?.closed });
   newTicks();
-  storedPages(conditional);
+  createStoredPages(conditional);
   const { schema } = info;
   const key = options.key ?? (schema?.key && ((row: T) => schema.key?.(row)));
   if (!key) throw new ConfigError(`The rows of ${info.name} have no key: give watch a key.`, { option: 'key' });

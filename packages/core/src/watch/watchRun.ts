@@ -2,8 +2,8 @@ import type { Clock } from '../clock.js';
 import { redacted } from '../errorReport.js';
 import { CheckpointError, ConfigError, DecodeError, SluiceError } from '../errors.js';
 import { isOwnFault, isTransient } from '../isTransient.js';
-import { storedPages, withStoredPages } from '../operators/conditionalWalk.js';
-import { skippedTicks, type Ticks } from '../operators/ticks.js';
+import { createStoredPages, withStoredPages } from '../operators/conditionalWalk.js';
+import { countSkipped, type Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
 import { isCount } from '../values.js';
@@ -89,7 +89,7 @@ export class WatchRun<T> {
     this.#source = source;
     this.#settings = settings;
     this.#start = start;
-    this.#cache = storedPages(settings.conditional);
+    this.#cache = createStoredPages(settings.conditional);
   }
 
   next(signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
@@ -119,7 +119,7 @@ export class WatchRun<T> {
       await log.commit(delta.generation);
     }
     for (let poll = 0; poll < polls; poll += 1) {
-      await ticks.next(signal, skippedTicks(this.#failing?.polls ?? 0, every));
+      await ticks.next(signal, countSkipped(this.#failing?.polls ?? 0, every));
       const outcome = await this.#poll(log, signal);
       yield this.#page(log, outcome);
       await log.commit(outcome.delta?.generation);

@@ -14,7 +14,7 @@ import {
   type Link,
   type ListingDefinition,
 } from '../../src/index.js';
-import { exportPlan } from '../../src/sink/findCheckpoint.js';
+import { hashPlan } from '../../src/sink/findCheckpoint.js';
 import { numbered, openListing, serve } from './servedApi.js';
 
 type Row = Record<string, unknown>;
@@ -154,7 +154,7 @@ describe('A3 the plan', () => {
       ...definition,
     } as Definition<Params>);
     const { info } = Reflect.apply(openListing(items, { baseUrl }), undefined, [params]);
-    const { hash } = await exportPlan(info, sink);
+    const { hash } = await hashPlan(info, sink);
     return { hash, rows: JSON.stringify(info.rowsIdentity) };
   };
   const sink = { name: 'test', target: 'x', identity: null, delivery: 'exactly-once' as const, open: never };

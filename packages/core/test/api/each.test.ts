@@ -14,7 +14,7 @@ import {
   type Listing,
   type ListingDefinition,
 } from '../../src/index.js';
-import { exportPlan } from '../../src/sink/findCheckpoint.js';
+import { hashPlan } from '../../src/sink/findCheckpoint.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { emptyDisk, exportedOn, exportOn, loggedOn } from './exportedForge.js';
 import { issuesOf, lineOf, linesOf, reposOf, type EachIssue, type Issue, type Repo } from './parentsApi.js';
@@ -541,7 +541,7 @@ test('A6 the parents are part of the plan', async () => {
     const client = createClient({ apiKey: 'test-key-1' }).use(
       defineApi({ name: 'forge', sources: { repos, issues: issuesOf() } })({ baseUrl: 'https://api.example.com' }),
     );
-    const { hash } = await exportPlan(client.forge.issues().info, recordingSink());
+    const { hash } = await hashPlan(client.forge.issues().info, recordingSink());
     await client.close();
     return hash;
   };

@@ -11,7 +11,7 @@ import {
   type Listing,
   type Sink,
 } from '../../src/index.js';
-import { changedSettings, exportPlan } from '../../src/sink/findCheckpoint.js';
+import { compareSettings, hashPlan } from '../../src/sink/findCheckpoint.js';
 import { numbered, openListing, serve } from './servedApi.js';
 
 interface Params {
@@ -50,15 +50,15 @@ describe('E6 another plan', () => {
     ['path of the rows', { rows: 'items?' }, 'path of the rows'],
   ])('is told by another %s in words for people', async (_, change, name) => {
     const [before, now] = await Promise.all([settingsOf(definition), settingsOf({ ...definition, ...change })]);
-    expect(changedSettings(before, now)).toEqual([name]);
+    expect(compareSettings(before, now)).toEqual([name]);
   });
 
   test('is told by what its sink writes, or a source of its own asks for, where that has no name', async () => {
     const written = [await settingsOf(definition), await settingsOf(definition, 'other')] as const;
-    expect(changedSettings(...written)).toEqual(['what the sink writes']);
-    const asked = ['one', 'two'].map((identity) => exportPlan({ name: 'own', identity, partitions: 1 }, sinkOf(null)));
+    expect(compareSettings(...written)).toEqual(['what the sink writes']);
+    const asked = ['one', 'two'].map((identity) => hashPlan({ name: 'own', identity, partitions: 1 }, sinkOf(null)));
     const [one, two] = await Promise.all(asked);
-    expect(changedSettings(one?.settings ?? {}, two?.settings ?? {})).toEqual(['the request']);
+    expect(compareSettings(one?.settings ?? {}, two?.settings ?? {})).toEqual(['the request']);
   });
 
   test.each<[string, () => ReturnType<typeof infoOf>]>([
@@ -137,7 +137,7 @@ async function settingsOf(
   described: typeof definition,
   identity: Json = null,
 ): Promise<Readonly<Record<string, string>>> {
-  return (await exportPlan(infoOf(listing(described)), sinkOf(identity))).settings;
+  return (await hashPlan(infoOf(listing(described)), sinkOf(identity))).settings;
 }
 
 /** Keeps nothing. */

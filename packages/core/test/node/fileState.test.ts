@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CheckpointError, ConfigError, SinkError } from '../../src/index.js';
 import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
-import { unfinishedName } from '../../src/node/wholeFile.js';
+import { temporaryName } from '../../src/node/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import type { Volume } from '../../src/node/fileSystem.js';
@@ -132,7 +132,7 @@ describe('state in files', () => {
 
   test('E6 clears away what a killed run left of its own, and leaves to a watch what may be being written now', async () => {
     const state = fileState(stateFolder());
-    const fresh = (name: string): string => unfinishedName(name, crypto.randomUUID());
+    const fresh = (name: string): string => temporaryName(name, crypto.randomUUID());
     const lefts = {
       export: ['checkpoint', 'whatever', 'spool.log', 'lock-export-1'].map(fresh),
       watch: ['watch.log', 'lock-watch-1'].map(fresh),

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { LockError, SinkError } from '../../src/index.js';
 import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
-import { unfinishedName } from '../../src/node/wholeFile.js';
+import { temporaryName } from '../../src/node/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild } from './forkChild.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
@@ -301,7 +301,7 @@ describe('E8 a locked folder', () => {
     const folder = join(temporaryFolder(), 'state');
     mkdirSync(folder);
     for (const name of ['checkpoint', 'lock-export-1', 'spool.log'])
-      writeFileSync(join(folder, unfinishedName(name, crypto.randomUUID())), '{');
+      writeFileSync(join(folder, temporaryName(name, crypto.randomUUID())), '{');
     await (
       await lock(folder)
     )();

@@ -27,7 +27,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
-import { unfinishedName } from '../../src/node/wholeFile.js';
+import { temporaryName } from '../../src/node/wholeFile.js';
 import { namesBeside } from './namesBeside.js';
 import { fileOf, partitionsOf } from './partitionRows.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
@@ -346,7 +346,7 @@ describe('E1 what a kill leaves behind', () => {
     appendFileSync(`${path}.part`, 'torn');
     appendFileSync(join(`${path}.sluice`, 'rows-1'), 'torn');
     writeFileSync(join(`${path}.sluice`, 'rows-9'), 'never named');
-    writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint', crypto.randomUUID())), 'torn');
+    writeFileSync(join(`${path}.sluice`, temporaryName('checkpoint', crypto.randomUUID())), 'torn');
     await run(path);
     expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
     expect(namesBeside(path)).toEqual(['rows.txt']);

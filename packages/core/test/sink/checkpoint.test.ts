@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CheckpointError, exportTo, memoryState } from '../../src/index.js';
 import { isRecord } from '../../src/values.js';
-import { checkpointWithoutPartition, decodeCheckpoint } from '../../src/sink/checkpoint.js';
+import { removePartition, decodeCheckpoint } from '../../src/sink/checkpoint.js';
 import { checkpointName } from '../../src/sink/findCheckpoint.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink } from './recordingSink.js';
@@ -58,7 +58,7 @@ test('E7 a part that is taken back takes its own rows and pages along, and a par
   const checkpoint = decodeCheckpoint(await leftCheckpoint());
   const begun = { 0: { rows: 120, pages: 2 }, 2: { rows: 180, pages: 1 } };
   const taken = (partition: number): unknown =>
-    checkpointWithoutPartition({ ...checkpoint, rows: 300, pages: 3, begun }, partition, 'place');
+    removePartition({ ...checkpoint, rows: 300, pages: 3, begun }, partition, 'place');
   expect(taken(0)).toMatchObject({ rows: 180, pages: 1, begun: { 2: begun[2] }, sinkPosition: 'place' });
   expect(taken(1)).toMatchObject({ rows: 300, pages: 3, begun, sinkPosition: 'place' });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { skippedTicks } from '../../src/operators/ticks.js';
+import { countSkipped } from '../../src/operators/ticks.js';
 
 test.each<[every: number, skipped: readonly number[]]>([
   [1_000, [0, 0, 1, 3, 7, 7, 7]],
@@ -11,6 +11,6 @@ test.each<[every: number, skipped: readonly number[]]>([
   [300_001, [0, 0, 0, 0, 0, 0, 0]],
   [3_600_000, [0, 0, 0, 0, 0, 0, 0]],
 ])('C9 with a poll every %d ms, after 0, 1, 2 … failures, nobody waits 5 minutes longer', (every, skipped) => {
-  expect(skipped.map((_, failures) => skippedTicks(failures, every))).toEqual(skipped);
-  expect(skippedTicks(2_000, every)).toBe(skipped.at(-1));
+  expect(skipped.map((_, failures) => countSkipped(failures, every))).toEqual(skipped);
+  expect(countSkipped(2_000, every)).toBe(skipped.at(-1));
 });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError } from '@sluice/core';
-import { withPath, linesOf, reading, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { withPath, readLines, withFile, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { LineFile } from './lineFile.js';
 
 /** The folder next to a dead letter file. It contains the lock of exports and replays, and the journal. */
@@ -63,8 +63,8 @@ async function read(fileSystem: FileSystem, folder: string) {
       `${path} belongs to another user of this machine. Ask its owner, or move it away to send all letters again: nothing was changed.`,
       { path },
     );
-  await reading(fileSystem, path, async (file) => {
-    for await (const { bytes, end, isEnded } of linesOf(file, path)) {
+  await withFile(fileSystem, path, async (file) => {
+    for await (const { bytes, end, isEnded } of readLines(file, path)) {
       if (!isEnded) break;
       digests.add(bytes.toString('latin1'));
       position = { bytes: end, crc32: crc32('\n', crc32(bytes, position.crc32)) };

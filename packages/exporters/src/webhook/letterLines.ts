@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '@sluice/core';
-import { withPath, linesOf, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { withPath, readLines, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { decodeDeadLetter, isTornLetter, type FiledLetter } from './deadLetter.js';
 
 /** A letter and its position in the file. */
@@ -35,7 +35,7 @@ export async function* deadLettersIn(
     let number = 0;
     let sum = 0;
     let torn: { readonly line: number; readonly start: number } | undefined;
-    for await (const { bytes, start, end, isEnded } of linesOf(file, path)) {
+    for await (const { bytes, start, end, isEnded } of readLines(file, path)) {
       // Only the last letter can be torn.
       if (torn !== undefined) throw noLetter(path, torn.line);
       number += 1;
