@@ -47,6 +47,24 @@ export function installHint(name: string, folder: string): string {
   return `It is not installed in ${folder}: run "npm install ${packageName}" there.`;
 }
 
+/**
+ * Loads a package that is needed for one purpose only.
+ *
+ * @throws UsageError if it is not installed.
+ */
+export async function loadOptional<Module>(
+  load: () => Promise<Module>,
+  name: string,
+  purpose: string,
+): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new UsageError(`For ${purpose} one more package is needed: npm install ${name}.`);
+  }
+}
+
 /** The package that Node or jiti did not find; `undefined` if it was a file, or the error is another one. */
 function missingPackage(thrown: unknown): string | undefined {
   const code = codeOf(thrown);

@@ -1,27 +1,14 @@
 import type { Client } from '@sluice/core';
 import type { Dashboard } from '@sluice/dashboard';
+import { loadOptional } from '../config/importModule.js';
 import type { Environment } from '../environment/environment.js';
-import { UsageError } from '../errors/errors.js';
-import { codeOf } from '../errors/thrown.js';
 import type { OptionsOf } from '../options/commands.js';
-
-/** What `@sluice/dashboard` exports. It is loaded for `--dashboard` only, and needs to be there only then. */
-export type DashboardLibrary = Awaited<ReturnType<typeof importDashboard>>;
 
 export type DashboardOption = OptionsOf<'dashboard'>;
 
-function importDashboard() {
-  return import('@sluice/dashboard');
-}
-
 /** @throws UsageError if the package is not installed */
-export async function loadDashboard(): Promise<DashboardLibrary> {
-  try {
-    return await importDashboard();
-  } catch (error) {
-    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new UsageError('For --dashboard one more package is needed: npm install @sluice/dashboard.');
-  }
+export function loadDashboard() {
+  return loadOptional(() => import('@sluice/dashboard'), '@sluice/dashboard', '--dashboard');
 }
 
 /** The options of the page; `undefined` without `--dashboard`. */

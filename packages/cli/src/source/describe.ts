@@ -4,7 +4,7 @@ import type { Environment, Variables } from '../environment/environment.js';
 import { apis as builtIn, findBaseUrl, isApiName } from '../input/baseUrl.js';
 import { keyVariable } from '../input/secrets.js';
 import { formatDuration, formatNumber } from '../terminal/format.js';
-import { visibleText } from '../terminal/text.js';
+import { labelledLines } from '../terminal/text.js';
 import { unknownApi, unknownSource, sourceLines } from './findSource.js';
 import { withPlugins } from './openClient.js';
 
@@ -77,12 +77,11 @@ function apiLines(api: KnownApi, { variables }: Environment): string[] {
   const { name, baseUrl } = api;
   const unset = isApiName(name) ? `not set: ${builtIn[name].variable}` : 'not set';
   const missing = unsetVariables(api, variables);
-  const rows = [
+  return labelledLines([
     ['address', baseUrl ?? unset],
     ['auth', authText(api.auth) + (missing.length > 0 ? ` (not set: ${missing.join(', ')})` : '')],
     ['limits', limitsText(api)],
-  ] as const;
-  return rows.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`);
+  ]);
 }
 
 /** How an API recognizes its caller, for people. */

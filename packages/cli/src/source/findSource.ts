@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 import { apis } from '../input/baseUrl.js';
 import { fieldText, formatNumber } from '../terminal/format.js';
-import { visibleText } from '../terminal/text.js';
+import { labelledLines, visibleText } from '../terminal/text.js';
 
 /** The API of a source. @throws UsageError if the name is invalid. @example parseApi('coins.markets') // 'coins' */
 export function parseApi(name: string): string {
@@ -55,7 +55,7 @@ export function sourceLines(source: SourceDescription, isDetailed = false): stri
     const text = param.name + (facts.length > 0 ? ` (${facts.join(', ')})` : '');
     return isDetailed && param.description !== undefined ? `${text}: ${param.description}` : text;
   });
-  const lines: [label: string, text: string | undefined][] = [
+  const facts = labelledLines([
     ...paramLines(taken, isDetailed),
     ['each', isDetailed && source.each !== undefined ? `row of ${source.each}` : undefined],
     ['columns', columns.join(', ')],
@@ -63,11 +63,8 @@ export function sourceLines(source: SourceDescription, isDetailed = false): stri
     ['paging', isDetailed ? pagingText(source) : undefined],
     ['export', isDetailed && source.isIncremental ? 'also --incremental' : undefined],
     ['watch', hasKey ? undefined : 'needs --key'],
-  ];
-  const shown = lines.flatMap(([label, text]) =>
-    text === undefined ? [] : [`  ${label.padEnd(9)}${visibleText(text)}`],
-  );
-  return [name, ...(description === undefined ? [] : [`  ${visibleText(description)}`]), ...shown];
+  ]);
+  return [name, ...(description === undefined ? [] : [`  ${visibleText(description)}`]), ...facts];
 }
 
 function paramLines(taken: readonly string[] | undefined, isDetailed: boolean): [string, string | undefined][] {

@@ -18,6 +18,7 @@ import { UsageError } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
 import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, findBaseUrl, isApiName } from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
+import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { addDashboard, type DashboardOption } from './dashboardPage.js';
@@ -28,30 +29,26 @@ export type ConnectionOptions = GroupOptions<'anyApi'> & DashboardOption;
 
 /** @param apiKey `false` to send none. */
 export function clientOptions(
-  { rate, timeout, retryFor, maxRetryAfter }: ConnectionOptions,
+  options: ConnectionOptions,
   apiKey: string | false,
   { variables }: Environment,
 ): ClientOptions {
+  const { rate, timeout, retryFor } = options;
   return {
     apiKey,
     variables,
     ...(rate !== undefined && { rateLimit: rate }),
     ...(timeout !== undefined && { timeouts: timeoutsFor(timeout, retryFor) }),
-    retry: retriesOf({ retryFor, maxRetryAfter }),
+    retry: retriesOf(options),
   };
 }
 
 /** How requests are retried, as far as options say it. */
-export function retriesOf({ retryFor, maxRetryAfter }: RetryChoice): Partial<RetryOptions> {
+export function retriesOf({ retryFor, maxRetryAfter }: OptionsOf<'retryFor' | 'maxRetryAfter'>): Partial<RetryOptions> {
   return {
     ...(retryFor !== undefined && { for: retryFor }),
     ...(maxRetryAfter !== undefined && { maxRetryAfter }),
   };
-}
-
-interface RetryChoice {
-  readonly retryFor?: number | undefined;
-  readonly maxRetryAfter?: number | undefined;
 }
 
 interface OpenClient<C extends Client> {

@@ -69,17 +69,17 @@ type WebhookChoice = OptionsOf<
 /** @throws UsageError if there is no secret, or a file can't be read. */
 export async function webhookOptions(
   url: string,
-  { secretFile, headerFile, allowAddress, timeout, retryFor, maxRetryAfter }: WebhookChoice,
+  options: WebhookChoice,
   environment: Environment,
 ): Promise<EndpointOptions> {
-  const secret = await findWebhookSecrets(secretFile, environment);
+  const { secretFile, headerFile, allowAddress, timeout } = options;
   return {
     url,
-    secret,
+    secret: await findWebhookSecrets(secretFile, environment),
     headers: headerFile === undefined ? undefined : await readHeaders(headerFile, environment),
     allowAddresses: allowAddress,
     timeout,
-    retry: retriesOf({ retryFor, maxRetryAfter }),
+    retry: retriesOf(options),
   };
 }
 

@@ -31,3 +31,10 @@ function inPrintf(byte: number): string {
   const character = String.fromCharCode(byte);
   return /[\w @+=:,./-]/.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`;
 }
+
+/** Facts as lines of a label and a text, without those that have no text. */
+export function labelledLines(facts: Iterable<readonly [label: string, text: string | undefined]>): string[] {
+  return [...facts].flatMap(([label, text]) =>
+    text === undefined ? [] : [`  ${label.padEnd(9)}${visibleText(text)}`],
+  );
+}

@@ -8,7 +8,7 @@ import type { CommandOptions } from '../../options/commands.js';
 import { shortText } from '../../export/messages.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/textTable.js';
-import { visibleText } from '../../terminal/text.js';
+import { labelledLines, visibleText } from '../../terminal/text.js';
 import { showOnPage } from './statusPage.js';
 import { withCluster, withRun, type NamedRun, type OpenedCluster } from './withCluster.js';
 
@@ -65,7 +65,7 @@ async function showRun(
     status = await look();
   }
   const shown = { ...status, target };
-  await stdout.write(format === 'json' ? `${JSON.stringify(shown)}\n` : linesOf(shown, Date.now()).join('\n') + '\n');
+  await stdout.write(format === 'json' ? `${JSON.stringify(shown)}\n` : listLines(shown, Date.now()).join('\n') + '\n');
   if (status.redisError !== undefined) throw new Failure(`Who works on ${name} is not known. ${status.redisError}`);
   return status.failed > 0 && status.state !== 'active' ? exitCodes.failed : exitCodes.done;
 }
@@ -89,30 +89,27 @@ function doneText(status: ClusterStatus): string {
   ].join(', ');
 }
 
-function linesOf(status: ClusterStatus & { readonly target: string }, now: number): string[] {
-  const { name, source, target, redisError } = status;
-  const facts: Fact[] = [
-    ['state', stateText(status)],
-    ['source', source],
-    ['to', target],
-    ['done', doneText(status)],
-    ...(redisError === undefined ? factsOfRedis(status, now) : []),
-  ];
-  return [visibleText(name), ...facts.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`)];
+function listLines(status: ClusterStatus & { readonly target: string }, now: number): string[] {
+  return [visibleText(status.name), ...labelledLines(listFacts(status, now))];
 }
 
-type Fact = readonly [label: string, text: string];
-
-function factsOfRedis({ name, jobs, failed, failures, workers, limits }: ClusterStatus, now: number): Fact[] {
-  return [
-    ['jobs', `${jobs.active} active, ${formatNumber(jobs.waiting)} waiting, ${jobs.delayed} to be tried again`],
-    ...limits.map((limit): Fact => ['limit', limitText(limit)]),
-    ['workers', workers.length === 0 ? 'none was heard of in the last 15 s' : formatNumber(workers.length)],
-    ...workers.slice(0, maxShown).map((worker): Fact => ['', workerText(worker, name, now)]),
-    ...(workers.length > maxShown ? [['', `and ${workers.length - maxShown} more`] satisfies Fact] : []),
-    ...(failed > 0 ? [['failed', formatNumber(failed)] satisfies Fact] : []),
-    ...failures.map(({ partition, reason }): Fact => ['', `partition ${partition}: ${reason}`]),
-  ];
+function* listFacts(
+  status: ClusterStatus & { readonly target: string },
+  now: number,
+): Generator<[label: string, text: string]> {
+  const { name, source, target, redisError, jobs, failed, failures, workers, limits } = status;
+  yield ['state', stateText(status)];
+  yield ['source', source];
+  yield ['to', target];
+  yield ['done', doneText(status)];
+  if (redisError !== undefined) return;
+  yield ['jobs', `${jobs.active} active, ${formatNumber(jobs.waiting)} waiting, ${jobs.delayed} to be tried again`];
+  for (const limit of limits) yield ['limit', limitText(limit)];
+  yield ['workers', workers.length === 0 ? 'none was heard of in the last 15 s' : formatNumber(workers.length)];
+  for (const worker of workers.slice(0, maxShown)) yield ['', workerText(worker, name, now)];
+  if (workers.length > maxShown) yield ['', `and ${workers.length - maxShown} more`];
+  if (failed > 0) yield ['failed', formatNumber(failed)];
+  for (const { partition, reason } of failures) yield ['', `partition ${partition}: ${reason}`];
 }
 
 function limitText({ name, windows }: NamedLimit): string {

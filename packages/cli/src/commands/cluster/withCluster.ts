@@ -1,31 +1,21 @@
 import type { Cluster, ProgressHints, Run, RunTarget } from '@sluice/cluster';
 import { isAbsolute, resolve } from 'node:path';
+import { loadOptional } from '../../config/importModule.js';
 import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
-import { codeOf } from '../../errors/thrown.js';
 import { findRedisUrl } from '../../input/secrets.js';
 import type { GroupOptions } from '../../options/options.js';
 import { flagAbout, type OptionsOf } from '../../options/commands.js';
 import { addPassword, tableName } from '../../target/tableTarget.js';
 
-/** What `@sluice/cluster` exports. It is loaded only for what several machines do, and needs to be there only then. */
-export type ClusterLibrary = Awaited<ReturnType<typeof importCluster>>;
-
 export type RedisOptions = GroupOptions<'redis'>;
 
-function importCluster() {
-  return import('@sluice/cluster');
+/** @throws UsageError if the package is not installed */
+function loadCluster() {
+  return loadOptional(() => import('@sluice/cluster'), '@sluice/cluster', 'several machines');
 }
 
-/** @throws UsageError if the package is not installed */
-async function loadCluster(): Promise<ClusterLibrary> {
-  try {
-    return await importCluster();
-  } catch (error) {
-    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new UsageError('For several machines one more package is needed: npm install @sluice/cluster.');
-  }
-}
+export type ClusterLibrary = Awaited<ReturnType<typeof loadCluster>>;
 
 /** A Redis of the command line. */
 export interface OpenedCluster {
