@@ -38,8 +38,6 @@ export async function runProcess(process: NodeJS.Process): Promise<void> {
 /**
  * Runs one command line and returns the exit code. Loads a command's code only when it runs, so that `--version` and
  * `--help` are fast.
- *
- * @throws what the command raises.
  */
 async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
   refuseSecretArguments(args);

@@ -89,11 +89,7 @@ function replayRest({ stillDead, left }: ReplayCounts): string {
   return `${formatNumber(left)} left${why.length === 0 ? '' : ` (${why.join(', ')})`}`;
 }
 
-/**
- * `sluice dlq show`: lists dead letters with the responses to them. May run during an export or a replay.
- *
- * @throws Failure, at the end, if the last line is cut off.
- */
+/** `sluice dlq show`: lists dead letters with the responses to them. May run during an export or a replay. */
 export const dlqShow: Run<'dlq show'> = async ({ file, format = 'text' }, { stdout, folder }) => {
   refuseClosed(stdout);
   const path = resolve(folder, file);

@@ -15,9 +15,6 @@ import { openRows } from './report/readRows.js';
 /**
  * `sluice report FILE`: reads the rows of a file once, and writes one HTML file with their counts, the largest
  * collections, their times and the empty columns.
- *
- * @throws UsageError, or Failure if the file can't be read, its columns are not those of a known source, or the report
- * exists.
  */
 export const report: Run<'report'> = async ({ file, to, ifExists = 'fail' }, environment) => {
   const { folder, stdout, stderr, signal } = environment;

@@ -21,11 +21,7 @@ interface ConfiguredCommand<Options> {
   readonly reportsErrors: boolean;
 }
 
-/**
- * Loads the configuration, applies its defaults, runs the command, and returns the exit code.
- *
- * @throws UsageError if the configuration is invalid; what the command raises.
- */
+/** Loads the configuration, applies its defaults, runs the command, and returns the exit code. */
 export async function runConfigured<Options extends object>(
   { command, namedArguments, args, run, reportsErrors }: ConfiguredCommand<Options>,
   environment: Environment,

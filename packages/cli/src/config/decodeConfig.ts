@@ -49,7 +49,6 @@ export function isPluginFactory(value: unknown): value is (options: unknown) => 
  * The export of a module that is a plugin or creates one: the default export, else the only exported function.
  *
  * @param place where the module is named, for errors.
- * @throws UsageError if there is no such export, or several functions.
  */
 export function decodePluginModule(module: unknown, place: string): unknown {
   const exported = new Map<string, unknown>(Object.entries(module as object));

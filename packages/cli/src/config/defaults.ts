@@ -22,7 +22,6 @@ interface DefaultsContext {
  *
  * @param commands all commands that use defaults.
  * @returns the options that were set.
- * @throws UsageError if a default is unknown, or no command accepts its value.
  */
 export function applyDefaults(
   command: Command,

@@ -47,11 +47,7 @@ export function installHint(name: string, folder: string): string {
   return `It is not installed in ${folder}: run "npm install ${packageName}" there.`;
 }
 
-/**
- * Loads a package that is needed for one purpose only.
- *
- * @throws UsageError if it is not installed.
- */
+/** Loads a package that is needed for one purpose only. */
 export async function loadOptional<Module>(
   load: () => Promise<Module>,
   name: string,

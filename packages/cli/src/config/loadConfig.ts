@@ -23,7 +23,6 @@ const names = endings.map((ending) => `sluice.config${ending}`);
  * should see which code they run.
  *
  * @param choice a path; `false` for none.
- * @throws UsageError if there are several, or the given one can't be used.
  */
 async function findConfigFile(choice: OptionsOf<'config'>['config'], folder: string): Promise<ConfigFile | undefined> {
   if (choice === false) return undefined;

@@ -12,7 +12,6 @@ import { decodePluginModule, isPluginFactory } from './decodeConfig.js';
  *
  * @param at its index in the list of plugins.
  * @param config the file from which modules are resolved.
- * @throws UsageError, which says where, if the entry does not lead to a plugin.
  */
 export async function loadPlugin(entry: unknown, at: number, config: ConfigFile): Promise<Plugin> {
   const place = `plugins[${String(at)}] of ${config.name}`;

@@ -13,12 +13,7 @@ import { importError, importModule } from './importModule.js';
 import { loadPlugin } from './loadPlugin.js';
 import { refuseSecrets } from './refuseSecrets.js';
 
-/**
- * Reads a configuration file and creates its plugins.
- *
- * @param secrets texts that it must not contain.
- * @throws UsageError, which says where, if it is invalid.
- */
+/** Reads a configuration file and creates its plugins. @param secrets texts that it must not contain. */
 export async function readConfig(
   file: ConfigFile,
   secrets: ReadonlySet<string>,

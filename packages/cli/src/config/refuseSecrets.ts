@@ -27,7 +27,7 @@ export function refuseSecretName(setting: string, place: string): void {
 /**
  * Refuses a value that is, contains or looks like a secret, at any depth, and a field named like one.
  *
- * @throws UsageError that says where it is and where it belongs, and does not quote it.
+ * @throws UsageError that does not quote it.
  */
 export function refuseSecrets(value: unknown, place: string, known: ReadonlySet<string>): void {
   if (typeof value === 'string') {

@@ -4,11 +4,7 @@ import { EarlyEnd, Failure, Interruption, UsageError } from './errors.js';
 import { isClosedOutput } from './exitCode.js';
 import { thrownText } from './thrown.js';
 
-/**
- * The error that ended a command, for people: what happened, where, and what to do next.
- *
- * @param hasFlag see `sentenceOf`.
- */
+/** The error that ended a command, for people: what happened, where, and what to do next. */
 export function errorSentence(error: unknown, hasFlag: (flag: string) => boolean): string {
   if (error instanceof EarlyEnd)
     return `${errorSentence(error.cause, hasFlag)} ${error.interruptionReport?.consequence ?? ''}`.trimEnd();

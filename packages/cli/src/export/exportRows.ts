@@ -54,11 +54,7 @@ export interface ExportOutcome {
   readonly tally: RequestTally;
 }
 
-/**
- * Exports rows and shows the progress on stderr. When the environment's signal aborts, closes what is open first.
- *
- * @throws what the export raises, or the Interruption after a signal, as `withRun` does.
- */
+/** Exports rows and shows the progress on stderr. When the environment's signal aborts, closes what is open first. */
 export async function exportRows<T>(
   job: RowExport<T>,
   options: GroupOptions<'progress'>,

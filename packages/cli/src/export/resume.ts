@@ -51,8 +51,6 @@ type GivenOptions = GroupOptions<'resume'> & OptionsOf<'ownersFile' | 'apiKeyFil
 
 /**
  * How the export of a command line resumes after an interruption; `undefined` for stdout, which cannot be truncated.
- *
- * @throws UsageError if an option does not apply to the target.
  */
 export function resumptionOf(
   options: GivenOptions,

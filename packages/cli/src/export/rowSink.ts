@@ -14,11 +14,7 @@ import { fileTarget, type Target } from '../target/target.js';
 /** The name of stdout as a target, for messages. */
 export const standardOutputName = 'stdout';
 
-/**
- * The file or stdout of a command line. CSV escapes formulas by default, since people open it in spreadsheets.
- *
- * @throws UsageError if there is no target, its format is unknown, or an option does not apply to it.
- */
+/** The file or stdout of a command line. CSV escapes formulas by default, since people open it in spreadsheets. */
 export function rowSink<T extends object>(options: GroupOptions<'target'>, { stdout, folder }: Environment): Target<T> {
   const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false, strictTypes } = options;
   if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');

@@ -34,11 +34,7 @@ export interface ExportedRows<Added, T> {
   readonly hint?: string | undefined;
 }
 
-/**
- * Exports rows to the target of the command line, and returns the exit code.
- *
- * @throws UsageError if an option can't be used; what the export raises.
- */
+/** Exports rows to the target of the command line, and returns the exit code. */
 export async function runExport<Added, T extends object>(
   { add, source, concurrency, maxRows, incremental, hint }: ExportedRows<Added, T>,
   options: ExportCommandOptions,

@@ -81,11 +81,7 @@ export interface Run {
   readonly showWarnings: () => void;
 }
 
-/**
- * Does the work of an export or a watch, and shows on stderr and on the dashboard what happens meanwhile.
- *
- * @throws what the work raises, as `endEarly` does.
- */
+/** Does the work of an export or a watch, and shows on stderr and on the dashboard what happens meanwhile. */
 export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run) => Promise<R>): Promise<R> {
   const { client, notices, target, environment } = frame;
   const { mode, state, about, interruption, ...run } = shown;

@@ -38,12 +38,7 @@ async function readOwnersFile(file: string, environment: Environment): Promise<s
   }
 }
 
-/**
- * The addresses in a text: one per line, `#` starts a comment.
- *
- * @param name the text's name in errors.
- * @throws UsageError for an invalid address, with its line number.
- */
+/** The addresses in a text: one per line, `#` starts a comment. @param name the text's name in errors. */
 export function readOwners(text: string, name: string): string[] {
   return text
     .replace(/^\ufeff/, '')

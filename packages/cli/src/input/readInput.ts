@@ -71,8 +71,6 @@ interface NamedFile {
 /**
  * The text of a file with a secret. Warns if other users can read it; it is not refused, because secrets are often
  * mounted like this in containers. Errors do not quote the name: people pass the secret itself there.
- *
- * @throws UsageError if it can't be read, or is too large.
  */
 export async function readNamedFile(
   file: string,

@@ -73,11 +73,7 @@ export const redisVariable = 'SLUICE_REDIS_URL';
 /** Where Redis is if nobody says it. */
 const localRedis = 'redis://127.0.0.1:6379';
 
-/**
- * The URL of Redis: of the file, else of the option, else of the environment.
- *
- * @throws UsageError if it is none, or an argument has the password
- */
+/** The URL of Redis: of the file, else of the option, else of the environment. */
 export async function findRedisUrl(
   { redis, redisUrlFile }: { readonly redis?: string; readonly redisUrlFile?: string },
   environment: Environment,

@@ -23,7 +23,6 @@ export function formatOfName(to: string): RowFormatName | undefined {
 /**
  * The format of a target: from `--format`, or else from its name. Default for stdout: CSV.
  *
- * @throws UsageError if neither names a format.
  * @example rowFormatOf('holdings.jsonl.gz', undefined) // 'jsonl'
  */
 export function rowFormatOf(to: string, given: RowFormatName | undefined): RowFormatName {
@@ -38,7 +37,6 @@ export function rowFormatOf(to: string, given: RowFormatName | undefined): RowFo
  * Checks that there is one target, and that no option is for another kind of target.
  *
  * @param other the target, if it is a plugin's sink or a table.
- * @throws UsageError if not.
  */
 export function checkOneTarget(
   options: OptionsOf<'to' | 'forward'>,

@@ -79,11 +79,7 @@ function pagingText({ paging, pageSize }: SourceDescription): string {
   return `${paging}, ${formatNumber(pageSize.default)} rows per page${max}`;
 }
 
-/**
- * A key function from the names of fields. The key of a row without one of them is empty, which fails the poll.
- *
- * @throws UsageError if a field is not a column.
- */
+/** A key function from the names of fields. The key of a row without one of them is empty, which fails the poll. */
 export function rowKeyOf(fields: readonly string[], columns: readonly string[]): (row: unknown) => string {
   const unknown = fields.find((field) => !columns.includes(field));
   if (unknown !== undefined)

@@ -62,7 +62,6 @@ interface OpenClient<C extends Client> {
  *
  * @param add adds the API of the command.
  * @param limiter instead of a rate; the client closes it.
- * @throws UsageError if a required key or base URL is missing; what the client raises for a plugin that can't be added.
  */
 export async function openClient<Added>(
   options: ConnectionOptions,
@@ -145,11 +144,7 @@ function addApi(client: Client, name: ApiName, baseUrl: string): Client {
   return name === 'streams' ? client.use(streams({ baseUrl })) : client.use(aptos({ baseUrl }));
 }
 
-/**
- * Runs `work` with a client and closes the client, which disposes its plugins, even if `work` failed.
- *
- * @throws what `work` raises; else PluginError, if a plugin failed to dispose.
- */
+/** Runs `work` with a client and closes the client, which disposes its plugins, even if `work` failed. */
 export async function withClient<C extends Client, R>(
   opening: Promise<OpenClient<C>>,
   { stderr }: Environment,
@@ -198,8 +193,6 @@ const unreachable = 'https://api.invalid';
 /**
  * Runs `work` with a client of all plugins and the built-in APIs, to look at what they provide. The key and the
  * built-in APIs' base URLs are placeholders. Closes the client afterwards.
- *
- * @throws what the client raises for a plugin that can't be added, and what `work` raises.
  */
 export async function withPlugins<R>(
   { plugins }: Pick<Config, 'plugins'>,

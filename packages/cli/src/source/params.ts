@@ -7,11 +7,7 @@ type ParamDescription = NonNullable<SourceDescription['params']>[number];
 /** Parameters of a source, by name. */
 type Params = Readonly<Record<string, unknown>>;
 
-/**
- * Calls `make` with the parameters, and turns errors about them into errors about `--param`.
- *
- * @throws UsageError if a parameter is missing, invalid or unknown; any other error of `make`.
- */
+/** Calls `make` with the parameters, and turns errors about them into errors about `--param`. */
 export function withParams<R>(source: ApiSource, params: Params, make: (params: Params) => R): R {
   try {
     return make(params);
@@ -84,7 +80,6 @@ const bounds: ReadonlySet<string> = new Set(['pageSize', 'maxRows', 'maxPages'])
  *
  * @param texts `name:=JSON`, or `name=value`, whose value is text unless the source declares a number or a boolean.
  * @param options the command's own options among the bounds of a source.
- * @throws UsageError if a text has another form, or names a bound.
  * @example readParams(['currency=usd', 'ids:=[1,2]'], {}, ['pageSize']) // { currency: 'usd', ids: [1, 2] }
  */
 export function readParams(
@@ -120,7 +115,6 @@ type RequestQuery = NonNullable<NonNullable<Parameters<ApiRequests['get']>[1]>['
 /**
  * Parses `--param` of a single request. A parameter that is given several times becomes a list.
  *
- * @throws UsageError if a text has another form, or a value is none of a query.
  * @example readQuery(['state=open', 'ids:=[1,2]']) // { state: 'open', ids: ['1', '2'] }
  */
 export function readQuery(texts: readonly string[]): RequestQuery {

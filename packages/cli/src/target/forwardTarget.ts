@@ -17,11 +17,7 @@ export type ForwardOptions = GroupOptions<'forward'> &
   WebhookChoice &
   OptionsOf<'state' | 'breakLock' | 'trustFilesystem'>;
 
-/**
- * The webhook of a command line. Messages name only the origin of its URL.
- *
- * @throws UsageError, ConfigError or ForbiddenAddressError, before any request, if the URL or an option can't be used.
- */
+/** The webhook of a command line. Messages name only the origin of its URL. */
 export async function forwardTarget<T extends object>(
   url: string,
   options: ForwardOptions,
@@ -87,7 +83,6 @@ export async function webhookOptions(
  * The headers in a file: one per line, as in HTTP. Blank lines are skipped. Errors do not quote them: they may be
  * tokens.
  *
- * @throws UsageError if the file can't be read, or a line is not a header.
  * @example 'Authorization: Bearer …' // { Authorization: 'Bearer …' }
  */
 async function readHeaders(file: string, environment: Environment): Promise<Readonly<Record<string, string>>> {

@@ -28,8 +28,6 @@ export function sinkTarget<T extends object>(named: NamedTarget, environment: En
 /**
  * The sink that a plugin creates for a target. The plan contains the target, so that no state is resumed with another
  * one. So does each sink position, so that `checkpoint show` can explain it.
- *
- * @throws what the plugin raises.
  */
 async function namedSink(
   { sinks }: Pick<Client, 'sinks'>,

@@ -69,7 +69,6 @@ export function findNamed(
 /**
  * The same without a word about other texts.
  *
- * @throws UsageError if there is no target after the colon.
  * @example matchNamed('db:a.db', 'sinks', config) // { name: 'db', target: 'a.db', shown: 'db:a.db' }
  */
 export function matchNamed(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): NamedTarget | undefined {

@@ -12,7 +12,6 @@ import type { Target } from './target.js';
  *
  * @param elsewhere creates the target if it is a file or stdout.
  * @param tableOf creates the target if it is a table.
- * @throws UsageError if there are two targets, or an option does not apply; what `forwardTarget` throws.
  */
 export async function resolveTarget<T extends object>(
   options: OptionsOf<'to'> & TableTargetOptions & ForwardOptions & { readonly format?: string },

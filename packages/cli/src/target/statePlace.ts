@@ -18,12 +18,7 @@ export interface StatePlace {
   readonly open: (client: Pick<Client, 'stores'>, onWarning: (message: string) => void) => Promise<StateStore>;
 }
 
-/**
- * The folder or the plugin's store that `--state` names.
- *
- * @param folder the default.
- * @throws UsageError if the name can't be used, or an option does not apply.
- */
+/** The folder or the plugin's store that `--state` names. @param folder the default. */
 export function statePlace(
   folder: string,
   options: FolderOptions & OptionsOf<'state'>,

@@ -17,7 +17,6 @@ export const postgresUrl = /^postgres(?:ql)?:\/\//i;
 /**
  * Parses a target that is a table; `undefined` for others.
  *
- * @throws UsageError if it lacks the table, or has a password, which others on this machine could read.
  * @example tableName('holdings.sqlite#nfts') // { kind: 'sqlite', path: 'holdings.sqlite', table: 'nfts' }
  */
 export function tableName(to: string): TableName | undefined {

@@ -62,11 +62,7 @@ interface OpenWatch<Added, T> {
   readonly state: StatePlace | undefined;
 }
 
-/**
- * Watches, sends the changes to the target of the command line, and returns the exit code.
- *
- * @throws UsageError if an option can't be used; what the watch raises.
- */
+/** Watches, sends the changes to the target of the command line, and returns the exit code. */
 export async function runWatch<Added, T extends object>(
   rows: WatchedRows<Added, T>,
   options: WatchCommandOptions,
@@ -89,9 +85,7 @@ const defaultEvery = 30_000;
  * Watches until the last poll, or until the environment's signal aborts. Delivers each change at least once to stdout
  * or a webhook, and exactly once to a file or a table, which mirrors the rows.
  *
- * @returns the exit code.
- * @throws what the watch raises, the error of the last poll if `polls` bounds them, or the Interruption after a signal,
- * as `withRun` does.
+ * @throws what the watch raises, and the error of the last poll if `polls` bounds them.
  */
 async function watchChanges<Added, T extends object>(
   { source: watch, view }: WatchedRows<Added, T>,

@@ -77,11 +77,7 @@ function isPath(named: string): boolean {
 /** How rows go into a target. */
 type RunTargetOptions = OptionsOf<'trustFilesystem' | 'mode' | 'keyColumns' | 'columns' | 'schema' | 'requireTotal'>;
 
-/**
- * The target of a run, as `--to` names it and as Redis has it: a folder, or a table of PostgreSQL.
- *
- * @throws UsageError for a table that is not one of PostgreSQL
- */
+/** The target of a run, as `--to` names it and as Redis has it: a folder, or a table of PostgreSQL. */
 export async function targetAt(
   to: string,
   { segments }: ClusterLibrary,

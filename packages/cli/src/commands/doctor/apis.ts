@@ -22,7 +22,6 @@ export function missingBaseUrl(api: ApiName, level: 'warn' | 'fail'): Finding {
  * Probes a built-in API.
  *
  * @param probe sends a request and resolves to its duration in ms; `undefined` if it only checks the base URL.
- * @throws any error that is not about the API or its settings, e.g. an Interruption.
  */
 export async function apiFinding(
   api: ApiName,
@@ -53,7 +52,6 @@ type SentCredentials = 'key' | 'own' | 'none';
  * Probes a source of a plugin, unless it requires parameters, which only its user knows.
  *
  * @param probe sends a request and resolves to its duration in ms.
- * @throws any error that is not about the API or its settings, e.g. an Interruption.
  */
 export async function sourceFinding(
   source: ApiSource,

@@ -16,12 +16,7 @@ export interface RowFile {
   readonly close: () => Promise<void>;
 }
 
-/**
- * Opens a file of rows by its name.
- *
- * @param path for messages, and absolute or relative to the process.
- * @throws UsageError if its name does not end like one of the formats, Failure if it can't be read.
- */
+/** Opens a file of rows by its name. @param path for messages, and absolute or relative to the process. */
 export async function openRows(name: string, resolved: (path: string) => string): Promise<RowFile> {
   const table = tableName(name);
   if (table?.kind === 'postgres')
