@@ -4,7 +4,7 @@ import { type Invocation, noConfig } from './config/config.js';
 import { type Environment, processEnvironment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
 import { refuseSecretArguments } from './input/secrets.js';
-import { addOptions, commandGroups, commandNamed, type CommandName, flagsKnownTo } from './options/commands.js';
+import { addOptions, commandGroups, findCommand, type CommandName, flagsKnownTo } from './options/commands.js';
 
 /** Runs a command and returns its exit code. */
 type Run<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
@@ -51,7 +51,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     <Options>(load: () => Promise<Run<Options>>): Action =>
     async (command) => {
       const run = await load();
-      const options = { ...argumentsOf(command), ...command.opts<Options & object>() };
+      const options = { ...readArguments(command), ...command.opts<Options & object>() };
       exitCode = await run(options, environment, { args, config: noConfig });
     };
   /** For a command that uses plugins and defaults. */
@@ -59,7 +59,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     <Options extends object>(load: () => Promise<Run<Options>>, { reportsErrors = false } = {}): Action =>
     async (command) => {
       const { runConfigured } = await import('./commands/runConfigured.js');
-      const call = { command, namedArguments: argumentsOf(command), args, run: await load(), reportsErrors };
+      const call = { command, namedArguments: readArguments(command), args, run: await load(), reportsErrors };
       exitCode = await runConfigured(call, environment);
     };
   const actions: Readonly<Record<string, Action>> = {
@@ -125,7 +125,7 @@ function addCommand(program: Command, name: string, action: Action): void {
       command.commands.find((each) => each.name() === word) ??
       command.command(word).description(commandGroups[path] ?? '');
   }
-  const { help = '', takes = {}, examples = [] } = commandNamed(name) ?? {};
+  const { help = '', takes = {}, examples = [] } = findCommand(name) ?? {};
   addOptions(command.description(help), name)
     .addHelpText('after', `\nExamples:\n${examples.map((line) => `  ${line}`).join('\n')}`)
     .action(() => action(command));
@@ -155,7 +155,7 @@ function addHelpCommand(program: Command): void {
 }
 
 /** The positional arguments of a command, by name. */
-function argumentsOf({ registeredArguments, processedArgs }: Command): Readonly<Record<string, unknown>> {
+function readArguments({ registeredArguments, processedArgs }: Command): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     registeredArguments.map((argument, at): [string, unknown] => [argument.name(), processedArgs[at]]),
   );

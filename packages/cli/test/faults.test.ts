@@ -9,10 +9,10 @@ import {
   SinkError,
 } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { exitCodeOf } from '../src/errors/exitCode.js';
+import { chooseExitCode } from '../src/errors/exitCode.js';
 import { abortOnSignals, EarlyEnd, Failure, Interruption, UsageError } from '../src/errors/errors.js';
 import { errorSentence } from '../src/errors/formatError.js';
-import { sentenceOf } from '../src/errors/cliTerms.js';
+import { explainInFlags } from '../src/errors/cliTerms.js';
 import { holdsSecret, redact, redactValues } from '../src/errors/redact.js';
 import { flagsKnownTo } from '../src/options/commands.js';
 import { reportError } from '../src/reportError.js';
@@ -41,7 +41,7 @@ describe('the exit code', () => {
     ['a pipe that broke', closedPipe, 141],
     ['a connection that broke', new NetworkError('No.', { details: { platformCode: 'EPIPE' } }), 1],
   ])('of %s', (_, error, code) => {
-    expect(exitCodeOf(error)).toBe(code);
+    expect(chooseExitCode(error)).toBe(code);
   });
 });
 
@@ -95,7 +95,7 @@ describe('what is said', () => {
     [[{ kind: 'wait' }, { kind: 'raise', option: 'maxBodyBytes' }], 'Try again later.'],
     [[{ kind: 'raise', option: 'maxBodyBytes' }], ''],
   ])('what to do, in flags: %j', (advice, meant) => {
-    expect(sentenceOf(new SinkError('No.', { advice }), anyFlag)).toBe(`No. ${meant}`.trim());
+    expect(explainInFlags(new SinkError('No.', { advice }), anyFlag)).toBe(`No. ${meant}`.trim());
   });
 
   test.each([
@@ -124,7 +124,7 @@ describe('what is said', () => {
   test('what a refusal left alone is told behind the way out', () => {
     const refused = new CheckpointError('It is damaged.', {}, [{ kind: 'restart' }]);
     expect(refused.message).toBe('It is damaged. Start over with restart: nothing was changed.');
-    expect(sentenceOf(refused, anyFlag)).toBe('It is damaged. Start over with --restart: nothing was changed.');
+    expect(explainInFlags(refused, anyFlag)).toBe('It is damaged. Start over with --restart: nothing was changed.');
   });
 
   test.each([
@@ -134,7 +134,7 @@ describe('what is said', () => {
     ['ownerAddresses', '--owner is 0: it must be 1.'],
   ])('the option %s is called as it is given', (option, meant) => {
     const error = new ConfigError((name = option) => `${name} is 0: it must be 1.`, { option });
-    expect([error.summary, sentenceOf(error, anyFlag)]).toEqual([`${option} is 0: it must be 1.`, meant]);
+    expect([error.summary, explainInFlags(error, anyFlag)]).toEqual([`${option} is 0: it must be 1.`, meant]);
   });
 
   test.each([
@@ -160,7 +160,7 @@ describe('what is said', () => {
       (settings = changed.join(', ')) => `The checkpoint was written with different settings (${settings}).`,
       { changed, source },
     );
-    expect(sentenceOf(fault, anyFlag)).toBe(`The checkpoint was written with different settings (${flags}).`);
+    expect(explainInFlags(fault, anyFlag)).toBe(`The checkpoint was written with different settings (${flags}).`);
   });
 
   test('stays on one line and does nothing to the terminal', () => {

@@ -1,7 +1,7 @@
 import { type Checkpoint, ConfigError, HttpError, LockError, PaginationError, SinkError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
-import { interruptionOf } from '../src/export/interruptedExport.js';
+import { describeInterruption } from '../src/export/interruptedExport.js';
 import { type CommittedState, resumeCommand, type ResumeCommands } from '../src/export/resume.js';
 import { resumedAt, resumedLine } from '../src/export/messages.js';
 
@@ -87,7 +87,7 @@ describe('what an early end leaves', () => {
     ['an expired cursor', new PaginationError('cursor-refused', 'No.'), rows, {}, '12,300 rows committed.'],
     ['an API that goes in circles', new PaginationError('no-progress', 'No.'), rows, {}, '12,300 rows committed.'],
   ])('after %s', (_, error, committed, more, consequence) => {
-    const interruptionReport = interruptionOf({
+    const interruptionReport = describeInterruption({
       error,
       hasBegun: true,
       committed,
@@ -101,7 +101,7 @@ describe('what an early end leaves', () => {
   test.each([new LockError('No.'), new ConfigError('No.'), new SinkError('No.')])(
     'an export that was refused says nothing of rows: %s',
     (error) => {
-      expect(interruptionOf({ error, hasBegun: false, committed: rows, commands, kind: 'file' })).toBeUndefined();
+      expect(describeInterruption({ error, hasBegun: false, committed: rows, commands, kind: 'file' })).toBeUndefined();
     },
   );
 });

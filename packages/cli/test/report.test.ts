@@ -6,7 +6,7 @@ import { nftHoldingSchema, type NftHolding } from '@sluice/aptos';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
-import { figuresOf, type ReportRow, subjectOf, subjects } from '../src/commands/report/figures.js';
+import { countFigures, type ReportRow, findSubject, subjects } from '../src/commands/report/figures.js';
 import { reportPage } from '../src/commands/report/page.js';
 import { TopCounts } from '../src/commands/report/topCounts.js';
 import { main } from '../src/program.js';
@@ -230,7 +230,7 @@ describe('U5 counts in bounded memory', () => {
 
   test('U5 a report says that its counts are not exact, and shows years instead of many months', async () => {
     const columns = ['collection_name', 'last_transaction_timestamp'];
-    const subject = subjectOf(columns) ?? subjects[0];
+    const subject = findSubject(columns) ?? subjects[0];
     if (!subject) throw new Error('There is no subject.');
     async function* rows(): AsyncGenerator<ReportRow> {
       for (let n = 0; n < 50_000; n += 1) {
@@ -238,7 +238,7 @@ describe('U5 counts in bounded memory', () => {
         yield await Promise.resolve({ collection_name: `c${String(n)}`, last_transaction_timestamp: at });
       }
     }
-    const figures = await figuresOf(subject, columns, rows());
+    const figures = await countFigures(subject, columns, rows());
     expect(figures.time?.periods).toHaveLength(10);
     expect(figures.time?.periods[0]).toEqual({ name: '2015', count: 5_000 });
     const page = reportPage(figures, { file: 'many.csv', madeAt: new Date(0) });

@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Environment } from '../src/environment/environment.js';
-import { outputOf } from '../src/environment/output.js';
+import { openOutput } from '../src/environment/output.js';
 
 /** An environment in memory, and what was written into it. */
 export interface TestEnvironment extends Environment {
@@ -27,8 +27,8 @@ export function testEnvironment({
   return {
     variables,
     stdin: Readable.from([input]),
-    stdout: outputOf(stdout.stream, variables),
-    stderr: outputOf(stderr.stream, variables),
+    stdout: openOutput(stdout.stream, variables),
+    stderr: openOutput(stderr.stream, variables),
     signal: controller.signal,
     folder,
     command: 'sluice',

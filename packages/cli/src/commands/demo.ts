@@ -6,7 +6,7 @@ import { streams } from '@sluice/streams';
 import type { Run } from '../config/config.js';
 import { exitCodes } from '../errors/errors.js';
 import type { ExportOutcome } from '../export/exportRows.js';
-import { addDashboard, pageOf } from '../source/dashboardPage.js';
+import { addDashboard, findPage } from '../source/dashboardPage.js';
 import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import {
   exportHoldings,
@@ -51,7 +51,7 @@ export const demo: Run<'demo'> = async (options, environment) => {
     .use(aptos({ baseUrl: aptosUrl }));
 
   await addDashboard(client, options, environment);
-  const page = pageOf(client);
+  const page = findPage(client);
   page?.show({ command: `${environment.command} demo` });
   await stdout.write(`${stdout.colors.bold('Sluice demo')}\n${introduction}`);
   await heading(stdout, `NFTs of ${formatCount(owners.length, 'wallet')}, into a file`);

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { SluiceError, systemClock } from '@sluice/core';
 import { type ListedLetter, readDeadLetters, replay, type ReplayCounts } from '@sluice/exporters/webhook';
 import type { Run } from '../config/config.js';
-import { sentenceOf } from '../errors/cliTerms.js';
+import { explainInFlags } from '../errors/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
@@ -50,7 +50,7 @@ export const dlqReplay: Run<'dlq replay'> = async (options, environment, { args 
       },
       onRefused: ({ id }, error) => {
         refused += 1;
-        if (refused <= maxReported) warn(`Record ${id} was refused again. ${sentenceOf(error, hasFlag)}`);
+        if (refused <= maxReported) warn(`Record ${id} was refused again. ${explainInFlags(error, hasFlag)}`);
       },
       deliveries,
       breakLock,
@@ -137,8 +137,8 @@ async function* letterJson(path: string, onTorn: (line: number) => void): AsyncG
 type LetterRow = Omit<ListedLetter['letter'], 'record'> & Pick<ListedLetter, 'isReplayed'>;
 
 const columns: readonly Column<LetterRow>[] = [
-  { title: 'status', cell: statusOf },
-  { title: 'when', min: 19, cell: ({ at }) => timeOf(at) },
+  { title: 'status', cell: describeStatus },
+  { title: 'when', min: 19, cell: ({ at }) => showTime(at) },
   { title: 'attempts', align: 'right', cell: ({ attempts }) => String(attempts) },
   { title: 'id', cell: ({ id }) => id },
   { title: 'key', cell: ({ key }) => key ?? '' },
@@ -146,12 +146,12 @@ const columns: readonly Column<LetterRow>[] = [
 ];
 
 /** `parked`: never sent, since an earlier record with its key was refused. */
-function statusOf({ status, isReplayed }: LetterRow): string {
+function describeStatus({ status, isReplayed }: LetterRow): string {
   return `${status === null ? 'parked' : String(status)}${isReplayed ? ', replayed' : ''}`;
 }
 
 /** Shows an invalid time, e.g. after a manual edit, as it is. */
-function timeOf(at: string): string {
+function showTime(at: string): string {
   const moment = new Date(at);
   return Number.isNaN(moment.getTime()) ? at : formatTime(moment);
 }

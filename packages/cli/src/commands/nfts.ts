@@ -1,7 +1,7 @@
 import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Run } from '../config/config.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
-import { baseUrlOf } from '../input/baseUrl.js';
+import { requireBaseUrl } from '../input/baseUrl.js';
 import { defaultOwnersPerRequest, findOwners } from '../input/owners.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
@@ -10,7 +10,7 @@ export const nftsExport: Run<'nfts export'> = async (options, environment, invoc
   const { pageSize, maxRows, offset, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   checkConcurrency(options);
   const ownerAddresses = await findOwners(options, environment);
-  const baseUrl = baseUrlOf('aptos', options, environment.variables);
+  const baseUrl = requireBaseUrl('aptos', options, environment.variables);
   const asked = { ownerAddresses, pageSize, maxRows, offset, ownersPerRequest, includeCollections, excludeCollections };
   const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
@@ -29,7 +29,7 @@ export const nftsWatch: Run<'nfts watch'> = async (options, environment, invocat
   const { runWatch } = await import('../watch/watchChanges.js');
   const { pageSize, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   const ownerAddresses = await findOwners(options, environment);
-  const baseUrl = baseUrlOf('aptos', options, environment.variables);
+  const baseUrl = requireBaseUrl('aptos', options, environment.variables);
   const asked = { ownerAddresses, pageSize, ownersPerRequest, includeCollections, excludeCollections };
   const rows: WatchedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),

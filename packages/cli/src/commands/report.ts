@@ -8,7 +8,7 @@ import { codeOf } from '../errors/thrown.js';
 import { standardOutput } from '../options/checkTarget.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
-import { type Figures, figuresOf, type ReportRow, subjectOf, subjects } from './report/figures.js';
+import { type Figures, countFigures, type ReportRow, findSubject, subjects } from './report/figures.js';
 import { reportPage } from './report/page.js';
 import { openRows } from './report/readRows.js';
 
@@ -33,7 +33,7 @@ export const report: Run<'report'> = async ({ file, to, ifExists = 'fail' }, env
 async function read(name: string, resolved: (path: string) => string, signal: AbortSignal): Promise<Figures> {
   const { columns, rows, close } = await openRows(name, resolved);
   try {
-    const subject = subjectOf(columns);
+    const subject = findSubject(columns);
     if (!subject) {
       const known = subjects.map(({ source }) => source).join(' and ');
       const has = columns.length === 0 ? 'no columns' : `the columns ${columns.slice(0, 12).join(', ')}`;
@@ -41,7 +41,7 @@ async function read(name: string, resolved: (path: string) => string, signal: Ab
         `${name} has ${has}. A report needs those of a source whose columns are declared: ${known}. Export one of these, without --extra.`,
       );
     }
-    return await figuresOf(subject, columns, stoppable(rows, signal));
+    return await countFigures(subject, columns, stoppable(rows, signal));
   } finally {
     await close();
   }

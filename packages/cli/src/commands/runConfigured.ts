@@ -4,7 +4,7 @@ import { type Config, type Invocation, noConfig } from '../config/config.js';
 import { applyDefaults } from '../config/defaults.js';
 import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
-import { sentenceOf } from '../errors/cliTerms.js';
+import { explainInFlags } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
 import { matchNamed } from '../target/namedTarget.js';
@@ -59,7 +59,7 @@ function withLocation(error: unknown, used: ReadonlySet<string>, { file }: Confi
   if (!file || !SluiceError.is(error, 'config')) return error;
   const { option } = error.details;
   if (typeof option !== 'string' || !used.has(option)) return error;
-  return new UsageError(`${sentenceOf(error, hasFlag)} It stands in defaults.${option} of ${file.name}.`);
+  return new UsageError(`${explainInFlags(error, hasFlag)} It stands in defaults.${option} of ${file.name}.`);
 }
 
 /** Runs `work` in an environment whose signal also aborts when a plugin fails outside of its hooks. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import type { Run } from '../config/config.js';
 import { exitCodes, Failure, UsageError } from '../errors/errors.js';
-import { flagOf } from '../errors/cliTerms.js';
+import { toFlag } from '../errors/cliTerms.js';
 
 /** `sluice sandbox`: a local server of both APIs, until a signal ends it. Prints URLs, key and owners as JSON. */
 export const sandbox: Run<'sandbox'> = async (options, environment) => {
@@ -31,7 +31,7 @@ function inFlags(message: string): string {
   return message
     .replace(/^faults\.(\w+)/, '--fail $1')
     .replace(/^The sum of all faults/, 'The sum of all shares of --fail')
-    .replace(/^(\w+)(?:\.\w+)?(?= is )/, (_, option: string) => flagOf(option))
+    .replace(/^(\w+)(?:\.\w+)?(?= is )/, (_, option: string) => toFlag(option))
     .replace(/, or use a script\.$/, '.');
 }
 

@@ -8,11 +8,11 @@ import { checkConcurrency, type ExportedRows, runExport } from '../export/runExp
 import { standardOutput } from '../options/checkTarget.js';
 import type { CommandOptions } from '../options/commands.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
-import { explained, findDescribed, knownApis, secretsOf } from '../source/describe.js';
-import { findSource, rowKeyOf, sourceLines, parseApi } from '../source/findSource.js';
+import { explainApi, findDescribed, knownApis, listSecrets } from '../source/describe.js';
+import { findSource, createRowKey, sourceLines, parseApi } from '../source/findSource.js';
 import { withApi } from '../source/openClient.js';
 import { withParams, readParams } from '../source/params.js';
-import { namesOf } from '../target/namedTarget.js';
+import { listNames } from '../target/namedTarget.js';
 import { tableName } from '../target/tableTarget.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
@@ -21,7 +21,7 @@ export const exportSource: Run<'export'> = async (options, environment, invocati
   const { config } = invocation;
   const { source, param = [], pageSize, maxRows, concurrency, since } = options;
   checkConcurrency(options);
-  const incremental = incrementalOf(options);
+  const incremental = chooseIncrement(options);
   const rows: ExportedRows<unknown, object> = {
     add: withApi(parseApi(source), options, environment),
     source: (client) => {
@@ -39,7 +39,7 @@ export const exportSource: Run<'export'> = async (options, environment, invocati
 };
 
 /** The increments of a command line. @throws UsageError if its options do not go together. */
-function incrementalOf(options: CommandOptions<'export'>): ExportOptions['incremental'] {
+function chooseIncrement(options: CommandOptions<'export'>): ExportOptions['incremental'] {
   const { incremental = false, since, full = false, state, to, maxRows } = options;
   if (!incremental) {
     const flag = since === undefined ? '--full' : '--since';
@@ -87,7 +87,7 @@ export const watchSource: Run<'watch'> = async (options, environment, invocation
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
-      const watchOptions = { ...watching, key: key && rowKeyOf(key, columns), concurrency };
+      const watchOptions = { ...watching, key: key && createRowKey(key, columns), concurrency };
       const params = readParams(param, description, ['pageSize']);
       return asRecordChanges(withParams(found, params, (valid) => found.watch({ ...valid, pageSize }, watchOptions)));
     },
@@ -104,20 +104,20 @@ export const sources: Run<'sources'> = async ({ format, name }, environment, { c
   const { stdout } = environment;
   refuseClosed(stdout);
   const known = await knownApis(config, environment);
-  const write = (text: string): Promise<void> => stdout.write(redactValues(text, secretsOf(known.apis, environment)));
+  const write = (text: string): Promise<void> => stdout.write(redactValues(text, listSecrets(known.apis, environment)));
   if (name !== undefined) {
     const chosen = findDescribed(known, name, config);
     if (format === 'json') await write(`${JSON.stringify(chosen)}\n`);
-    else await write(blocksOf(explained(chosen, environment), environment));
+    else await write(formatBlocks(explainApi(chosen, environment), environment));
     return exitCodes.done;
   }
-  const named = { sinks: namesOf('sinks', config.plugins), stores: namesOf('stores', config.plugins) };
+  const named = { sinks: listNames('sinks', config.plugins), stores: listNames('stores', config.plugins) };
   if (format === 'json') {
     await write(`${JSON.stringify({ sources: known.sources, ...named })}\n`);
     return exitCodes.done;
   }
   await write(
-    blocksOf(
+    formatBlocks(
       known.sources.map((source) => sourceLines(source)),
       environment,
       true,
@@ -129,7 +129,7 @@ export const sources: Run<'sources'> = async ({ format, name }, environment, { c
 };
 
 /** Lines under headings, which are the first ones. */
-function blocksOf(blocks: readonly (readonly string[])[], { stdout }: Environment, endsEmpty = false): string {
+function formatBlocks(blocks: readonly (readonly string[])[], { stdout }: Environment, endsEmpty = false): string {
   const texts = blocks.map(([heading = '', ...lines]) =>
     [stdout.colors.bold(heading), ...lines].map((line) => `${line}\n`).join(''),
   );

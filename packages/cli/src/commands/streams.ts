@@ -4,9 +4,9 @@ import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
 import { exportRows } from '../export/exportRows.js';
-import { collectRows, rowSink, standardOutputName } from '../export/rowSink.js';
+import { collectRows, rowTarget, standardOutputName } from '../export/rowTarget.js';
 import { type ExportedRows, runExport } from '../export/runExport.js';
-import { baseUrlOf } from '../input/baseUrl.js';
+import { requireBaseUrl } from '../input/baseUrl.js';
 import { standardOutput } from '../options/checkTarget.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { formatCount } from '../terminal/format.js';
@@ -17,7 +17,7 @@ import type { WatchedRows } from '../watch/watchChanges.js';
 /** `sluice streams export`: exports the project's EVM streams. */
 export const streamsExport: Run<'streams export'> = async (options, environment, invocation) => {
   const { pageSize, maxRows } = options;
-  const baseUrl = baseUrlOf('streams', options, environment.variables);
+  const baseUrl = requireBaseUrl('streams', options, environment.variables);
   const rows: ExportedRows<{ readonly streams: StreamsApi }, EvmStream> = {
     add: (client) => client.use(streams({ baseUrl })),
     source: (client) => client.streams.list({ pageSize, maxRows }),
@@ -33,12 +33,12 @@ export const streamsList: Run<'streams list'> = async (options, environment, { c
   refuseClosed(stdout);
   const { format = stdout.isTerminal ? 'table' : 'csv' } = options;
   const shape = columns && format === 'table' ? fieldColumns(columns) : streamColumns(stdout.colors);
-  const baseUrl = baseUrlOf('streams', options, variables);
+  const baseUrl = requireBaseUrl('streams', options, variables);
   const opening = openClient(options, environment, config, (client) => client.use(streams({ baseUrl })));
   return withClient(opening, environment, async (client, notices) => {
     const source = () => client.streams.list({ pageSize });
     if (format !== 'table') {
-      const target = rowSink<EvmStream>({ to: standardOutput, format, ...(columns && { columns }) }, environment);
+      const target = rowTarget<EvmStream>({ to: standardOutput, format, ...(columns && { columns }) }, environment);
       await exportRows({ client, notices, source, sink: await target.open(client), target }, options, environment);
       return exitCodes.done;
     }
@@ -60,7 +60,7 @@ export const streamsList: Run<'streams list'> = async (options, environment, { c
 /** `sluice streams watch`: reports every change of the project's EVM streams. */
 export const streamsWatch: Run<'streams watch'> = async (options, environment, invocation) => {
   const { only, pageSize } = options;
-  const baseUrl = baseUrlOf('streams', options, environment.variables);
+  const baseUrl = requireBaseUrl('streams', options, environment.variables);
   const rows: WatchedRows<{ readonly streams: StreamsApi }, EvmStream> = {
     add: (client) => client.use(streams({ baseUrl })),
     source: (client, watching) => {

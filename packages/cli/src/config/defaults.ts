@@ -3,11 +3,11 @@ import { inspect } from 'node:util';
 import { nearestName } from '@sluice/core';
 import { type Command, InvalidArgumentError, type Option } from 'commander';
 import type { Variables } from '../environment/environment.js';
-import { flagOf } from '../errors/cliTerms.js';
+import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
-import { formatOfName, standardOutput } from '../options/checkTarget.js';
-import { optionNamed, type OptionsOf } from '../options/commands.js';
+import { guessFormat, standardOutput } from '../options/checkTarget.js';
+import { findOption, type OptionsOf } from '../options/commands.js';
 import type { Config } from './config.js';
 
 interface DefaultsContext {
@@ -38,9 +38,9 @@ export function applyDefaults(
     const place = `defaults.${name} of ${file.name}`;
     const parsed = commands.flatMap((other) => parseFor(other, name, value));
     if (parsed.length === 0) throw unknownOption(name, file.name, commands);
-    const { isForOneRun, variable = '', isPath } = optionNamed(name) ?? {};
+    const { isForOneRun, variable = '', isPath } = findOption(name) ?? {};
     if (isForOneRun)
-      throw new UsageError(`${place}: ${flagOf(name)} is for a single run. Give it on the command line instead.`);
+      throw new UsageError(`${place}: ${toFlag(name)} is for a single run. Give it on the command line instead.`);
     const errors = parsed.flatMap((result) => ('error' in result ? [result.error] : []));
     if (errors[0] !== undefined && errors.length === parsed.length)
       throw new UsageError(`${place} is ${shown(value)}. ${errors[0]}`);
@@ -125,9 +125,9 @@ function isApplicable(
   given: GivenTarget,
   isSink: (target: string) => boolean,
 ): boolean {
-  const kind = kindOf(given, isSink);
+  const kind = chooseKind(given, isSink);
   const target = typeof given.to === 'string' ? given.to : standardOutput;
-  const about = optionNamed(option)?.about;
+  const about = findOption(option)?.about;
   if (about === 'webhook') return kind === 'webhook';
   if (option === 'onExpired') return kind === 'file';
   if (option === 'resumeWithin') return kind === 'sink' || given.mode === 'merge' || given.mode === 'replace';
@@ -135,12 +135,12 @@ function isApplicable(
   if (option === 'concurrency') return given.maxRows === undefined;
   if (about !== 'file') return true;
   if (kind === 'webhook' || kind === 'sink') return false;
-  const format = given.format ?? formatOfName(target);
+  const format = given.format ?? guessFormat(target);
   switch (option) {
     case 'ifExists':
       return kind === 'file';
     case 'format':
-      return kind === 'stdout' || (value !== 'text' && formatOfName(target) === undefined);
+      return kind === 'stdout' || (value !== 'text' && guessFormat(target) === undefined);
     case 'extra':
     case 'bom':
       return format !== 'jsonl' && format !== 'parquet';
@@ -153,7 +153,7 @@ function isApplicable(
   }
 }
 
-function kindOf(
+function chooseKind(
   { to, forward }: GivenTarget,
   isSink: (target: string) => boolean,
 ): 'webhook' | 'stdout' | 'sink' | 'file' {

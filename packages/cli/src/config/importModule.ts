@@ -2,7 +2,7 @@ import { dirname, extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Jiti } from 'jiti';
 import { UsageError } from '../errors/errors.js';
-import { codeOf, loadingFailed } from '../errors/thrown.js';
+import { codeOf, explainLoadingFailure } from '../errors/thrown.js';
 
 /** Imports a module, also TypeScript, in which `./x.js` may mean `./x.ts`. Resolves to its namespace. */
 export async function importModule(path: string): Promise<unknown> {
@@ -37,7 +37,7 @@ export function importError(
   const missing = missingPackage(thrown);
   if (missing !== undefined)
     return new UsageError(`${name} imports "${missing}". ${installHint(missing, dirname(path))}`);
-  return new UsageError(loadingFailed(name, thrown), { cause: thrown });
+  return new UsageError(explainLoadingFailure(name, thrown), { cause: thrown });
 }
 
 /** How to install a missing package. @param name of a package, or of a file in it. */

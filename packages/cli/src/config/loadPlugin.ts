@@ -16,12 +16,12 @@ import { decodePluginModule, isPluginFactory } from './decodeConfig.js';
 export async function loadPlugin(entry: unknown, at: number, config: ConfigFile): Promise<Plugin> {
   const place = `plugins[${String(at)}] of ${config.name}`;
   const { module, options } = parseEntry(entry, place);
-  if (module === undefined) return checked(await createPlugin(entry, options, place), place);
+  if (module === undefined) return checkLoaded(await createPlugin(entry, options, place), place);
   const shown = `${JSON.stringify(module)}, ${place},`;
-  const path = await pathOf(module, config, shown);
+  const path = await resolveModule(module, config, shown);
   try {
     const exported = decodePluginModule(await importModule(path), shown);
-    return checked(await createPlugin(exported, options, shown), shown);
+    return checkLoaded(await createPlugin(exported, options, shown), shown);
   } catch (error) {
     throw importError(error, { path, name: shown });
   }
@@ -36,7 +36,7 @@ function parseEntry(entry: unknown, place: string): { readonly module?: string; 
   throw new UsageError(`${place} does not name a module. Write "module", or ["module", { … its options }].`);
 }
 
-async function pathOf(module: string, { path, name }: ConfigFile, shown: string): Promise<string> {
+async function resolveModule(module: string, { path, name }: ConfigFile, shown: string): Promise<string> {
   const folder = resolve(path, '..');
   if (/^(\.{0,2}[\\/]|[A-Za-z]:[\\/])/.test(module)) {
     const file = resolve(folder, module);
@@ -68,7 +68,7 @@ async function createPlugin(exported: unknown, options: unknown, place: string):
   return plugin;
 }
 
-function checked(value: unknown, place: string): Plugin {
+function checkLoaded(value: unknown, place: string): Plugin {
   try {
     return checkPlugin(value, place);
   } catch (error) {

@@ -19,9 +19,9 @@ export async function readConfig(
   secrets: ReadonlySet<string>,
   foreignCode: ForeignCode,
 ): Promise<Config> {
-  const text = await textOf(file);
+  const text = await readText(file);
   return await foreignCode(file.name, async () => {
-    const { plugins: entries, defaults } = await contentOf(file, text, secrets);
+    const { plugins: entries, defaults } = await readContent(file, text, secrets);
     const plugins: Plugin[] = [];
     for (const [at, entry] of entries.entries()) {
       // For conditional plugins. `undefined` is an error: in TypeScript, importing a wrong name gives `undefined`.
@@ -35,7 +35,7 @@ export async function readConfig(
 }
 
 /** Refuses a pipe, which might never end. */
-async function textOf({ path, name }: ConfigFile): Promise<string> {
+async function readText({ path, name }: ConfigFile): Promise<string> {
   try {
     const found = await stat(path);
     if (found.isFile() || found.isDirectory()) return await readFile(path, 'utf8');
@@ -57,7 +57,7 @@ function checkName({ name }: Plugin, before: readonly Plugin[], file: ConfigFile
     );
 }
 
-async function contentOf(file: ConfigFile, text: string, secrets: ReadonlySet<string>): Promise<ConfigContent> {
+async function readContent(file: ConfigFile, text: string, secrets: ReadonlySet<string>): Promise<ConfigContent> {
   if (extname(file.path) === '.json') {
     const content = decodeConfig(parseJson(text, file.name), file.name);
     refuseSecrets(content, file.name, secrets);

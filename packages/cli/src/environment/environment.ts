@@ -1,8 +1,8 @@
 import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { abortOnSignals } from '../errors/errors.js';
-import { shellQuoted } from '../terminal/text.js';
-import { isClosedAtStart, type Output, outputOf, type OutputStream, fileStream } from './output.js';
+import { quoteForShell } from '../terminal/text.js';
+import { isClosedAtStart, type Output, openOutput, type OutputStream, fileStream } from './output.js';
 import { type ForeignCode, foreignCodeIn, type RunningPlugins, runningPluginsIn } from './untrustedCode.js';
 
 /** What a command uses of its process, so that a test can replace it. */
@@ -39,18 +39,18 @@ export function processEnvironment(process: NodeJS.Process): Environment {
   // The write itself reports a broken pipe. Without a listener the event would also end the process with a stack trace.
   const stdout: OutputStream = (process.stdout.isTTY ? undefined : fileStream(process.stdout.fd)) ?? process.stdout;
   for (const stream of [stdout, process.stdout, process.stderr]) stream.on('error', () => undefined);
-  const stderr = outputOf(process.stderr, process.env);
+  const stderr = openOutput(process.stderr, process.env);
   // A second signal exits without the command.
   process.on('exit', () => stderr.showLine(''));
   const key = process.env['SLUICE_API_KEY']?.trim();
   return {
     variables: process.env,
     stdin: process.stdin,
-    stdout: outputOf(stdout, process.env, isClosedAtStart(process.stdout.fd)),
+    stdout: openOutput(stdout, process.env, isClosedAtStart(process.stdout.fd)),
     stderr,
     signal,
     folder: process.cwd(),
-    command: commandOf(process.argv[1] ?? 'sluice', process.cwd()),
+    command: nameCommand(process.argv[1] ?? 'sluice', process.cwd()),
     hasFlag: () => true,
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
@@ -61,8 +61,8 @@ export function processEnvironment(process: NodeJS.Process): Environment {
 }
 
 /** `sluice` if installed; in a checkout, the path of the file. */
-function commandOf(script: string, folder: string): string {
-  return basename(script) === 'sluice' ? 'sluice' : `node ${shellQuoted(relative(folder, script))}`;
+function nameCommand(script: string, folder: string): string {
+  return basename(script) === 'sluice' ? 'sluice' : `node ${quoteForShell(relative(folder, script))}`;
 }
 
 export type Variables = Readonly<Record<string, string | undefined>>;

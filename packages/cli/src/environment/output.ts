@@ -29,7 +29,7 @@ const defaultColumns = 120;
 const eraseLine = '\r\u001b[K';
 
 /** An output on a stream. `COLUMNS` sets the width if the stream has none. */
-export function outputOf(
+export function openOutput(
   stream: OutputStream,
   variables: Readonly<Record<string, string | undefined>>,
   isClosed = false,

@@ -1,7 +1,7 @@
 import { Console } from 'node:console';
 import { writeSync } from 'node:fs';
 import { exitCodes, Failure, interruptingSignals, isInterruptionCode, UsageError } from '../errors/errors.js';
-import { loadingFailed, thrownText } from '../errors/thrown.js';
+import { explainLoadingFailure, thrownText } from '../errors/thrown.js';
 
 /** Runs foreign code, such as a configuration file, until it settles. `name` is its name in error messages. */
 export type ForeignCode = <T>(name: string, run: () => Promise<T>) => Promise<T>;
@@ -31,7 +31,7 @@ export function foreignCodeIn(process: NodeJS.Process, console: object): Foreign
       process.exitCode = exitCodes.wrongUsage;
     };
     const onError = (cause: unknown): void => {
-      rejectRun(new UsageError(loadingFailed(name, cause), { cause }));
+      rejectRun(new UsageError(explainLoadingFailure(name, cause), { cause }));
     };
     for (const { signal, listener } of signalListeners) process.off(signal, listener);
     process.on('beforeExit', onIdle).on('exit', onExit).on('uncaughtException', onError);

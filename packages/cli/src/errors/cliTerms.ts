@@ -6,7 +6,7 @@ import type { SluiceError } from '@sluice/core';
  * @param hasFlag whether the command has a flag: advice to use others is left out.
  * @param name of the option or settings at fault. Default: their flags.
  */
-export function sentenceOf(error: SluiceError, hasFlag: (flag: string) => boolean, name = flagsIn(error)): string {
+export function explainInFlags(error: SluiceError, hasFlag: (flag: string) => boolean, name = flagsIn(error)): string {
   const { code, advice } = error;
   const remedy = advice
     .flatMap(({ kind, option }) => remedies[option === undefined ? kind : `${kind} ${option}`] ?? [])
@@ -49,8 +49,8 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** The flag of the option that is at fault, or those of the settings that have changed. */
 function flagsIn({ details: { option, changed, source } }: SluiceError): string | undefined {
-  if (Array.isArray(changed) && changed.length > 0) return settingsOf(changed.map(String), source);
-  return typeof option === 'string' ? (optionFlags.get(option) ?? flagOf(option)) : undefined;
+  if (Array.isArray(changed) && changed.length > 0) return nameSettings(changed.map(String), source);
+  return typeof option === 'string' ? (optionFlags.get(option) ?? toFlag(option)) : undefined;
 }
 
 const optionFlags: ReadonlyMap<string, string> = new Map([
@@ -62,7 +62,7 @@ const optionFlags: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The settings in which two plans differ, as flags where there are any. */
-function settingsOf(names: readonly string[], source: unknown): string {
+function nameSettings(names: readonly string[], source: unknown): string {
   // One change can alter several settings: another listing has other parameters, and `--only` makes another source.
   const decisive = ['source', 'pipePages', 'to'].find((name) => names.includes(name));
   if (decisive !== undefined) return settings.get(decisive) ?? decisive;
@@ -77,7 +77,7 @@ const settings: ReadonlyMap<string, string> = new Map([
   ['source', 'what is exported'],
   ['pipePages', '--only'],
   ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom', 'incremental', 'mode'].map(
-    (name) => [name, flagOf(name)] as const,
+    (name) => [name, toFlag(name)] as const,
   ),
   ['key', '--key-columns'],
   ['deletedAt', '--deleted-at'],
@@ -106,6 +106,6 @@ const ofOthers: ReadonlyMap<string, string> = new Map([
 const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas', 'extra', 'bom']);
 
 /** The command line's spelling of an option of the library. @example flagOf('pageSize') // '--page-size' */
-export function flagOf(option: string): string {
+export function toFlag(option: string): string {
   return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

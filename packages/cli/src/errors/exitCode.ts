@@ -3,8 +3,8 @@ import { EarlyEnd, exitCodes, Interruption, UsageError } from './errors.js';
 import { codeOf } from './thrown.js';
 
 /** The exit code for the error that ended a command. */
-export function exitCodeOf(error: unknown): number {
-  if (error instanceof EarlyEnd) return exitCodeOf(error.cause);
+export function chooseExitCode(error: unknown): number {
+  if (error instanceof EarlyEnd) return chooseExitCode(error.cause);
   if (error instanceof Interruption) return error.exitCode;
   if (error instanceof UsageError || SluiceError.is(error, 'config')) return exitCodes.wrongUsage;
   // Without a cause, the plugin itself is unsuitable; with a cause, its code failed.

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/core';
-import { sentenceOf } from './cliTerms.js';
+import { explainInFlags } from './cliTerms.js';
 import { EarlyEnd, Failure, Interruption, UsageError } from './errors.js';
 import { isClosedOutput } from './exitCode.js';
 import { thrownText } from './thrown.js';
@@ -18,7 +18,7 @@ function librarySentence(error: SluiceError, hasFlag: (flag: string) => boolean)
   // The error that the plugin threw is more specific than any advice.
   if (error.code === 'plugin' && error.cause !== undefined)
     return `${error.summary.replace(/\.$/, '')}: ${thrownText(error.cause)}`;
-  return `${sentenceOf(error, hasFlag)}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
+  return `${explainInFlags(error, hasFlag)}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
 }
 
 /** Whether a wrong base URL, key or proxy is a likely reason. */

@@ -10,7 +10,7 @@ const word = /^(?:[a-z]+|\d+)$/i;
 /** Removes secrets from a text: long ones in all encodings that core knows, short ones plain and percent-encoded. */
 export function redact(text: string, secrets: Iterable<string>): string {
   const all = [...secrets];
-  return hideAll(shortFormsOf(all), longOf(all).redact(text));
+  return hideAll(listShortForms(all), collectLong(all).redact(text));
 }
 
 /**
@@ -20,8 +20,8 @@ export function redact(text: string, secrets: Iterable<string>): string {
 export function redactValues(text: string, secrets: Iterable<string>): string {
   const all = [...secrets];
   return hideAll(
-    shortFormsOf(all).map((form) => (isWord(form) ? asValue(form) : form)),
-    longOf(all).redact(text),
+    listShortForms(all).map((form) => (isWord(form) ? asValue(form) : form)),
+    collectLong(all).redact(text),
   );
 }
 
@@ -34,17 +34,17 @@ export function redactorFor(error: unknown): typeof redact {
 /** Whether a text contains one of the secrets. Those that are also words do not count. */
 export function holdsSecret(text: string, secrets: Iterable<string>): boolean {
   const all = [...secrets];
-  return longOf(all).has(text) || all.some((secret) => secret !== '' && !isWord(secret) && text.includes(secret));
+  return collectLong(all).has(text) || all.some((secret) => secret !== '' && !isWord(secret) && text.includes(secret));
 }
 
-function longOf(all: readonly string[]): Secrets {
+function collectLong(all: readonly string[]): Secrets {
   const secrets = new Secrets();
   for (const secret of all) if (secret.length > longestWord) secrets.add(secret);
   return secrets;
 }
 
 /** The encodings of the short secrets, longest first, since one may be part of another. */
-function shortFormsOf(all: readonly string[]): string[] {
+function listShortForms(all: readonly string[]): string[] {
   const short = all.filter((secret) => secret !== '' && secret.length <= longestWord);
   return short.flatMap((secret) => [secret, encodeURIComponent(secret)]).sort((a, b) => b.length - a.length);
 }

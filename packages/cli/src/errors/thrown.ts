@@ -4,7 +4,7 @@ const longest = 400;
 
 /** Whatever foreign code threw, as a sentence on one line. */
 export function thrownText(thrown: unknown): string {
-  const text = textOf(thrown).trim().replace(/\s+/g, ' ');
+  const text = readText(thrown).trim().replace(/\s+/g, ' ');
   const cut = text.length > longest ? `${text.slice(0, longest)}…` : text;
   return /[.!?…]$/.test(cut) ? cut : `${cut}.`;
 }
@@ -15,7 +15,7 @@ export function codeOf(thrown: unknown): string | undefined {
 }
 
 /** Says that a user's module failed while it was loaded, and what to do about it. */
-export function loadingFailed(name: string, thrown: unknown): string {
+export function explainLoadingFailure(name: string, thrown: unknown): string {
   const failed = `${name} failed while it was loaded: ${thrownText(thrown)}`;
   // Node does not include the location of a syntax error, and prints it only when the file is run.
   if (thrown instanceof SyntaxError && !thrown.message.startsWith('ParseError'))
@@ -29,7 +29,7 @@ const readAsModule =
 /** Node's messages about a file with module syntax that it reads as CommonJS. */
 const readAsCommonJs = /outside a module|^Unexpected token 'export'|top level bodies of modules/;
 
-function textOf(thrown: unknown): string {
+function readText(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message || thrown.name;
   return typeof thrown === 'string' && thrown.trim() !== '' ? thrown : inspect(thrown, { depth: 1, compact: true });
 }

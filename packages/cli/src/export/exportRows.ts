@@ -20,13 +20,13 @@ import {
   type RequestTally,
   tallyRequests,
 } from '../progress/exportProgress.js';
-import { type Notice, noticesOf } from '../progress/notices.js';
+import { type Notice, followNotices } from '../progress/notices.js';
 import type { ProgressMode } from '../progress/reporter.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { keptText, newsOf, resumedAt, resumedLine, summaryLine } from './messages.js';
 import type { Resumption } from './resume.js';
-import { standardOutputName } from './rowSink.js';
+import { standardOutputName } from './rowTarget.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
 
 interface RowExport<T> {
@@ -64,7 +64,7 @@ export async function exportRows<T>(
   const { name, kind, forwarding } = target;
   const { stderr, signal, secrets } = environment;
   const tally = tallyRequests(client);
-  const frame = openFrame({ client, notices: job.notices ?? noticesOf(client), target }, environment);
+  const frame = openFrame({ client, notices: job.notices ?? followNotices(client), target }, environment);
   const source = job.source();
   const resuming = await resumption?.open(client, frame.onWarning);
   const { state, ...resumeOptions } = resuming?.exportOptions ?? { restart: true, onWarning: frame.onWarning };
@@ -79,7 +79,7 @@ export async function exportRows<T>(
     rows: latest?.rows ?? 0,
     pages: latest?.pages ?? 0,
     resumedRows: latest?.resumedRows ?? 0,
-    total: minOf(latest?.total, maxRows),
+    total: boundTotal(latest?.total, maxRows),
     elapsed: systemClock.monotonic() - began,
     ...tally,
     lastRetry: frame.lastRetry(),
@@ -196,7 +196,7 @@ function modeFor(
   return stderr.isTerminal ? 'bar' : 'plain';
 }
 
-function minOf(total: number | undefined, maxRows = Infinity): number | undefined {
+function boundTotal(total: number | undefined, maxRows = Infinity): number | undefined {
   const min = Math.min(total ?? Infinity, maxRows);
   return min === Infinity ? undefined : min;
 }

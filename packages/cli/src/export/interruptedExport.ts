@@ -5,7 +5,7 @@ import { ownStateHint } from '../target/statePlace.js';
 import { type Target, type TargetKind, targetWords } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
 import { type CommittedState, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
-import { standardOutputName } from './rowSink.js';
+import { standardOutputName } from './rowTarget.js';
 
 /** The early end of an export that can be resumed. */
 interface ResumableEnd {
@@ -19,7 +19,7 @@ interface ResumableEnd {
 }
 
 /** What an early end means for an export; `undefined` if there is nothing to add to the error. */
-export function interruptionOf(end: ResumableEnd): InterruptionReport | undefined {
+export function describeInterruption(end: ResumableEnd): InterruptionReport | undefined {
   const { error, hasBegun, committed, commands, kind } = end;
   const { last, isKnown } = committed;
   const { done, last: step } = targetWords[kind];
@@ -98,7 +98,7 @@ export function exportInterruption({ error, target, latest, resuming }: Unfinish
   const isRefused = SluiceError.is(error, 'cursor-refused');
   if (resuming) {
     const { committed, commands } = resuming;
-    const report = interruptionOf({ error, hasBegun: latest !== undefined, committed, commands, kind });
+    const report = describeInterruption({ error, hasBegun: latest !== undefined, committed, commands, kind });
     const sentences = [
       forwarding && isRefused
         ? 'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.'

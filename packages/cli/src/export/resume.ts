@@ -7,7 +7,7 @@ import type { GroupOptions } from '../options/options.js';
 import { flagAbout, type OptionsOf } from '../options/commands.js';
 import { refusePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
-import { shellQuoted } from '../terminal/text.js';
+import { quoteForShell } from '../terminal/text.js';
 
 /** How an export resumes after an interruption. */
 export interface Resumption {
@@ -52,7 +52,7 @@ type GivenOptions = GroupOptions<'resume'> & OptionsOf<'ownersFile' | 'apiKeyFil
 /**
  * How the export of a command line resumes after an interruption; `undefined` for stdout, which cannot be truncated.
  */
-export function resumptionOf(
+export function planResumption(
   options: GivenOptions,
   { kind, state: folder }: Pick<Target<never>, 'kind' | 'state'>,
   args: readonly string[],
@@ -71,7 +71,7 @@ export function resumptionOf(
     );
   if (folder === undefined) refusePlace(options);
   const place = folder === undefined ? undefined : statePlace(folder, options, config, environment);
-  const fromStdin = stdinOf(options);
+  const fromStdin = findStdin(options);
   const { text: resume, isAddressCut } = resumeCommand(environment.command, args);
   const commands = { resume, isAddressCut, isRestart: restart ?? false, fromStdin };
   return {
@@ -98,7 +98,7 @@ export function resumptionOf(
   };
 }
 
-function stdinOf({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCommands['fromStdin'] {
+function findStdin({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCommands['fromStdin'] {
   if (ownersFile === standardInput) return 'owners';
   if (secretFile === standardInput) return 'secret';
   return apiKeyFile === standardInput ? 'key' : undefined;
@@ -136,7 +136,7 @@ export function resumeCommand(command: string, args: readonly string[], addressO
       return arg.startsWith(start) ? start + shown(arg.slice(start.length)) : arg;
     })
     .filter((arg) => !forOneRun.has(arg));
-  return { text: [command, ...shownArgs.map(shellQuoted)].join(' '), isAddressCut };
+  return { text: [command, ...shownArgs.map(quoteForShell)].join(' '), isAddressCut };
 }
 
 /** What to provide besides the command line, as sentences with a blank after each. */

@@ -7,14 +7,14 @@ import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import { afterHint } from '../progress/notices.js';
-import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
+import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { exportRows } from './exportRows.js';
-import { resumeCommand, resumptionOf } from './resume.js';
-import { rowSink } from './rowSink.js';
+import { resumeCommand, planResumption } from './resume.js';
+import { rowTarget } from './rowTarget.js';
 
 /** Options of every command that exports rows. */
 type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress' | 'dashboard'> &
@@ -43,7 +43,7 @@ export async function runExport<Added, T extends object>(
 ): Promise<number> {
   const { requireTotal } = options;
   const target = await rowTargetOf<T>({ ...options, isIncremental: incremental !== undefined }, environment, config);
-  const resumption = resumptionOf(options, target, args, config, environment);
+  const resumption = planResumption(options, target, args, config, environment);
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);
     if (sink.state) refusePlace(options);
@@ -54,7 +54,7 @@ export async function runExport<Added, T extends object>(
         "--resume-within is for --mode merge or replace, and plugins' sinks that each export brings up to date: one into another target is resumed at any age.",
       );
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
-    pageOf(client)?.show({ command: redact(text, environment.secrets) });
+    findPage(client)?.show({ command: redact(text, environment.secrets) });
     const job = {
       client,
       notices: afterHint(notices, hint),
@@ -85,7 +85,7 @@ function rowTargetOf<T extends object>(
       throw new UsageError(
         "--state goes with --forward, --incremental, or a plugin's sink: a file has its state beside it.",
       );
-    return rowSink<T>(options, environment);
+    return rowTarget<T>(options, environment);
   });
 }
 

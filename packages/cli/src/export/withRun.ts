@@ -3,14 +3,14 @@ import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { EarlyEnd, type InterruptionReport, Interruption } from '../errors/errors.js';
-import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
+import { chooseExitCode, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
 import { redact, redactorFor } from '../errors/redact.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import type { Notice } from '../progress/notices.js';
 import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
 import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
-import { pageOf } from '../source/dashboardPage.js';
+import { findPage } from '../source/dashboardPage.js';
 import { deadLetterSummary, warnOfLetters } from '../target/deliveries.js';
 import { type Target, targetWords } from '../target/target.js';
 import { wrapSink } from '../target/wrapSink.js';
@@ -89,7 +89,7 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
   const { name, format, forwarding } = target;
   const places = { state: forwarding?.state ?? state, deadLetterFile: forwarding?.deadLetters };
   const header: RunHeader = { ...run.header, target: name, format, ...places };
-  const page = pageOf(client);
+  const page = findPage(client);
   page?.show({ title: header.source, target: redact(name, secrets), ...about });
   const reporter = openReporter(
     mode,
@@ -132,7 +132,7 @@ export function endEarly(
   page?: Dashboard,
 ): never {
   const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';
-  const exitCode = exitCodeOf(error);
+  const exitCode = chooseExitCode(error);
   const report = isClosedOutput(error) ? undefined : consequences;
   const { command, keptRows } = report ?? {};
   const sentence = errorSentence(new EarlyEnd(error, report), hasFlag) + (command === undefined ? '' : ` ${command}`);

@@ -29,7 +29,7 @@ export function findBaseUrl(api: ApiName, options: BaseUrls, variables: Variable
 }
 
 /** The base URL of an API. @throws UsageError if it is not set. */
-export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables): string {
+export function requireBaseUrl(api: ApiName, options: BaseUrls, variables: Variables): string {
   const found = findBaseUrl(api, options, variables);
   if (found !== undefined) return found;
   const { variable, option, name } = apis[api];

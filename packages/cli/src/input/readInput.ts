@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { codeOf } from '../errors/thrown.js';
-import { shellQuoted } from '../terminal/text.js';
+import { quoteForShell } from '../terminal/text.js';
 
 /** The name that means stdin. */
 export const standardInput = '-';
@@ -98,7 +98,7 @@ async function checkFile(file: string, option: string, { folder, warnings }: Env
   if (!(await stat(path)).isFile()) return;
   if (await isReadableByOthers(path))
     warnings.add(
-      `Other users of this computer can read the file that ${option} names. Make it yours alone: chmod 600 ${shellQuoted(file)}`,
+      `Other users of this computer can read the file that ${option} names. Make it yours alone: chmod 600 ${quoteForShell(file)}`,
     );
 }
 

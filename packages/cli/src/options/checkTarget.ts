@@ -15,7 +15,7 @@ const formatOfEnding: ReadonlyMap<string, RowFormatName> = new Map([
 ]);
 
 /** The format according to a file's name. @example formatOfName('holdings.jsonl.gz') // 'jsonl' */
-export function formatOfName(to: string): RowFormatName | undefined {
+export function guessFormat(to: string): RowFormatName | undefined {
   const ending = /\.([a-z]+)(\.gz)?$/i.exec(to)?.[1]?.toLowerCase();
   return formatOfEnding.get(ending ?? '');
 }
@@ -25,8 +25,8 @@ export function formatOfName(to: string): RowFormatName | undefined {
  *
  * @example rowFormatOf('holdings.jsonl.gz', undefined) // 'jsonl'
  */
-export function rowFormatOf(to: string, given: RowFormatName | undefined): RowFormatName {
-  const format = given ?? (to === standardOutput ? 'csv' : formatOfName(to));
+export function chooseRowFormat(to: string, given: RowFormatName | undefined): RowFormatName {
+  const format = given ?? (to === standardOutput ? 'csv' : guessFormat(to));
   if (format !== undefined) return format;
   throw new UsageError(
     `--to ${to} does not say the format. End the name in .csv, .jsonl or .parquet (or .csv.gz, .jsonl.gz), or give --format csv, --format jsonl or --format parquet.`,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { flagFor, flagsOf, type Option, type OptionSubject } from './option.js';
+import { nameFlag, createFlags, type Option, type OptionSubject } from './option.js';
 import { groups, type OptionGroup, type ValuesOf } from './options.js';
 
 /** How a command is called. */
@@ -241,7 +241,7 @@ const named: ReadonlyMap<string, Option<unknown>> = new Map(
 );
 
 /** An option of this name; `undefined` if no command has one. */
-export function optionNamed(name: string): Option<unknown> | undefined {
+export function findOption(name: string): Option<unknown> | undefined {
   return named.get(name);
 }
 
@@ -251,13 +251,13 @@ export function flagAbout(subject: OptionSubject, options: object): string | und
     const option = named.get(name);
     // An option that is on by default counts as given only if it is off.
     if (option?.about === subject && value !== undefined && !(option.isOff && value === true))
-      return flagFor(name, option);
+      return nameFlag(name, option);
   }
   return undefined;
 }
 
 /** How a command is called; `undefined` if there is none of this name. */
-export function commandNamed(name: string): CommandLine | undefined {
+export function findCommand(name: string): CommandLine | undefined {
   return lines.get(name);
 }
 
@@ -266,7 +266,7 @@ export function addOptions(command: Command, name: string): Command {
   for (const { heading, options } of lines.get(name)?.options ?? []) {
     command.optionsGroup(heading);
     for (const [option, spec] of Object.entries(options))
-      for (const each of flagsOf(option, spec)) command.addOption(each);
+      for (const each of createFlags(option, spec)) command.addOption(each);
   }
   return command;
 }
@@ -278,7 +278,7 @@ export function flagsKnownTo(args: readonly string[]): (flag: string) => boolean
   const name = [...lines.keys()].find((each) => each.split(' ').every((word, at) => word === args[at]));
   const flags = lines
     .get(name ?? '')
-    ?.options.flatMap(({ options }) => Object.entries(options).flatMap(([name, option]) => flagsOf(name, option)))
+    ?.options.flatMap(({ options }) => Object.entries(options).flatMap(([name, option]) => createFlags(name, option)))
     .map(({ long }) => long);
   return (flag) => flags?.includes(flag) ?? true;
 }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option as Flag } from 'commander';
 import type { Limit } from '@sluice/core';
-import { flagOf } from '../errors/cliTerms.js';
+import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
 /** An option of a command. Its name is its key where it is declared: `pageSize` is `--page-size`. */
@@ -87,16 +87,16 @@ export function flag(help: string, traits: Traits = {}): Option<boolean> {
 }
 
 /** The flag of an option. @example flagFor('guardFormulas', { isOff: true }) // '--no-guard-formulas' */
-export function flagFor(name: string, { isOff }: Pick<Traits, 'isOff'> = {}): string {
-  return flagOf(isOff ? `no-${name}` : name);
+export function nameFlag(name: string, { isOff }: Pick<Traits, 'isOff'> = {}): string {
+  return toFlag(isOff ? `no-${name}` : name);
 }
 
 /** The flags of an option, as commander takes them. */
-export function flagsOf(name: string, option: Option<unknown>): Flag[] {
+export function createFlags(name: string, option: Option<unknown>): Flag[] {
   const { help, placeholder, isValueOptional, isVariadic, choices, parse, off } = option;
   const value = `${placeholder ?? ''}${isVariadic ? '...' : ''}`;
   const shown = placeholder === undefined ? '' : isValueOptional ? ` [${value}]` : ` <${value}>`;
-  const own = new Flag(flagFor(name, option) + shown, help);
+  const own = new Flag(nameFlag(name, option) + shown, help);
   if (choices) own.choices(choices.map(String));
   else if (parse)
     own.argParser((given, before: unknown) => {
@@ -107,7 +107,7 @@ export function flagsOf(name: string, option: Option<unknown>): Flag[] {
         throw error instanceof UsageError ? new InvalidArgumentError(error.message) : error;
       }
     });
-  return off === undefined ? [own] : [own, new Flag(flagFor(name, { isOff: true }), off)];
+  return off === undefined ? [own] : [own, new Flag(nameFlag(name, { isOff: true }), off)];
 }
 
 const msPerUnit: ReadonlyMap<string, number> = new Map([

@@ -16,15 +16,15 @@ const maxBuffered = 100;
  * The warnings and notes of a client and its plugins, from now on. Drops a warning that repeats the one before, and
  * reports each failing hook of a plugin once. Replays earlier notices to later subscribers.
  */
-export function noticesOf(client: Client): Observable<Notice> {
+export function followNotices(client: Client): Observable<Notice> {
   const notices = new ReplaySubject<Notice>(maxBuffered);
   const reported = new Set<string>();
-  const sentenceOf = outageSentences();
+  const describeOutage = outageSentences();
   client
     .eventsOf('warning', 'info', 'plugin-fault', 'retry', 'settled')
     .pipe(
       // Most requests settle without one.
-      map((event) => noticeOf(event, reported, sentenceOf)),
+      map((event) => createNotice(event, reported, describeOutage)),
       filter((notice) => notice !== undefined),
       distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
     )
@@ -37,10 +37,10 @@ export function afterHint(notices: Observable<Notice>, hint: string | undefined)
   return hint === undefined ? notices : notices.pipe(startWith<Notice>({ level: 'info', message: hint }));
 }
 
-function noticeOf(
+function createNotice(
   event: EventOf<'warning' | 'info' | 'plugin-fault' | 'retry' | 'settled'>,
   reported: Set<string>,
-  sentenceOf: ReturnType<typeof outageSentences>,
+  describeOutage: ReturnType<typeof outageSentences>,
 ): Notice | undefined {
   switch (event.type) {
     case 'warning':
@@ -58,7 +58,7 @@ function noticeOf(
     }
     case 'retry':
     case 'settled': {
-      const message = sentenceOf(event);
+      const message = describeOutage(event);
       return message === undefined ? undefined : { level: 'warning', message: visibleText(message) };
     }
   }

@@ -30,10 +30,10 @@ export function progressLine(
   { columns, colors }: { readonly columns: number; readonly colors: Colors },
 ): string {
   const share = shareDone(progress);
-  const pieces = piecesOf(progress);
+  const pieces = listPieces(progress);
   const length = Math.max(shortestBar, Math.min(longestBar, Math.floor(columns / 5)));
   const lead = share === undefined ? 1 : length + gap.length + percent(share).length;
-  while (widthOf(pieces, lead) > columns && shortenHighestRank(pieces));
+  while (measureLine(pieces, lead) > columns && shortenHighestRank(pieces));
   const figures = pieces.map(({ text }) => text).join(gap);
   if (lead + gap.length + displayWidth(figures) > columns) return cutToWidth(figures, columns);
   if (share === undefined) return `${colors.cyan(frameAt(progress.elapsed))}${gap}${figures}`;
@@ -41,7 +41,7 @@ export function progressLine(
   return `${colors.cyan('█'.repeat(full))}${colors.dim('░'.repeat(length - full))}${gap}${percent(share)}${gap}${figures}`;
 }
 
-function piecesOf(progress: Progress): Piece[] {
+function listPieces(progress: Progress): Piece[] {
   const { rows, pages, requests, retries, lastRetry, waited, wait, sent } = progress;
   const cause = otherCause(lastRetry, wait);
   const retried = formatCount(retries, 'retry', 'retries');
@@ -60,7 +60,7 @@ function piecesOf(progress: Progress): Piece[] {
   ];
 }
 
-function widthOf(pieces: readonly Piece[], lead: number): number {
+function measureLine(pieces: readonly Piece[], lead: number): number {
   return pieces.reduce((width, { text }) => width + gap.length + displayWidth(text), lead);
 }
 

@@ -58,7 +58,7 @@ export function waitEvent(wait: Wait): WaitEvent {
 }
 
 /** Why an attempt failed, in a few words. @example causeOf(event.error) // 'HTTP 503' */
-export function causeOf({ code = 'error', details = {} }: Pick<ErrorReport, 'code' | 'details'>): string {
+export function describeCause({ code = 'error', details = {} }: Pick<ErrorReport, 'code' | 'details'>): string {
   const { status, platformCode } = details;
   if (typeof status === 'number') return `HTTP ${String(status)}`;
   if (code === 'network') return (typeof platformCode === 'string' && networkCauses[platformCode]) || 'no connection';
@@ -112,11 +112,11 @@ export class RequestWaits {
       case 'paused':
         this.#pause = {
           until: now + event.for,
-          ...(event.quota && { cause: `quota used up until ${timeOf(event.quota.resetAt)}` }),
+          ...(event.quota && { cause: `quota used up until ${formatClock(event.quota.resetAt)}` }),
         };
         return;
       case 'retry':
-        this.lastRetry = causeOf(event.error);
+        this.lastRetry = describeCause(event.error);
         if (event.reason === 'rate-limited') this.#pause = { cause: this.lastRetry, ...this.#pause };
         this.#open.set(event.request, {
           is: 'backing off',
@@ -155,7 +155,7 @@ function ifLong(kind: 'limit' | 'response', since: number): Wait | undefined {
 }
 
 /** @example timeOf('2026-03-01T14:05:09.000Z') // '14:05 UTC' */
-function timeOf(instant: string): string {
+function formatClock(instant: string): string {
   return `${instant.slice(11, 16)} UTC`;
 }
 

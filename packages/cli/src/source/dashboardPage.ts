@@ -32,7 +32,7 @@ export async function announce({ url }: Dashboard, { stderr }: Environment): Pro
 }
 
 /** The page of a client, if there is one. */
-export function pageOf(client: Client): Dashboard | undefined {
+export function findPage(client: Client): Dashboard | undefined {
   const page: unknown = Reflect.get(client, 'dashboard');
   return isDashboard(page) ? page : undefined;
 }

@@ -23,14 +23,14 @@ interface Known {
 export function knownApis(config: Pick<Config, 'plugins'>, environment: Environment): Promise<Known> {
   return withPlugins(config, environment, (client) =>
     Promise.resolve({
-      apis: Array.from(apisOf(client).values(), (api) => settled(api.describe(), environment)),
+      apis: Array.from(apisOf(client).values(), (api) => completeApi(api.describe(), environment)),
       sources: Array.from(sourcesOf(client).values(), (source) => source.describe()),
     }),
   );
 }
 
 /** Replaces what only stands in: base URLs of built-in APIs; and names the variable of the shared key. */
-function settled({ baseUrl, ...api }: ApiDescription, { variables }: Environment): KnownApi {
+function completeApi({ baseUrl, ...api }: ApiDescription, { variables }: Environment): KnownApi {
   const { auth } = api;
   const known = { ...api, auth: auth.kind === 'client-key' ? { ...auth, variables: [keyVariable] } : auth };
   const address = isApiName(api.name) ? findBaseUrl(api.name, {}, variables) : baseUrl;
@@ -38,7 +38,7 @@ function settled({ baseUrl, ...api }: ApiDescription, { variables }: Environment
 }
 
 /** The values of all variables that have secrets, and the secrets of the environment. */
-export function secretsOf(
+export function listSecrets(
   apis: readonly Pick<KnownApi, 'auth'>[],
   { variables, secrets }: Environment,
 ): readonly string[] {
@@ -69,7 +69,7 @@ export function findDescribed(known: Known, name: string, config: Pick<Config, '
 }
 
 /** Blocks of lines for people: the API, and each of the sources. */
-export function explained({ api, sources }: Described, environment: Environment): string[][] {
+export function explainApi({ api, sources }: Described, environment: Environment): string[][] {
   return [[api.name, ...apiLines(api, environment)], ...sources.map((source) => sourceLines(source, true))];
 }
 

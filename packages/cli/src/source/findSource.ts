@@ -80,7 +80,7 @@ function pagingText({ paging, pageSize }: SourceDescription): string {
 }
 
 /** A key function from the names of fields. The key of a row without one of them is empty, which fails the poll. */
-export function rowKeyOf(fields: readonly string[], columns: readonly string[]): (row: unknown) => string {
+export function createRowKey(fields: readonly string[], columns: readonly string[]): (row: unknown) => string {
   const unknown = fields.find((field) => !columns.includes(field));
   if (unknown !== undefined)
     throw new UsageError(`--key: there is no column ${JSON.stringify(unknown)}. ${hintFor(unknown, columns)}`);

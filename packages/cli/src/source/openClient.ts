@@ -13,14 +13,22 @@ import { streams } from '@sluice/streams';
 import { type Observable, startWith } from 'rxjs';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { sentenceOf } from '../errors/cliTerms.js';
+import { explainInFlags } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
-import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, findBaseUrl, isApiName } from '../input/baseUrl.js';
+import {
+  type ApiName,
+  apiNames,
+  apis,
+  requireBaseUrl,
+  type BaseUrls,
+  findBaseUrl,
+  isApiName,
+} from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
-import { type Notice, noticesOf } from '../progress/notices.js';
+import { type Notice, followNotices } from '../progress/notices.js';
 import { addDashboard, type DashboardOption } from './dashboardPage.js';
 import { visibleText } from '../terminal/text.js';
 
@@ -39,12 +47,15 @@ export function clientOptions(
     variables,
     ...(rate !== undefined && { rateLimit: rate }),
     ...(timeout !== undefined && { timeouts: timeoutsFor(timeout, retryFor) }),
-    retry: retriesOf(options),
+    retry: chooseRetries(options),
   };
 }
 
 /** How requests are retried, as far as options say it. */
-export function retriesOf({ retryFor, maxRetryAfter }: OptionsOf<'retryFor' | 'maxRetryAfter'>): Partial<RetryOptions> {
+export function chooseRetries({
+  retryFor,
+  maxRetryAfter,
+}: OptionsOf<'retryFor' | 'maxRetryAfter'>): Partial<RetryOptions> {
   return {
     ...(retryFor !== undefined && { for: retryFor }),
     ...(maxRetryAfter !== undefined && { maxRetryAfter }),
@@ -76,7 +87,7 @@ export async function openClient<Added>(
     ...(limiter && { limiter }),
   });
   // Subscribes before plugins are added, since they may emit warnings.
-  const notices = noticesOf(client);
+  const notices = followNotices(client);
   try {
     const added = add(client);
     addRequired(client, plugins, options, environment);
@@ -103,7 +114,7 @@ export function baseUrlError(error: unknown, options: BaseUrls): unknown {
   const { name, option, variable } = apis[api];
   const from = options[`${api}Url`] === undefined ? variable : option;
   // Its advice names no flag.
-  return new UsageError(sentenceOf(error, () => false, `base URL of the ${name} (${from})`));
+  return new UsageError(explainInFlags(error, () => false, `base URL of the ${name} (${from})`));
 }
 
 /** Adds the built-in APIs that plugins require. @throws UsageError if the base URL of one is not set. */
@@ -114,7 +125,7 @@ export function addRequired(
   { variables }: Environment,
 ): void {
   for (const name of apiNames)
-    if (isRequired(name, plugins) && !(name in client)) addApi(client, name, baseUrlOf(name, options, variables));
+    if (isRequired(name, plugins) && !(name in client)) addApi(client, name, requireBaseUrl(name, options, variables));
 }
 
 /** Whether a plugin requires a built-in API. */
@@ -136,7 +147,7 @@ export function withKnownApis(options: BaseUrls, { variables }: Environment): (c
 /** Adds an API, if it is a built-in one. @throws UsageError if its base URL is not set. */
 export function withApi(api: string, options: BaseUrls, { variables }: Environment): (client: Client) => Client {
   if (!isApiName(api)) return (client) => client;
-  const baseUrl = baseUrlOf(api, options, variables);
+  const baseUrl = requireBaseUrl(api, options, variables);
   return (client) => addApi(client, api, baseUrl);
 }
 
@@ -200,7 +211,7 @@ export async function withPlugins<R>(
   work: (client: Client) => Promise<R>,
 ): Promise<R> {
   const client = createClient({ apiKey: 'no-key-is-asked-for' });
-  return withClient(Promise.resolve({ client, notices: noticesOf(client) }), environment, async (open) => {
+  return withClient(Promise.resolve({ client, notices: followNotices(client) }), environment, async (open) => {
     for (const name of apiNames) addApi(open, name, unreachable);
     for (const plugin of plugins) open.use(plugin);
     return await work(open);

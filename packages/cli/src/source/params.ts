@@ -1,5 +1,5 @@
 import { type ApiRequests, type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
-import { flagOf } from '../errors/cliTerms.js';
+import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
 type ParamDescription = NonNullable<SourceDescription['params']>[number];
@@ -93,12 +93,12 @@ export function readParams(
       const own = options.find((option) => option === name);
       throw new UsageError(
         own
-          ? `--param ${name} is an option of its own: give ${flagOf(own)}.`
+          ? `--param ${name} is an option of its own: give ${toFlag(own)}.`
           : `--param ${name} is not a parameter, and this command has no option for it. Leave it out.`,
       );
     }
     const type = params.find((param) => param.name === name)?.type;
-    const read = sign === '=' ? ofType(value, type) : parsed(name, value);
+    const read = sign === '=' ? convertText(value, type) : parseJson(name, value);
     values.set(name, [...(values.get(name) ?? []), read]);
   }
   return Object.fromEntries(
@@ -120,7 +120,7 @@ type RequestQuery = NonNullable<NonNullable<Parameters<ApiRequests['get']>[1]>['
 export function readQuery(texts: readonly string[]): RequestQuery {
   const values = new Map<string, (string | number | boolean | readonly string[])[]>();
   for (const { name, sign, value } of texts.map((text) => splitParam(text, /^([^\s=:]+)(:?=)(.*)$/s)))
-    values.set(name, [...(values.get(name) ?? []), sign === '=' ? value : queryValue(name, parsed(name, value))]);
+    values.set(name, [...(values.get(name) ?? []), sign === '=' ? value : queryValue(name, parseJson(name, value))]);
   return Object.fromEntries(
     Array.from(values, ([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all.flat().map(String)]),
   );
@@ -145,13 +145,13 @@ function splitParam(text: string, form: RegExp): GivenParam {
 }
 
 /** A text that is not of the type stays text, so that the source refuses it. */
-function ofType(text: string, type: string | undefined): unknown {
+function convertText(text: string, type: string | undefined): unknown {
   const isNumber = (type === 'number' || type === 'integer') && text.trim() !== '' && Number.isFinite(Number(text));
   if (isNumber) return Number(text);
   return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text;
 }
 
-function parsed(name: string, json: string): unknown {
+function parseJson(name: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {

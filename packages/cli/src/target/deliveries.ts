@@ -2,11 +2,11 @@ import type { HttpEvent } from '@sluice/core';
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { type Observable, Subject } from 'rxjs';
 import { redact } from '../errors/redact.js';
-import { causeOf } from '../progress/waits.js';
+import { describeCause } from '../progress/waits.js';
 import { outageSentences } from '../progress/notices.js';
 import type { Deliveries } from '../progress/exportProgress.js';
 import { formatCount } from '../terminal/format.js';
-import { shellQuoted, visibleText } from '../terminal/text.js';
+import { quoteForShell, visibleText } from '../terminal/text.js';
 
 /** Live counts of a forward. */
 interface DeliveryTally extends Deliveries {
@@ -27,7 +27,7 @@ export function tallyDeliveries(): {
 } {
   const letters = new Subject<DeadLetter>();
   const outages = new Subject<string>();
-  const sentenceOf = outageSentences();
+  const describeOutage = outageSentences();
   const repeated = new Map<number, string>();
   const tally = {
     deliveries: 0,
@@ -43,12 +43,12 @@ export function tallyDeliveries(): {
     tally,
     onEvent: (event) => {
       const { type } = event;
-      const sentence = sentenceOf(event);
+      const sentence = describeOutage(event);
       if (sentence !== undefined) outages.next(sentence);
       if (type === 'attempt') tally.deliveries += 1;
       if (type === 'retry') {
         tally.redeliveries += 1;
-        repeated.set(event.request, causeOf(event.error));
+        repeated.set(event.request, describeCause(event.error));
       }
       if (type === 'settled') repeated.delete(event.request);
     },
@@ -99,6 +99,6 @@ export function setAside(count: number, file: string): string {
 /** How many dead letters there are, and what to do with them. @param command how to call `sluice` here. */
 export function deadLetterSummary(count: number, file: string, command: string): string {
   const them = count === 1 ? 'it' : 'them';
-  const name = shellQuoted(file);
+  const name = quoteForShell(file);
   return `${formatCount(count, 'record was', 'records were')} not taken and ${count === 1 ? 'is' : 'are'} kept in ${file}: look at ${them} with "${command} dlq show ${name}", and send ${them} again with "${command} dlq replay ${name} --to URL --secret-file FILE".`;
 }

@@ -7,7 +7,7 @@ import { readNamedFile } from '../input/readInput.js';
 import { findWebhookSecrets } from '../input/secrets.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
-import { retriesOf } from '../source/openClient.js';
+import { chooseRetries } from '../source/openClient.js';
 import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
 import { matchNamed } from './namedTarget.js';
 import type { Target } from './target.js';
@@ -27,7 +27,7 @@ export async function forwardTarget<T extends object>(
   const { batch, deliveries, maxDeadLetters, onDead, breakLock, trustFilesystem: trustFileSystem } = options;
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
-  const places = placesOf(url, options, config);
+  const places = choosePlaces(url, options, config);
   const { tally, ...listeners } = tallyDeliveries();
   const sink = webhook<T>({
     ...(await webhookOptions(url, options, environment)),
@@ -51,7 +51,7 @@ export async function forwardTarget<T extends object>(
 }
 
 /** If the state is in a plugin's store, the name of the file of dead letters comes from the URL. */
-function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, config: Config): ForwardPlaces {
+function choosePlaces(url: string, { state, deadLetters }: Partial<ForwardPlaces>, config: Config): ForwardPlaces {
   const store = state === undefined ? undefined : matchNamed(state, 'stores', config);
   const given = { ...(state !== undefined && !store && { state }), ...(deadLetters !== undefined && { deadLetters }) };
   return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
@@ -75,7 +75,7 @@ export async function webhookOptions(
     headers: headerFile === undefined ? undefined : await readHeaders(headerFile, environment),
     allowAddresses: allowAddress,
     timeout,
-    retry: retriesOf(options),
+    retry: chooseRetries(options),
   };
 }
 
@@ -109,13 +109,13 @@ async function readHeaders(file: string, environment: Environment): Promise<Read
  * // { state: 'hooks.example.com.sluice', deadLetters: 'hooks.example.com.dead.jsonl' }
  */
 export function forwardPlaces(url: string, given: Partial<ForwardPlaces>): ForwardPlaces {
-  const state = given.state ?? `${nameOf(url)}.sluice`;
+  const state = given.state ?? `${nameHost(url)}.sluice`;
   const { deadLetters = `${state.replace(/[/\\]+$/, '').replace(/\.sluice$/, '')}.dead.jsonl` } = given;
   return { state, deadLetters };
 }
 
 /** The host and port of a URL, as part of a file name. */
-function nameOf(url: string): string {
+function nameHost(url: string): string {
   const host = URL.canParse(url) ? new URL(url).host : '';
   return host.replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '') || 'webhook';
 }

@@ -43,7 +43,7 @@ export function findNamed(
   const found = matchNamed(text, kind, { plugins });
   if (found) return found;
   const { option, one, otherwise } = words[kind];
-  const names = namesOf(kind, plugins);
+  const names = listNames(kind, plugins);
   // It would become a file of that name.
   if (kind === 'sinks' && names.includes(text))
     throw new UsageError(
@@ -73,7 +73,7 @@ export function findNamed(
  */
 export function matchNamed(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): NamedTarget | undefined {
   const named = parseTarget(text);
-  if (!named || !namesOf(kind, plugins).includes(named.name)) return undefined;
+  if (!named || !listNames(kind, plugins).includes(named.name)) return undefined;
   if (named.target !== '') return named;
   throw new UsageError(`${words[kind].option} ${named.name}: has no target. Write it after the colon.`);
 }
@@ -125,7 +125,7 @@ export function stateFolder({ name, shown }: NamedTarget): string {
 }
 
 /** The names of the plugins' sinks or stores, without those that a command line would take for a URL. */
-export function namesOf(kind: Kind, plugins: Config['plugins']): string[] {
+export function listNames(kind: Kind, plugins: Config['plugins']): string[] {
   const names = plugins.flatMap((plugin) => Object.keys(plugin[kind] ?? {}));
   return names.filter((name) => !scheme.test(name)).toSorted();
 }

@@ -3,7 +3,7 @@ import { type Client, SluiceError, type StateStore } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { flagOf } from '../errors/cliTerms.js';
+import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
 import { findNamed, hidePassword } from './namedTarget.js';
@@ -32,7 +32,7 @@ export function statePlace(
   if (!store) return folderPlace(name, options, environment);
   const given = (['breakLock', 'trustFilesystem'] as const).find((option) => options[option]);
   if (given !== undefined)
-    throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is not one.`);
+    throw new UsageError(`${toFlag(given)} is for state in a folder, and ${store.shown} is not one.`);
   hidePassword(store, environment.secrets);
   return {
     name: store.shown,

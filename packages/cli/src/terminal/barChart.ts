@@ -29,14 +29,14 @@ export function barChart(
     .map(({ value }, at) => {
       const label = cutToWidth(labels[at] ?? '', labelWidth);
       const padding = ' '.repeat(labelWidth - displayWidth(label));
-      const bar = barOf((value / largest) * barWidth);
+      const bar = drawBar((value / largest) * barWidth);
       return `${' '.repeat(indent)}${label}${padding}  ${colors.cyan(bar)}${' '.repeat(bar === '' ? 0 : 1)}${values[at] ?? ''}\n`;
     })
     .join('');
 }
 
 /** A bar of `length` columns, rounded to an eighth. */
-function barOf(length: number): string {
+function drawBar(length: number): string {
   const parts = Math.round(length * 8);
   return '█'.repeat(Math.floor(parts / 8)) + (eighths[parts % 8] ?? '');
 }

@@ -16,7 +16,7 @@ export function visibleText(text: string): string {
 }
 
 /** Quotes a word for any POSIX shell, on one line. @example shellQuoted("it's here.csv") // 'it'\''s here.csv' */
-export function shellQuoted(word: string): string {
+export function quoteForShell(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   if (visibleText(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
   // Quotes would leave control characters in place. This only loses a line feed at the very end.

@@ -51,7 +51,7 @@ export function changeLines<T extends object>(
   const width = columns - indent;
   const initial = changes.flatMap((change) => (change.type === 'initial' ? [change.after] : []));
   const others = changes.filter((change) => change.type !== 'initial');
-  const lines = others.map((change) => fitted([time, ...changePhrases(change, view, colors)], width));
+  const lines = others.map((change) => fitPhrases([time, ...changePhrases(change, view, colors)], width));
   const start = initial.length === 0 ? [] : [[time, ...initialPhrases(initial, view, colors)]];
   return [...start, ...lines].map(
     (phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, isWrapped ? Infinity : width),
@@ -59,14 +59,14 @@ export function changeLines<T extends object>(
 }
 
 /** Shortens the name, and then the time, so that what has changed fits into the columns. */
-function fitted([time, name, ...rest]: readonly Phrase[], columns: number): Phrase[] {
+function fitPhrases([time, name, ...rest]: readonly Phrase[], columns: number): Phrase[] {
   if (!time || !name) return [];
   const kept = rest.filter(({ isKept }) => isKept);
   const needed = kept.reduce((sum, { text, gap = usualGap, max = Infinity }) => sum + gap + widthUpTo(text, max), 0);
   const forName = columns - displayWidth(time.text) - usualGap - needed;
   // Without the date: of the lines of a terminal, most are of today.
   if (forName < shortestName && time.text.length > clockTime)
-    return fitted([{ ...time, text: time.text.slice(-clockTime) }, name, ...rest], columns);
+    return fitPhrases([{ ...time, text: time.text.slice(-clockTime) }, name, ...rest], columns);
   const max = Math.max(1, Math.min(longestName, forName));
   return [time, { ...name, min: Math.min(usualName, max), max }, ...rest];
 }

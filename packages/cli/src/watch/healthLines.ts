@@ -1,5 +1,5 @@
 import { type PageHealth, SluiceError } from '@sluice/core';
-import { sentenceOf } from '../errors/cliTerms.js';
+import { explainInFlags } from '../errors/cliTerms.js';
 import { formatCount, formatDuration } from '../terminal/format.js';
 import type { RowView } from './rowView.js';
 
@@ -43,6 +43,6 @@ function failedLine({ failures = 1, error }: PageHealth, hasFlag: (flag: string)
 }
 
 export function errorText(error: unknown, hasFlag: (flag: string) => boolean): string {
-  if (SluiceError.is(error)) return sentenceOf(error, hasFlag);
+  if (SluiceError.is(error)) return explainInFlags(error, hasFlag);
   return error instanceof Error ? error.message : String(error);
 }

@@ -28,7 +28,7 @@ interface WatchEnd {
 /** What an early end means for a watch; `undefined` if there is nothing to add to the error. */
 export function watchInterruption(end: WatchEnd): InterruptionReport | undefined {
   const { forwarding, kind } = end;
-  const sentences = consequencesOf(end);
+  const sentences = listConsequences(end);
   const hint = ownStateHint(end.error, kind);
   if (hint !== undefined) sentences.push(hint);
   if (forwarding && forwarding.tally.deadLetters > 0)
@@ -36,7 +36,7 @@ export function watchInterruption(end: WatchEnd): InterruptionReport | undefined
   return sentences.length === 0 ? undefined : { consequence: sentences.join(' ') };
 }
 
-function consequencesOf(end: WatchEnd): string[] {
+function listConsequences(end: WatchEnd): string[] {
   const { error, failures, maxFailures, lastOf, state, isKnown, isRestart } = end;
   const resume = `run the same command${isRestart ? ' without --restart' : ''} to resume.`;
   const kept = state !== undefined && isKnown ? `The state is in ${state}; ${resume}` : '';

@@ -13,7 +13,7 @@ import {
 import { type Observable, Subject } from 'rxjs';
 import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { flagOf } from '../errors/cliTerms.js';
+import { toFlag } from '../errors/cliTerms.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { resumeCommand } from '../export/resume.js';
@@ -22,14 +22,14 @@ import type { GroupOptions } from '../options/options.js';
 import { afterHint, type Notice } from '../progress/notices.js';
 import { every } from '../progress/reporter.js';
 import { type Wait, waitEvent, waitText } from '../progress/waits.js';
-import { pageOf, withoutDashboard } from '../source/dashboardPage.js';
+import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import type { Forwarding } from '../target/deliveries.js';
 import { refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { formatCount, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
-import { changeTargetOf } from './changeSink.js';
+import { resolveChangeTarget } from './changeTarget.js';
 import { errorText, healthLines } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
 import type { RowView } from './rowView.js';
@@ -69,11 +69,11 @@ export async function runWatch<Added, T extends object>(
   environment: Environment,
   { args, config }: Invocation,
 ): Promise<number> {
-  const target = await changeTargetOf(options, rows.view, environment, config);
-  const state = watchStateOf(options, target, config, environment);
+  const target = await resolveChangeTarget(options, rows.view, environment, config);
+  const state = findWatchState(options, target, config, environment);
   return withClient(openClient(options, environment, config, rows.add), environment, (client, notices) => {
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
-    pageOf(client)?.show({ command: redact(text, environment.secrets) });
+    findPage(client)?.show({ command: redact(text, environment.secrets) });
     const open = { client, notices: afterHint(notices, rows.hint), target, state };
     return watchChanges(rows, open, options, environment);
   });
@@ -136,7 +136,7 @@ async function watchChanges<Added, T extends object>(
     polls,
     deliveries: forwarding?.tally.deliveries,
     redeliveries: forwarding?.tally.redeliveries,
-    deadLetters: lettersOf(forwarding),
+    deadLetters: countLetters(forwarding),
   });
   const mode = options.quiet ? 'silent' : (options.progress ?? 'plain');
   const shown = {
@@ -199,7 +199,9 @@ async function watchChanges<Added, T extends object>(
   });
 }
 
-function lettersOf(forwarding: Forwarding | undefined): { readonly count: number; readonly path: string } | undefined {
+function countLetters(
+  forwarding: Forwarding | undefined,
+): { readonly count: number; readonly path: string } | undefined {
   if (!forwarding || forwarding.tally.deadLetters === 0) return undefined;
   return { count: forwarding.tally.deadLetters, path: forwarding.deadLetters };
 }
@@ -214,19 +216,19 @@ export function onLongWaits(current: () => Wait | undefined, clock: Clock, repor
   return every(clock, lookEvery, () => {
     const wait = current();
     if (wait?.kind !== reported) reported = undefined;
-    if (!wait || reported !== undefined || lengthOf(wait) < longWait) return;
+    if (!wait || reported !== undefined || measureWait(wait) < longWait) return;
     reported = wait.kind;
     report(wait);
   });
 }
 
-function lengthOf(wait: Wait): number {
+function measureWait(wait: Wait): number {
   if ('left' in wait) return wait.left;
   return 'since' in wait ? wait.since : 0;
 }
 
 /** The state of a watch; `undefined` if none is stored. @throws UsageError if an option requires one. */
-function watchStateOf(
+function findWatchState(
   options: GroupOptions<'watchState'>,
   target: Pick<Target<never>, 'kind' | 'state'>,
   config: Config,
@@ -240,7 +242,7 @@ function watchStateOf(
   if (folder === undefined) {
     const option = (['restart', 'breakLock', 'trustFilesystem'] as const).find((name) => options[name]);
     if (option !== undefined)
-      throw new UsageError(`${flagOf(option)} needs --state DIR: without it no state is stored.`);
+      throw new UsageError(`${toFlag(option)} needs --state DIR: without it no state is stored.`);
     return undefined;
   }
   return statePlace(folder, options, config, environment);

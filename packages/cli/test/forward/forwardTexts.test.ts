@@ -2,7 +2,7 @@ import { CheckpointError, LockError, PaginationError, type Checkpoint } from '@s
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { exportInterruption, interruptionOf } from '../../src/export/interruptedExport.js';
+import { exportInterruption, describeInterruption } from '../../src/export/interruptedExport.js';
 import { type CommittedState, resumeCommand, shownAddress } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
@@ -91,7 +91,7 @@ describe('what an early end leaves of a forward', () => {
     ],
   ])('%s', (_, committed, more, consequence) => {
     const end = { error: interrupted, hasBegun: true, committed, commands: { ...commands, ...more } };
-    expect(interruptionOf({ ...end, kind: 'webhook' })?.consequence).toBe(consequence);
+    expect(describeInterruption({ ...end, kind: 'webhook' })?.consequence).toBe(consequence);
   });
 
   test('an expired cursor: a service gives no rows back', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rowFormatOf } from '../../src/options/checkTarget.js';
+import { chooseRowFormat } from '../../src/options/checkTarget.js';
 
 test.each([
   ['holdings.csv', undefined, 'csv'],
@@ -13,13 +13,13 @@ test.each([
   ['holdings.csv', 'jsonl', 'jsonl'],
   ['holdings', 'csv', 'csv'],
 ] as const)('%s with --format %s is %s', (to, asked, format) => {
-  expect(rowFormatOf(to, asked)).toBe(format);
+  expect(chooseRowFormat(to, asked)).toBe(format);
 });
 
 test.each(['', 'holdings', 'holdings.txt', 'csv', 'holdings.gz', 'holdings.csv.zip', 'holdings.xlsx', 'my.csv/'])(
   '%j does not say its format',
   (to) => {
-    expect(() => rowFormatOf(to, undefined)).toThrow(
+    expect(() => chooseRowFormat(to, undefined)).toThrow(
       /does not say the format\. End the name in \.csv, \.jsonl or \.parquet/,
     );
   },

@@ -6,7 +6,7 @@ import {
   hidePassword,
   findNamed,
   matchNamed,
-  namesOf,
+  listNames,
   stateFolder,
   parseTarget,
 } from '../../src/target/namedTarget.js';
@@ -119,7 +119,7 @@ test.each([
   ['file:rows.csv', 'Give the path of the file alone.'],
 ])('%s is an address, whatever a plugin calls its sinks', (text, way) => {
   const plugins = [{ name: 'a', sinks: { http: sink, HTTPS: sink, file: sink, files: sink } }];
-  expect(namesOf('sinks', plugins)).toEqual(['files']);
+  expect(listNames('sinks', plugins)).toEqual(['files']);
   expect(matchNamed(text, 'sinks', { plugins })).toBeUndefined();
   expect(() => findNamed(text, 'sinks', { plugins })).toThrow(new UsageError(`--to does not take an address. ${way}`));
 });

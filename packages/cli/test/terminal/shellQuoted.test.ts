@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { shellQuoted, visibleText } from '../../src/terminal/text.js';
+import { quoteForShell, visibleText } from '../../src/terminal/text.js';
 
 test.each([
   ['holdings.csv', 'holdings.csv'],
@@ -12,7 +12,7 @@ test.each([
   ['~/a*', "'~/a*'"],
   ['two\nlines', String.raw`"$(printf 'two\012lines')"`],
 ])('%j is written %s', (word, quoted) => {
-  expect(shellQuoted(word)).toBe(quoted);
+  expect(quoteForShell(word)).toBe(quoted);
 });
 
 test('any word is read back by a shell, and does nothing to a terminal', () => {
@@ -30,7 +30,7 @@ test('any word is read back by a shell, and does nothing to a terminal', () => {
     '\t%\\\'"',
     '\n\nx',
   ];
-  const quoted = words.map(shellQuoted).join(' ');
+  const quoted = words.map(quoteForShell).join(' ');
   expect(visibleText(quoted)).toBe(quoted);
   const read = execFileSync('sh', ['-c', `for word in ${quoted}; do printf '%s\\0' "$word"; done`]).toString();
   expect(read.split('\0').slice(0, -1)).toEqual(words);

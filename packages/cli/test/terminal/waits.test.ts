@@ -1,7 +1,7 @@
 import type { Client, ClientEvent, Clock, EventOf, HookName } from '@sluice/core';
 import { filter, Subject } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { causeOf, RequestWaits, TargetWait, type Wait, waitText } from '../../src/progress/waits.js';
+import { describeCause, RequestWaits, TargetWait, type Wait, waitText } from '../../src/progress/waits.js';
 
 describe('the words for a wait', () => {
   test.each<[Wait, string, string]>([
@@ -31,7 +31,7 @@ describe('the words for a wait', () => {
     [{ code: 'response-too-large' }, 'response too large'],
     [{}, 'error'],
   ])('the cause %o', (error, cause) => {
-    expect(causeOf(error)).toBe(cause);
+    expect(describeCause(error)).toBe(cause);
   });
 });
 

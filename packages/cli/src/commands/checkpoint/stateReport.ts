@@ -174,7 +174,7 @@ function missingCheckpoint(what: string, target?: string): Failure {
 
 function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
   const { source, isSealed = false, finishedAt, savedAt, rows, pages, sinkPosition, partitions, position } = checkpoint;
-  const mode = fieldOf(sinkPosition, 'mode');
+  const mode = readField(sinkPosition, 'mode');
   const open: OpenPartition[] = [];
   let finished = position.before;
   for (const [partition, at] of Object.entries(position.begun)) {
@@ -217,31 +217,31 @@ async function inspectTarget(checkpoint: Checkpoint, file: string | undefined): 
   if (isWatch(checkpoint) || finishedAt !== undefined)
     return { target: file, file: await compareFile(file, sinkPosition) };
   const part = await compareFile(`${file}.part`, sinkPosition);
-  const isInPlace = isSealed && part?.fit === 'missing' && (await sizeOf(file)) === part.keptBytes;
+  const isInPlace = isSealed && part?.fit === 'missing' && (await measureFile(file)) === part.keptBytes;
   return { target: file, file: isInPlace ? { ...part, fit: 'in-place' } : part };
 }
 
 /** `undefined` if the sink position is not that of a webhook. */
 export function forwardedPosition(sinkPosition: Json | undefined): ForwardedPosition | undefined {
-  const dead = fieldOf(sinkPosition, 'dead');
-  return typeof dead === 'number' && fieldOf(sinkPosition, 'next') !== undefined ? { deadLetters: dead } : undefined;
+  const dead = readField(sinkPosition, 'dead');
+  return typeof dead === 'number' && readField(sinkPosition, 'next') !== undefined ? { deadLetters: dead } : undefined;
 }
 
 /** Compares the size of a file; `undefined` if the sink position is not that of a file. */
 async function compareFile(path: string, sinkPosition: Json | undefined): Promise<PartFileState | undefined> {
-  const keptBytes = fieldOf(sinkPosition, 'bytes');
+  const keptBytes = readField(sinkPosition, 'bytes');
   if (typeof keptBytes !== 'number') return undefined;
-  const bytes = await sizeOf(path);
+  const bytes = await measureFile(path);
   if (bytes === undefined) return { path, keptBytes, fit: 'missing' };
   return { path, bytes, keptBytes, fit: bytes === keptBytes ? 'exact' : bytes > keptBytes ? 'longer' : 'shorter' };
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
+async function measureFile(path: string): Promise<number | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? found.size : undefined;
 }
 
-function fieldOf(sinkPosition: Json | undefined, name: string): unknown {
+function readField(sinkPosition: Json | undefined, name: string): unknown {
   return typeof sinkPosition === 'object' && sinkPosition !== null ? Reflect.get(sinkPosition, name) : undefined;
 }
 

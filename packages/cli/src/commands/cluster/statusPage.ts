@@ -5,7 +5,7 @@ import type { Environment } from '../../environment/environment.js';
 import { redact } from '../../errors/redact.js';
 import { announce, loadDashboard, pageOptions, type DashboardOption } from '../../source/dashboardPage.js';
 import { formatCount } from '../../terminal/format.js';
-import { shellQuoted } from '../../terminal/text.js';
+import { quoteForShell } from '../../terminal/text.js';
 import type { NamedRun } from './withCluster.js';
 
 /** Ms between looks. */
@@ -28,10 +28,10 @@ export async function showOnPage(
       kind: 'cluster',
       title: `${name}: ${source}`,
       target: redact(target, secrets),
-      command: `${command} cluster status ${shellQuoted(name)} --wait`,
+      command: `${command} cluster status ${quoteForShell(name)} --wait`,
     });
     for (;;) {
-      page.showCluster(viewOf(status, Date.now()));
+      page.showCluster(createView(status, Date.now()));
       if (status.state !== 'active' && status.state !== 'unknown') break;
       await delay(lookEvery, undefined, { signal }).catch(() => undefined);
       signal.throwIfAborted();
@@ -49,7 +49,7 @@ export async function showOnPage(
   }
 }
 
-function viewOf(status: ClusterStatus, now: number): ClusterView {
+function createView(status: ClusterStatus, now: number): ClusterView {
   const { name, partitions, done, rows, jobs, failed, failures, workers } = status;
   return {
     partitions,

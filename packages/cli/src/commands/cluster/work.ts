@@ -17,7 +17,7 @@ const defaultRate = { requests: 5, per: 1_000 };
 export const clusterWork: Run<'cluster work'> = (options, environment, { config }) => {
   const { rate, limit = 'api', concurrency, untilDone = false, ...others } = options;
   return withCluster(options, environment, async ({ cluster, library, url }) => {
-    const limiter = rate === false ? undefined : await limiterOf(rate, limit, { cluster, library, url });
+    const limiter = rate === false ? undefined : await openLimiter(rate, limit, { cluster, library, url });
     const add = withKnownApis(options, environment);
     const own = limiter ? others : { ...others, rate: false as const };
     return withClient(openClient(own, environment, config, add, limiter), environment, async (client) => {
@@ -27,7 +27,7 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
       const shown = { header: { redis: host }, opening, counts: () => ({}) };
       const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
       const report = await cluster.work({
-        sources: openersOf(client),
+        sources: listOpeners(client),
         untilDone,
         signal: environment.signal,
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
@@ -42,13 +42,13 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
 };
 
 /** The limiter of all workers. A limit that is there counts, unless a rate is given: then it must be the same. */
-async function limiterOf(rate: Limit | undefined, name: string, { cluster, library, url }: OpenedCluster) {
+async function openLimiter(rate: Limit | undefined, name: string, { cluster, library, url }: OpenedCluster) {
   await cluster.limit(name, rate ?? []);
   return library.redisLimiter({ url, name, ...(rate ? { limits: rate } : { defaultLimits: defaultRate }) });
 }
 
 /** All sources of a client, by name. */
-function openersOf(client: Client) {
+function listOpeners(client: Client) {
   return Object.fromEntries(
     Array.from(sourcesOf(client), ([name, source]) => [
       name,

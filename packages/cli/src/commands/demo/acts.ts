@@ -13,7 +13,7 @@ import type { Output } from '../../environment/output.js';
 import { Failure } from '../../errors/errors.js';
 import { codeOf } from '../../errors/thrown.js';
 import { type ExportOutcome, exportRows } from '../../export/exportRows.js';
-import { rowSink } from '../../export/rowSink.js';
+import { rowTarget } from '../../export/rowTarget.js';
 import { barChart } from '../../terminal/barChart.js';
 import { formatCount } from '../../terminal/format.js';
 import { changeText } from '../../watch/changeText.js';
@@ -35,7 +35,7 @@ export async function exportHoldings(
   environment: Environment,
 ): Promise<ExportOutcome> {
   await makeFolder(resolve(environment.folder, dirname(file)));
-  const target = rowSink<NftHolding>({ to: file, ifExists: 'overwrite' }, environment);
+  const target = rowTarget<NftHolding>({ to: file, ifExists: 'overwrite' }, environment);
   const watched = tap((nft: NftHolding) => {
     digest.add(nft);
   });

@@ -1,6 +1,6 @@
 import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
 import type { Environment } from '../../environment/environment.js';
-import { sentenceOf } from '../../errors/cliTerms.js';
+import { explainInFlags } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
 import { type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
@@ -66,7 +66,7 @@ export async function sourceFinding(
     const how = `sluice export ${subject} ${needed.join(' ')} --max-rows 1 --to -`;
     return finding('ok', subject, `was not checked, since it needs ${needed.join(' ')}. To check it: ${how}`);
   }
-  const rows = oneRowOf(source, description, hasFlag);
+  const rows = requestOneRow(source, description, hasFlag);
   if (typeof rows === 'string') return finding('ok', subject, `was not checked. ${rows}`);
   try {
     return finding('ok', subject, `answered in ${formatDuration(await probe(rows))}`);
@@ -77,7 +77,7 @@ export async function sourceFinding(
 }
 
 /** The source limited to one row, or why that fails without parameters. */
-function oneRowOf(
+function requestOneRow(
   source: ApiSource,
   { name, pageSize }: SourceDescription,
   hasFlag: Environment['hasFlag'],
@@ -85,7 +85,7 @@ function oneRowOf(
   try {
     return withParams(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
   } catch (error) {
-    const said = SluiceError.is(error) ? sentenceOf(error, hasFlag) : thrownText(error);
+    const said = SluiceError.is(error) ? explainInFlags(error, hasFlag) : thrownText(error);
     return said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;
   }
 }
@@ -104,7 +104,7 @@ function describeRefusal(
   isUnknown: boolean,
   hasFlag: Environment['hasFlag'],
 ): Finding {
-  const message = sentenceOf(error, hasFlag);
+  const message = explainInFlags(error, hasFlag);
   const { status } = error.details;
   if (status === 401 || status === 403) return finding('fail', subject, refusals[credentials](message));
   // The API responds, so a rate limit is only a warning.

@@ -55,7 +55,7 @@ export function proxyFinding(variables: Variables): Finding {
   for (const name of ['HTTPS_PROXY', 'HTTP_PROXY']) {
     const value = variables[name.toLowerCase()] || variables[name];
     if (!value) continue;
-    const origin = originOf(value);
+    const origin = readOrigin(value);
     if (origin === undefined)
       return finding(
         'fail',
@@ -71,7 +71,7 @@ export function proxyFinding(variables: Variables): Finding {
   return finding('ok', 'proxy', found.join(', '));
 }
 
-function originOf(address: string): string | undefined {
+function readOrigin(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { protocol, host } = new URL(address);
   return host === '' ? undefined : `${protocol}//${host}`;

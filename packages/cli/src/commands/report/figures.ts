@@ -36,7 +36,7 @@ export const subjects: readonly ReportSubject[] = [
 ];
 
 /** The subject whose columns these are; `undefined` if there is none. */
-export function subjectOf(columns: readonly string[]): ReportSubject | undefined {
+export function findSubject(columns: readonly string[]): ReportSubject | undefined {
   return subjects.find(
     (subject) =>
       columns.every((column) => subject.columns.includes(column)) &&
@@ -81,7 +81,7 @@ const topValues = 20;
 const maxMonths = 36;
 
 /** Reads all rows once, in memory that does not depend on their number. */
-export async function figuresOf(
+export async function countFigures(
   subject: ReportSubject,
   columns: readonly string[],
   rows: AsyncIterable<ReportRow>,
@@ -103,7 +103,7 @@ export async function figuresOf(
       else counter.empty += 1;
     }
     if (!time) continue;
-    const month = monthOf(row[time.column]);
+    const month = readMonth(row[time.column]);
     if (month === undefined) undated += 1;
     else months.set(month, (months.get(month) ?? 0) + 1);
   }
@@ -118,7 +118,7 @@ export async function figuresOf(
       ...(counts.size !== undefined && { size: counts.size }),
       top: counts.top(topValues).map(({ key, count: of }) => ({ name: key, count: of })),
     })),
-    ...(time && { time: { title: time.title, periods: periodsOf(months), empty: undated } }),
+    ...(time && { time: { title: time.title, periods: groupPeriods(months), empty: undated } }),
     filled: [...filled].map(([name, of]) => ({ name, count: of })),
     missing: subject.columns.filter((column) => !columns.includes(column)),
   };
@@ -130,13 +130,13 @@ function hasValue(value: unknown): boolean {
 
 const month = /^(\d{4}-(?:0[1-9]|1[0-2]))-\d\d/;
 
-function monthOf(value: unknown): string | undefined {
+function readMonth(value: unknown): string | undefined {
   const text = value instanceof Date && !Number.isNaN(value.getTime()) ? value.toISOString() : fieldText(value);
   return month.exec(text)?.[1];
 }
 
 /** Months in their order, or years. */
-function periodsOf(months: ReadonlyMap<string, number>): Share[] {
+function groupPeriods(months: ReadonlyMap<string, number>): Share[] {
   const years = months.size > maxMonths;
   const periods = new Map<string, number>();
   for (const [name, count] of months) {

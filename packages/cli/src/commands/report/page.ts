@@ -21,12 +21,12 @@ export function reportPage(
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 <body>
-<h1>${escaped(title)}</h1>
-<p>Rows of ${escaped(subject.source)}, read at ${escaped(madeAt.toISOString())}.</p>
+<h1>${escapeHtml(title)}</h1>
+<p>Rows of ${escapeHtml(subject.source)}, read at ${escapeHtml(madeAt.toISOString())}.</p>
 ${sections.join('\n')}
 </body>
 </html>
@@ -55,7 +55,7 @@ function columnsText({ filled, rows }: Figures): string {
 }
 
 function section(title: string, text: string, content: string): string {
-  return `<section>\n<h2>${escaped(title)}</h2>\n${text === '' ? '' : `<p>${escaped(text)}</p>\n`}${content}</section>`;
+  return `<section>\n<h2>${escapeHtml(title)}</h2>\n${text === '' ? '' : `<p>${escapeHtml(text)}</p>\n`}${content}</section>`;
 }
 
 /** A table with a bar per row; the numbers say the same to those who do not see the bars. */
@@ -65,13 +65,13 @@ function bars(shares: readonly { readonly name: string; readonly count: number }
   const lines = shares.map(({ name, count }) => {
     const width = ((count / max) * 100).toFixed(1);
     const share = rows === 0 ? '' : `${((count / rows) * 100).toFixed(1)} %`;
-    return `<tr><th scope="row">${escaped(name)}</th><td>${formatNumber(count)}</td><td>${share}</td><td><span style="width:${width}%"></span></td></tr>`;
+    return `<tr><th scope="row">${escapeHtml(name)}</th><td>${formatNumber(count)}</td><td>${share}</td><td><span style="width:${width}%"></span></td></tr>`;
   });
   return `<table>\n${lines.join('\n')}\n</table>\n`;
 }
 
 /** A text as text in HTML, also within quotes. Characters that would change its direction are shown as their code. */
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return visibleText(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -22,7 +22,7 @@ export async function openRows(name: string, resolved: (path: string) => string)
   if (table?.kind === 'postgres')
     throw new UsageError('sluice report reads files: FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet.');
   const path = resolved(table?.path ?? name);
-  const opener = table ? () => sqliteRows(path, table.table) : openerOf(path);
+  const opener = table ? () => sqliteRows(path, table.table) : findOpener(path);
   if (!opener)
     throw new UsageError(
       `${name} is not a file that sluice report reads: FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet.`,
@@ -36,7 +36,7 @@ export async function openRows(name: string, resolved: (path: string) => string)
   }
 }
 
-function openerOf(path: string): (() => Promise<RowFile>) | undefined {
+function findOpener(path: string): (() => Promise<RowFile>) | undefined {
   if (/\.csv(\.gz)?$/i.test(path)) return () => csvRows(path);
   return /\.parquet$/i.test(path) ? () => parquetRows(path) : undefined;
 }
@@ -63,10 +63,10 @@ async function csvRows(path: string): Promise<RowFile> {
   else pipeline(file, parser, ended);
   const records: AsyncIterator<unknown> = parser[Symbol.asyncIterator]();
   const header = await records.next();
-  const columns = header.done ? [] : textsOf(header.value);
+  const columns = header.done ? [] : toTexts(header.value);
   async function* rows(): AsyncGenerator<ReportRow> {
     for (let next = await records.next(); !next.done; next = await records.next()) {
-      const texts = textsOf(next.value);
+      const texts = toTexts(next.value);
       yield Object.fromEntries(columns.map((column, at) => [column, texts[at]]));
     }
   }
@@ -81,7 +81,7 @@ async function csvRows(path: string): Promise<RowFile> {
   };
 }
 
-function textsOf(record: unknown): string[] {
+function toTexts(record: unknown): string[] {
   return Array.isArray(record) ? record.map(String) : [];
 }
 
@@ -90,7 +90,7 @@ async function parquetRows(path: string): Promise<RowFile> {
   const handle = await open(path, 'r');
   try {
     const { size: byteLength } = await handle.stat();
-    const file = { byteLength, slice: (start: number, end = byteLength) => bytesOf(handle, start, end) };
+    const file = { byteLength, slice: (start: number, end = byteLength) => readBytes(handle, start, end) };
     const metadata = await parquetMetadataAsync(file);
     const columns = parquetSchema(metadata).children.map(({ element }) => element.name);
     const compressors = { GZIP: (page: Uint8Array) => new Uint8Array(gunzipSync(page)) };
@@ -109,7 +109,7 @@ async function parquetRows(path: string): Promise<RowFile> {
   }
 }
 
-async function bytesOf(handle: FileHandle, start: number, end: number): Promise<ArrayBuffer> {
+async function readBytes(handle: FileHandle, start: number, end: number): Promise<ArrayBuffer> {
   const bytes = new Uint8Array(end - start);
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
   return bytes.buffer.slice(0, bytesRead);

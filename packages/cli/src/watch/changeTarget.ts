@@ -6,7 +6,7 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { type Output, refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { standardOutputName } from '../export/rowSink.js';
+import { standardOutputName } from '../export/rowTarget.js';
 import { standardOutput } from '../options/checkTarget.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
@@ -21,7 +21,7 @@ type ChangeTargetOptions = GroupOptions<'changeTarget'>;
 type ChangeFormat = NonNullable<ChangeTargetOptions['format']>;
 
 /** The file or stdout of a command line. @throws UsageError if an option does not apply to it. */
-function changeSink<T extends object>(
+function fileOrStdout<T extends object>(
   options: ChangeTargetOptions,
   view: RowView<T>,
   { stdout, folder }: Environment,
@@ -65,7 +65,7 @@ function checkFile(file: string, format: ChangeFormat | undefined): void {
 }
 
 /** The target of changes of a command line. @throws UsageError if an option does not apply to it. */
-export function changeTargetOf<T extends object>(
+export function resolveChangeTarget<T extends object>(
   options: ChangeTargetOptions & ForwardOptions & OptionsOf<'only' | 'breakLock'>,
   view: RowView<T>,
   environment: Environment,
@@ -77,7 +77,7 @@ export function changeTargetOf<T extends object>(
     withDefaults,
     environment,
     config,
-    () => changeSink(options, view, environment),
+    () => fileOrStdout(options, view, environment),
     (to, named) => {
       if (options.only !== undefined)
         throw new UsageError('--only leaves out changes, and a table that lacks them would not mirror the rows.');

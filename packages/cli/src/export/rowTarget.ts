@@ -7,7 +7,7 @@ import { parquet } from '@sluice/exporters/parquet';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { rowFormatOf, standardOutput } from '../options/checkTarget.js';
+import { chooseRowFormat, standardOutput } from '../options/checkTarget.js';
 import type { GroupOptions } from '../options/options.js';
 import { fileTarget, type Target } from '../target/target.js';
 
@@ -15,10 +15,13 @@ import { fileTarget, type Target } from '../target/target.js';
 export const standardOutputName = 'stdout';
 
 /** The file or stdout of a command line. CSV escapes formulas by default, since people open it in spreadsheets. */
-export function rowSink<T extends object>(options: GroupOptions<'target'>, { stdout, folder }: Environment): Target<T> {
+export function rowTarget<T extends object>(
+  options: GroupOptions<'target'>,
+  { stdout, folder }: Environment,
+): Target<T> {
   const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false, strictTypes } = options;
   if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');
-  const format = rowFormatOf(to, options.format);
+  const format = chooseRowFormat(to, options.format);
   if (format === 'jsonl' && (extra || bom))
     throw new UsageError(`--${extra ? 'extra' : 'bom'} is for CSV only; JSON Lines holds every field, in UTF-8.`);
   if (format !== 'parquet' && strictTypes)
