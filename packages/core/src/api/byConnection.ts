@@ -1,9 +1,8 @@
 import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { kindOf } from '../values.js';
-import { documentPath } from './documentPath.js';
-import { cursorOf, type Paging } from './paging.js';
-import { placing } from './requestPlace.js';
+import { byCursor } from './byCursor.js';
+import type { Paging } from './paging.js';
 
 /** Options of {@link byConnection}. */
 export interface ConnectionOptions {
@@ -43,22 +42,9 @@ export function byConnection(connection: string, options: ConnectionOptions = {}
   if (typeof connection !== 'string')
     throw new ConfigError(`The connection of byConnection() is ${kindOf(connection)}, and must be a path, as text.`);
   const { into = 'variables.after' } = options;
-  const { params, fields, put } = placing({ into });
   const pageInfo = connection === '' ? 'pageInfo' : `${connection}.pageInfo`;
-  const [more, cursor] = [`${pageInfo}.hasNextPage`, `${pageInfo}.endCursor?`].map(documentPath);
   return {
+    ...byCursor({ into, at: `${pageInfo}.endCursor?`, more: `${pageInfo}.hasNextPage` }),
     identity: { by: 'connection', at: connection, into },
-    params,
-    fields,
-    reads: [],
-    request: (first, from) => put(first, cursorOf(from)),
-    next({ body, read }) {
-      const follows = more?.find(body, read);
-      if (typeof follows !== 'boolean') throw read.fault(more?.text ?? '', 'it is neither true nor false');
-      if (!follows) return 'end';
-      const found = read.cursor(cursor?.find(body, read), cursor?.text ?? '');
-      if (found === undefined) throw read.fault(cursor?.text ?? '', 'more rows follow, but there is no cursor');
-      return { cursor: found };
-    },
   };
 }

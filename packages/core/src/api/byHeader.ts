@@ -1,5 +1,6 @@
 import { checkOptions } from '../checks.js';
-import { cursorOf, type Paging } from './paging.js';
+import { byCursor } from './byCursor.js';
+import type { Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byHeader}: where a request has the token, and which header of a response has the next one. */
@@ -24,17 +25,10 @@ export type HeaderOptions = RequestPlace & {
 export function byHeader(options: HeaderOptions): Paging {
   checkOptions('byHeader()', options, { param: 'text?', into: 'text?', header: 'text' });
   const { header, ...place } = options;
-  const { identity, params, fields, put } = placing(place);
   const name = header.toLowerCase();
   return {
-    identity: { by: 'header', header: name, ...identity },
-    params,
-    fields,
+    ...byCursor({ ...place, at: ({ headers }) => headers[name] }),
+    identity: { by: 'header', header: name, ...placing(place).identity },
     reads: [name],
-    request: (first, from) => put(first, cursorOf(from)),
-    next({ headers, read }) {
-      const token = read.cursor(headers[name], `the ${name} header`);
-      return token === undefined ? 'end' : { cursor: token };
-    },
   };
 }

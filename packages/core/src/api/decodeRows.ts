@@ -21,10 +21,18 @@ export interface RowMaking<Row> {
 type DecodeRows<Row> = (received: readonly unknown[], path: string, read: DocumentReader) => readonly Row[];
 
 /** Creates the decoder of a definition. It adds almost no cost per row. */
-export function rowDecoder<Row>({ schema, decode }: RowMaking<Row>): DecodeRows<Row> {
-  if (schema) return bySchema(schema);
+export function rowDecoder<Row>({ schema, decode = schema && bySchema(schema) }: RowMaking<Row>): DecodeRows<Row> {
   // Without a decoder, the rows are plain objects, and so is `Row`.
-  return decode ? byFunction(decode) : (unchanged as DecodeRows<Row>);
+  if (!decode) return unchanged as DecodeRows<Row>;
+  return (received, path, read) => {
+    const rows: Row[] = [];
+    try {
+      for (const value of received) rows.push(decode(value, `${path}[${rows.length}]`, read));
+      return rows;
+    } catch (error) {
+      throw thrownFault(error, `${path}[${rows.length}]`, received[rows.length], read);
+    }
+  };
 }
 
 function unchanged(received: readonly unknown[], path: string, read: DocumentReader): readonly unknown[] {
@@ -33,43 +41,17 @@ function unchanged(received: readonly unknown[], path: string, read: DocumentRea
   return received;
 }
 
-function byFunction<Row>(decode: DecodeRow<Row>): DecodeRows<Row> {
-  return (received, path, read) =>
-    decodeEach(received, path, read, (row, index) => decode(row, `${path}[${index}]`, read));
-}
-
-function bySchema<Row>(schema: StandardSchema<unknown, Row>): DecodeRows<Row> {
+function bySchema<Row>(schema: StandardSchema<unknown, Row>): DecodeRow<Row> {
   const standard = schema['~standard'];
-  return (received, path, read) =>
-    decodeEach(received, path, read, (row, index) => {
-      const result = standard.validate(row);
-      if (isResult(result)) {
-        if (!result.issues) {
-          if (typeof result.value === 'object' && result.value !== null) return result.value;
-          throw read.fault(
-            `${path}[${index}]`,
-            `its schema makes ${kindOf(result.value)} of it, and not an object`,
-            '',
-          );
-        }
-        const fault = issuesText(result.issues, row);
-        throw read.fault(`${path}[${index}]${fault.path}`, fault.what);
-      }
-      throw read.fault(`${path}[${index}]`, asyncSchemaText, '');
-    });
-}
-
-function decodeEach<Row>(
-  received: readonly unknown[],
-  path: string,
-  read: DocumentReader,
-  make: (row: unknown, index: number) => Row,
-): readonly Row[] {
-  const rows: Row[] = [];
-  try {
-    for (const row of received) rows.push(make(row, rows.length));
-    return rows;
-  } catch (error) {
-    throw thrownFault(error, `${path}[${rows.length}]`, received[rows.length], read);
-  }
+  return (row, path, read) => {
+    const result = standard.validate(row);
+    if (!isResult(result)) throw read.fault(path, asyncSchemaText, '');
+    if (result.issues) {
+      const fault = issuesText(result.issues, row);
+      throw read.fault(`${path}${fault.path}`, fault.what);
+    }
+    const { value } = result;
+    if (typeof value === 'object' && value !== null) return value;
+    throw read.fault(path, `its schema makes ${kindOf(value)} of it, and not an object`, '');
+  };
 }

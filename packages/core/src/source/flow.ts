@@ -1,5 +1,5 @@
 import { Observable, type Subscriber } from 'rxjs';
-import { done, type PullIterator } from './cancellable.js';
+import { cancellable, done, type PullIterator } from './cancellable.js';
 
 /** How a consumer reads: pushed as fast as items come, or pulled one by one, which leaves time to prefetch. */
 type Demand = 'push' | 'pull';
@@ -70,36 +70,21 @@ async function push<T>(chunks: PullIterator<readonly T[]>, subscriber: Subscribe
   }
 }
 
-/** The items of chunks, one by one. Items of the current chunk need no further step. */
+/** The items of chunks, one by one. */
 function items<T>(chunks: PullIterator<readonly T[]>): PullIterator<T> {
   let chunk: Iterator<T> = [][Symbol.iterator]();
-  let last: Promise<unknown> = Promise.resolve();
-  let ended = false;
-  const step = async (): Promise<IteratorResult<T, undefined>> => {
-    for (;;) {
-      if (ended) return done;
-      const item = chunk.next();
-      if (!item.done) return item;
-      const next = await chunks.next();
-      if (next.done) return done;
-      chunk = next.value[Symbol.iterator]();
-    }
-  };
-  const iterator: PullIterator<T> = {
-    next() {
-      const result = last.then(step);
-      last = result.catch(() => undefined);
-      return result;
+  return cancellable<T>(
+    async () => {
+      for (;;) {
+        const item = chunk.next();
+        if (!item.done) return item;
+        const next = await chunks.next();
+        if (next.done) return done;
+        chunk = next.value[Symbol.iterator]();
+      }
     },
-    async return() {
-      ended = true;
+    async () => {
       await chunks.return();
-      return done;
     },
-    [Symbol.asyncIterator]: () => iterator,
-    [Symbol.asyncDispose]: async () => {
-      await iterator.return();
-    },
-  };
-  return iterator;
+  );
 }

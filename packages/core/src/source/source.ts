@@ -56,17 +56,17 @@ export interface SourceInfo<T> {
   /** What determines the rows, as plain JSON. */
   readonly identity: Json;
   /** `identity` without what only affects paging. Absent if it is the same. */
-  readonly rowsIdentity?: Json;
+  readonly rowsIdentity?: Json | undefined;
   /** `Infinity` if a walk discovers them. */
   readonly partitions: number;
   /** The walk ends after this many rows. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
   readonly isUnversioned?: true;
   /** An operator of `pipePages` makes the rows, and may modify those that it gets. */
   readonly hasOperator?: true;
   /** Each page can be fetched only once, so a partition that was interrupted can only start over. */
-  readonly isRepeatable?: false;
+  readonly isRepeatable?: false | undefined;
   /** Absent if an operator makes rows of unknown shape. */
   readonly schema?: RowSchema<T>;
   /** It runs until it is stopped and can resume later, so an export of it is never finished. */
@@ -74,9 +74,9 @@ export interface SourceInfo<T> {
   /** Its walks obey the option `drain`. Without it, pages that are fetched ahead are lost when an export is cancelled. */
   readonly isDrainable?: true;
   /** The client of the rows: receives events, redacts errors and identifies the API key. */
-  readonly endpoint?: SourceEndpoint;
+  readonly endpoint?: SourceEndpoint | undefined;
   /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
-  readonly increment?: Increment;
+  readonly increment?: Increment | undefined;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
   readonly checkRestart?: (signal: AbortSignal) => Promise<void>;
 }
@@ -274,14 +274,14 @@ function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T
   return {
     name,
     identity,
+    rowsIdentity,
     schema,
     partitions,
-    isDrainable: true as const,
-    ...(rowsIdentity !== undefined && { rowsIdentity }),
-    ...(maxRows !== Infinity && { maxRows }),
-    ...(definition.isRepeatable === false && { isRepeatable: false as const }),
-    ...(endpoint && { endpoint }),
-    ...(increment && { increment }),
+    maxRows: definition.maxRows === Infinity ? undefined : definition.maxRows,
+    isRepeatable: definition.isRepeatable === false ? false : undefined,
+    isDrainable: true,
+    endpoint,
+    increment,
   };
 }
 

@@ -1,9 +1,8 @@
 import { hintFor } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { isRecord } from '../values.js';
 import type { RowKey } from '../source/definition.js';
 import { differingFields, isPlainlySame } from './differingFields.js';
-import { fieldAt, type FieldPath, fieldPaths, pick, without } from './fieldPath.js';
+import { fieldPaths, pick, without } from './fieldPath.js';
 
 /** How rows are identified and compared. */
 export interface ComparisonOptions<T> {
@@ -54,31 +53,12 @@ export function fieldsBetween<T>(
     });
   checkFields(project, columns);
   const paths = fieldPaths(project);
-  const byPick: FieldsBetween<unknown> = (before, after) => between(pick(before, paths), pick(after, paths));
-  return equals ? byPick : byPath(paths, ignored, byPick);
+  return (before, after) => between(pick(before, paths), pick(after, paths));
 }
 
 function byValue(ignored: ReadonlySet<string>): FieldsBetween<unknown> {
   return (before, after) =>
     isPlainlySame(before, after, ignored) ? none : differingFields(before, after, ignored).toSorted();
-}
-
-/** Compares by path, so that equal rows cost no allocation. */
-function byPath(
-  paths: readonly FieldPath[],
-  ignored: ReadonlySet<string>,
-  otherwise: FieldsBetween<unknown>,
-): FieldsBetween<unknown> {
-  return (before, after) => {
-    if (!isRecord(before) || !isRecord(after)) return otherwise(before, after);
-    let fields = none;
-    for (const each of paths) {
-      const one = fieldAt(before, each);
-      const other = fieldAt(after, each);
-      if (one !== other) fields = [...fields, ...differingFields(one, other, ignored, each.path)];
-    }
-    return fields === none ? none : [...new Set(fields)].sort();
-  };
 }
 
 function byEquals(

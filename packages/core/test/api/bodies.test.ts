@@ -220,7 +220,7 @@ describe('A3 paging with hostile answers', () => {
     [{ hasNextPage: true, endCursor: null }, /endCursor: more rows follow, but there is no cursor/],
     [{ hasNextPage: true }, /endCursor: more rows follow, but there is no cursor/],
     [{ hasNextPage: true, endCursor: '' }, /endCursor: more rows follow, but there is no cursor/],
-    [{ hasNextPage: true, endCursor: 7 }, /endCursor: it is not text/],
+    [{ hasNextPage: true, endCursor: 1.5 }, /endCursor: it is not text/],
     [{ hasNextPage: true, endCursor: { a: 1 } }, /endCursor: it is not text/],
     [{ hasNextPage: 'true', endCursor: 'a' }, /hasNextPage: it is neither true nor false/],
     [{ hasNextPage: null }, /hasNextPage: it is neither true nor false/],
