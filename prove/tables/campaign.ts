@@ -274,12 +274,12 @@ class TableCampaign implements TableOutcome {
       );
       return found ?? '{}';
     };
-    const checkpoint: { rows?: number; finishedAt?: string; sinkPosition?: { stage: string } } = JSON.parse(
+    const checkpoint: { rows?: number; finishedAt?: string; sinkPosition?: { run: string } } = JSON.parse(
       await recordOf('checkpoint'),
     );
     const { rows = 0, finishedAt, sinkPosition } = checkpoint;
-    const { stage }: { stage?: string } = JSON.parse(await recordOf('published'));
-    const isStaged = sinkPosition !== undefined && sinkPosition.stage !== stage;
+    const { run }: { run?: string } = JSON.parse(await recordOf('published'));
+    const isStaged = sinkPosition !== undefined && sinkPosition.run !== run;
     const stagingTable = isStaged ? await this.#tables.stage() : undefined;
     const [staged] = stagingTable ? await this.#tables.lines(`SELECT count(*) FROM ${stagingTable}`) : [];
     return { rows, staged: staged === undefined ? undefined : Number(staged), isFinished: finishedAt !== undefined };

@@ -367,16 +367,16 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/sql/tableConnection.ts', [
     [
       'a connection that is lost at the start has no advice',
-      'await this.#connect(signal);\n    } catch (error) {\n      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;',
-      'await this.#connect(signal);\n    } catch (error) {\n      throw error;',
+      'await this.#retry([], () => this.#connect(signal));',
+      'await this.#connect(signal);',
     ],
     ['a lost connection stays open at the end', 'await open?.connection.close().catch(() => undefined);', ''],
   ]),
   ...inFile('packages/exporters/src/sql/tableSink.ts', [
     [
       'rows are published in one transaction and recorded in another',
-      'await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });\n          return kept;\n        });',
-      'return kept;\n        });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { stage: this.#id, mode: this.#mode }));',
+      'await ledger.putPublished(session, { run, mode });\n          return kept;\n        });',
+      'return kept;\n        });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { run, mode }));',
     ],
     [
       'what is published is published again',
@@ -385,7 +385,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'rows of a partition that starts over stay',
-      'for (const partition of toDrop) await parts.stage.dropPartition(session, partition);',
+      'for (const partition of toDrop) await parts.staging.dropPartition(session, partition);',
       '',
     ],
     [
@@ -396,24 +396,28 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/exporters/src/sql/stagingTable.ts', [
     ['partitions are in no order', 'BigInt(partition) * rowsOfPartition + BigInt(nth)', 'BigInt(nth)'],
+  ]),
+  ...inFile('packages/exporters/src/sql/publish.ts', [
     [
       'replace keeps rows that the export lacks',
-      'const found = await session.run(`DELETE FROM ${gone}`);',
-      'const found = isByKey ? 0 : await session.run(`DELETE FROM ${gone}`);',
+      'const found = await this.#session.run(`DELETE FROM ${gone}`);',
+      'const found = this.#isByKey ? 0 : await this.#session.run(`DELETE FROM ${gone}`);',
     ],
     [
       'merge leaves rows as they are',
-      'if (isByKey) await this.#update(session, traits);',
-      "if (isByKey && mode !== 'merge') await this.#update(session, traits);",
+      'if (this.#isByKey) await this.#update();',
+      "if (this.#isByKey && this.#mode !== 'merge') await this.#update();",
     ],
-    ['the staging table stays', 'await this.drop(session);\n    return kept;', 'return kept;'],
+    ['the staging table stays', 'await staging.drop(session);\n  return kept;', 'return kept;'],
   ]),
   ...inFile('packages/exporters/src/sql/mirror.ts', [
     [
       'a generation is recorded in a transaction of its own',
-      'if (this.#pending.length === 0) return;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(storedValue)]));\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        });\n      },\n      settled: () => {',
-      '},\n      settled: () => {\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(storedValue)]));\n        const record = {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        };\n        if (this.#pending.length > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
+      'if (this.#pending.length === 0) return;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        });\n      },\n      settled: () => {',
+      '},\n      settled: () => {\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        const record = {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        };\n        if (this.#pending.length > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
     ],
+  ]),
+  ...inFile('packages/exporters/src/sql/generation.ts', [
     ['removed rows stay in a mirror', 'if (!shape.hasDeletedAt) for (const { values } of gone) leave(values);', ''],
   ]),
   ...inFile('packages/exporters/src/postgres/connection.ts', [

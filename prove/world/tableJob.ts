@@ -70,10 +70,10 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
     const [found] = store.read("SELECT record FROM _sluice WHERE target = 'rows' AND name = 'record/checkpoint'");
     if (!found) return;
     const { rows, sinkPosition, finishedAt }: Checkpoint = JSON.parse(String(found['record']));
-    const isPublished = sinkPosition !== undefined && record?.includes(sinkPosition.stage) === true;
+    const isPublished = sinkPosition !== undefined && record?.includes(sinkPosition.run) === true;
     if (finishedAt !== undefined && !isPublished)
       say('The checkpoint says that the export has finished, and nothing is published.');
-    if (!sinkPosition || isPublished || sinkPosition.dropped) return;
+    if (!sinkPosition || isPublished || sinkPosition.dropped.length > 0) return;
     const [stage] = store.read("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB '_sluice_*'");
     const [staged] = stage ? store.read(`SELECT count(*) AS n FROM ${String(stage['name'])}`) : [];
     if (staged?.['n'] !== String(rows))
@@ -133,7 +133,7 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
 
 interface Checkpoint {
   readonly rows: number;
-  readonly sinkPosition?: { readonly stage: string; readonly dropped?: readonly number[] };
+  readonly sinkPosition?: { readonly run: string; readonly dropped: readonly number[] };
   readonly finishedAt?: string;
 }
 

@@ -14,11 +14,6 @@ export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T>
   if (repeated !== undefined) throw new ConfigError(`The column ${JSON.stringify(repeated)} is named twice.`);
 }
 
-/** A kind of table, by the function that a user calls. */
-const tables = { csv: 'CSV', parquet: 'Parquet file' } as const;
-
-type Table = keyof typeof tables;
-
 /**
  * The columns that a user named, or else those of the source.
  *
@@ -27,13 +22,11 @@ type Table = keyof typeof tables;
 export function chooseColumns<T>(
   wanted: readonly string[] | undefined,
   schema: RowSchema<T> | undefined,
-  table: Table,
+  target: 'CSV' | 'Parquet file' | 'table',
 ): readonly string[] {
   const columns = wanted ?? schema?.columns;
   if (!columns)
-    throw new ConfigError(
-      `A ${tables[table]} needs columns, and the source has none of its own. Name them: ${table}({ columns: [...] }).`,
-    );
+    throw new ConfigError(`A ${target} needs columns, and the source has none of its own. Name them: columns: [...].`);
   checkColumns(columns, schema);
   return columns;
 }

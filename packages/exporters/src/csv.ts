@@ -31,6 +31,6 @@ export function csv<T extends object>(options: CsvOptions): Sink<T> {
     guardFormulas: true,
     bom: true,
   });
-  const { columns, extra = false, guardFormulas = false, bom = false, ...target } = options;
-  return fileSink<T>(csvFormat({ ...(columns && { columns }), extra, guardFormulas, bom }), target);
+  const { columns, extra, guardFormulas, bom, ...target } = options;
+  return fileSink<T>(csvFormat({ columns, extra, guardFormulas, bom }), target);
 }

@@ -35,7 +35,7 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
     name: 'csv',
     identity: { format: 'csv', columns: options.columns ? [...options.columns] : null, extra, guardFormulas, bom },
     encoder(schema) {
-      const columns = chooseColumns(options.columns, schema, 'csv');
+      const columns = chooseColumns(options.columns, schema, 'CSV');
       const known = extra ? new Set([...columns, ...(schema?.columns ?? [])]) : undefined;
       if (known?.has(extraColumn))
         throw new ConfigError(

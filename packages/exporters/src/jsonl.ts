@@ -22,5 +22,5 @@ export interface JsonlOptions extends FileTarget, JsonlFormatOptions {}
 export function jsonl<T extends object>(options: JsonlOptions): Sink<T> {
   refuseUnknown('jsonl()', options, { path: true, ifExists: true, gzip: true, fileSystem: true, columns: true });
   const { columns, ...target } = options;
-  return fileSink<T>(jsonlFormat(columns && { columns }), target);
+  return fileSink<T>(jsonlFormat({ columns }), target);
 }

@@ -9,18 +9,22 @@ import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { PostgresRunTable } from './postgres/postgresRunTable.js';
 import type { RunTable } from './postgres/runTable.js';
 export { isFollowed } from './postgres/runTable.js';
-import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
+import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
-import { type TableOptions, tableSink } from './sql/tableSink.js';
+import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
 export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
-export type { TableMode } from './sql/stagingTable.js';
+export type { TableMode } from './sql/publish.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
+
+const placeNames = { url: true, password: true, breakLock: true } as const satisfies Readonly<
+  Record<keyof PostgresPlace, true>
+>;
 
 /** Options of {@link postgres}. */
 export interface PostgresOptions extends TableOptions, PostgresPlace {}
@@ -45,16 +49,7 @@ export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
  * value does not fit; LockError if another process writes the table.
  */
 export function postgres<T extends object>(options: PostgresOptions): TableSink<T> {
-  refuseUnknown('postgres()', options, {
-    table: true,
-    mode: true,
-    columns: true,
-    key: true,
-    schema: true,
-    url: true,
-    password: true,
-    breakLock: true,
-  });
+  refuseUnknown('postgres()', options, { ...tableOptionNames, ...placeNames });
   const { database, where } = postgresDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -74,16 +69,7 @@ export function postgres<T extends object>(options: PostgresOptions): TableSink<
  * columns; what `postgres` throws.
  */
 export function postgresMirror<T extends object>(options: PostgresMirrorOptions): Mirror<T> {
-  refuseUnknown('postgresMirror()', options, {
-    table: true,
-    columns: true,
-    key: true,
-    deletedAt: true,
-    schema: true,
-    url: true,
-    password: true,
-    breakLock: true,
-  });
+  refuseUnknown('postgresMirror()', options, { ...mirrorOptionNames, ...placeNames });
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -97,7 +83,7 @@ export function postgresMirror<T extends object>(options: PostgresMirrorOptions)
  * @throws ConfigError if an option is invalid. Later: what {@link postgres} throws.
  */
 export function postgresRunTable(options: PostgresPlace & Pick<TableOptions, 'table'>): RunTable {
-  refuseUnknown('postgresRunTable()', options, { url: true, password: true, breakLock: true, table: true });
+  refuseUnknown('postgresRunTable()', options, { ...placeNames, table: true });
   const { database } = postgresDatabase(options, { isWorker: true });
   return new PostgresRunTable(database, options.table);
 }

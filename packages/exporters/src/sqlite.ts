@@ -10,15 +10,15 @@ import { resolve } from 'node:path';
 import { type ColumnType, ConfigError, refuseUnknown } from '@sluice/core';
 import { type FileState, fileState } from '@sluice/core/node';
 import type { Database, TableName } from './sql/database.js';
-import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
+import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
-import { type TableOptions, tableSink } from './sql/tableSink.js';
+import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 import { openSqlite, readSqlite, readRefusal } from './sqlite/driver.js';
 
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
-export type { TableMode } from './sql/stagingTable.js';
+export type { TableMode } from './sql/publish.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
 
@@ -29,6 +29,8 @@ export interface SqlitePlace {
   /** Takes the lock from a holder on another machine, whose state is unknown. Default `false`. */
   readonly breakLock?: boolean | undefined;
 }
+
+const placeNames = { path: true, breakLock: true } as const satisfies Readonly<Record<keyof SqlitePlace, true>>;
 
 /** Options of {@link sqlite}. */
 export interface SqliteOptions extends TableOptions, SqlitePlace {}
@@ -52,15 +54,7 @@ export interface SqliteMirrorOptions extends MirrorOptions, SqlitePlace {}
  * columns, or a value does not fit; LockError if another process writes the table.
  */
 export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
-  refuseUnknown('sqlite()', options, {
-    table: true,
-    mode: true,
-    columns: true,
-    key: true,
-    schema: true,
-    path: true,
-    breakLock: true,
-  });
+  refuseUnknown('sqlite()', options, { ...tableOptionNames, ...placeNames });
   const { database, where } = sqliteDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -80,15 +74,7 @@ export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
  * columns; what `sqlite` throws.
  */
 export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mirror<T> {
-  refuseUnknown('sqliteMirror()', options, {
-    table: true,
-    columns: true,
-    key: true,
-    deletedAt: true,
-    schema: true,
-    path: true,
-    breakLock: true,
-  });
+  refuseUnknown('sqliteMirror()', options, { ...mirrorOptionNames, ...placeNames });
   const { database, where } = sqliteDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -104,15 +90,15 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
   const { breakLock = false } = place;
   const path = resolve(place.path);
   /** Its lock, in a folder that is there only while somebody holds it. The file is there, and may have several names. */
-  const stateOf = async (table: TableName): Promise<FileState> =>
+  const openState = async (table: TableName): Promise<FileState> =>
     fileState(`${await realpath(path)}-${folderName(table.full)}.sluice`, { breakLock });
   const database: Database = {
     name: 'sqlite',
     connect: (signal) => openSqlite(path, signal),
     connectToRead: (signal) => readSqlite(path, signal),
-    lock: async (_connection, table, signal) => (await stateOf(table)).lock(signal),
+    lock: async (_connection, table, signal) => (await openState(table)).lock(signal),
     async holder(_session, table) {
-      const found = await (await stateOf(table)).holder();
+      const found = await (await openState(table)).holder();
       if (!found) return undefined;
       return {
         ...(found.process && { pid: found.process.pid, host: found.process.host }),

@@ -102,7 +102,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     });
   const endpoint = prepareEndpoint(options);
   const { url, clock } = endpoint;
-  const encoderOf = ({ source, schema }: Parameters<Sink<T>['open']>[0]) =>
+  const createEncoder = ({ source, schema }: Parameters<Sink<T>['open']>[0]) =>
     rowEncoder<T>(source, schema, { key, id, format });
   return {
     name: 'webhook',
@@ -113,11 +113,11 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     // What was sent can't be looked up, and is not sent again: the record of the finished export says so.
     finished: () => Promise.resolve({ target: url.origin }),
     async check(context) {
-      encoderOf(context);
+      createEncoder(context);
       await checkLetters(deadLetter, context, fileSystem);
     },
     async open(context) {
-      const encode = encoderOf(context);
+      const encode = createEncoder(context);
       await checkLetters(deadLetter, context, fileSystem);
       return WebhookWriter.open(context, {
         encode,

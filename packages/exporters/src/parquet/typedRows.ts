@@ -18,7 +18,7 @@ export function typedColumns<T>(
   schema: RowSchema<T> | undefined,
 ): readonly TypedColumn[] {
   const types = new Map(Object.entries(schema?.types ?? {}));
-  return chooseColumns(wanted, schema, 'parquet').map((name) => ({ name, type: types.get(name) ?? 'text' }));
+  return chooseColumns(wanted, schema, 'Parquet file').map((name) => ({ name, type: types.get(name) ?? 'text' }));
 }
 
 /**

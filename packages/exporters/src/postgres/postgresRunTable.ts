@@ -1,14 +1,16 @@
 import { ConfigError, SinkError, SluiceError, type Claim, type StatedTotal } from '@sluice/core';
 import {
   besideTable,
+  countRows,
   foldTableName,
-  readInteger,
+  readNumber,
   quoteTable,
   type Database,
   type Session,
   type TableName,
 } from '../sql/database.js';
 import { Ledger } from '../sql/ledger.js';
+import { checkTarget, publish } from '../sql/publish.js';
 import { StagingTable } from '../sql/stagingTable.js';
 import { TableConnection } from '../sql/tableConnection.js';
 import { checkTableName, createTableShape, type TableShape } from '../sql/tableShape.js';
@@ -59,7 +61,7 @@ export class PostgresRunTable implements RunTable {
 
   begin<T>(run: NewRun, rows: RunRows<T>): Promise<StoredRun> {
     checkKeyOption(rows.options);
-    const shape = this.#shapeOf(rows);
+    const shape = this.#createShape(rows);
     return this.#write(async (session, tables, table) => {
       await this.#database.lockDefinitions?.(session);
       await create(session, tables);
@@ -77,12 +79,11 @@ export class PostgresRunTable implements RunTable {
         // It was never worked on, since its plan is not complete.
         if (other.state === 'planned') await this.#remove(session, tables, table, other.id);
       }
-      const stage = new StagingTable(this.#database, table, shape, run.id);
-      await stage.checkTarget(session, rows.options.mode ?? 'fail');
-      await stage.create(session);
+      const staging = new StagingTable(this.#database, table, shape, run.id);
+      await checkTarget(session, staging.target, rows.options.mode ?? 'fail');
+      await staging.create(session);
       // Few bytes, whatever the rows: it finds those of a partition that starts over.
-      const order = `(${this.#database.order.column}) WITH (autosummarize = on)`;
-      await session.run(`CREATE INDEX ON ${quoteTable(stage.name)} USING brin ${order}`);
+      await session.run(`CREATE INDEX ON ${staging.sql} USING brin (${staging.order}) WITH (autosummarize = on)`);
       await session.run(
         `INSERT INTO ${runs} (run, target, name, state, record) VALUES (?, ?, ?, 'planned', ?)`,
         run.id,
@@ -121,8 +122,7 @@ export class PostgresRunTable implements RunTable {
 
   chunks(run: string): Promise<number> {
     return this.#read(async (session, { plans }) => {
-      const [found] = await session.rows(`SELECT count(*) AS chunks FROM ${plans} WHERE run = ?`, run);
-      return numberOf(found?.['chunks']);
+      return countRows(session, `${plans} WHERE run = ?`, run);
     });
   }
 
@@ -147,7 +147,7 @@ export class PostgresRunTable implements RunTable {
         BigInt(from),
         BigInt(before),
       );
-      return found.map(({ partition }) => numberOf(partition));
+      return found.map(({ partition }) => readNumber(partition));
     });
   }
 
@@ -156,30 +156,30 @@ export class PostgresRunTable implements RunTable {
   }
 
   async claim<T>(request: ClaimRequest<T>): Promise<Claim<T> | 'done' | 'cancelled'> {
-    const shape = this.#shapeOf(request);
+    const shape = this.#createShape(request);
     const { run, options } = request;
     return this.#write(async (session, tables, table) => {
       const [found] = await session.rows(`SELECT state FROM ${tables.runs} WHERE run = ?`, run);
       if (!found) throw new ConfigError(`The run is gone from the database of ${table.given}: somebody removed it.`);
       if (found['state'] === 'cancelled') return 'cancelled';
       if (found['state'] === 'finished') return 'done';
-      const stage = new StagingTable(this.#database, table, shape, run);
+      const staging = new StagingTable(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
         connection: this.#connection,
         tables,
-        stage,
+        staging,
         shape,
         publish: async (within, rows, isIncomplete) => {
-          await this.#endStale(within, stage.name);
+          await this.#endStale(within, staging);
           const { mode = 'fail', requireTotal } = options;
           const isCompared = mode === 'replace' && requireTotal !== false && !isIncomplete;
           const short = isCompared ? await shortOfTotal(within, tables, run) : undefined;
           const end = short ? { isIncomplete: true, shortOfTotal: short } : { isIncomplete };
-          const kept = await stage.publish(within, mode, rows, end).catch((error: unknown) => {
+          const kept = await publish(within, staging, mode, rows, end).catch((error: unknown) => {
             throw asFinal(error, short !== undefined);
           });
           if ((await within.readColumns(this.#beside(table, '_sluice'))) !== undefined)
-            await this.#ledger.putPublished(within, { stage: run, mode });
+            await this.#ledger.putPublished(within, { run, mode });
           return kept;
         },
       });
@@ -196,7 +196,7 @@ export class PostgresRunTable implements RunTable {
     return this.#aside(async (session, { runs, partitions }, table) => {
       const [found] = await session.rows(`SELECT state FROM ${runs} WHERE run = ?`, run);
       if (found?.['state'] !== 'cancelled' && found?.['state'] !== 'finished') return 0;
-      await this.#dropStage(session, table, run);
+      await this.#dropStaging(session, table, run);
       return session.run(`DELETE FROM ${partitions} WHERE run = ?`, run);
     });
   }
@@ -209,32 +209,32 @@ export class PostgresRunTable implements RunTable {
   }
 
   async #remove(session: Session, tables: RunTables, table: TableName, run: string): Promise<void> {
-    await this.#dropStage(session, table, run);
+    await this.#dropStaging(session, table, run);
     for (const each of [tables.plans, tables.partitions, tables.runs])
       await session.run(`DELETE FROM ${each} WHERE run = ?`, run);
   }
 
-  async #dropStage(session: Session, table: TableName, run: string): Promise<void> {
-    const stage = new StagingTable(this.#database, table, { columns: [], key: [], readValues: () => [] }, run);
-    await this.#endStale(session, stage.name);
-    await stage.drop(session);
+  async #dropStaging(session: Session, table: TableName, run: string): Promise<void> {
+    const staging = new StagingTable(this.#database, table, { columns: [], key: [] }, run);
+    await this.#endStale(session, staging);
+    await staging.drop(session);
   }
 
   /**
    * Ends the connections of workers that still write the staging table, though no commit of theirs is accepted any more:
    * one that was stopped while it sent rows would keep the table for ever, since the server waits for those.
    */
-  async #endStale(session: Session, stage: string): Promise<void> {
+  async #endStale(session: Session, { sql }: StagingTable): Promise<void> {
     await session.rows(
       `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
        WHERE l.locktype = 'relation' AND l.relation = to_regclass(?) AND l.pid <> pg_backend_pid()
        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
        AND a.application_name LIKE 'sluice %' AND a.usename = current_user`,
-      quoteTable(stage),
+      sql,
     );
   }
 
-  #shapeOf<T>({ options, schema }: RunRows<T>): TableShape<T> {
+  #createShape<T>({ options, schema }: RunRows<T>): TableShape<T> {
     return createTableShape(this.#database, schema, { ...options, needsKey: options.mode === 'merge' });
   }
 
@@ -267,8 +267,8 @@ export class PostgresRunTable implements RunTable {
       throw error;
     }
     const { table } = this.#connection;
-    return this.#connection.inTurn(() =>
-      this.#connection.repeated((session) => work(session, this.#tables(table), table)),
+    return this.#connection.enqueue(() =>
+      this.#connection.transact((session) => work(session, this.#tables(table), table)),
     );
   }
 }
@@ -286,7 +286,7 @@ async function shortOfTotal(
     run,
   );
   if (!found || found['total'] === null) return undefined;
-  return { total: numberOf(found['total']), listed: numberOf(found['listed']) };
+  return { total: readNumber(found['total']), listed: readNumber(found['listed']) };
 }
 
 /** The error, with what to do if no attempt can succeed: a run keeps its options and its incomplete pages. */
@@ -318,14 +318,10 @@ function decodeRun(found: Readonly<Record<string, unknown>>): StoredRun {
     record: String(record),
     state: state === 'planned' || state === 'finished' || state === 'cancelled' ? state : 'open',
     plan: typeof plan === 'string' ? plan : undefined,
-    partitions: numberOf(partitions),
-    done: numberOf(done),
-    rows: numberOf(rows),
+    partitions: readNumber(partitions),
+    done: readNumber(done),
+    rows: readNumber(rows),
     isIncomplete: found['incomplete'] === true,
-    rowsNotRemoved: numberOf(found['not_removed']),
+    rowsNotRemoved: readNumber(found['not_removed']),
   };
-}
-
-function numberOf(value: unknown): number {
-  return Number(readInteger(value));
 }

@@ -1,5 +1,5 @@
 import { SluiceError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
-import { readInteger, type Session } from '../sql/database.js';
+import { readNumber, type Session } from '../sql/database.js';
 import { RowBuffer } from '../sql/rowBuffer.js';
 import type { StagingTable } from '../sql/stagingTable.js';
 import type { TableConnection } from '../sql/tableConnection.js';
@@ -16,7 +16,7 @@ export interface RunTables {
 interface ClaimParts<T> {
   readonly connection: TableConnection;
   readonly tables: RunTables;
-  readonly stage: StagingTable<T>;
+  readonly staging: StagingTable;
   readonly shape: TableShape<T>;
   /** Makes the rows of all partitions those of the table. Returns how many others stay because some may be missing. */
   readonly publish: (session: Session, rows: number, isIncomplete: boolean) => Promise<number>;
@@ -85,8 +85,8 @@ export class TableClaim<T> implements Claim<T> {
     if (restarts === undefined)
       return new TableClaim(request, parts, {
         position,
-        rows: numberOf(rows),
-        restarts: numberOf(before),
+        rows: readNumber(rows),
+        restarts: readNumber(before),
         isIncomplete: found['incomplete'] === true,
       });
     await session.run(
@@ -95,7 +95,7 @@ export class TableClaim<T> implements Claim<T> {
       run,
       BigInt(partition),
     );
-    await parts.stage.dropPartition(session, partition);
+    await parts.staging.dropPartition(session, partition);
     return new TableClaim(request, parts, { position: undefined, rows: 0, restarts, isIncomplete: false });
   }
 
@@ -129,12 +129,12 @@ export class TableClaim<T> implements Claim<T> {
     const { connection } = this.#parts;
     let attempts = 0;
     try {
-      await connection.inTurn(() =>
-        connection.repeated(async (session) => {
+      await connection.enqueue(() =>
+        connection.transact(async (session) => {
           attempts += 1;
           // The transaction of an attempt before this one may be committed, and only its response was lost.
           if (attempts > 1 && (await this.#isSaved(session))) return;
-          if (this.#buffer.rows.length > 0) await this.#parts.stage.insert(session, this.#buffer.rows);
+          if (this.#buffer.rows.length > 0) await this.#parts.staging.insert(session, this.#buffer.rows);
           await this.#advance(session, state);
           await (state === 'done' ? this.#finish(session) : this.#checkOpen(session));
         }),
@@ -157,7 +157,7 @@ export class TableClaim<T> implements Claim<T> {
       `SELECT claim, saves FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? FOR UPDATE`,
       ...this.#place,
     );
-    return found?.['claim'] === this.#request.id && numberOf(found['saves']) === this.#saves + 1;
+    return found?.['claim'] === this.#request.id && readNumber(found['saves']) === this.#saves + 1;
   }
 
   /** Changes the partition's record, from what this claim knows of it. */
@@ -187,7 +187,7 @@ export class TableClaim<T> implements Claim<T> {
     );
     if (!found) throw new ClaimEnd('cancelled');
     if (found['last'] !== true) return;
-    const kept = await this.#parts.publish(session, numberOf(found['rows']), found['incomplete'] === true);
+    const kept = await this.#parts.publish(session, readNumber(found['rows']), found['incomplete'] === true);
     await session.run(`UPDATE ${runs} SET state = 'finished', not_removed = ? WHERE run = ?`, BigInt(kept), run);
   }
 
@@ -202,8 +202,8 @@ export class TableClaim<T> implements Claim<T> {
     if (!SluiceError.is(error, 'sink')) return undefined;
     const { connection } = this.#parts;
     try {
-      return await connection.inTurn(() =>
-        connection.repeated(async (session) => {
+      return await connection.enqueue(() =>
+        connection.transact(async (session) => {
           await this.#checkOpen(session);
           const [found] = await session.rows(
             `SELECT 1 AS found FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
@@ -233,8 +233,4 @@ class ClaimEnd extends Error {
     super(`The claim is ${verdict}.`);
     this.verdict = verdict;
   }
-}
-
-function numberOf(value: unknown): number {
-  return Number(readInteger(value));
 }

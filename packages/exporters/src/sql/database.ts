@@ -229,3 +229,19 @@ export function readInteger(value: unknown): bigint {
   if (typeof value === 'number' || typeof value === 'string') return BigInt(value);
   throw new Error('The ledger has a number that is not one.');
 }
+
+/** The same for one that is no larger than a number can be. */
+export function readNumber(value: unknown): number {
+  return Number(readInteger(value));
+}
+
+/** The number of rows of a table, a join or a query. */
+export async function countRows(session: Session, from: string, ...parameters: readonly SqlValue[]): Promise<number> {
+  const [found] = await session.rows(`SELECT count(*) AS _sluice_rows FROM ${from}`, ...parameters);
+  return readNumber(found?.['_sluice_rows']);
+}
+
+/** Whether a table has any rows. */
+export async function hasRows(session: Session, table: string): Promise<boolean> {
+  return (await session.rows(`SELECT 1 AS found FROM ${table} LIMIT 1`)).length > 0;
+}

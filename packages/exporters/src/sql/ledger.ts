@@ -21,7 +21,7 @@ import {
   type TableHolder,
   type TableName,
 } from './database.js';
-import type { TableMode } from './stagingTable.js';
+import type { TableMode } from './publish.js';
 import { TableConnection } from './tableConnection.js';
 
 /** The name of the row that each transaction of a run changes first. */
@@ -169,9 +169,9 @@ export class Ledger implements TableState {
 
   /** Whether the table itself is there. As `load`, with or without the lock. */
   hasTable(): Promise<boolean> {
-    const found = async (session: Session, { full }: TableName): Promise<boolean> =>
+    const isThere = async (session: Session, { full }: TableName): Promise<boolean> =>
       (await session.readColumns(full)) !== undefined;
-    return this.#isOpen ? this.read((session) => found(session, this.table)) : this.#connection.look(found);
+    return this.#isOpen ? this.read((session) => isThere(session, this.table)) : this.#connection.look(isThere);
   }
 
   async save(name: string, record: object): Promise<void> {
@@ -198,10 +198,10 @@ export class Ledger implements TableState {
   }
 
   /** Records whose rows were published, as a part of their transaction. */
-  async putPublished(session: Session, run: { readonly stage: string; readonly mode: TableMode }): Promise<void> {
-    await this.put(session, published, run);
+  async putPublished(session: Session, by: { readonly run: string; readonly mode: TableMode }): Promise<void> {
+    await this.put(session, published, by);
     // The rows that they stand for are gone.
-    if (run.mode === 'replace') await this.removeMarks(session);
+    if (by.mode === 'replace') await this.removeMarks(session);
   }
 
   /** As a part of a transaction. */
@@ -231,8 +231,8 @@ export class Ledger implements TableState {
 
   /** Runs queries. They are repeated if the connection is lost. @throws LockError if another run has taken over. */
   read<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    return this.#connection.inTurn(() =>
-      this.#connection.repeated(async (session) => {
+    return this.#connection.enqueue(() =>
+      this.#connection.transact(async (session) => {
         // After the queries, or what they found could be the other run's.
         const checkOurs = async (): Promise<void> => {
           if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.table.given);
@@ -250,10 +250,10 @@ export class Ledger implements TableState {
 
   /** Runs a transaction of this run, once, whatever happens to the connection. */
   commit<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    return this.#connection.inTurn(async () => {
+    return this.#connection.enqueue(async () => {
       const before = this.#sequence;
       let outcome: { readonly result: R } | undefined;
-      await this.#connection.repeated(async (session) => {
+      await this.#connection.transact(async (session) => {
         const isCommitted = async (): Promise<boolean> => {
           const now = outcome && (await this.#current(session));
           return now?.token === this.#token && now.sequence === before + 1;
@@ -284,7 +284,7 @@ export class Ledger implements TableState {
   async #takeOver(): Promise<void> {
     this.#token = randomUUID();
     this.#sequence = 0;
-    await this.#connection.repeated(async (session) => {
+    await this.#connection.transact(async (session) => {
       await this.#database.lockDefinitions?.(session);
       if (!(await this.#isThere(session, this.#ledgerOf(this.table))))
         await session.run(

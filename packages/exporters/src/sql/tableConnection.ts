@@ -7,12 +7,18 @@ const reconnectAfter = [100, 500, 1_000, 2_000, 4_000, 8_000, 15_000];
 /** The same for whoever only looks, without a signal to cancel it. */
 const lookAgainAfter = reconnectAfter.slice(0, 4);
 
+interface OpenConnection {
+  readonly connection: Connection;
+  readonly release: Release;
+}
+
 /** The connection of whoever writes a table. It holds the table's lock, and is opened again if it is lost. */
 export class TableConnection {
   readonly #database: Database;
   readonly #isShared: boolean;
   #table: TableName;
-  #open: { connection: Connection; release: Release } | undefined;
+  #open: OpenConnection | undefined;
+  /** Of whoever holds the lock. */
   #signal: AbortSignal | undefined;
   /** The last transaction that was asked for. */
   #last: Promise<unknown> = Promise.resolve();
@@ -32,14 +38,15 @@ export class TableConnection {
   /** @throws LockError if somebody else writes the table; SinkError if the database can't be reached */
   async open(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
-    try {
-      await this.#connect(signal);
-    } catch (error) {
-      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;
-    }
+    await this.#retry([], () => this.#connect(signal));
   }
 
   async close(): Promise<void> {
+    this.#signal = undefined;
+    await this.#disconnect();
+  }
+
+  async #disconnect(): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
     await open?.release().catch(() => undefined);
@@ -47,26 +54,15 @@ export class TableConnection {
   }
 
   /** Reads on a connection of its own, without the lock, and creates nothing. */
-  async look<R>(work: (session: Session, table: TableName) => Promise<R>): Promise<R> {
+  look<R>(work: (session: Session, table: TableName) => Promise<R>): Promise<R> {
     const { signal } = new AbortController();
-    const looked = async (): Promise<R> => {
+    return this.#retry(lookAgainAfter, async () => {
       const connection = await (this.#database.connectToRead?.(signal) ?? this.#database.connect(signal));
       try {
         return await connection.transaction(async (session) => work(session, await this.#named(session)));
       } finally {
         await connection.close();
       }
-    };
-    for (const pause of lookAgainAfter) {
-      try {
-        return await looked();
-      } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
-        await delay(pause);
-      }
-    }
-    return looked().catch((error: unknown) => {
-      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;
     });
   }
 
@@ -77,54 +73,57 @@ export class TableConnection {
   }
 
   /** One transaction after the other. */
-  inTurn<R>(work: () => Promise<R>): Promise<R> {
+  enqueue<R>(work: () => Promise<R>): Promise<R> {
     const turn = this.#last.then(work, work);
     this.#last = turn.catch(() => undefined);
     return turn;
   }
 
   /** Repeats a transaction on a new connection, if that of an attempt was lost. */
-  async repeated<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    for (const pause of [...reconnectAfter, undefined]) {
+  async transact<R>(work: (session: Session) => Promise<R>): Promise<R> {
+    const signal = this.#signal;
+    if (!signal) throw new Error('The table is not locked.');
+    const attempt = async (): Promise<R> => {
+      const { connection } = this.#open ?? (await this.#reconnect(signal));
+      return connection.transaction(work);
+    };
+    return this.#retry(reconnectAfter, attempt, signal);
+  }
+
+  async #reconnect(signal: AbortSignal): Promise<OpenConnection> {
+    try {
+      return await this.#connect(signal);
+    } catch (error) {
+      // The next attempt may succeed, whatever it was.
+      throw new ConnectionLost('The database could not be reached again.', { cause: error });
+    }
+  }
+
+  /** Repeats an attempt after each pause whose connection was lost. @throws SinkError if all of them are */
+  async #retry<R>(pauses: readonly number[], attempt: () => Promise<R>, signal?: AbortSignal): Promise<R> {
+    for (const pause of [...pauses, undefined]) {
       try {
-        return await this.#opened.transaction(work);
+        return await attempt();
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
         if (pause === undefined) throw unreachable(this.#database, this.#table.given, error);
-        await this.#reconnect(pause);
+        if (signal) await this.#disconnect();
+        await delay(pause, undefined, { signal });
       }
     }
     throw new Error('Unreachable.');
   }
 
-  async #reconnect(pause: number): Promise<void> {
-    await this.close();
-    await delay(pause, undefined, { signal: this.#signal });
-    try {
-      await this.#connect(this.#signal ?? new AbortController().signal);
-    } catch (error) {
-      // The next attempt of the loop fails alike, and counts.
-      const lost = new ConnectionLost('The database could not be reached again.', { cause: error });
-      const connection = { transaction: () => Promise.reject(lost), close: () => Promise.resolve() };
-      this.#open = { connection, release: () => Promise.resolve() };
-    }
-  }
-
-  async #connect(signal: AbortSignal): Promise<void> {
+  async #connect(signal: AbortSignal): Promise<OpenConnection> {
     const connection = await this.#database.connect(signal);
     try {
       if (this.#database.withSchema) this.#table = await connection.transaction((session) => this.#named(session));
       const release = await this.#database.lock(connection, this.#table, signal, this.#isShared);
-      this.#open = { connection, release };
+      return (this.#open = { connection, release });
     } catch (error) {
       await connection.close();
       throw error;
     }
-  }
-
-  get #opened(): Connection {
-    if (!this.#open) throw new Error('The table is not locked.');
-    return this.#open.connection;
   }
 }
 

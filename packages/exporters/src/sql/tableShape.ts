@@ -1,5 +1,5 @@
 import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
-import { checkColumns } from '../columns.js';
+import { checkColumns, chooseColumns } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
 import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
 import { plainText } from '../columnValue.js';
@@ -11,11 +11,15 @@ const keyColumn = '_key';
 /** Names that begin so are the sink's own. */
 const reserved = /^(_sluice.*|_rowid_)$/is;
 
-/** What a table has to look like, and how rows become its rows. */
-export interface TableShape<T> {
+/** What a table has to look like. */
+export interface TableColumns {
   readonly columns: readonly Column[];
   /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
+}
+
+/** The columns of a table, and how rows become its rows. */
+export interface TableShape<T> extends TableColumns {
   /** A new list of a row's values. @throws SinkError if one does not fit, which names row and column. */
   readValues(row: T, nth: number): SqlValue[];
 }
@@ -26,10 +30,7 @@ export function createTableShape<T>(
   schema: RowSchema<T> | undefined,
   { columns: wanted, key: keyNames, needsKey, schema: newFields = 'discard' }: ShapeOptions,
 ): TableShape<T> {
-  const names = wanted ?? schema?.columns;
-  if (!names)
-    throw new ConfigError('A table needs columns, and the source has none of its own. Name them: columns: [...].');
-  checkColumns(names, schema);
+  const names = chooseColumns(wanted, schema, 'table');
   for (const name of names) {
     const fault = database.findNameFault(name, 'column');
     if (fault !== undefined)
@@ -167,10 +168,10 @@ export function checkTableName(database: Database, table: string): void {
 }
 
 /** @throws SinkError, which names the columns, if an existing table can't take the rows unchanged. */
-export function checkTable<T>(
+export function checkTable(
   database: Database,
   table: string,
-  { columns, key }: TableShape<T>,
+  { columns, key }: TableColumns,
   existing: readonly ExistingColumn[],
 ): void {
   const fold = database.foldName ?? ((name: string) => name);

@@ -7,12 +7,14 @@ import {
   type SinkContext,
   type SinkReport,
   type SinkWriter,
+  type StatedTotal,
   type WalkEnd,
 } from '@sluice/core';
-import { quoteTable, type Database } from './database.js';
+import { hasRows, quoteTable, type Database } from './database.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
-import { checkStaged, StagingTable, type TableMode } from './stagingTable.js';
+import { checkStaged, checkTarget, publish, type TableMode } from './publish.js';
+import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableShape } from './tableShape.js';
 
 /** Where and how rows become a table. */
@@ -35,20 +37,31 @@ export interface TableOptions {
   readonly schema?: NewFields | undefined;
 }
 
+/** The names of these options. */
+export const tableOptionNames = {
+  table: true,
+  mode: true,
+  columns: true,
+  key: true,
+  schema: true,
+} as const satisfies Readonly<Record<keyof TableOptions, true>>;
+
 /** Where rows of the table go on, which is in the checkpoint. */
-interface TablePosition extends Partial<WalkEnd> {
-  /** The id of the staging table's rows. */
-  readonly stage: string;
-  readonly mode: TableMode;
+type TablePosition = Readonly<{
+  /** The id of the export, whose rows the staging table has. */
+  run: string;
+  mode: TableMode;
   /** Rows that were written so far. */
-  readonly nth: number;
+  nth: number;
   /** Rows that the staging table has. */
-  readonly staged: number;
+  staged: number;
   /** The hash of its columns. */
-  readonly columns: string;
+  columns: string;
   /** Partitions whose rows have to be removed from the staging table first. */
-  readonly dropped?: readonly number[];
-}
+  dropped: readonly number[];
+  /** How the walk ended, if rows that it may lack must not be removed. */
+  end: Readonly<{ isIncomplete: boolean; shortOfTotal?: StatedTotal }>;
+}>;
 
 /** A sink that commits rows and checkpoint in one transaction. */
 export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
@@ -61,9 +74,9 @@ export function tableSink<T extends object>(database: Database, target: string, 
     const { full } = ledger.table;
     if ((await session.readColumns(full)) === undefined) return true;
     if (mode === 'append') return false;
-    return (await session.rows(`SELECT 1 AS found FROM ${quoteTable(full, database)} LIMIT 1`)).length === 0;
+    return !(await hasRows(session, quoteTable(full, database)));
   };
-  const shapeOf = (context: SinkContext<T>): TableShape<T> => {
+  const createShape = (context: SinkContext<T>): TableShape<T> => {
     if (context.isEndless)
       throw new ConfigError('The source never ends, and rows become visible in a table when it ends.');
     if (context.increment === 'all' && mode === 'append')
@@ -86,12 +99,12 @@ export function tableSink<T extends object>(database: Database, target: string, 
     return last === 'fail' || last === 'replace';
   };
   /** Rows that an earlier run published are replaced when it starts over. */
-  const modeOf = async ({ restart }: SinkContext<T>): Promise<TableMode> =>
+  const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode> =>
     restart && mode === 'fail' && (await isOurs()) ? 'replace' : mode;
   const check = async (context: SinkContext<T>): Promise<void> => {
-    const stage = new StagingTable(database, ledger.table, shapeOf(context));
-    const effective = await modeOf(context);
-    await ledger.read((session) => stage.checkTarget(session, effective));
+    const staging = new StagingTable(database, ledger.table, createShape(context));
+    const effective = await chooseMode(context);
+    await ledger.read((session) => checkTarget(session, staging.target, effective));
   };
   return {
     name: database.name,
@@ -102,44 +115,51 @@ export function tableSink<T extends object>(database: Database, target: string, 
     ...((mode === 'merge' || mode === 'replace') && { isRefreshed: true }),
     check,
     withoutPartition(position, partition) {
-      const { dropped = [], ...rest } = decodePosition(position, table);
-      return { ...rest, dropped: [...dropped, partition] };
+      const known = decodePosition(position, table);
+      return { ...known, dropped: [...known.dropped, partition] };
     },
     async finished(position) {
       return (await isPublished(ledger, decodePosition(position, table))) ? { target } : undefined;
     },
     async open(context) {
-      const shape = shapeOf(context);
+      const shape = createShape(context);
       const { resumeAt } = context;
-      const parts = { ledger, shape, target, mode, stage: new StagingTable(database, ledger.table, shape) };
+      const staging = new StagingTable(database, ledger.table, shape);
+      const parts = { ledger, shape, target, mode, staging };
       const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
       if (!resumeAt) {
-        const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0, staged: 0 };
+        const effective = await chooseMode(context);
         if (isWithoutOthers)
           context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
         const hash = await ledger.commit(async (session) => {
-          await parts.stage.checkTarget(session, begun.mode);
+          await checkTarget(session, staging.target, effective);
           if (isWithoutOthers) await ledger.removeMarks(session);
-          return parts.stage.create(session);
+          return staging.create(session);
         });
-        return new TableWriter<T>(parts, { ...begun, columns: hash });
+        return new TableWriter<T>(parts, {
+          run: randomUUID(),
+          mode: effective,
+          nth: 0,
+          staged: 0,
+          columns: hash,
+          dropped: [],
+          end: { isIncomplete: false },
+        });
       }
       const position = decodePosition(resumeAt.sinkPosition, table);
       if (isWithoutOthers) throw lostIncrements(table);
-      if (resumeAt.isSealed && (await isPublished(ledger, position)))
-        return new TableWriter<T>(parts, position, { isPublished: true });
-      const { stage } = parts;
+      if (resumeAt.isSealed && (await isPublished(ledger, position))) return new TableWriter<T>(parts, position, true);
       const now = await ledger.read(async (session) => {
-        if (!(await stage.exists(session))) throw lostRows(table);
-        const found = await stage.rows(session);
-        checkStaged(table, { expected: position.staged, found });
+        if (!(await staging.exists(session))) throw lostRows(table);
+        const found = await staging.countRows(session);
+        checkStaged(table, position.staged, found);
         let kept = found;
-        for (const partition of position.dropped ?? []) kept -= await stage.rows(session, partition);
-        return { staged: kept, columns: await stage.columns(session) };
+        for (const partition of position.dropped) kept -= await staging.countRows(session, partition);
+        return { staged: kept, columns: await staging.hashColumns(session) };
       });
       // Whoever altered the table for a value that it refused wants the rows that are staged, too.
       if (database.stagesDeclaredTypes && position.columns !== now.columns)
-        await ledger.commit((session) => stage.alter(session));
+        await ledger.commit((session) => staging.alter(session));
       return new TableWriter<T>(parts, { ...position, ...now });
     },
   };
@@ -157,7 +177,7 @@ export function checkKeyOption({ key, mode }: Pick<TableOptions, 'key' | 'mode'>
 interface WriterParts<T> {
   readonly ledger: Ledger;
   readonly shape: TableShape<T>;
-  readonly stage: StagingTable<T>;
+  readonly staging: StagingTable;
   readonly target: string;
   /** As it was given. */
   readonly mode: TableMode;
@@ -166,37 +186,29 @@ interface WriterParts<T> {
 class TableWriter<T> implements SinkWriter<T> {
   readonly start: Json;
   readonly #parts: WriterParts<T>;
-  readonly #id: string;
-  readonly #mode: TableMode;
   readonly #isPublished: boolean;
+  readonly #buffer: RowBuffer<T>;
+  readonly #opened: TablePosition;
   #nth: number;
   #staged: number;
-  readonly #columns: string;
-  #end: WalkEnd;
+  #end: TablePosition['end'];
   /** The next record has a position of this writer, and not one that drops yet another partition. */
   #isFlushed = false;
-  readonly #buffer: RowBuffer<T>;
 
-  constructor(
-    parts: WriterParts<T>,
-    { stage, mode, nth, staged, columns, dropped = [], isIncomplete = false, shortOfTotal }: TablePosition,
-    { isPublished = false } = {},
-  ) {
+  constructor(parts: WriterParts<T>, position: TablePosition, isPublished = false) {
     this.#parts = parts;
-    this.#buffer = new RowBuffer(parts.shape);
-    this.#id = stage;
-    this.#mode = mode;
-    this.#nth = nth;
-    this.#staged = staged;
-    this.#columns = columns;
-    this.#end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
     this.#isPublished = isPublished;
+    this.#buffer = new RowBuffer(parts.shape);
+    this.#opened = position;
+    this.#nth = position.nth;
+    this.#staged = position.staged;
+    this.#end = position.end;
     this.start = this.#position;
-    let toDrop = dropped;
+    let toDrop = position.dropped;
     parts.ledger.joined = {
       write: async (session) => {
-        if (this.#isFlushed) for (const partition of toDrop) await parts.stage.dropPartition(session, partition);
-        if (this.#buffer.rows.length > 0) await parts.stage.insert(session, this.#buffer.rows);
+        if (this.#isFlushed) for (const partition of toDrop) await parts.staging.dropPartition(session, partition);
+        if (this.#buffer.rows.length > 0) await parts.staging.insert(session, this.#buffer.rows);
       },
       settled: () => {
         if (this.#isFlushed) toDrop = [];
@@ -224,21 +236,20 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   seal({ isIncomplete, shortOfTotal }: WalkEnd): Promise<Json> {
-    this.#isFlushed = true;
     // What is started over replaces the rows of the run before, in whichever state.
-    if (!isIncomplete || this.#parts.mode !== 'replace') return Promise.resolve(this.#position);
-    const end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
-    this.#end = end;
-    return Promise.resolve({ ...this.#position, ...end });
+    if (isIncomplete && this.#parts.mode === 'replace')
+      this.#end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
+    return this.flush();
   }
 
   async close(): Promise<SinkReport> {
-    const { ledger, stage, target } = this.#parts;
+    const { ledger, staging, target } = this.#parts;
+    const { run, mode } = this.#opened;
     const rowsNotRemoved = this.#isPublished
       ? 0
       : await ledger.commit(async (session) => {
-          const kept = await stage.publish(session, this.#mode, this.#staged, this.#end);
-          await ledger.putPublished(session, { stage: this.#id, mode: this.#mode });
+          const kept = await publish(session, staging, mode, this.#staged, this.#end);
+          await ledger.putPublished(session, { run, mode });
           return kept;
         });
     ledger.joined = undefined;
@@ -246,29 +257,23 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
-    const { ledger, stage } = this.#parts;
+    const { ledger, staging } = this.#parts;
     ledger.joined = undefined;
-    if (!isResumable) await ledger.commit((session) => stage.drop(session));
+    if (!isResumable) await ledger.commit((session) => staging.drop(session));
   }
 
-  get #position(): Readonly<Record<string, Json>> {
-    return {
-      stage: this.#id,
-      mode: this.#mode,
-      nth: this.#nth,
-      staged: this.#staged,
-      columns: this.#columns,
-    };
+  get #position(): TablePosition {
+    return { ...this.#opened, nth: this.#nth, staged: this.#staged, dropped: [], end: this.#end };
   }
 }
 
 /** Whether its rows are in the table, unless somebody has dropped that since. */
-async function isPublished(ledger: Ledger, { stage }: TablePosition): Promise<boolean> {
-  return (await loadPublished(ledger)).stage === stage && (await ledger.hasTable());
+async function isPublished(ledger: Ledger, { run }: TablePosition): Promise<boolean> {
+  return (await loadPublished(ledger)).run === run && (await ledger.hasTable());
 }
 
 /** The run that published last; empty if none did. */
-async function loadPublished(ledger: Ledger): Promise<{ readonly stage?: unknown; readonly mode?: unknown }> {
+async function loadPublished(ledger: Ledger): Promise<{ readonly run?: unknown; readonly mode?: unknown }> {
   const record = await ledger.load(published);
   return typeof record === 'object' && record !== null ? record : {};
 }
@@ -279,23 +284,20 @@ function isMode(value: unknown): value is TableMode {
 
 /** @throws CheckpointError if the position is another sink's. */
 function decodePosition(position: Json, table: string): TablePosition {
-  if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
-    const { stage, nth, staged, columns, dropped, mode, isIncomplete, shortOfTotal } = position;
-    const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
+  if (typeof position === 'object' && position !== null && 'run' in position && 'end' in position) {
+    const { run, mode, nth, staged, columns, dropped, end } = position;
     const isCounted = typeof nth === 'number' && typeof staged === 'number';
-    if (typeof stage === 'string' && isCounted && typeof columns === 'string' && isMode(mode) && isDropped)
-      return {
-        stage,
-        mode,
-        nth,
-        staged,
-        columns,
-        ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }),
-        ...(isIncomplete === true && { isIncomplete }),
-        ...(isStatedTotal(shortOfTotal) && { shortOfTotal }),
-      };
+    const isDropped = Array.isArray(dropped) && dropped.every(Number.isSafeInteger);
+    if (typeof run === 'string' && isMode(mode) && isCounted && typeof columns === 'string' && isDropped)
+      return { run, mode, nth, staged, columns, dropped: dropped.map(Number), end: decodeEnd(end) };
   }
   throw new CheckpointError(`The checkpoint of ${table} has no position in a table.`, {}, [{ kind: 'restart' }]);
+}
+
+function decodeEnd(end: Json | undefined): TablePosition['end'] {
+  if (typeof end !== 'object' || end === null || !('isIncomplete' in end)) return { isIncomplete: false };
+  const { isIncomplete, shortOfTotal } = end;
+  return { isIncomplete: isIncomplete === true, ...(isStatedTotal(shortOfTotal) && { shortOfTotal }) };
 }
 
 function lostIncrements(table: string): CheckpointError {

@@ -1,20 +1,9 @@
 import { shownText, SinkError } from '@sluice/core';
-import {
-  quote,
-  quoteTable,
-  type Database,
-  type ExistingColumn,
-  type Session,
-  type SqlValue,
-  type TableName,
-  type Unique,
-} from './database.js';
+import { quote, type ExistingColumn, type Session, type SqlValue, type Unique } from './database.js';
+import type { TargetTable } from './targetTable.js';
 
 /** Rows of a table that swap values of which no two may be the same. */
 export interface SwappingRows {
-  readonly table: TableName;
-  /** The columns that identify a row. */
-  readonly key: readonly string[];
   readonly unique: Unique;
   readonly count: number;
   /** The keys of some of them, for messages. */
@@ -32,8 +21,8 @@ export interface SwappingRows {
  */
 export async function vacateRows(
   session: Session,
-  database: Database,
-  { table: { given, full }, key, unique: { columns, isOfNulls = false }, count, rows, valuesToBe }: SwappingRows,
+  { database, name: { given, full }, key, sql }: TargetTable,
+  { unique: { columns, isOfNulls = false }, count, rows, valuesToBe }: SwappingRows,
   update: (assignmentOf: (number: string) => string) => Promise<unknown>,
 ): Promise<void> {
   const found = ((await session.readColumns(full)) ?? []).filter(
@@ -45,7 +34,7 @@ export async function vacateRows(
   const numberOf =
     column && column === number
       ? freeNumber(number, count, [
-          ...(await readExtremes(session, quoteTable(full, database), number.name)),
+          ...(await readExtremes(session, sql, number.name)),
           ...(await valuesToBe(number.name)),
         ])
       : undefined;

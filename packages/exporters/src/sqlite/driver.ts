@@ -37,7 +37,7 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
   let files: OpenFiles;
   try {
     files = watchFiles(path);
-    await whenFree(() => (journal = files.journalOf(db)), path, signal);
+    await whenFree(() => (journal = files.readJournal(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
     const mode = files.haveOtherNames ? journal : 'WAL';
     await whenFree(
@@ -87,7 +87,7 @@ interface OpenFiles {
   /** The database has hard links. */
   readonly haveOtherNames: boolean;
   /** How the database keeps its journal. @throws SinkError if rows may be in a WAL beside another of its names. */
-  journalOf(db: SqliteDatabase): string;
+  readJournal(db: SqliteDatabase): string;
 }
 
 /**
@@ -107,8 +107,8 @@ function watchFiles(path: string): OpenFiles {
   const names = [path, ...['-wal', '-shm'].map((end) => realpathSync(path) + end)];
   return {
     haveOtherNames,
-    journalOf(db) {
-      const journal = journalOf(db);
+    readJournal(db) {
+      const journal = readJournal(db);
       if (journal !== 'wal' || !haveOtherNames || hasWal) return journal;
       throw new SinkError(
         `${path} has ${opened.nlink} names (hard links) and is in WAL mode, so its latest rows may be in a file beside another name, where this one would lose them. Use the name that other programs use, or let one of them run PRAGMA journal_mode = DELETE and close it.`,
@@ -166,7 +166,7 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Con
 }
 
 /** How the database keeps its journal. A statement that returned it would keep the files open after `close`. */
-function journalOf(db: SqliteDatabase): string {
+function readJournal(db: SqliteDatabase): string {
   try {
     db.exec('BEGIN; PRAGMA journal_mode = DELETE');
     return 'delete';
@@ -235,7 +235,7 @@ async function whenFree(work: () => unknown, path: string, signal: AbortSignal):
 
 function createSession(db: SqliteDatabase): Session {
   const statements = new Map<string, SqliteStatement>();
-  const prepared = (sql: string): SqliteStatement => {
+  const prepare = (sql: string): SqliteStatement => {
     const known = statements.get(sql);
     if (known) return known;
     const statement = db.prepare(sql);
@@ -243,39 +243,34 @@ function createSession(db: SqliteDatabase): Session {
     statements.set(sql, statement);
     return statement;
   };
+  const query = (sql: string, ...parameters: readonly SqlValue[]): Row[] =>
+    prepare(sql)
+      .all(...parameters)
+      .filter(isRow);
   /** SQLite does not tell them, so they are tried. A part of a compound SELECT has those of its first one. */
-  const collationsOf = (table: string, names: readonly string[]) => {
+  const findCollations = (table: string, names: readonly string[]) => {
     if (names.length === 0) return [];
     const columns = names.map(quote);
-    const [found] = prepared(
+    const [found] = query(
       `SELECT ${columns.map((column, nth) => `${collationOf(column)} AS "${nth}"`).join()} FROM (SELECT ${columns.join()} FROM ${quote(table)} WHERE 0 UNION ALL SELECT ${columns.map(() => "'A'").join()})`,
-    )
-      .all()
-      .filter(isRow);
+    );
     return names.map((_, nth) => collations[Number(found?.[nth])]);
   };
   const changes = (sql: string, parameters: readonly SqlValue[]): number =>
-    Number(prepared(sql).run(...parameters).changes);
+    Number(prepare(sql).run(...parameters).changes);
   return {
-    rows: (sql, ...parameters) =>
-      Promise.resolve(
-        prepared(sql)
-          .all(...parameters)
-          .filter(isRow),
-      ),
+    rows: (sql, ...parameters) => Promise.resolve(query(sql, ...parameters)),
     run: (sql, ...parameters) => Promise.resolve(changes(sql, parameters)),
     runEach: (sql, lists) => Promise.resolve(lists.map((parameters) => changes(sql, parameters))),
     insert(table, columns, rows) {
       const marks = columns.map(() => '?').join(', ');
-      const insert = prepared(`INSERT INTO ${quote(table)} (${columns.map(quote).join(', ')}) VALUES (${marks})`);
+      const insert = prepare(`INSERT INTO ${quote(table)} (${columns.map(quote).join(', ')}) VALUES (${marks})`);
       return Promise.resolve(rows.reduce((sum, row) => sum + Number(insert.run(...row).changes), 0));
     },
     readColumns(table) {
-      const found = prepared(`PRAGMA table_info(${quote(table)})`)
-        .all()
-        .filter(isRow);
+      const found = query(`PRAGMA table_info(${quote(table)})`);
       if (found.length === 0) return Promise.resolve(undefined);
-      const collations = collationsOf(
+      const collations = findCollations(
         table,
         found.map(({ name }) => String(name)),
       );
@@ -291,13 +286,13 @@ function createSession(db: SqliteDatabase): Session {
       );
     },
     readTraits(table) {
-      const rows = (sql: string): Row[] => prepared(sql).all(table).filter(isRow);
+      const rows = (sql: string): Row[] => query(sql, table);
       const [found] = rows(
         "SELECT type, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
       );
       if (!found) return Promise.resolve(undefined);
       const triggers = rows("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE");
-      const schema = prepared('SELECT type, sql FROM sqlite_schema').all().filter(isRow);
+      const schema = query('SELECT type, sql FROM sqlite_schema');
       const references = rows(
         `SELECT 1 FROM sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table' AND f."table" = ?1 COLLATE NOCASE AND f.on_delete IN ('CASCADE', 'SET NULL', 'SET DEFAULT')`,
       );
@@ -306,7 +301,7 @@ function createSession(db: SqliteDatabase): Session {
       );
       // An index of an expression, or with a collation of its own, takes other texts for equal.
       const named = indexed.filter(({ name }) => name !== null);
-      const own = collationsOf(
+      const own = findCollations(
         table,
         named.map(({ name }) => String(name)),
       );
@@ -319,11 +314,7 @@ function createSession(db: SqliteDatabase): Session {
       // Only a definition has its conflict clauses, by which new rows take the place of others.
       const hasConflicts = /\bCONFLICT\b/i.test(String(found['sql']));
       const isNumbered = isTable && triggers.length > 0 && !/\bWITHOUT\s+ROWID\b/i.test(String(found['sql']));
-      const [last] = isNumbered
-        ? prepared(`SELECT CAST(max(_rowid_) AS TEXT) AS nth FROM ${quote(table)}`)
-            .all()
-            .filter(isRow)
-        : [];
+      const [last] = isNumbered ? query(`SELECT CAST(max(_rowid_) AS TEXT) AS nth FROM ${quote(table)}`) : [];
       return Promise.resolve({
         kind: isTable ? 'table' : 'other',
         hasRules: triggers.length > 0 || hasConflicts,

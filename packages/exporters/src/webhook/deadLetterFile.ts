@@ -48,7 +48,7 @@ export class DeadLetterFile {
   readonly #run: string;
   readonly #release: Release;
 
-  private constructor(lines: LineFile, { run, own }: Pick<Survey, 'run' | 'own'>, release: Release) {
+  private constructor(lines: LineFile, run: string, own: readonly OwnLetter[], release: Release) {
     this.#lines = lines;
     this.#run = run;
     this.own = own;
@@ -67,9 +67,9 @@ export class DeadLetterFile {
     const target = resolve(path);
     const release = await fileState(deadLetterFolder(target), options).lock(signal);
     try {
-      const survey = await surveyLetters(fileSystem, target, { position, newId });
+      const survey = await surveyLetters(fileSystem, target, position);
       const lines = await LineFile.open(fileSystem, target, survey.end, survey.isEnded);
-      return new DeadLetterFile(lines, survey, release);
+      return new DeadLetterFile(lines, survey.run ?? newId(), survey.own, release);
     } catch (error) {
       await release();
       throw error;
@@ -124,22 +124,22 @@ export async function checkDeadLetterFile(path: string, fileSystem: FileSystem =
 }
 
 interface Survey {
-  readonly run: string;
+  /** That of the position; absent if the file has none of its letters. */
+  readonly run: string | undefined;
   readonly own: readonly OwnLetter[];
   /** The end of what is kept, and whether it has a line end. */
   readonly end: FilePosition;
   readonly isEnded: boolean;
 }
 
-interface Search {
-  readonly position: LettersPosition | undefined;
-  readonly newId: () => string;
-}
-
-async function surveyLetters(fileSystem: FileSystem, path: string, search: Search): Promise<Survey> {
+async function surveyLetters(
+  fileSystem: FileSystem,
+  path: string,
+  position: LettersPosition | undefined,
+): Promise<Survey> {
   const journal = await DeadLetterJournal.open(fileSystem, deadLetterFolder(path));
   try {
-    const survey = await findEnd(fileSystem, path, journal, search);
+    const survey = await findEnd(fileSystem, path, journal, position);
     // A replay was killed after it removed the letters and before it removed the journal.
     if (survey.end.bytes === 0) await journal.remove();
     return survey;
@@ -152,7 +152,7 @@ async function findEnd(
   fileSystem: FileSystem,
   path: string,
   journal: DeadLetterJournal,
-  { position, newId }: Search,
+  position: LettersPosition | undefined,
 ): Promise<Survey> {
   const own: OwnLetter[] = [];
   let [end, isEnded]: [FilePosition, boolean] = [{ bytes: 0, crc32: 0 }, true];
@@ -171,8 +171,8 @@ async function findEnd(
     const { id, key } = line.letter;
     if (isOwn) own.push({ id, key: journal.has(line.digest) ? null : key });
   }
-  if (position && isFound) return { run: position.run, own, end, isEnded };
-  if (own.length === 0 && cut === undefined) return { run: newId(), own, end, isEnded };
+  const isNew = own.length === 0 && cut === undefined;
+  if (isFound || isNew) return { run: isFound ? position?.run : undefined, own, end, isEnded };
   const what = cut === undefined ? '' : ` (line ${cut} is cut off)`;
   throw new CheckpointError(
     `${path} is shorter than a checkpoint says, or was changed since${what}, and letters of that export are in it. Move it away to continue without them: nothing was changed.`,

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { ConfigError, SinkError } from '@sluice/core';
+import {
+  foldTableName,
+  quote,
+  quoteTable,
+  type Column,
+  type Database,
+  type Session,
+  type TableName,
+  type TableTraits,
+  type Unique,
+} from './database.js';
+import { checkTable, type TableColumns } from './tableShape.js';
+
+/** The table that an export or a mirror fills, with what both need of it. */
+export class TargetTable {
+  readonly database: Database;
+  readonly name: TableName;
+  readonly columns: readonly Column[];
+  readonly key: readonly string[];
+  /** Its name as SQL has it. */
+  readonly sql: string;
+  /** The columns of its key as SQL has them. */
+  readonly keyNames: string;
+
+  constructor(database: Database, name: TableName, { columns, key }: TableColumns) {
+    this.database = database;
+    this.name = name;
+    this.columns = columns;
+    this.key = key;
+    this.sql = quoteTable(name.full, database);
+    this.keyNames = key.map(quote).join(', ');
+  }
+
+  /**
+   * What it does besides storing rows; `undefined` if it is not there.
+   *
+   * @throws ConfigError if it is of another kind; SinkError if it has other columns, or a crash of the server empties it
+   */
+  async check(
+    session: Session,
+    kinds: readonly TableTraits['kind'][],
+    otherKind: string,
+  ): Promise<TableTraits | undefined> {
+    const { given: table, full } = this.name;
+    const existing = await session.readColumns(full);
+    const traits = existing && (await session.readTraits(full));
+    if (!traits) return undefined;
+    if (!kinds.includes(traits.kind)) throw new ConfigError(`${table} ${otherKind}`, { table });
+    if (traits.isUnlogged)
+      throw new SinkError(
+        `The table ${table} is UNLOGGED, or a part of it is: a crash of the server empties it, and the export would be complete. Run ALTER TABLE … SET LOGGED, or name another table.`,
+        { details: { table } },
+      );
+    checkTable(this.database, table, this, existing);
+    return traits;
+  }
+
+  /** Makes its key unique, and fast to find. */
+  async createKey(session: Session): Promise<void> {
+    const index = quote(`_sluice_key_${shortHash(foldTableName(this.name.full, this.database))}`);
+    // A table with triggers that wait gets no index.
+    await this.fireDeferred(session);
+    await session.run(`CREATE UNIQUE INDEX IF NOT EXISTS ${index} ON ${this.sql} (${this.keyNames})`);
+  }
+
+  /** Lets constraints and triggers act now that wait for the end of the transaction. */
+  async fireDeferred(session: Session): Promise<void> {
+    const { fireDeferred } = this.database;
+    if (fireDeferred !== undefined) await session.run(fireDeferred);
+  }
+
+  /** What two rows with different keys may not share, of the columns that rows have. */
+  listUniques({ uniques }: TableTraits): readonly Unique[] {
+    return uniques.flatMap((unique) => {
+      const columns = unique.columns.filter((column) => this.columns.some(({ name }) => name === column));
+      if (columns.length === 0 || this.key.every((name) => columns.includes(name))) return [];
+      // Rows that differ in another column may share these.
+      return [{ ...unique, columns, isPartial: unique.isPartial === true || columns.length < unique.columns.length }];
+    });
+  }
+
+  /**
+   * @param expected how many rows a statement was for; `undefined` if only a rule of the table could make a difference
+   * @throws SinkError if it did not do what the statement said. The transaction is rolled back then.
+   */
+  checkCount(done: 'added' | 'changed' | 'removed' | 'kept', expected: number | undefined, found: number): void {
+    if (expected === undefined || found === expected) return;
+    const { given: table } = this.name;
+    const by = 'a trigger, rule, policy or conflict clause of its own';
+    const what =
+      found < expected
+        ? `has ${done} ${found} of ${expected} rows: ${by} does not take the others`
+        : `has ${found} rows instead of ${expected}: ${by} adds others`;
+    throw new SinkError(`The table ${table} ${what}. Nothing was changed. Change that, or name another table.`, {
+      details: { table, expected, found },
+    });
+  }
+
+  /** @throws SinkError if rows went with others that were removed */
+  checkStay(expected: number, found: number): void {
+    if (found >= expected) return;
+    const { given: table } = this.name;
+    const lost = expected - found;
+    const what =
+      lost === 1
+        ? `A row of ${table} that stays would go with one that it refers to and that is`
+        : `${lost} rows of ${table} that stay would go with rows that they refer to and that are`;
+    throw new SinkError(
+      `${what} removed, since a foreign key says ON DELETE CASCADE. Nothing was changed. Make it ON DELETE NO ACTION DEFERRABLE INITIALLY DEFERRED, or name another table.`,
+      { details: { table, expected, found } },
+    );
+  }
+}
+
+/** For names beside a table. Short, since PostgreSQL cuts names at 63 bytes. */
+export function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
