@@ -108,7 +108,7 @@ export async function openPostgres(
   client.on('error', () => (end = 'lost'));
   client.on('end', () => (end = 'lost'));
   const session = createSession(client);
-  const opening = endIfAborted(signal, socket);
+  const stopWaiting = endIfAborted(signal, socket);
   let isPooled: boolean;
   try {
     await client.connect();
@@ -127,14 +127,14 @@ export async function openPostgres(
     signal.throwIfAborted();
     throw explainError(error, where);
   } finally {
-    opening.release();
+    stopWaiting();
   }
   if (isWorker) socket.unref();
   return {
     isPooled,
     async transaction(work) {
       if (isLost()) throw new ConnectionLost(`The connection to ${where} has ended.`);
-      const waiting = endIfAborted(signal, socket);
+      const stopWaiting = endIfAborted(signal, socket);
       socket.ref();
       try {
         await client.query(isWorker ? beginAsWorker : begin);
@@ -147,7 +147,7 @@ export async function openPostgres(
         await client.query('ROLLBACK').catch(() => (end = 'lost'));
         throw explainError(error, where);
       } finally {
-        waiting.release();
+        stopWaiting();
         if (isWorker) socket.unref();
       }
     },
@@ -156,16 +156,14 @@ export async function openPostgres(
 }
 
 /** Cuts a connection whose server does not respond soon after the signal. The transaction may still be committed. */
-function endIfAborted(signal: AbortSignal, socket: Socket): { readonly release: () => void } {
+function endIfAborted(signal: AbortSignal, socket: Socket): () => void {
   let timer: NodeJS.Timeout | undefined;
   const begin = (): void => void (timer = setTimeout(() => socket.destroy(), longestEnd));
   if (signal.aborted) begin();
   else signal.addEventListener('abort', begin, { once: true });
-  return {
-    release() {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', begin);
-    },
+  return () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', begin);
   };
 }
 

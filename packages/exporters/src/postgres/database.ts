@@ -58,14 +58,7 @@ export function postgresDatabase(
     async lockDefinitions(session) {
       await session.rows('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', 'sluice');
     },
-    findNameFault: (name, of) =>
-      name.includes('\0')
-        ? 'has a NUL character'
-        : (of === 'table' ? name.split('.') : [name]).some((part) => Buffer.byteLength(part) > longestName)
-          ? `is longer than the ${longestName} bytes that PostgreSQL keeps of one`
-          : of === 'table'
-            ? findPartsFault(name.split('.'))
-            : undefined,
+    findNameFault,
     hasSchemas: true,
     withSchema,
     types: {
@@ -89,8 +82,12 @@ export function postgresDatabase(
   return { database, where };
 }
 
-/** What is wrong with the name of a table or its schema; `undefined` if nothing is. */
-function findPartsFault(parts: readonly string[]): string | undefined {
+function findNameFault(name: string, of: 'column' | 'table'): string | undefined {
+  const parts = of === 'table' ? name.split('.') : [name];
+  if (name.includes('\0')) return 'has a NUL character';
+  if (parts.some((part) => Buffer.byteLength(part) > longestName))
+    return `is longer than the ${longestName} bytes that PostgreSQL keeps of one`;
+  if (of === 'column') return undefined;
   if (parts.includes('')) return 'has a dot with nothing before or after it. Write TABLE or SCHEMA.TABLE';
   if (parts.length > 2) return 'has more than one dot. Write TABLE or SCHEMA.TABLE';
   if (parts.some((part) => /^".*"$/s.test(part)))

@@ -84,15 +84,14 @@ export class PostgresRunTable implements RunTable {
       await staging.create(session);
       // Few bytes, whatever the rows: it finds those of a partition that starts over.
       await session.run(`CREATE INDEX ON ${staging.sql} USING brin (${staging.order}) WITH (autosummarize = on)`);
-      await session.run(
-        `INSERT INTO ${runs} (run, target, name, state, record) VALUES (?, ?, ?, 'planned', ?)`,
+      const [stored = {}] = await session.rows(
+        `INSERT INTO ${runs} (run, target, name, state, record) VALUES (?, ?, ?, 'planned', ?) RETURNING *`,
         run.id,
         this.#target,
         run.name,
         run.record,
       );
-      const nothing = { plan: undefined, partitions: 0, done: 0, rows: 0, isIncomplete: false, rowsNotRemoved: 0 };
-      return { ...run, state: 'planned', ...nothing };
+      return decodeRun(stored);
     });
   }
 

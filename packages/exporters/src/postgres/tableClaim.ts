@@ -22,14 +22,6 @@ interface ClaimParts<T> {
   readonly publish: (session: Session, rows: number, isIncomplete: boolean) => Promise<number>;
 }
 
-/** What a partition has of earlier claims. */
-interface Found {
-  readonly position: string | undefined;
-  readonly rows: number;
-  readonly restarts: number;
-  readonly isIncomplete: boolean;
-}
-
 /**
  * A claim as its partition's record has it.
  *
@@ -50,17 +42,17 @@ export class TableClaim<T> implements Claim<T> {
   /** What ended the claim. */
   #end: Exclude<ClaimVerdict, 'accepted'> | undefined;
 
-  private constructor(request: ClaimRequest<T>, parts: ClaimParts<T>, found: Found) {
-    const { position, rows, restarts, isIncomplete } = found;
-    this.restarts = restarts;
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- who walks there checks it, as any position
-    this.startAt = position === undefined ? undefined : (JSON.parse(position) as Position);
+  /** @param found what the partition has of earlier claims */
+  private constructor(request: ClaimRequest<T>, parts: ClaimParts<T>, found: Readonly<Record<string, unknown>>) {
     this.#request = request;
     this.#parts = parts;
     this.#buffer = new RowBuffer(parts.shape);
-    this.#position = position;
-    this.#rows = rows;
-    this.#isIncomplete = isIncomplete;
+    this.#position = typeof found['position'] === 'string' ? found['position'] : undefined;
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- who walks there checks it, as any position
+    this.startAt = this.#position === undefined ? undefined : (JSON.parse(this.#position) as Position);
+    this.restarts = readNumber(found['restarts']);
+    this.#rows = readNumber(found['rows']);
+    this.#isIncomplete = found['incomplete'] === true;
   }
 
   /** Takes the partition from whoever has it, unless that has finished it. */
@@ -71,7 +63,7 @@ export class TableClaim<T> implements Claim<T> {
   ): Promise<TableClaim<T> | 'done'> {
     const { run, partition, id, restarts } = request;
     const { partitions } = parts.tables;
-    const [found] = await session.rows(
+    let [found] = await session.rows(
       `INSERT INTO ${partitions} AS known (run, partition, claim, state, saves, rows, restarts, incomplete) VALUES (?, ?, ?, 'open', 0, 0, 0, false)
        ON CONFLICT (run, partition) DO UPDATE SET claim = excluded.claim, saves = 0 WHERE known.state = 'open'
        RETURNING position, rows, restarts, incomplete`,
@@ -80,23 +72,16 @@ export class TableClaim<T> implements Claim<T> {
       id,
     );
     if (!found) return 'done';
-    const { rows, restarts: before } = found;
-    const position = typeof found['position'] === 'string' ? found['position'] : undefined;
-    if (restarts === undefined)
-      return new TableClaim(request, parts, {
-        position,
-        rows: readNumber(rows),
-        restarts: readNumber(before),
-        isIncomplete: found['incomplete'] === true,
-      });
-    await session.run(
-      `UPDATE ${partitions} SET position = NULL, rows = 0, incomplete = false, restarts = ? WHERE run = ? AND partition = ?`,
-      BigInt(restarts),
-      run,
-      BigInt(partition),
-    );
-    await parts.staging.dropPartition(session, partition);
-    return new TableClaim(request, parts, { position: undefined, rows: 0, restarts, isIncomplete: false });
+    if (restarts !== undefined) {
+      await parts.staging.dropPartition(session, partition);
+      [found] = await session.rows(
+        `UPDATE ${partitions} SET position = NULL, rows = 0, incomplete = false, restarts = ? WHERE run = ? AND partition = ? RETURNING position, rows, restarts, incomplete`,
+        BigInt(restarts),
+        run,
+        BigInt(partition),
+      );
+    }
+    return found ? new TableClaim(request, parts, found) : 'done';
   }
 
   /** Saves the rows, too, if there are many. */

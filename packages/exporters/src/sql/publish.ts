@@ -126,7 +126,7 @@ async function checkStagedAs(session: Session, staging: StagingTable): Promise<v
     const [row] = await session.rows(
       `SELECT ${quote(name)} AS value, ${staging.order} AS place FROM ${staging.sql} WHERE ${condition} LIMIT 1`,
     );
-    if (row) throw staging.refuse({ column: name, value: row['value'], place: row['place'], why: 'it would be cut' });
+    if (row) throw staging.refuse(name, row['value'], row['place'], 'it would be cut');
   }
   if (key.length === 0) return;
   const readCollations = async (of: string): Promise<string> => {
@@ -183,7 +183,7 @@ class Publication {
     if (!hasRules) return kept;
     const expected = rowsBefore - removed + added;
     const found = await this.#checkKept(expected);
-    if (before) await this.#checkAdded(before, { expected, added, found });
+    if (before) await this.#checkAdded(before, expected, added, found);
     else await this.#checkKeys();
     return kept;
   }
@@ -308,10 +308,7 @@ class Publication {
   }
 
   /** Any of three is enough, since a trigger may change the values of new rows, and add, change and remove others. */
-  async #checkAdded(
-    before: Before,
-    { expected, added, found }: Readonly<Record<'expected' | 'added' | 'found', number>>,
-  ): Promise<void> {
+  async #checkAdded(before: Before, expected: number, added: number, found: number): Promise<void> {
     const { kind, keepsRows = false, isAdded = 'TRUE' } = this.#traits;
     const changes = before.changes && (await this.#session.readChanges?.(this.#target.name.full));
     const since = (of: keyof Changes): number => (changes?.[of] ?? 0) - (before.changes?.[of] ?? 0);

@@ -144,12 +144,12 @@ export class StagingTable {
       if (!(error instanceof RefusedValue)) throw error;
       const row = placed[error.row] ?? [];
       const value = row[names.indexOf(error.column)];
-      throw this.refuse({ column: error.column, value, place: row.at(-1), why: error.message, cause: error });
+      throw this.refuse(error.column, value, row.at(-1), error.message, error);
     }
   }
 
-  /** The error for a row that the target can't store. */
-  refuse({ column, value, place, why, cause }: RefusedRow): SinkError {
+  /** The error for a row that the target can't store. @param place its place in the plan */
+  refuse(column: string, value: unknown, place: unknown, why: string, cause?: unknown): SinkError {
     const nth = Number(readInteger(place) % rowsOfPartition);
     const shown = shownText(String(value ?? ''));
     return new SinkError(
@@ -192,15 +192,6 @@ export class StagingTable {
   get #isOfPartition(): string {
     return `${this.order} >= ? AND ${this.order} < ?`;
   }
-}
-
-/** A value that the target can't store, and the place of its row. */
-interface RefusedRow {
-  readonly column: string;
-  readonly value: unknown;
-  readonly place: unknown;
-  readonly why: string;
-  readonly cause?: unknown;
 }
 
 /** The places of a partition: from the first one, and before the second one. */

@@ -16,6 +16,7 @@ import { RowBuffer } from './rowBuffer.js';
 import { checkStaged, checkTarget, publish, type TableMode } from './publish.js';
 import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableShape } from './tableShape.js';
+import { TargetTable } from './targetTable.js';
 
 /** Where and how rows become a table. */
 export interface TableOptions {
@@ -93,18 +94,11 @@ export function tableSink<T extends object>(database: Database, target: string, 
       );
     return createTableShape(database, context.schema, { columns, key, schema, needsKey: mode === 'merge' });
   };
-  /** Whether the table had no rows but those of the run that published last. */
-  const isOurs = async (): Promise<boolean> => {
+  /** Rows that an earlier run published are replaced when it starts over, if the table had no others. */
+  const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode> => {
+    if (!restart || mode !== 'fail') return mode;
     const { mode: last } = await loadPublished(ledger);
-    return last === 'fail' || last === 'replace';
-  };
-  /** Rows that an earlier run published are replaced when it starts over. */
-  const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode> =>
-    restart && mode === 'fail' && (await isOurs()) ? 'replace' : mode;
-  const check = async (context: SinkContext<T>): Promise<void> => {
-    const staging = new StagingTable(database, ledger.table, createShape(context));
-    const effective = await chooseMode(context);
-    await ledger.read((session) => checkTarget(session, staging.target, effective));
+    return last === 'fail' || last === 'replace' ? 'replace' : mode;
   };
   return {
     name: database.name,
@@ -113,7 +107,11 @@ export function tableSink<T extends object>(database: Database, target: string, 
     delivery: 'exactly-once',
     state: ledger,
     ...((mode === 'merge' || mode === 'replace') && { isRefreshed: true }),
-    check,
+    async check(context) {
+      const shape = createShape(context);
+      const effective = await chooseMode(context);
+      await ledger.read((session) => checkTarget(session, new TargetTable(database, ledger.table, shape), effective));
+    },
     withoutPartition(position, partition) {
       const known = decodePosition(position, table);
       return { ...known, dropped: [...known.dropped, partition] };
