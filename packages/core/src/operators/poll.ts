@@ -46,8 +46,8 @@ export interface Snapshot<T> {
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
   checkSource('poll()', source);
   refuseUnknown('poll()', options, { ...tickOptionNames, onFailure: true });
-  const { clock = systemClock, random = Math.random, concurrency, onFailure, conditional = false } = options;
-  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: source.info.endpoint?.closed });
+  const { clock = systemClock, concurrency, onFailure, conditional = false } = options;
+  const newTicks = (): Ticks => new Ticks(options, source.info.endpoint?.closed);
   // Rejects invalid options now, not at the first subscription.
   newTicks();
   createStoredPages(conditional);

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../clock.js';
+import { type Clock, sleep, systemClock } from '../clock.js';
 import { ConfigError } from '../errors.js';
 import type { PageCacheLimits } from '../source/pageCache.js';
 
@@ -26,7 +26,7 @@ export interface TickOptions {
   /** Default: the machine's clock. */
   readonly clock?: Clock | undefined;
   /** A number in [0, 1). Default: `Math.random`. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** The names of these options. */
@@ -40,14 +40,6 @@ export const tickOptionNames = {
   random: true,
 } as const satisfies Readonly<Record<keyof TickOptions, true>>;
 
-/** What {@link Ticks} measure with, and what ends them. */
-interface TickSurroundings {
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** Aborts when the client of the source is closed. */
-  readonly closed?: AbortSignal | undefined;
-}
-
 /** Ticks at a fixed rate, measured by the monotonic clock. */
 export class Ticks {
   readonly #every: number;
@@ -58,8 +50,12 @@ export class Ticks {
   #last: number;
   #began: number | undefined;
 
-  /** @throws ConfigError if the rate or the jitter is invalid. */
-  constructor({ every, jitter = 0, immediate = true }: TickOptions, { clock, random, closed }: TickSurroundings) {
+  /**
+   * @param closed aborts when the client of the source is closed.
+   * @throws ConfigError if the rate or the jitter is invalid.
+   */
+  constructor(options: TickOptions, closed?: AbortSignal) {
+    const { every, jitter = 0, immediate = true, clock = systemClock, random = Math.random } = options;
     if (!(every > 0 && Number.isFinite(every)))
       throw new ConfigError((option = 'every') => `${option} is ${every}: it must be a positive number of ms.`, {
         option: 'every',

@@ -89,7 +89,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   });
   refuseUnknown('retry of watch()', options.retry, { for: true });
   const { info } = source;
-  const { clock = systemClock, random = Math.random, concurrency = 1, every, state } = options;
+  const { clock = systemClock, concurrency = 1, every, state } = options;
   const { polls = Infinity, maxFailures = Infinity, retry = {} } = options;
   const { confirmations = 2, holdAbove = 0.5, acceptRemovals = false } = options;
   const { conditional = !info.hasOperator } = options;
@@ -101,7 +101,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
   // Validates the options now instead of at the first subscription.
-  const newTicks = (): Ticks => new Ticks(options, { clock, random, closed: info.endpoint?.closed });
+  const newTicks = (): Ticks => new Ticks(options, info.endpoint?.closed);
   newTicks();
   createStoredPages(conditional);
   const { schema } = info;

@@ -13,7 +13,7 @@ async function ticked(
 ): Promise<number[]> {
   const clock = new SkippingClock();
   clock.time = 500;
-  const ticks = new Ticks({ every: 100, ...options }, { clock, random });
+  const ticks = new Ticks({ every: 100, ...options, clock, random });
   const times: number[] = [];
   for (const ms of work) {
     await ticks.next(never);
@@ -54,7 +54,7 @@ describe('C9 ticks', () => {
 
   test('are skipped when somebody asks for it', async () => {
     const clock = new SkippingClock();
-    const ticks = new Ticks({ every: 100 }, { clock, random: () => 0 });
+    const ticks = new Ticks({ every: 100, clock, random: () => 0 });
     for (const [skipped, time] of [
       [0, 0],
       [0, 100],
@@ -69,7 +69,7 @@ describe('C9 ticks', () => {
 
   test('L5 don’t follow a wall clock that jumps', async () => {
     const clock = new SkippingClock();
-    const ticks = new Ticks({ every: 100 }, { clock, random: () => 0 });
+    const ticks = new Ticks({ every: 100, clock, random: () => 0 });
     for (let nth = 0; nth < 10; nth += 1) {
       await ticks.next(never);
       expect(clock.time).toBe(nth * 100);
@@ -79,7 +79,7 @@ describe('C9 ticks', () => {
 
   test('T4 stop at once', async () => {
     const clock = new SkippingClock();
-    const ticks = new Ticks({ every: 100 }, { clock, random: () => 0 });
+    const ticks = new Ticks({ every: 100, clock, random: () => 0 });
     const stopped = new AbortController();
     await ticks.next(stopped.signal);
     const next = ticks.next(stopped.signal);
@@ -98,8 +98,7 @@ describe('C9 ticks', () => {
     [{ jitter: 1.1 }, /jitter is 1.1/],
     [{ jitter: NaN }, /jitter is NaN/],
   ])('with %j are refused', (options, message) => {
-    const make = (): unknown =>
-      new Ticks({ every: 100, ...options }, { clock: new SkippingClock(), random: Math.random });
+    const make = (): unknown => new Ticks({ every: 100, ...options, clock: new SkippingClock() });
     expect(make).toThrow(ConfigError);
     expect(make).toThrow(message);
   });
