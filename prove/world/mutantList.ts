@@ -312,7 +312,7 @@ export const mutantList: readonly Mutant[] = [
     ['a parent that is listed twice has two partitions', 'this.#keys.has(key) || found.has(key)', 'found.has(key)'],
     ['recorded parents are requested again', 'reached = page.next;', 'reached ??= page.next;'],
   ]),
-  ...inFile('packages/core/src/http/response/readResponse.ts', [
+  ...inFile('packages/core/src/http/response/statusFault.ts', [
     ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [

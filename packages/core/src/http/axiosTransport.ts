@@ -2,7 +2,7 @@ import axios, { type AxiosResponse, type InternalAxiosRequestConfig } from 'axio
 import axiosRetry from 'axios-retry';
 import { NetworkError } from '../errors.js';
 import { type Call, Exchange, type ExchangeOptions } from './exchange.js';
-import { closedError } from './response/readResponse.js';
+import { closedError } from './requestErrors.js';
 import { SignalWatch } from './signalWatch.js';
 import type { TransportResponse } from './transport.js';
 

@@ -9,14 +9,9 @@ import type { Limiter } from './limit/limiterTypes.js';
 import { withoutParam } from './query.js';
 import type { HttpMethod } from './requestDetails.js';
 import type { Timeouts } from './requestTimes.js';
-import {
-  closedError,
-  faultOf,
-  faultUnderQuota,
-  timeoutError,
-  type AttemptFault,
-  type ReadResult,
-} from './response/readResponse.js';
+import { closedError, connectionFault, timeoutError } from './requestErrors.js';
+import type { ReadResult } from './response/readResponse.js';
+import { type AttemptFault, underQuota } from './response/statusFault.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryPolicy.js';
 import { joinHeaders, sendAttempt } from './sendAttempt.js';
@@ -266,7 +261,7 @@ export class Exchange {
       }));
       const reading = read(response, clock.now());
       if (reading.ok) return { status, headers: response.headers, body: reading.body, attempts: number };
-      const fault = faultUnderQuota(reading.fault, notice, this.#wasForbidden);
+      const fault = underQuota(reading.fault, notice, this.#wasForbidden);
       this.#wasForbidden ||= status === 403 && fault.retry;
       return { sent: stamped, ...this.#failure(fault, took) };
     } finally {
@@ -279,7 +274,7 @@ export class Exchange {
     const { timeouts, maxBodyBytes } = this.#options;
     const { route, url } = this.#call;
     if (fault === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
-    return faultOf(fault, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
+    return connectionFault(fault, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
   }
 
   #failure(found: AttemptFault, took: number): AttemptFailure {

@@ -2,7 +2,7 @@ import { abortable } from '../abortable.js';
 import type { Clock } from '../clock.js';
 import { isRecord, kindOf } from '../values.js';
 import { PluginError, SluiceError } from '../errors.js';
-import { closedError, linkTimeoutError } from './response/readResponse.js';
+import { closedError, linkTimeoutError } from './requestErrors.js';
 import { SignalWatch } from './signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { Link, Transport, TransportRequest, TransportResponse } from './transport.js';
@@ -36,7 +36,7 @@ export class LinkChain {
     const innermost = { next: this.#transport };
     this.#innermost = innermost;
     this.#hasLinks = links.length > 0;
-    this.#outermost = linked((request) => innermost.next(request), links);
+    this.#outermost = wrapTransport((request) => innermost.next(request), links);
   }
 
   readonly send: Transport = (request) => {
@@ -52,7 +52,7 @@ export class LinkChain {
   add(links: readonly Link[], plugin: string): void {
     if (links.length === 0) return;
     const innermost = { next: this.#transport };
-    const next = linked((request) => innermost.next(request), links, plugin);
+    const next = wrapTransport((request) => innermost.next(request), links, plugin);
     this.#innermost.next = next;
     this.#innermost = innermost;
     this.#hasLinks = true;
@@ -111,12 +111,12 @@ class Journey {
 }
 
 /** Puts links around a transport, the first one outermost. */
-function linked(transport: Transport, links: readonly Link[], plugin?: string): Transport {
-  return links.reduceRight<Transport>((next, link) => named(next, link, plugin), transport);
+function wrapTransport(transport: Transport, links: readonly Link[], plugin?: string): Transport {
+  return links.reduceRight<Transport>((next, link) => wrapLink(next, link, plugin), transport);
 }
 
 /** Wraps a link: an error, or a result that is not a response, names it. The client's own links may throw any error. */
-function named(next: Transport, link: Link, plugin: string | undefined): Transport {
+function wrapLink(next: Transport, link: Link, plugin: string | undefined): Transport {
   const whose = plugin === undefined ? "A link among the client's options" : `A link of the plugin "${plugin}"`;
   const transport: unknown = link(next);
   if (typeof transport !== 'function')

@@ -54,7 +54,7 @@ export const requestOptionNames = {
 } as const satisfies Readonly<Record<keyof RequestOptions, true>>;
 
 /** Applies the defaults. @throws ConfigError if a number is invalid, or a name unknown. */
-export function requestTimesOf(wanted: Pick<RequestOptions, 'timeouts' | 'retry'>): {
+export function applyDefaults(wanted: Pick<RequestOptions, 'timeouts' | 'retry'>): {
   readonly timeouts: Timeouts;
   readonly retry: RetryOptions;
 } {

@@ -4,10 +4,11 @@ import { systemClock } from '../clock.js';
 import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
 import type { AddressGuard, AttemptResponse } from './adapter/adapter.js';
-import { type ResponseContext, faultOfStatus, type ReadResult } from './response/readResponse.js';
+import type { ReadResult } from './response/readResponse.js';
+import { type ResponseContext, statusFault } from './response/statusFault.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
-import { requestOptionNames, requestTimesOf, type RequestOptions } from './requestTimes.js';
+import { requestOptionNames, applyDefaults, type RequestOptions } from './requestTimes.js';
 import { Secrets } from './credentials/secrets.js';
 import { unlimited } from './limit/localLimiter.js';
 
@@ -66,7 +67,7 @@ export function createSender(options: SenderOptions): Sender {
   const { url, guard, onEvent, clock = systemClock, random = Math.random } = options;
   const { origin } = new URL(url);
   const name = `The endpoint ${origin}`;
-  const { timeouts, retry } = requestTimesOf(options);
+  const { timeouts, retry } = applyDefaults(options);
   const secrets = new Secrets();
   for (const secret of options.secrets ?? []) secrets.add(secret);
   const limiter = unlimited(clock);
@@ -147,7 +148,7 @@ function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadRes
   }
   const isLater = isRetriedStatus(status) || status === tooEarly;
   const hint = adviceFor(status, isLater);
-  const fault = faultOfStatus(answer, context, { retry: isLater, hint, lower: 'deliveries' });
+  const fault = statusFault(answer, context, { retry: isLater, hint, lower: 'deliveries' });
   return { ok: false, fault: { ...fault, pauses: status === 429 || (isLater && fault.retryAfter !== undefined) } };
 }
 

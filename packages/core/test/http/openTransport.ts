@@ -7,7 +7,7 @@ import { openApiKey } from '../../src/http/credentials/openCredentials.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limit/limiterTypes.js';
-import { requestTimesOf } from '../../src/http/requestTimes.js';
+import { applyDefaults } from '../../src/http/requestTimes.js';
 import type { RetryOptions } from '../../src/http/retry/retryPolicy.js';
 import { Secrets } from '../../src/http/credentials/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
@@ -50,7 +50,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const clock = new FakeClock();
   const secrets = new Secrets();
   const maxBodyBytes = options.maxBodyBytes ?? 1_000_000;
-  const { timeouts, retry } = requestTimesOf(options);
+  const { timeouts, retry } = applyDefaults(options);
   const adapter = (options.createAdapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const limiter = (options.limiter ?? unlimited)(clock);
   const closed = new AbortController();

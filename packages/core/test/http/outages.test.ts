@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../../../test/kit/freePort.js';
-import { requestTimesOf } from '../../src/http/requestTimes.js';
+import { applyDefaults } from '../../src/http/requestTimes.js';
 import { mayConnectLater } from '../../src/http/retry/retryPolicy.js';
 import { NetworkError, createClient, createSender } from '../../src/index.js';
 import { addressGuard } from '../../src/node/index.js';
@@ -297,6 +297,6 @@ describe('T3 the total deadline', () => {
     [{ retry: { for: Infinity } }, Infinity],
     [{ retry: { for: 600_000 }, timeouts: { total: 5_000 } }, 5_000],
   ])('of %j is %d ms', (wanted, total) => {
-    expect(requestTimesOf(wanted).timeouts.total).toBe(total);
+    expect(applyDefaults(wanted).timeouts.total).toBe(total);
   });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { doubted, learned, quotaStart, spent, type KnownQuota } from '../../src/http/limit/quotaPace.js';
+import { doubt, learn, quotaStart, spend, type KnownQuota } from '../../src/http/limit/quotaPace.js';
 
 const at = (remaining: number, resetIn: number, arrivedAt = 0, known?: KnownQuota, sentAt = arrivedAt) =>
-  learned(known, { remaining, resetIn, sentAt, arrivedAt, isRefused: false });
+  learn(known, { remaining, resetIn, sentAt, arrivedAt, isRefused: false });
 const pace = { inFlight: 0, isProbed: false, lastStart: 0, now: 0, maxWait: 3_900_000 };
 
 describe('A4 when the next request may start', () => {
@@ -20,8 +20,8 @@ describe('A4 when the next request may start', () => {
     ['after the probe', at(0, 60_000), { now: 61_000, isProbed: true }, Infinity],
     ['at once if the pace is behind', at(120, 60_000), { now: 700 }, 700],
     ['not spread if the reset is too far away', at(5, 86_400_000), {}, 0],
-    ['a probe after a refusal with something left', doubted(undefined, 7), { now: 9 }, 9],
-    ['less what ended without a report', spent(at(61, 30_000)), {}, 500],
+    ['a probe after a refusal with something left', doubt(undefined, 7), { now: 9 }, 9],
+    ['less what ended without a report', spend(at(61, 30_000)), {}, 500],
   ])('%s', (_, known, given, start) => {
     expect(quotaStart(known, { ...pace, ...given })).toBe(start);
   });
@@ -114,7 +114,7 @@ describe('A4 what is known after a report', () => {
   });
 
   test('nothing that was sent before a refusal weakens it', () => {
-    const refused = learned(undefined, { remaining: 0, resetIn: 60_000, sentAt: 0, arrivedAt: 100, isRefused: true });
+    const refused = learn(undefined, { remaining: 0, resetIn: 60_000, sentAt: 0, arrivedAt: 100, isRefused: true });
     expect(at(40, 90_000, 150, refused, 50)).toEqual(refused);
     expect(at(40, 60_000, 250, refused, 100).remaining).toBe(40);
   });

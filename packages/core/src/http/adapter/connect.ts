@@ -24,9 +24,9 @@ const keepAliveDelay = 60_000;
 export async function connect(url: URL, { proxy, guard, signal }: ConnectOptions): Promise<Socket> {
   let socket: Socket | undefined;
   try {
-    const lookup = guard && (await checkedLookup(guard, url, signal));
+    const lookup = guard && (await makeLookup(guard, url, signal));
     socket = connectTcp({
-      ...endOf(proxy ?? url),
+      ...hostAndPort(proxy ?? url),
       lookup,
       noDelay: true,
       keepAlive: true,
@@ -34,12 +34,12 @@ export async function connect(url: URL, { proxy, guard, signal }: ConnectOptions
     });
     // An idle connection must not keep the process alive. Whoever waits for a response has a deadline, which does.
     socket.unref();
-    await opened(socket, 'connect', signal);
+    await waitUntilOpen(socket, 'connect', signal);
     if (proxy) {
-      if (proxy.protocol === 'https:') socket = await encrypted(socket, proxy, signal);
+      if (proxy.protocol === 'https:') socket = await encrypt(socket, proxy, signal);
       await openTunnel(socket, { to: url, proxy, signal });
     }
-    if (url.protocol === 'https:') socket = await encrypted(socket, url, signal);
+    if (url.protocol === 'https:') socket = await encrypt(socket, url, signal);
     return socket;
   } catch (error) {
     socket?.destroy();
@@ -50,24 +50,24 @@ export async function connect(url: URL, { proxy, guard, signal }: ConnectOptions
 }
 
 /** Host and port of a URL, as a socket wants them. */
-function endOf({ hostname, port, protocol }: URL): { readonly host: string; readonly port: number } {
+function hostAndPort({ hostname, port, protocol }: URL): { readonly host: string; readonly port: number } {
   // Without the brackets of an IPv6 address.
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (protocol === 'https:' ? 443 : 80) };
 }
 
 /** Waits until a socket is open. */
-async function opened(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
+async function waitUntilOpen(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
   // Without any listener, an error would end the process. Those that matter have more of them.
   socket.on('error', () => undefined);
   await once(socket, event, { signal });
 }
 
 /** Encrypts an open connection. The certificate must be that of the URL's host. */
-async function encrypted(socket: Socket, url: URL, signal: AbortSignal): Promise<Socket> {
-  const { host } = endOf(url);
+async function encrypt(socket: Socket, url: URL, signal: AbortSignal): Promise<Socket> {
+  const { host } = hostAndPort(url);
   const outer = connectTls({ socket, host, servername: isIP(host) === 0 ? host : '', ALPNProtocols: ['http/1.1'] });
   try {
-    await opened(outer, 'secureConnect', signal);
+    await waitUntilOpen(outer, 'secureConnect', signal);
     return outer;
   } catch (error) {
     outer.destroy();
@@ -82,8 +82,8 @@ async function encrypted(socket: Socket, url: URL, signal: AbortSignal): Promise
  * @returns a lookup that gives the socket the checked addresses, instead of resolving again; none for an IP address.
  * @throws ForbiddenAddressError; AdapterFault if the name cannot be resolved.
  */
-async function checkedLookup(guard: AddressGuard, url: URL, signal: AbortSignal): Promise<LookupFunction | undefined> {
-  const { host: hostname } = endOf(url);
+async function makeLookup(guard: AddressGuard, url: URL, signal: AbortSignal): Promise<LookupFunction | undefined> {
+  const { host: hostname } = hostAndPort(url);
   const host: GuardedHost = { hostname, isEncrypted: url.protocol === 'https:' };
   if (isIP(hostname) !== 0) {
     guard.check(hostname, host);

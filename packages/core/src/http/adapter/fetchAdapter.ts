@@ -17,14 +17,14 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     );
   return {
     async send(request) {
-      const answer = answered(request);
+      const answer = respond(request);
       // Platforms do not always abort at once.
       return request.signal ? abortable(answer, request.signal) : answer;
     },
     close: () => Promise.resolve(),
   };
 
-  async function answered({ url, method, headers, body, signal, onWrite }: AttemptRequest): Promise<AttemptResponse> {
+  async function respond({ url, method, headers, body, signal, onWrite }: AttemptRequest): Promise<AttemptResponse> {
     const answer = await fetch(url, {
       method,
       headers,
@@ -51,7 +51,7 @@ async function readText(answer: Response, maxBytes: number): Promise<string> {
   if (!answer.body) return '';
   const reader = answer.body.getReader();
   try {
-    return await decoded(reader, maxBytes);
+    return await decode(reader, maxBytes);
   } catch (error) {
     // The rest is not needed, nor is the result of cancelling it.
     reader.cancel().catch(() => undefined);
@@ -59,7 +59,7 @@ async function readText(answer: Response, maxBytes: number): Promise<string> {
   }
 }
 
-async function decoded(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<string> {
+async function decode(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   let bytes = 0;

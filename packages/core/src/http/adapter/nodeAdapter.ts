@@ -24,7 +24,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     async send(request) {
       const url = new URL(request.url);
       const connection = await connections.acquire(url, request);
-      const { status, headers, incoming } = await exchange(request, { url, connection, connections, maxBodyBytes });
+      const { status, headers, incoming } = await sendRequest(request, { url, connection, connections, maxBodyBytes });
       const text = await (bodies === 'whole'
         ? readWhole(incoming, maxHeap)
         : readBeginning(incoming, status, maxBodyBytes));
@@ -54,7 +54,7 @@ interface Answer {
  *
  * @throws AdapterFault; ConfigError if a header is invalid; the signal's reason.
  */
-function exchange(request: AttemptRequest, { url, connection, connections, maxBodyBytes }: Way): Promise<Answer> {
+function sendRequest(request: AttemptRequest, { url, connection, connections, maxBodyBytes }: Way): Promise<Answer> {
   const { signal, onWrite } = request;
   return new Promise((resolve, reject) => {
     // Node writes a request one tick after it is created. In a tick of its own, no other code runs between `onWrite` and
@@ -92,7 +92,7 @@ function exchange(request: AttemptRequest, { url, connection, connections, maxBo
       sent.on('error', onError);
       sent.on('response', (response) => {
         const { statusCode: status = 0 } = response;
-        const headers = joinedHeaders(response);
+        const headers = readHeaders(response);
         incoming = new Incoming({ encoding: headers['content-encoding'], maxBytes: maxBodyBytes, stop });
         receive(response, incoming);
         response.on('error', onError);
@@ -146,7 +146,7 @@ function receive(response: IncomingMessage, incoming: Incoming): void {
 }
 
 /** Names in lower case, repeated ones joined. */
-function joinedHeaders({ rawHeaders }: IncomingMessage): Record<string, string> {
+function readHeaders({ rawHeaders }: IncomingMessage): Record<string, string> {
   const joined: Record<string, string> = {};
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]?.toLowerCase() ?? '';

@@ -17,7 +17,7 @@ export function proxyFor(url: URL): URL | undefined {
   if (value === '' || isExcepted(url)) return undefined;
   try {
     const proxy = new URL(value);
-    authorizationOf(proxy);
+    proxyAuthorization(proxy);
     if (/^https?:$/.test(proxy.protocol)) return proxy;
   } catch {
     // Its own error would show it.
@@ -65,7 +65,7 @@ export async function openTunnel(socket: Socket, { to, proxy, signal }: Tunnel):
   const request = httpRequest({
     method: 'CONNECT',
     path: end,
-    headers: { host: end, ...authorizationOf(proxy) },
+    headers: { host: end, ...proxyAuthorization(proxy) },
     createConnection: () => socket,
   });
   // One that comes after the first must not end the process.
@@ -81,7 +81,7 @@ export async function openTunnel(socket: Socket, { to, proxy, signal }: Tunnel):
   if (status !== 200) throw new AdapterFault('network', `the proxy responded with ${String(status)}`);
 }
 
-function authorizationOf({ username, password }: URL): { readonly 'proxy-authorization'?: string } {
+function proxyAuthorization({ username, password }: URL): { readonly 'proxy-authorization'?: string } {
   if (username === '') return {};
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };

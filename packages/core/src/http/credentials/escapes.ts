@@ -75,15 +75,15 @@ const entity: Escape = {
  *
  * @param max how many kinds of escapes are decoded, one after another
  */
-export function readingsOf(text: string, max: number): readonly Unescaped[] {
-  const readings: Unescaped[] = [{ text, origins: identityOrigins(text) }];
+export function decodeEscapes(text: string, max: number): readonly Unescaped[] {
+  const readings: Unescaped[] = [{ text, origins: numberPlaces(text) }];
   // Few cursors have the first character of an escape.
   if (!/[%\\&]/.test(text)) return readings;
   const known = new Set([text]);
   let last: readonly Unescaped[] = readings;
   for (let depth = 0; depth < max && last.length > 0; depth += 1) {
     last = last
-      .flatMap((reading) => [percent, backslash, entity].map((escape) => unescaped(reading, escape)))
+      .flatMap((reading) => [percent, backslash, entity].map((escape) => unescape(reading, escape)))
       .filter((reading) => known.size < known.add(reading.text).size);
     readings.push(...last);
   }
@@ -91,13 +91,13 @@ export function readingsOf(text: string, max: number): readonly Unescaped[] {
 }
 
 /** A loop, because this runs for every cursor and URL, and `Uint32Array.from` is several times slower. */
-function identityOrigins({ length }: string): Uint32Array {
+function numberPlaces({ length }: string): Uint32Array {
   const origins = new Uint32Array(length + 1);
   for (let at = 0; at <= length; at += 1) origins[at] = at;
   return origins;
 }
 
-function unescaped({ text, origins }: Unescaped, { pattern, meaning }: Escape): Unescaped {
+function unescape({ text, origins }: Unescaped, { pattern, meaning }: Escape): Unescaped {
   const parts: string[] = [];
   const starts = new Uint32Array(origins.length);
   let length = 0;

@@ -7,7 +7,7 @@ import { type ApiCredentials, type CredentialTools, keyCredentials, type Stamped
 import { type ApiKey, KeyRing, type KeyRules } from './keyRing.js';
 import { tokenCredentials } from './oauth2.js';
 import { shortestSecret } from './secrets.js';
-import { formEncoded, requestToken, type TokenServer } from './tokenRequest.js';
+import { formEncode, requestToken, type TokenServer } from './tokenRequest.js';
 
 export interface AuthTools extends CredentialTools, Pick<TokenServer, 'call' | 'limiter'> {
   /** The API, for messages. */
@@ -106,7 +106,7 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
   const openSecret = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
     if (secret === undefined) return undefined;
     // Some servers quote what they were sent.
-    const ring = openRing(secret, tools, { hidden: (text) => [text, formEncoded(text)] });
+    const ring = openRing(secret, tools, { hidden: (text) => [text, formEncode(text)] });
     return () => ring.get();
   };
   const server: TokenServer = {

@@ -1,4 +1,4 @@
-import { readingsOf, type Unescaped } from './escapes.js';
+import { decodeEscapes, type Unescaped } from './escapes.js';
 
 const hidden = '[hidden]';
 
@@ -51,7 +51,7 @@ export class Secrets {
       return;
     }
     this.#names.clear();
-    const needles = needlesOf(secret);
+    const needles = makeNeedles(secret);
     this.#secrets.set(secret, { count: 1, needles });
     this.#setNeedles([...this.#needles, ...needles]);
   }
@@ -86,7 +86,7 @@ export class Secrets {
   #redacted(text: string, length: number): string {
     const parts: string[] = [];
     let at = 0;
-    for (const { from, to } of this.#find(this.#readingsOf(text, length))) {
+    for (const { from, to } of this.#find(this.#readingsUpTo(text, length))) {
       if (from >= length) break;
       if (from >= at) parts.push(text.slice(at, from), hidden);
       at = Math.max(at, to);
@@ -97,14 +97,14 @@ export class Secrets {
 
   /** Whether something of `text` would be redacted. */
   has(text: string): boolean {
-    return this.#find(readingsOf(text, maxEscaped)).length > 0;
+    return this.#find(decodeEscapes(text, maxEscaped)).length > 0;
   }
 
   /** The readings of as much of a text as shows each secret that begins in its first `length` characters. */
-  #readingsOf(text: string, length: number): readonly Unescaped[] {
+  #readingsUpTo(text: string, length: number): readonly Unescaped[] {
     let end = length + this.#longest * usualEscape;
     for (;;) {
-      const readings = readingsOf(text.slice(0, end), maxEscaped);
+      const readings = decodeEscapes(text.slice(0, end), maxEscaped);
       // An escape with zeros may be of any length.
       const isEnough = readings.every(({ text, origins }) => (origins[text.length - this.#longest] ?? -1) >= length);
       if (isEnough || end >= text.length) return readings;
@@ -116,10 +116,10 @@ export class Secrets {
   #find(readings: readonly Unescaped[]): Place[] {
     const places: Place[] = [];
     for (const { text: reading, origins } of readings) {
-      const written = inLowerCase(reading);
-      const base64 = inBase64(written);
+      const written = lowerCase(reading);
+      const base64 = toBase64(written);
       for (const needle of this.#needles)
-        for (const { from, to } of placesOf(needle, needle.isBase64 ? base64 : written))
+        for (const { from, to } of findNeedle(needle, needle.isBase64 ? base64 : written))
           places.push({ from: origins[from] ?? 0, to: origins[to] ?? 0 });
     }
     return places.sort((a, b) => a.from - b.from);
@@ -145,15 +145,15 @@ interface Place {
   readonly to: number;
 }
 
-function needlesOf(secret: string): Needle[] {
+function makeNeedles(secret: string): Needle[] {
   const cases = [...new Set([secret, secret.toLowerCase(), secret.toUpperCase()])];
-  const plain = readingsOf(secret, maxEscaped).map(({ text }) => needleOf(text, text.length));
-  const hex = cases.map((form) => needleOf(hexOf(form), secret.length));
+  const plain = decodeEscapes(secret, maxEscaped).map(({ text }) => makeNeedle(text, text.length));
+  const hex = cases.map((form) => makeNeedle(encodeHex(form), secret.length));
   // Base64, e.g. of a cursor, often encodes JSON or a URL, in which the secret is escaped.
   const escaped = cases.flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)]);
   const encoded = [...new Set(escaped)].flatMap((form) => {
     const bytes = new TextEncoder().encode(form);
-    return [0, 1, 2].map((shift) => base64Of(bytes, shift));
+    return [0, 1, 2].map((shift) => encodeBase64(bytes, shift));
   });
   // A secret may look escaped, so its decoded forms count, too, unless they are too short to be the secret.
   const whole = secret.toLowerCase();
@@ -162,25 +162,25 @@ function needlesOf(secret: string): Needle[] {
 }
 
 /** @param characters how many characters of the secret the form stands for */
-function needleOf(form: string, characters: number, isBase64 = false): Needle {
-  const text = inLowerCase(form);
+function makeNeedle(form: string, characters: number, isBase64 = false): Needle {
+  const text = lowerCase(form);
   const share = Math.max(1 / 2, shortestSecret / characters);
   return { text, isBase64, shortestPart: Math.min(text.length, Math.ceil(text.length * share)) };
 }
 
 /** The part of the base64 of `bytes`, `shift` bytes into a group, that does not depend on the bytes around them. */
-function base64Of(bytes: Uint8Array, shift: number): Needle {
+function encodeBase64(bytes: Uint8Array, shift: number): Needle {
   const text = btoa(Array.from([...new Uint8Array(shift), ...bytes], (byte) => String.fromCharCode(byte)).join(''));
   const own = text.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
-  return needleOf(own, bytes.length, true);
+  return makeNeedle(own, bytes.length, true);
 }
 
-function hexOf(text: string): string {
+function encodeHex(text: string): string {
   return Array.from(new TextEncoder().encode(text), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** Where a needle, or a long enough beginning or end of it, is in a text. */
-function placesOf(needle: Needle, text: string): Place[] {
+function findNeedle(needle: Needle, text: string): Place[] {
   const { text: whole, shortestPart } = needle;
   const places: Place[] = [];
   const beginning = whole.slice(0, shortestPart);
@@ -201,12 +201,12 @@ function placesOf(needle: Needle, text: string): Place[] {
 }
 
 /** Lower case of the same length: some letters have a longer lower case. */
-function inLowerCase(text: string): string {
+function lowerCase(text: string): string {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** Base64url as base64. */
-function inBase64(text: string): string {
+function toBase64(text: string): string {
   return text.replaceAll('-', '+').replaceAll('_', '/');
 }

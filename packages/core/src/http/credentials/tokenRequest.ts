@@ -2,7 +2,8 @@ import { ConfigError, DecodeError, HttpError } from '../../errors.js';
 import { isRetriedStatus } from '../../isTransient.js';
 import { isRecord } from '../../values.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
-import { type ResponseContext, faultOfStatus, type ReadResult } from '../response/readResponse.js';
+import type { ReadResult } from '../response/readResponse.js';
+import { type ResponseContext, statusFault } from '../response/statusFault.js';
 import type { Call } from '../exchange.js';
 import type { Limiter } from '../limit/limiterTypes.js';
 import { encodeQuery } from '../query.js';
@@ -55,7 +56,7 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
     ...(!isBasic && { client_id: clientId, client_secret: secret }),
   };
   const authorization = isBasic
-    ? { Authorization: `Basic ${btoa(`${formEncoded(clientId)}:${formEncoded(secret)}`)}` }
+    ? { Authorization: `Basic ${btoa(`${formEncode(clientId)}:${formEncode(secret)}`)}` }
     : {};
   const { body } = await call({
     route,
@@ -72,18 +73,18 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
     },
     read: (answer, now) => readToken(answer, { route, secrets, now }, grant),
   });
-  return issuedToken(body, route);
+  return decodeToken(body, route);
 }
 
 /** RFC 6749, section 2.3.1: id and secret are form-encoded before they become a user name and a password. */
-export function formEncoded(text: string): string {
+export function formEncode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
 function readToken(answer: AttemptResponse, context: ResponseContext, grant: Grant): ReadResult {
   const { status, text } = answer;
   const { route } = context;
-  const document = documentIn(text);
+  const document = parseDocument(text);
   if (status >= 200 && status < 300) {
     if (document !== undefined) return { ok: true, body: document };
     const error = new DecodeError(`${route}: the server responded with something that is not JSON. Check tokenUrl.`, {
@@ -96,7 +97,7 @@ function readToken(answer: AttemptResponse, context: ResponseContext, grant: Gra
   const code = isRecord(document) && typeof document['error'] === 'string' ? document['error'] : '';
   const hint = hints.get(code) ?? (status === 404 || status < 400 ? 'Check tokenUrl.' : '');
   const isLater = isRetriedStatus(status) || code === 'temporarily_unavailable';
-  const fault = faultOfStatus(answer, context, { retry: isLater, hint, lower: 'rateLimit' });
+  const fault = statusFault(answer, context, { retry: isLater, hint, lower: 'rateLimit' });
   // RFC 6749, section 5.2: a refused grant is a 400. That it has expired is not the request's fault.
   if (code !== 'invalid_grant' || grant.kind !== 'refresh') return { ok: false, fault };
   const error = new HttpError(`${route} does not accept the refresh token any more (invalid_grant). Sign in again.`, {
@@ -115,7 +116,7 @@ const hints: ReadonlyMap<string, string> = new Map([
   ['unsupported_grant_type', 'The server does not know this grant: is it a refresh token that it wants?'],
 ]);
 
-function documentIn(json: string): unknown {
+function parseDocument(json: string): unknown {
   try {
     const document: unknown = JSON.parse(json);
     return document;
@@ -125,7 +126,7 @@ function documentIn(json: string): unknown {
 }
 
 /** @throws DecodeError if it is no answer as in RFC 6749, section 5.1; ConfigError if the token cannot be sent. */
-function issuedToken(document: unknown, route: string): IssuedToken {
+function decodeToken(document: unknown, route: string): IssuedToken {
   const fields = isRecord(document) ? document : {};
   const { access_token: accessToken, token_type: type, expires_in: seconds, refresh_token: refreshToken } = fields;
   const fault = (path: string, message: string): DecodeError =>

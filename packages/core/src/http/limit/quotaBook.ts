@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { RateLimitError } from '../../errors.js';
 import type { ObservedResponse, QuotaNotice } from './limiterTypes.js';
-import { doubted, learned, quotaStart, spent, type KnownQuota } from './quotaPace.js';
+import { doubt, learn, quotaStart, spend, type KnownQuota } from './quotaPace.js';
 import type { QuotaReport, QuotaRules } from './rateLimitHeaders.js';
 import { dateAfter, retryAfter } from '../retry/retryPolicy.js';
 
@@ -100,7 +100,7 @@ export class QuotaBook {
   /** Ends a request, once. One that may have been written, and has no response, counts as used. */
   end(flight: Flight, mayBeWritten: boolean): void {
     const isFirst = this.#flights.delete(flight);
-    if (isFirst && mayBeWritten && !flight.hasResponse) spend(flight.quotas);
+    if (isFirst && mayBeWritten && !flight.hasResponse) spendAll(flight.quotas);
   }
 
   /** Learns from the response of a request; returns what it says to that request. */
@@ -140,7 +140,7 @@ export class QuotaBook {
     const quota = this.#quota(name);
     const arrivedAt = this.#clock.monotonic();
     const isGone = isUsedUp && remaining === 0;
-    quota.known = learned(quota.known, {
+    quota.known = learn(quota.known, {
       remaining,
       // `Retry-After` has precedence over the reset (section 6 of the draft).
       resetIn: isGone ? (until ?? resetIn) : resetIn,
@@ -148,16 +148,16 @@ export class QuotaBook {
       arrivedAt,
       isRefused: isGone,
     });
-    if (isRefused && !isUsedUp) quota.known = doubted(quota.known, arrivedAt);
+    if (isRefused && !isUsedUp) quota.known = doubt(quota.known, arrivedAt);
   }
 
   /** From a response without a report. */
   #learnNothing({ route, quotas }: Flight, isRefused: boolean, status: number): void {
     const arrivedAt = this.#clock.monotonic();
-    if (isRefused) for (const quota of quotas) quota.known = doubted(quota.known, arrivedAt);
+    if (isRefused) for (const quota of quotas) quota.known = doubt(quota.known, arrivedAt);
     else if (status < 500 && !quotas.some(({ known }) => known && arrivedAt < known.staleAt))
       keep(this.#routes, route, [], maxRoutes);
-    else spend(quotas);
+    else spendAll(quotas);
   }
 
   /** Ms until the reset that an earlier response has reported. */
@@ -206,8 +206,8 @@ export class QuotaBook {
   }
 }
 
-function spend(quotas: readonly TrackedQuota[]): void {
-  for (const quota of quotas) if (quota.known) quota.known = spent(quota.known);
+function spendAll(quotas: readonly TrackedQuota[]): void {
+  for (const quota of quotas) if (quota.known) quota.known = spend(quota.known);
 }
 
 /** Sets an entry. An API may make up any number of names, so the one that was used longest ago goes. */

@@ -37,7 +37,7 @@ const margin = 1000;
  * Responses overtake each other. Among reports that overlap, the lowest one is the last that the API counted, unless
  * the quota was renewed in between. A refusal always counts, and nothing that was sent before it weakens it.
  */
-export function learned(known: KnownQuota | undefined, report: TimedReport): KnownQuota {
+export function learn(known: KnownQuota | undefined, report: TimedReport): KnownQuota {
   const { remaining, resetIn, sentAt, arrivedAt, isRefused } = report;
   const reset = arrivedAt + resetIn;
   const next = known ? Math.min(reset, known.resetAt) : reset;
@@ -61,12 +61,12 @@ export function learned(known: KnownQuota | undefined, report: TimedReport): Kno
 }
 
 /** What is known after a request that the API may have counted, but that brought no report. */
-export function spent(known: KnownQuota): KnownQuota {
+export function spend(known: KnownQuota): KnownQuota {
   return { ...known, remaining: Math.max(0, known.remaining - 1) };
 }
 
 /** What is known after a refusal although requests are left: nothing, so one request has to find out. */
-export function doubted(known: KnownQuota | undefined, now: number): KnownQuota {
+export function doubt(known: KnownQuota | undefined, now: number): KnownQuota {
   const { most = 0 } = known ?? {};
   return { remaining: 0, resetAt: now, staleAt: now, knownAt: now, isRefused: true, isSliding: false, most };
 }

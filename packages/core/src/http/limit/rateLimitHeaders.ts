@@ -1,7 +1,7 @@
 import { checkCount, checkNumbers, refuseUnknown } from '../../checks.js';
 import { isCalendarDay } from '../../clock.js';
 import { httpDate } from '../retry/retryPolicy.js';
-import { itemsOf } from '../response/structuredItems.js';
+import { parseItems } from '../response/structuredItems.js';
 
 /** Options of {@link rateLimitHeaders}. */
 export interface RateLimitHeadersOptions {
@@ -70,8 +70,8 @@ function readQuotas(headers: Headers, now: number): readonly QuotaReport[] {
   // A cache stores these headers together with the response, so they may be long out of date.
   if (Number(headers['age'] ?? 0) > 0) return [];
   const resetIn = (text: string): number | undefined => timeUntil(text, httpDate(headers['date'] ?? '', now) ?? now);
-  const policies = policiesOf(headers['ratelimit-policy'] ?? '');
-  const structured = unrepeated(quotasOf(headers['ratelimit'] ?? '', policies, resetIn));
+  const policies = readPolicies(headers['ratelimit-policy'] ?? '');
+  const structured = dropRepeated(readRateLimit(headers['ratelimit'] ?? '', policies, resetIn));
   const named = headers['x-ratelimit-resource'] ?? '';
   const prefixes = [
     ['ratelimit', ''],
@@ -81,14 +81,14 @@ function readQuotas(headers: Headers, now: number): readonly QuotaReport[] {
   const single = prefixes.map(([prefix, name]) => {
     const [remaining, reset, limit] = ['remaining', 'reset', 'limit'].map((each) => headers[`${prefix}-${each}`]);
     const until = reset === undefined ? (policies.get('') ?? 'unsaid') : resetIn(reset);
-    return listOf(reportOf(name, { remaining, limit, in: until }));
+    return makeReports(name, { remaining, limit, in: until });
   });
   const all = [structured, ...single].filter(({ length }) => length > 0);
   return all.find((reports) => reports.some((report) => report.resetIn !== undefined)) ?? all[0] ?? [];
 }
 
 /** The value of `RateLimit`, in its older form (to draft 7) or its structured one (from draft 8). */
-function quotasOf(
+function readRateLimit(
   value: string,
   policies: ReadonlyMap<string, number | undefined>,
   resetIn: (text: string) => number | undefined,
@@ -107,9 +107,9 @@ function quotasOf(
     };
     const reset = field('reset');
     const until = reset === undefined ? (policies.get('') ?? 'unsaid') : resetIn(reset);
-    return listOf(reportOf('', { remaining: field('remaining'), limit: field('limit'), in: until }));
+    return makeReports('', { remaining: field('remaining'), limit: field('limit'), in: until });
   }
-  const items = itemsOf(value);
+  const items = parseItems(value);
   if (items.some(({ name }) => isNumber(name))) return [];
   return items.flatMap(({ name, params }) => {
     const remaining = params.get('r');
@@ -120,22 +120,23 @@ function quotasOf(
     const partition = params.get('pk');
     const until = reset === undefined ? (policies.get(name) ?? 'unsaid') : resetIn(reset);
     const full = partition === undefined ? name : `${name};${partition}`;
-    return listOf(reportOf(full, { remaining, limit: undefined, in: until }));
+    return makeReports(full, { remaining, limit: undefined, in: until });
   });
 }
 
 /** The windows of policies in ms, by name; `undefined` for those that do not count requests. */
-function policiesOf(value: string): Map<string, number | undefined> {
+function readPolicies(value: string): Map<string, number | undefined> {
   return new Map(
-    itemsOf(value).map(({ name, params }) => {
-      const window = numberOf(params.get('w'));
+    parseItems(value).map(({ name, params }) => {
+      const window = parseNumber(params.get('w'));
       const isOfRequests = (params.get('qu') ?? '"requests"') === '"requests"';
       return [isNumber(name) ? '' : name, isOfRequests && window !== undefined ? window * 1000 : undefined];
     }),
   );
 }
 
-function reportOf(
+/** The report, if it makes sense. */
+function makeReports(
   name: string,
   given: {
     readonly remaining: string | undefined;
@@ -143,22 +144,18 @@ function reportOf(
     /** `undefined` if it makes no sense. */
     readonly in: number | undefined | 'unsaid';
   },
-): QuotaReport | undefined {
-  const remaining = countOf(given.remaining);
-  if (remaining === undefined || given.in === undefined || name.length > longestName) return undefined;
+): QuotaReport[] {
+  const remaining = parseCount(given.remaining);
+  if (remaining === undefined || given.in === undefined || name.length > longestName) return [];
   // Old drafts list the policies after the limit: `100, 100;w=60`.
-  const limit = countOf(given.limit?.split(',')[0]) ?? 0;
-  if (given.in === 'unsaid') return remaining === 0 ? { name, remaining } : undefined;
-  return { name, remaining: limit > 0 ? Math.min(remaining, limit) : remaining, resetIn: given.in };
+  const limit = parseCount(given.limit?.split(',')[0]) ?? 0;
+  if (given.in === 'unsaid') return remaining === 0 ? [{ name, remaining }] : [];
+  return [{ name, remaining: limit > 0 ? Math.min(remaining, limit) : remaining, resetIn: given.in }];
 }
 
 const longestName = 200;
 
-function listOf(report: QuotaReport | undefined): QuotaReport[] {
-  return report ? [report] : [];
-}
-
-function unrepeated(reports: readonly QuotaReport[]): QuotaReport[] {
+function dropRepeated(reports: readonly QuotaReport[]): QuotaReport[] {
   return reports.filter(({ name }) => reports.filter((other) => other.name === name).length === 1);
 }
 
@@ -166,11 +163,11 @@ function isNumber(text: string): boolean {
   return /^\d+$/.test(text);
 }
 
-function countOf(text: string | undefined): number | undefined {
+function parseCount(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-function numberOf(text: string | undefined): number | undefined {
+function parseNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : undefined;
 }
 
@@ -182,15 +179,15 @@ const leastEpochMs = 1e11;
 /** Ms from `sent` until a reset. A moment that has just passed is now; one that is long past is a mistake. */
 function timeUntil(given: string, sent: number): number | undefined {
   const text = given.trim();
-  const seconds = numberOf(text);
+  const seconds = parseNumber(text);
   let ms: number | undefined;
-  if (seconds === undefined) ms = (dateOf(text, sent) ?? NaN) - sent;
+  if (seconds === undefined) ms = (parseDate(text, sent) ?? NaN) - sent;
   else if (seconds >= leastEpochMs) ms = seconds - sent;
   else ms = seconds >= leastEpoch ? seconds * 1000 - sent : seconds * 1000;
   return ms >= -60_000 && ms <= year * 1000 ? Math.max(0, ms) : undefined;
 }
 
-function dateOf(text: string, now: number): number | undefined {
+function parseDate(text: string, now: number): number | undefined {
   const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text);
   if (!isIso) return httpDate(text, now);
   return isCalendarDay(text.slice(0, 10)) ? Date.parse(text) : undefined;

@@ -17,10 +17,10 @@ export function entityTagOf(headers: Readonly<Record<string, string>>): string |
 
 /** Whether two tags name the same content, whatever its compression: servers mark the variants, e.g. `"1a-gzip"`. */
 export function isSameTag(one: string, other: string): boolean {
-  return withoutVariant(one) === withoutVariant(other);
+  return dropVariant(one) === dropVariant(other);
 }
 
-function withoutVariant(tag: string): string {
+function dropVariant(tag: string): string {
   return tag.replace(/^W\//, '').replace(/--?(?:gzip|br|deflate|zstd)"$/, '"');
 }
 

@@ -11,7 +11,7 @@ export function parseExactly(json: string): unknown {
   const document: unknown = JSON.parse(json);
   if (!hasLongNumber(json) && !exponent.test(json)) return document;
   // Only valid JSON is rewritten, so what is between two strings has numbers, literals and punctuation.
-  const { text, hasLarge } = withTextOfNumbers(json);
+  const { text, hasLarge } = quoteNumbers(json);
   if (text === json && !hasLarge) return document;
   const exact: unknown = text === json ? document : JSON.parse(text);
   markNumbers(exact, document);
@@ -70,7 +70,7 @@ interface Rewritten {
 }
 
 /** Without a pattern for strings, which may be very long. */
-function withTextOfNumbers(json: string): Rewritten {
+function quoteNumbers(json: string): Rewritten {
   let text = '';
   let copied = 0;
   let hasLarge = false;
@@ -92,12 +92,12 @@ function withTextOfNumbers(json: string): Rewritten {
       }
     }
     if (open === -1) break;
-    from = endOfString(json, open);
+    from = findStringEnd(json, open);
   }
   return { text: text + json.slice(copied), hasLarge };
 }
 
-function endOfString(json: string, open: number): number {
+function findStringEnd(json: string, open: number): number {
   for (let at = json.indexOf('"', open + 1); ; at = json.indexOf('"', at + 1)) {
     let start = at;
     while (json[start - 1] === '\\') start -= 1;

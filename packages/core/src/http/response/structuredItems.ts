@@ -3,10 +3,10 @@
  *
  * @returns nothing if the list is invalid or a parameter is repeated
  */
-export function itemsOf(value: string): Item[] {
+export function parseItems(value: string): Item[] {
   if (value.length > longestHeader) return [];
-  const items = matchesOf(itemForm, value).map(([, name = '', rest = '']) => {
-    const params = matchesOf(paramForm, rest.trimEnd()).map(([, key = '', set = '']) => [key, set] as const);
+  const items = matchAll(itemForm, value).map(([, name = '', rest = '']) => {
+    const params = matchAll(paramForm, rest.trimEnd()).map(([, key = '', set = '']) => [key, set] as const);
     const isValid = rest.trim() === '' || params.length > 0;
     const asMap = new Map(params);
     return isValid && asMap.size === params.length
@@ -30,7 +30,7 @@ const itemForm = new RegExp(String.raw`[ \t]*(${quoted}|[\w*][^\s;,"=]*)((?:[^",
 const paramForm = new RegExp(String.raw`[ \t]*;[ \t]*([a-z*][a-z0-9_\-.*]*)(?:=(${quoted}|[^\s;,"]+))?[ \t]*`, 'y');
 
 /** The matches of a form that, one after the other, are the whole text; none if something is between them. */
-function matchesOf(form: RegExp, text: string): RegExpExecArray[] {
+function matchAll(form: RegExp, text: string): RegExpExecArray[] {
   const matches: RegExpExecArray[] = [];
   for (let at = 0; at < text.length;) {
     form.lastIndex = at;

@@ -1,5 +1,5 @@
 import { type Advice, amend, RateLimitError, type SluiceError } from '../../errors.js';
-import type { AttemptFault } from '../response/readResponse.js';
+import type { AttemptFault } from '../response/statusFault.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 
 /** Why an attempt failed, and for how long it may be retried. */

@@ -1,0 +1,95 @@
+import { type Advice, DecodeError, NetworkError, RequestTimeoutError, ResponseTooLargeError } from '../errors.js';
+import { isCertificateFault } from '../isTransient.js';
+import type { AdapterFault } from './adapter/adapter.js';
+import type { AttemptFault } from './response/statusFault.js';
+import { mayConnectLater, wasUnsent } from './retry/retryPolicy.js';
+
+/** The error of an attempt without a response. `limits` (ms, bytes) is for the message. */
+export function connectionFault(
+  fault: AdapterFault,
+  route: string,
+  limits: { readonly connect: number; readonly maxBodyBytes: number; readonly host: string },
+): AttemptFault {
+  const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
+  const details = { route, platformCode: fault.platformCode };
+  const undecodable = (what: string): AttemptFault => ({
+    error: new DecodeError(`${route}: the server responded${what}`, { ...details, path: '', excerpt: '' }),
+    retry: true,
+  });
+  const tooLarge = (what: string, cap: { maxBodyBytes?: number }, advice: readonly Advice[]): AttemptFault => ({
+    error: new ResponseTooLargeError(`${route}: the server responded with ${what}`, { route, ...cap }, advice),
+    retry: false,
+  });
+  switch (fault.kind) {
+    case 'connect-timeout':
+      return { error: timeoutError(route, 'connect', limits.connect), retry: true, isUnsent: true };
+    case 'network':
+    case 'stale': {
+      const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`;
+      const retry = mayConnectLater(fault.platformCode, limits.host);
+      return { error: new NetworkError(message, { details }), retry, isUnsent: wasUnsent(fault.platformCode) };
+    }
+    case 'outdated': {
+      const message = `${route}: ten permits in a row were too old when the request could be written. Is this process too busy, or its limiter too far away?`;
+      return { error: new NetworkError(message, { details }), retry: false, isUnsent: true };
+    }
+    case 'cut-body':
+      return undecodable(
+        `, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,
+      );
+    case 'not-text':
+      return undecodable(' with bytes that are not UTF-8 text. Is the base URL right?');
+    case 'too-large': {
+      const { maxBodyBytes } = limits;
+      return tooLarge(`more than ${String(maxBodyBytes)} bytes.`, { maxBodyBytes }, [
+        { kind: 'lower', option: 'pageSize' },
+        { kind: 'raise', option: 'maxBodyBytes' },
+      ]);
+    }
+    case 'too-heavy':
+      return tooLarge(
+        "a document that would take more than a sixteenth of this process's memory once parsed. Raise the memory with Node's --max-old-space-size.",
+        {},
+        [{ kind: 'lower', option: 'pageSize' }],
+      );
+  }
+}
+
+export function timeoutError(
+  route: string,
+  deadline: 'connect' | 'response' | 'total',
+  ms: number,
+): RequestTimeoutError {
+  const what = {
+    connect: 'no connection',
+    response: 'no complete response',
+    total: 'not completed, retries included,',
+  }[deadline];
+  return new RequestTimeoutError(`${route}: ${what} within ${String(ms)} ms.`, {
+    details: { route, deadline, ms },
+    advice: [{ kind: 'wait' }, { kind: 'raise', option: `timeouts.${deadline}` }],
+  });
+}
+
+/** @param route of the request that gets no response, if there is one */
+export function closedError(route?: string): NetworkError {
+  const what = route === undefined ? 'No request is sent any more' : `${route}: no response`;
+  return new NetworkError(`${what}, because the client was closed. Create a new client to continue.`, {
+    fault: 'caller',
+    details: { ...(route !== undefined && { route }), isClosed: true },
+  });
+}
+
+export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
+  const message = `${route}: not completed by its links within ${String(ms)} ms. Does one of them wait for something that never happens?`;
+  return new RequestTimeoutError(message, {
+    details: { route, deadline: 'total', ms },
+    advice: [{ kind: 'raise', option: 'timeouts.total' }],
+  });
+}
+
+function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
+  return isCertificateFault(platformCode)
+    ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
+    : 'Check the network and the base URL.';
+}
