@@ -30,8 +30,10 @@ export class AnsweringLink {
     const page = this.marks.length;
     this.marks.push(markIn(request.query));
     if (!this.#texts) return next({ ...request, headers: { ...request.headers, 'x-page': String(page) } });
+    // As an adapter gives it, without a byte order mark.
+    const text = received(this.#texts[page] ?? this.#last).replace(/^\uFEFF/, '');
     const reading = readResponse(
-      { status: 200, headers: {}, text: received(this.#texts[page] ?? this.#last) },
+      { status: 200, headers: {}, text },
       { route: request.route, secrets: this.#secrets, now: 0, credentials: { name: 'API key', isSent: true } },
     );
     if (!reading.ok) throw reading.fault.error;
