@@ -130,14 +130,14 @@ class Rewriting {
   #error(error: object, depth: number): unknown {
     // A stack quotes the message. Both, and the name, may be anywhere: own, inherited, or made by a getter.
     for (const name of new Set(['name', 'message', 'stack', ...Reflect.ownKeys(error)])) {
-      const value = valueOf(error, name);
+      const value = fieldOf(error, name);
       const made = this.of(value, depth);
       const shown = typeof name === 'string' ? this.#rewrite(name) : name;
       if (Object.is(made, value) && shown === name) continue;
       const isSet = Reflect.defineProperty(error, shown, { value: made, writable: true, configurable: true });
       // It is frozen.
       if (!isSet || (shown !== name && !Reflect.deleteProperty(error, name)))
-        return new Error(this.#rewrite(textOf(valueOf(error, 'message'))));
+        return new Error(this.#rewrite(textOf(fieldOf(error, 'message'))));
     }
     return error;
   }
@@ -148,16 +148,7 @@ function sameItems(items: readonly unknown[], others: readonly unknown[]): boole
 }
 
 function fieldsOf(value: object): readonly [string, unknown][] {
-  return Object.keys(value).map((name) => [name, valueOf(value, name)]);
-}
-
-function valueOf(value: object, name: PropertyKey): unknown {
-  try {
-    const found: unknown = Reflect.get(value, name);
-    return found;
-  } catch {
-    return undefined;
-  }
+  return Object.keys(value).map((name) => [name, fieldOf(value, name)]);
 }
 
 /** The text of any value, even one that cannot be converted. */
@@ -178,7 +169,7 @@ function isError(thrown: unknown): boolean {
 }
 
 /** Read only once, since a getter may return another value each time. */
-function fieldOf(thrown: unknown, name: keyof ErrorReport): unknown {
+function fieldOf(thrown: unknown, name: PropertyKey): unknown {
   try {
     return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, name) : undefined;
   } catch {

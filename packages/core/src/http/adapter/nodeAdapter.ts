@@ -42,8 +42,8 @@ interface Way {
   readonly maxBodyBytes: number;
 }
 
-/** A response, whose body may still be arriving. */
-interface Answer {
+/** The head of a response, whose body may still be arriving. */
+interface Head {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly incoming: Incoming;
@@ -54,7 +54,7 @@ interface Answer {
  *
  * @throws AdapterFault; ConfigError if a header is invalid; the signal's reason.
  */
-function sendRequest(request: AttemptRequest, { url, connection, connections, maxBodyBytes }: Way): Promise<Answer> {
+function sendRequest(request: AttemptRequest, { url, connection, connections, maxBodyBytes }: Way): Promise<Head> {
   const { signal, onWrite } = request;
   return new Promise((resolve, reject) => {
     // Node writes a request one tick after it is created. In a tick of its own, no other code runs between `onWrite` and

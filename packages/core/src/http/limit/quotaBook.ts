@@ -71,7 +71,17 @@ export class QuotaBook {
   /** The error of a request that would have to wait for too long. */
   refusal(route: string): RateLimitError | undefined {
     const wait = this.pauseOf(route);
-    return wait > this.#rules.maxQuotaWait ? this.#tooLong(route, wait) : undefined;
+    const { maxQuotaWait } = this.#rules;
+    if (wait <= maxQuotaWait) return undefined;
+    const retryAt = dateAfter(this.#clock.now(), wait);
+    const until = retryAt ? ` until ${retryAt.toISOString()}` : '';
+    const message = `${route}: the quota is used up${until}, and requests wait for ${String(Math.round(maxQuotaWait / 1000))} s at most.`;
+    return new RateLimitError(message, {
+      status: this.#lastStatus,
+      retryAt,
+      details: { route },
+      advice: [{ kind: 'wait' }],
+    });
   }
 
   admit(route: string): Flight {
@@ -191,18 +201,6 @@ export class QuotaBook {
     const quota = this.#quotas.get(name) ?? { known: undefined, lastStart: -Infinity };
     keep(this.#quotas, name, quota, maxQuotas);
     return quota;
-  }
-
-  #tooLong(route: string, wait: number): RateLimitError {
-    const retryAt = dateAfter(this.#clock.now(), wait);
-    const until = retryAt ? ` until ${retryAt.toISOString()}` : '';
-    const message = `${route}: the quota is used up${until}, and requests wait for ${String(Math.round(this.#rules.maxQuotaWait / 1000))} s at most.`;
-    return new RateLimitError(message, {
-      status: this.#lastStatus,
-      retryAt,
-      details: { route },
-      advice: [{ kind: 'wait' }],
-    });
   }
 }
 
