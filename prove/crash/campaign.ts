@@ -1,12 +1,12 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startSandbox } from '@sluice/sandbox';
 import { ChildRuns } from './childRuns.js';
-import type { Format } from './exportOrder.js';
+import { size, type Format } from './exportOrder.js';
 import { runJob, type JobOutcome } from './job.js';
 import { jobPlans, type JobPlan } from './jobPlan.js';
 import { aimOf } from './kill.js';
 import { phases, type Phase } from './phases.js';
-import { undisturbed } from './undisturbed.js';
 
 /** A finished job. */
 export interface FinishedJob extends JobOutcome {
@@ -114,8 +114,21 @@ export class Campaign {
 
   #whole(format: Format): Promise<Buffer> {
     const folder = join(this.#folder, format);
-    const whole = this.#wholes.get(format) ?? undisturbed(format, this.#seed, this.#children, folder);
+    const whole = this.#wholes.get(format) ?? exportUndisturbed(format, this.#seed, this.#children, folder);
     this.#wholes.set(format, whole);
     return whole;
   }
+}
+
+/** The bytes of an uninterrupted export. */
+async function exportUndisturbed(format: Format, seed: number, children: ChildRuns, folder: string): Promise<Buffer> {
+  await using sandbox = await startSandbox({ seed, holdings: size.holdings, owners: size.owners });
+  const { apiKey, aptosUrl, owners } = sandbox;
+  await mkdir(folder);
+  const path = join(folder, `holdings.${format}`);
+  const order = { apiKey, aptosUrl, owners, path, format, concurrency: 1, commitEvery: 32, ifExists: 'fail' } as const;
+  const end = await children.start(order).ended;
+  if (end.how !== 'done')
+    throw new Error(`An undisturbed export ${end.how === 'failed' ? `failed: ${end.why}` : 'was killed'}`);
+  return readFile(path);
 }

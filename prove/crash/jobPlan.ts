@@ -1,8 +1,8 @@
+import { Random } from '../../test/kit/random.js';
 import { formats, type Format } from './exportOrder.js';
 import { killsIn, type Kill } from './kill.js';
 import { nextPhase } from './nextPhase.js';
 import { isRepeated, type Phase } from './phases.js';
-import { seeded, type Random } from './seeded.js';
 
 /** One export that is killed again and again until it finishes. */
 export interface JobPlan {
@@ -20,10 +20,10 @@ export interface JobPlan {
 export function* jobPlans(seed: number): Generator<JobPlan, never, undefined> {
   const aimedAt = new Map<Phase, number>();
   for (let number = 1; ; number += 1) {
-    const random = seeded(`${seed} job ${number}`);
+    const random = new Random(`${seed} job ${number}`);
     const setting = settingOf(seed + number, number, random);
     const aims: Phase[] = [];
-    for (let left = 4 + random(4); left > 0; left -= 1) {
+    for (let left = random.int(4, 7); left > 0; left -= 1) {
       const phase = nextPhase(aimedAt, (each) => isPossible(each, aims, setting), random);
       aimedAt.set(phase, (aimedAt.get(phase) ?? 0) + 1);
       aims.push(phase);
@@ -38,8 +38,8 @@ function settingOf(turn: number, number: number, random: Random): Omit<JobPlan, 
     number,
     format: formats[turn % formats.length] ?? 'csv',
     concurrency: (turn + Math.floor(turn / formats.length)) % 2 === 0 ? 1 : 4,
-    commitEvery: 1 + random(8),
-    ifExists: random(3) === 0 ? 'overwrite' : 'fail',
+    commitEvery: random.int(1, 8),
+    ifExists: random.int(0, 2) === 0 ? 'overwrite' : 'fail',
   };
 }
 

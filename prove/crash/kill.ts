@@ -1,7 +1,7 @@
+import type { Random } from '../../test/kit/random.js';
 import { minPages, size, type ExportOrder } from './exportOrder.js';
 import type { FailPoint, Moment } from './failPoint.js';
 import { isPast, isRepeated, phases, type Phase } from './phases.js';
-import { shuffled, type Random } from './seeded.js';
 
 /** When a run is killed: from outside, at the nth request for a new page, or by itself. */
 export type Kill =
@@ -14,7 +14,7 @@ export function aimOf(kill: Kill): Phase {
   return kill.at === 'operation' ? kill.point.phase : 'fetching';
 }
 
-const moments: readonly Moment[] = ['before', 'half-way', 'after'];
+const moments: readonly [Moment, ...Moment[]] = ['before', 'half-way', 'after'];
 
 /**
  * One kill in each of the phases, one run each. Each run writes so many pages that some are left for the runs after it.
@@ -25,7 +25,9 @@ export function killsIn(phasesToHit: readonly Phase[], setting: Setting, random:
   const share = Math.floor((minPages - 2 * setting.commitEvery) / (runs + 1));
   const committing = aims.includes('going on') ? aims.findIndex(isRepeated) : undefined;
   return aims.map((phase, nth) => {
-    const afterPages = isRepeated(phase) ? random(share) + (nth === committing ? setting.commitEvery + 1 : 0) : 0;
+    const afterPages = isRepeated(phase)
+      ? random.int(0, share - 1) + (nth === committing ? setting.commitEvery + 1 : 0)
+      : 0;
     return phase === 'fetching'
       ? killAtRequest(afterPages, setting)
       : killAtOperation(phase, afterPages, setting, random);
@@ -37,10 +39,10 @@ export function killsIn(phasesToHit: readonly Phase[], setting: Setting, random:
  */
 function inOrder(aims: readonly Phase[], random: Random): Phase[] {
   const of = (phase: Phase): Phase[] => aims.filter((each) => each === phase);
-  const [first, ...rest] = shuffled(aims.filter(isRepeated), random);
-  const order = [...(first ? [first] : []), ...shuffled([...rest, ...of('going on')], random)];
+  const [first, ...rest] = random.shuffle(aims.filter(isRepeated));
+  const order = [...(first ? [first] : []), ...random.shuffle([...rest, ...of('going on')])];
   // Each run sets up. The first one has most to do then.
-  for (const phase of of('setting up')) order.splice(random(2) * random(order.length + 1), 0, phase);
+  for (const phase of of('setting up')) order.splice(random.int(0, 1) * random.int(0, order.length), 0, phase);
   return [...order, ...phases.filter((phase) => isPast(phase, 'fetching')).flatMap(of)];
 }
 
@@ -53,8 +55,8 @@ function killAtRequest(afterPages: number, { concurrency, format }: Setting): Ki
 }
 
 function killAtOperation(phase: Phase, afterPages: number, setting: Setting, random: Random): Kill {
-  const moment = moments[random(moments.length)] ?? 'after';
-  return { at: 'operation', point: { phase, afterPages, nth: 1 + random(operationsOf(phase, setting)), moment } };
+  const moment = random.pick(moments);
+  return { at: 'operation', point: { phase, afterPages, nth: random.int(1, operationsOf(phase, setting)), moment } };
 }
 
 /** The approximate number of operations of a phase, each time. */

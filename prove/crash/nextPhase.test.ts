@@ -3,7 +3,7 @@ import { nextPhase } from './nextPhase.js';
 import { phases, weightOf, type Phase } from './phases.js';
 
 const anyPhase = (): boolean => true;
-const noChance = (): number => 0;
+const noChance = { int: (): number => 0 };
 
 test('the weights are percentages of the whole', () => {
   expect(phases.reduce((sum, phase) => sum + weightOf(phase), 0)).toBe(100);
@@ -21,5 +21,6 @@ test('an impossible phase is skipped, however far it lags behind', () => {
 
 test('chance decides only between phases that lag about as much', () => {
   const aimedAt = new Map(phases.map((each) => [each, each === 'sealing' ? 0 : weightOf(each)]));
-  for (let chance = 0; chance < 100; chance += 1) expect(nextPhase(aimedAt, anyPhase, () => chance)).toBe('sealing');
+  for (let chance = 0; chance < 100; chance += 1)
+    expect(nextPhase(aimedAt, anyPhase, { int: () => chance })).toBe('sealing');
 });

@@ -1,13 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startReceiver, startSandbox, type Receiver } from '@sluice/sandbox';
 import { bundled } from '../../scripts/bundled.js';
-import { seeded } from '../crash/seeded.js';
-import { deadLetters, secret, type ForwardOrder } from './forwardOrder.js';
-import { spooledIds } from './spooledIds.js';
+import { Random } from '../../test/kit/random.js';
+import { deadLetters, secret, stateFolder, type ForwardOrder } from './forwardOrder.js';
 
 /** The settings of a run. */
 export interface ForwardTrial {
@@ -39,20 +38,20 @@ const rowsMovedPerKill = 3;
  * kill.
  */
 export async function forwardKills({ records, kills, seed, batch, folder }: ForwardTrial): Promise<ForwardOutcome> {
-  const random = seeded(`${seed} forward ${batch}`);
+  const random = new Random(`${seed} forward ${batch}`);
   await using sandbox = await startSandbox({ holdings: records, owners: 1, seed });
   const spooled = new Set<string>();
   let running: ChildProcess | undefined;
   let killed = 0;
   const requestsPerKill = Math.max(2, Math.floor((records / batch / kills) * 1.2));
-  let nextKill = 1 + random(requestsPerKill);
+  let nextKill = random.int(1, requestsPerKill);
   await using receiver = await startReceiver({
     secrets: [secret],
     seed,
     failures: { share: 1 / 3, max: 3, kinds: ['reset', 'error', 'reset-after-body', 'accept-then-error'] },
     async onRequest({ n }) {
       if (n < nextKill || killed >= kills || !running || running.killed) return;
-      nextKill = n + 1 + random(2 * requestsPerKill);
+      nextKill = n + random.int(1, 2 * requestsPerKill);
       killed += 1;
       running.kill('SIGKILL');
       await once(running, 'exit');
@@ -73,7 +72,7 @@ export async function forwardKills({ records, kills, seed, batch, folder }: Forw
       once(running, 'exit'),
     ]);
     isThrough = signal !== 'SIGKILL';
-    for (const id of await spooledIds(folder)) spooled.add(id);
+    for (const id of await readSpooledIds(folder)) spooled.add(id);
     if (!isThrough) sandbox.moveRows('aptos', rowsMovedPerKill);
     else if (code !== 0) faults.push(`the last run ended with ${code ?? String(signal)}: ${stderr}`);
     else if (!stdout.includes('"deadLetters":0')) faults.push(`it wrote dead letters: ${stdout}`);
@@ -127,4 +126,19 @@ function outOfOrder({ accepted }: Receiver): number {
     lastOf.set(key, sequence);
   }
   return count;
+}
+
+/** The ids of all records in a spool: these must arrive. The last line may be torn. A missing spool contains none. */
+async function readSpooledIds(folder: string): Promise<string[]> {
+  const log = await readFile(join(folder, stateFolder, 'spool.log'), 'utf8').catch(() => '');
+  return log.split('\n').slice(1, -1).flatMap(idsIn);
+}
+
+function idsIn(line: string): string[] {
+  try {
+    const { records }: { records: [string][] } = JSON.parse(line.slice(line.indexOf(' ') + 1));
+    return records.map(([id]) => id);
+  } catch {
+    return [];
+  }
 }

@@ -1,4 +1,4 @@
-import { seeded, shuffled } from '../crash/seeded.js';
+import { Random } from '../../test/kit/random.js';
 import type { Source } from './coverage.js';
 import { equivalents, type Equivalent } from './equivalent.js';
 
@@ -30,7 +30,7 @@ export function sampled(sources: readonly Source[], { count, seed, folder, at }:
   const folders = [...new Set(all.map(folderOf))].filter((each) => folder === undefined || each === folder);
   const taken = folders.map((each) => {
     const ofFolder = all.filter((candidate) => folderOf(candidate) === each);
-    return shuffled(ofFolder, seeded(`${seed} ${each}`)).slice(0, count);
+    return new Random(`${seed} ${each}`).shuffle(ofFolder).slice(0, count);
   });
   // Folders take turns, so that an interrupted run has results for each.
   return Array.from({ length: count }, (_, turn) => taken.flatMap((ofFolder) => ofFolder.slice(turn, turn + 1)))

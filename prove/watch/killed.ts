@@ -4,10 +4,27 @@ import { once } from 'node:events';
 import { exportTo, watch } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { servedListing } from '../../packages/core/test/watch/servedListing.js';
+import type { Moment } from '../crash/failPoint.js';
+import { Life } from '../crash/life.js';
 import { mortalFileSystem } from '../crash/mortalFileSystem.js';
-import { CountedLife } from './countedLife.js';
 import { stateBeside, type KillOrder } from './killOrder.js';
 import { killTargets } from './killTargets.js';
+
+/** The life of a process that dies at a given operation on the disk, whatever it is. */
+class CountedLife extends Life {
+  readonly #dies: KillOrder['dies'];
+  #operations = 0;
+
+  constructor(dies: KillOrder['dies']) {
+    super(undefined);
+    this.#dies = dies;
+  }
+
+  override momentOf(): Moment | undefined {
+    this.#operations += 1;
+    return this.#operations === this.#dies?.at ? this.#dies.moment : undefined;
+  }
+}
 
 const { url, target: name, address, path, dies, polls }: KillOrder = JSON.parse(process.argv[2] ?? '');
 const target = killTargets.find((each) => each.name === name)!;

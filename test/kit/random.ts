@@ -32,6 +32,12 @@ export class Random {
     return list[this.int(0, list.length - 1)] ?? list[0];
   }
 
+  /** The items in random order. */
+  shuffle<T>(items: readonly T[]): T[] {
+    const keyed = items.map((item) => ({ item, key: this.int(0, 2 ** 32 - 1) }));
+    return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
+  }
+
   /** Usually near `min`, rarely near `max`, like latencies. */
   skewed(min: number, max: number): number {
     // Multiplied, since the last bits of a power differ between versions of V8.
