@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { startSandbox } from '@sluice/sandbox';
 import { shortened } from './hostile/hostileDocument.js';
 import { Campaign, type Finding } from './hostile/campaign.js';
-import { corpusCases } from './hostile/corpusCases.js';
+import { corpusCases } from './hostile/corpus.js';
 import type { HostileCase, ValidRows } from './hostile/hostileCase.js';
 import { childHeap, HostileChild } from './hostile/hostileChild.js';
 import { HostileServer } from './hostile/hostileServer.js';

@@ -1,7 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { apis } from '../../test/kit/apiReference.js';
+import type { HostileCase } from './hostileCase.js';
 import { nested } from './hostileTexts.js';
+import { hostileKey } from './keyTraces.js';
+import { oddWires, plainWire } from './wire.js';
 
 const folder = new URL('corpus/', import.meta.url);
+const nothing = '{"result":[]}';
+/** An ordinary page that repeats what it received. */
+const page = JSON.stringify({ result: [{ id: 'a', name: 'a', sent: hostileKey }], cursor: null, hasNextPage: false });
 
 /** A handwritten document. */
 export interface CorpusText {
@@ -16,6 +23,21 @@ export async function corpusTexts(): Promise<CorpusText[]> {
     names.map(async (name) => ({ name, text: await readFile(new URL(name, folder), 'utf8') })),
   );
   return [...files, ...made];
+}
+
+/**
+ * The handwritten cases, for both APIs: every document, over a socket and as text, into a file and in a watch; and
+ * every oddity of the wire separately.
+ */
+export async function* corpusCases(): AsyncGenerator<HostileCase> {
+  for (const { text } of await corpusTexts())
+    for (const api of apis) {
+      yield { api, use: 'rows', texts: [text] };
+      yield { api, use: 'texts', texts: [text], wires: [plainWire] };
+      yield { api, use: 'file', texts: [text] };
+      yield { api, use: 'watch', texts: [text], first: nothing };
+    }
+  for (const wire of oddWires()) for (const api of apis) yield { api, use: 'rows', texts: [page], wires: [wire] };
 }
 
 const many = 100_000;

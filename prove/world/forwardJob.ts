@@ -9,7 +9,7 @@ import {
   type WebhookReplayOptions,
 } from '@sluice/exporters/webhook';
 import { lastChange, letChange } from './changing.js';
-import { FoldedChanges } from './foldedChanges.js';
+import { ChangeOracle } from './changeOracle.js';
 import type { JobOf, RunningJob } from './job.js';
 import { Receiver } from './receiver.js';
 import type { Scenario } from './scenario.js';
@@ -119,7 +119,7 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
         if (left.length > 0 && io === 0) wrong.push(`Left behind: ${left.join(' ')}`);
         return [...receiver.wrong, ...wrong];
       }
-      const folded = new FoldedChanges();
+      const folded = new ChangeOracle();
       for (const change of receiver.data) folded.add(change as Change<unknown>);
       return [...receiver.wrong, ...wrong, ...folded.judge(apis)];
     },

@@ -4,7 +4,7 @@ import { mirrorSink } from '../../packages/exporters/src/sql/mirror.js';
 import { sqlValue } from '../../packages/exporters/src/sql/sqlValue.js';
 import { lastChange, letChange } from './changing.js';
 import { difference } from './difference.js';
-import { FoldedChanges } from './foldedChanges.js';
+import { ChangeOracle } from './changeOracle.js';
 import type { JobOf, RunningJob } from './job.js';
 import type { Apis } from './services.js';
 import type { Store } from './store.js';
@@ -66,7 +66,7 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
     },
     judge() {
       judgeTable();
-      const folded = new FoldedChanges();
+      const folded = new ChangeOracle();
       for (const [, items] of [...generations].toSorted(([a], [b]) => a - b))
         for (const change of items) folded.add(change);
       return [...wrong, ...folded.judge(apis)];

@@ -2,7 +2,7 @@ import { SluiceError } from '@sluice/core';
 import { simulatedDisk, type SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import { powerCuts, restarted } from './disk.js';
 import { Exchanges } from './exchanges.js';
-import { FetchedAgain } from './fetchedAgain.js';
+import { Refetches } from './refetches.js';
 import type { RunningJob } from './job.js';
 import { jobOf } from './jobs.js';
 import { LimitOracle } from './limitOracle.js';
@@ -81,7 +81,7 @@ class World implements PlayableWorld {
   readonly #limits: LimitOracle;
   readonly #quotas: QuotaOracle;
   readonly #repeats: RepeatsOracle;
-  readonly #fetched = new FetchedAgain();
+  readonly #fetched = new Refetches();
   readonly #pages = new Map<Life, PagesInMemory>();
   readonly #exchanges = new Map<Life, Exchanges>();
   readonly #lives = new Map<string, Life>();

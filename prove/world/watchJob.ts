@@ -3,7 +3,7 @@ import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import type { EvmStream } from '@sluice/streams';
 import { lastChange, letChange } from './changing.js';
-import { FoldedChanges } from './foldedChanges.js';
+import { ChangeOracle } from './changeOracle.js';
 import type { JobOf, RunningJob } from './job.js';
 import { FetchedInFull } from './fetchedInFull.js';
 import type { Scenario } from './scenario.js';
@@ -27,7 +27,7 @@ export function watchJob({ pageSize, every, changes }: JobOf<'watch'>, { api }: 
       return isStill && isLast;
     },
     judge(disk) {
-      const folded = new FoldedChanges();
+      const folded = new ChangeOracle();
       const lines = (disk.restart('dropped').text(path) ?? '').split('\n').slice(0, -1);
       for (const line of lines) folded.add(JSON.parse(line));
       return [...folded.judge(apis), ...full.wrong];

@@ -1,6 +1,6 @@
 import type { Collections } from './collections.js';
 import type { ShapeName } from './answerShape.js';
-import { nastyAmounts, nastyProperties, nastyText } from './nastyValues.js';
+import { nastyAmounts, nastyProperties, nastyTexts } from './nastyValues.js';
 import type { Owners } from './owners.js';
 import { draws, fraction, hex, pick } from './random.js';
 
@@ -62,7 +62,7 @@ export function holdingRows(
 
 /** Every nasty row has a nasty name and one more nasty field. */
 function nastyRow(row: HoldingRow, word: number): HoldingRow {
-  const named: HoldingRow = { ...row, name: nastyText(word) };
+  const named: HoldingRow = { ...row, name: pick(nastyTexts, word) };
   const detail = word >>> 16;
   switch ((word >>> 8) % 6) {
     case 0:

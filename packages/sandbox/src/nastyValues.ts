@@ -1,5 +1,3 @@
-import { pick } from './random.js';
-
 /** Token names that break careless readers and writers: separators, line ends, formulas, scripts, white space. */
 export const nastyTexts: readonly string[] = [
   'The "Quoted" One',
@@ -88,8 +86,3 @@ export const nastyProperties: readonly (string | Readonly<Record<string, unknown
   null,
   {},
 ];
-
-/** The nasty text for a word. */
-export function nastyText(word: number): string {
-  return pick(nastyTexts, word);
-}

@@ -1,5 +1,5 @@
 import type { ShapeName } from './answerShape.js';
-import { nastyText } from './nastyValues.js';
+import { nastyTexts } from './nastyValues.js';
 import { draws, fraction, hex, pick } from './random.js';
 
 /** A JSON object with unspecified fields. */
@@ -108,10 +108,10 @@ export function nextStatus(current: string, word: number): StreamStatus {
 
 /** Every nasty row has a nasty description and one more nasty field; `bare` is without the optional fields. */
 function nastyRow(bare: StreamRow, row: StreamRow, word: number): StreamRow {
-  const described: StreamRow = { ...row, description: nastyText(word) };
+  const described: StreamRow = { ...row, description: pick(nastyTexts, word) };
   switch ((word >>> 8) % 5) {
     case 0:
-      return { ...described, tag: nastyText(word >>> 16) };
+      return { ...described, tag: pick(nastyTexts, word >>> 16) };
     case 1:
       return { ...described, topic0: null, abi: null, triggers: null, getNativeBalances: null, advancedOptions: null };
     case 2:
@@ -122,9 +122,9 @@ function nastyRow(bare: StreamRow, row: StreamRow, word: number): StreamRow {
         region: { name: 'eu', zone: 1 },
       };
     case 3:
-      return { ...bare, description: nastyText(word) };
+      return { ...bare, description: pick(nastyTexts, word) };
     default:
-      return { ...described, statusMessage: nastyText(word >>> 16) };
+      return { ...described, statusMessage: pick(nastyTexts, word >>> 16) };
   }
 }
 

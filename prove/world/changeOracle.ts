@@ -3,7 +3,7 @@ import { difference } from './difference.js';
 import type { Apis } from './services.js';
 
 /** The listing that changes come to, taken one by one: each must follow from those before it. */
-export class FoldedChanges {
+export class ChangeOracle {
   readonly #rows = new Map<string, string>();
   readonly #ids = new Set<string>();
   readonly #wrong: string[] = [];

@@ -1,5 +1,5 @@
 /** Pages that a later run requests although an earlier one had them: E4 says how many may be. */
-export class FetchedAgain {
+export class Refetches {
   /** Pages that each run requested, and those that it got. */
   readonly #runs: { readonly requested: Set<string>; readonly got: Map<string, number>; endedAt: number }[] = [];
 
