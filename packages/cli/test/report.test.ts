@@ -184,7 +184,12 @@ describe('U5 sluice report', () => {
     await writeFile(join(folder, 'rows.csv'), 'collection_name\nCats\n');
     await writeFile(join(folder, 'rows.html'), 'mine');
     const refused = await report(folder, 'rows.csv');
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('rows.html exists already.') });
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'rows.html exists already, and was not touched. Give another name, or replace it with --if-exists overwrite.',
+      ),
+    });
     expect(await readFile(join(folder, 'rows.html'), 'utf8')).toBe('mine');
     await chmod(join(folder, 'rows.html'), 0o600);
     expect(await report(folder, 'rows.csv', '--if-exists', 'overwrite')).toMatchObject({ code: 0 });

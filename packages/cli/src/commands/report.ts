@@ -1,10 +1,8 @@
-import { rename, rm, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { nodeFileSystem } from '@sluice/core/node';
+import { nodeFileSystem, PartFile } from '@sluice/core/node';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
-import { codeOf } from '../errors/thrown.js';
 import { standardOutput } from '../options/checkTarget.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
@@ -23,7 +21,7 @@ export const report: Run<'report'> = async ({ file, to, ifExists = 'fail' }, env
   const figures = await read(file, (path) => resolve(folder, path), signal);
   const page = reportPage(figures, { file: basename(file), madeAt: new Date() });
   if (target === standardOutput) await stdout.write(page);
-  else await write(resolve(folder, target), page, { isReplaced: ifExists === 'overwrite', shown: target });
+  else await write(resolve(folder, target), page, ifExists);
   const { subject, rows } = figures;
   if (target !== standardOutput)
     stderr.print(`${formatCount(rows, ...subject.noun)} of ${visibleText(file)} -> ${visibleText(target)}\n`);
@@ -55,24 +53,16 @@ async function* stoppable(rows: AsyncIterable<ReportRow>, signal: AbortSignal): 
 }
 
 /** Under a temporary name first, so that a report is complete or absent. */
-async function write(
-  path: string,
-  page: string,
-  { isReplaced, shown }: { readonly isReplaced: boolean; readonly shown: string },
-): Promise<void> {
-  const part = `${path}.part`;
+async function write(path: string, page: string, ifExists: 'fail' | 'overwrite'): Promise<void> {
+  const part = new PartFile(nodeFileSystem, path, ifExists);
+  // What a killed report left is of no use.
+  await part.create(true);
   try {
-    if (!isReplaced) await writeFile(path, '', { flag: 'wx' });
-    await writeFile(part, page);
-    const rights = await nodeFileSystem.rights?.(path);
-    if (isReplaced && rights) await nodeFileSystem.setRights?.(part, rights);
-    await rename(part, path);
+    await part.append(page);
+    await part.flush();
+    await part.publish();
   } catch (error) {
-    const code = codeOf(error) ?? 'unknown fault';
-    if (code === 'EEXIST')
-      throw new Failure(`${shown} exists already. Give --to another name, or --if-exists overwrite.`);
-    await rm(part, { force: true });
-    if (!isReplaced) await rm(path, { force: true });
-    throw new Failure(`${shown} can't be written (${code}). Look at where it goes, then run it again.`);
+    await part.abandon(false);
+    throw error;
   }
 }

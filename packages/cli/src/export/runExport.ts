@@ -1,5 +1,5 @@
 import type { Client, ExportOptions, PageSource } from '@sluice/core';
-import type { Config, Invocation } from '../config/config.js';
+import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { exitCodeAfter } from '../errors/exitCode.js';
@@ -10,7 +10,6 @@ import { afterHint } from '../progress/notices.js';
 import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace } from '../target/statePlace.js';
-import type { Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { exportRows } from './exportRows.js';
 import { resumeCommand, planResumption } from './resume.js';
@@ -42,7 +41,13 @@ export async function runExport<Added, T extends object>(
   { args, config }: Invocation,
 ): Promise<number> {
   const { requireTotal } = options;
-  const target = await rowTargetOf<T>({ ...options, isIncremental: incremental !== undefined }, environment, config);
+  const target = await resolveTarget<T>(options, environment, config, () => {
+    if (options.state !== undefined && !incremental)
+      throw new UsageError(
+        "--state goes with --forward, --incremental, or a plugin's sink: a file has its state beside it.",
+      );
+    return rowTarget<T>(options, environment);
+  });
   const resumption = planResumption(options, target, args, config, environment);
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);
@@ -71,21 +76,6 @@ export async function runExport<Added, T extends object>(
     };
     const { report } = await exportRows(job, options, environment);
     return exitCodeAfter(report);
-  });
-}
-
-/** @throws UsageError if there is no target, or an option does not apply to it. */
-function rowTargetOf<T extends object>(
-  options: ExportCommandOptions & { readonly isIncremental: boolean },
-  environment: Environment,
-  config: Config,
-): Promise<Target<T>> {
-  return resolveTarget<T>(options, environment, config, () => {
-    if (options.state !== undefined && !options.isIncremental)
-      throw new UsageError(
-        "--state goes with --forward, --incremental, or a plugin's sink: a file has its state beside it.",
-      );
-    return rowTarget<T>(options, environment);
   });
 }
 

@@ -20,11 +20,26 @@ export function followNotices(client: Client): Observable<Notice> {
   const notices = new ReplaySubject<Notice>(maxBuffered);
   const reported = new Set<string>();
   const describeOutage = outageSentences();
+  const describe = (event: EventOf<'warning' | 'info' | 'plugin-fault' | 'retry' | 'settled'>): string | undefined => {
+    if (event.type === 'warning') return event.message;
+    if (event.type === 'info') return `${event.plugin}: ${event.message}`;
+    if (event.type !== 'plugin-fault') return describeOutage(event);
+    const { plugin, hook, error } = event;
+    const where = `${plugin} ${hook}`;
+    // A plugin that fails to dispose ends the command with that error.
+    if (hook === 'dispose' || reported.has(where)) return undefined;
+    reported.add(where);
+    return `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
+  };
   client
     .eventsOf('warning', 'info', 'plugin-fault', 'retry', 'settled')
     .pipe(
       // Most requests settle without one.
-      map((event) => createNotice(event, reported, describeOutage)),
+      map((event): Notice | undefined => {
+        const message = describe(event);
+        const level = event.type === 'info' ? 'info' : 'warning';
+        return message === undefined ? undefined : { level, message: visibleText(message) };
+      }),
       filter((notice) => notice !== undefined),
       distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
     )
@@ -35,33 +50,6 @@ export function followNotices(client: Client): Observable<Notice> {
 /** Puts a hint in front of the notices. */
 export function afterHint(notices: Observable<Notice>, hint: string | undefined): Observable<Notice> {
   return hint === undefined ? notices : notices.pipe(startWith<Notice>({ level: 'info', message: hint }));
-}
-
-function createNotice(
-  event: EventOf<'warning' | 'info' | 'plugin-fault' | 'retry' | 'settled'>,
-  reported: Set<string>,
-  describeOutage: ReturnType<typeof outageSentences>,
-): Notice | undefined {
-  switch (event.type) {
-    case 'warning':
-      return { level: 'warning', message: visibleText(event.message) };
-    case 'info':
-      return { level: 'info', message: visibleText(`${event.plugin}: ${event.message}`) };
-    case 'plugin-fault': {
-      const { plugin, hook, error } = event;
-      const where = `${plugin} ${hook}`;
-      // A plugin that fails to dispose ends the command with that error.
-      if (hook === 'dispose' || reported.has(where)) return undefined;
-      reported.add(where);
-      const message = `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
-      return { level: 'warning', message: visibleText(message) };
-    }
-    case 'retry':
-    case 'settled': {
-      const message = describeOutage(event);
-      return message === undefined ? undefined : { level: 'warning', message: visibleText(message) };
-    }
-  }
 }
 
 /** Failures that pass within a few attempts are not reported. */

@@ -36,7 +36,10 @@ export function progressLine(
   while (measureLine(pieces, lead) > columns && shortenHighestRank(pieces));
   const figures = pieces.map(({ text }) => text).join(gap);
   if (lead + gap.length + displayWidth(figures) > columns) return cutToWidth(figures, columns);
-  if (share === undefined) return `${colors.cyan(frameAt(progress.elapsed))}${gap}${figures}`;
+  if (share === undefined) {
+    const frame = frames[Math.floor(progress.elapsed / msPerFrame) % frames.length];
+    return `${colors.cyan(frame ?? frames[0])}${gap}${figures}`;
+  }
   const full = Math.floor(share * length);
   return `${colors.cyan('█'.repeat(full))}${colors.dim('░'.repeat(length - full))}${gap}${percent(share)}${gap}${figures}`;
 }
@@ -76,8 +79,4 @@ function shortenHighestRank(pieces: Piece[]): boolean {
 
 function percent(share: number): string {
   return `${String(Math.floor(share * 100)).padStart(3)} %`;
-}
-
-function frameAt(elapsed: number): string {
-  return frames[Math.floor(elapsed / msPerFrame) % frames.length] ?? frames[0];
 }

@@ -87,8 +87,8 @@ export function readParams(
   { params = [] }: Pick<SourceDescription, 'params'>,
   options: readonly ('pageSize' | 'maxRows')[],
 ): Params {
-  const values = new Map<string, unknown[]>();
-  for (const { name, sign, value } of texts.map((text) => splitParam(text, /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s))) {
+  const findType = (name: string): string | undefined => params.find((param) => param.name === name)?.type;
+  const all = collectParams(texts, /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s, (name, value, isJson): unknown => {
     if (bounds.has(name)) {
       const own = options.find((option) => option === name);
       throw new UsageError(
@@ -97,14 +97,12 @@ export function readParams(
           : `--param ${name} is not a parameter, and this command has no option for it. Leave it out.`,
       );
     }
-    const type = params.find((param) => param.name === name)?.type;
-    const read = sign === '=' ? convertText(value, type) : parseJson(name, value);
-    values.set(name, [...(values.get(name) ?? []), read]);
-  }
+    return isJson ? parseJson(name, value) : convertText(value, findType(name));
+  });
   return Object.fromEntries(
-    Array.from(values, ([name, all]) => {
-      const isList = all.length > 1 || params.find((param) => param.name === name)?.type === 'array';
-      return [name, isList && !(all.length === 1 && Array.isArray(all[0])) ? all : all[0]];
+    all.map(([name, values]) => {
+      const isList = values.length > 1 || findType(name) === 'array';
+      return [name, isList && !(values.length === 1 && Array.isArray(values[0])) ? values : values[0]];
     }),
   );
 }
@@ -118,11 +116,11 @@ type RequestQuery = NonNullable<NonNullable<Parameters<ApiRequests['get']>[1]>['
  * @example readQuery(['state=open', 'ids:=[1,2]']) // { state: 'open', ids: ['1', '2'] }
  */
 export function readQuery(texts: readonly string[]): RequestQuery {
-  const values = new Map<string, (string | number | boolean | readonly string[])[]>();
-  for (const { name, sign, value } of texts.map((text) => splitParam(text, /^([^\s=:]+)(:?=)(.*)$/s)))
-    values.set(name, [...(values.get(name) ?? []), sign === '=' ? value : queryValue(name, parseJson(name, value))]);
+  const all = collectParams(texts, /^([^\s=:]+)(:?=)(.*)$/s, (name, value, isJson) =>
+    isJson ? queryValue(name, parseJson(name, value)) : value,
+  );
   return Object.fromEntries(
-    Array.from(values, ([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all.flat().map(String)]),
+    all.map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values.flat().map(String)]),
   );
 }
 
@@ -132,16 +130,20 @@ function queryValue(name: string, value: unknown): string | number | boolean | r
   throw new UsageError(`${flagFor(name)} must be text, a number, true, false or a list of these, as a query has them.`);
 }
 
-interface GivenParam {
-  readonly name: string;
-  readonly sign: string;
-  readonly value: string;
-}
-
-function splitParam(text: string, form: RegExp): GivenParam {
-  const [, name, sign = '', value] = form.exec(text) ?? [];
-  if (name !== undefined && value !== undefined) return { name, sign, value };
-  throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
+/** The values of parameters by their names, in their order. @param form a name, its sign and a value. */
+function collectParams<Value>(
+  texts: readonly string[],
+  form: RegExp,
+  read: (name: string, value: string, isJson: boolean) => Value,
+): readonly (readonly [string, readonly Value[]])[] {
+  const values = new Map<string, readonly Value[]>();
+  for (const text of texts) {
+    const [, name, sign, value] = form.exec(text) ?? [];
+    if (name === undefined || value === undefined)
+      throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
+    values.set(name, [...(values.get(name) ?? []), read(name, value, sign === ':=')]);
+  }
+  return [...values];
 }
 
 /** A text that is not of the type stays text, so that the source refuses it. */

@@ -62,7 +62,10 @@ export function changeLines<T extends object>(
 function fitPhrases([time, name, ...rest]: readonly Phrase[], columns: number): Phrase[] {
   if (!time || !name) return [];
   const kept = rest.filter(({ isKept }) => isKept);
-  const needed = kept.reduce((sum, { text, gap = usualGap, max = Infinity }) => sum + gap + widthUpTo(text, max), 0);
+  const needed = kept.reduce(
+    (sum, { text, gap = usualGap, max = Infinity }) => sum + gap + Math.min(max, displayWidth(visibleText(text))),
+    0,
+  );
   const forName = columns - displayWidth(time.text) - usualGap - needed;
   // Without the date: of the lines of a terminal, most are of today.
   if (forName < shortestName && time.text.length > clockTime)
@@ -73,10 +76,6 @@ function fitPhrases([time, name, ...rest]: readonly Phrase[], columns: number): 
 
 /** The length of `14:05:09`. */
 const clockTime = 8;
-
-function widthUpTo(text: string, max: number): number {
-  return Math.min(max, displayWidth(visibleText(text)));
-}
 
 function initialPhrases<T>(rows: readonly T[], { noun, summary }: RowView<T>, { dim }: Colors): Phrase[] {
   return [

@@ -24,7 +24,6 @@ import { every } from '../progress/reporter.js';
 import { type Wait, waitEvent, waitText } from '../progress/waits.js';
 import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
-import type { Forwarding } from '../target/deliveries.js';
 import { refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { formatCount, formatTime } from '../terminal/format.js';
@@ -136,7 +135,9 @@ async function watchChanges<Added, T extends object>(
     polls,
     deliveries: forwarding?.tally.deliveries,
     redeliveries: forwarding?.tally.redeliveries,
-    deadLetters: countLetters(forwarding),
+    deadLetters: forwarding?.tally.deadLetters
+      ? { count: forwarding.tally.deadLetters, path: forwarding.deadLetters }
+      : undefined,
   });
   const mode = options.quiet ? 'silent' : (options.progress ?? 'plain');
   const shown = {
@@ -199,13 +200,6 @@ async function watchChanges<Added, T extends object>(
   });
 }
 
-function countLetters(
-  forwarding: Forwarding | undefined,
-): { readonly count: number; readonly path: string } | undefined {
-  if (!forwarding || forwarding.tally.deadLetters === 0) return undefined;
-  return { count: forwarding.tally.deadLetters, path: forwarding.deadLetters };
-}
-
 /** Shorter waits of a poll are not reported, in ms. */
 const longWait = 10_000;
 const lookEvery = 1_000;
@@ -216,15 +210,11 @@ export function onLongWaits(current: () => Wait | undefined, clock: Clock, repor
   return every(clock, lookEvery, () => {
     const wait = current();
     if (wait?.kind !== reported) reported = undefined;
-    if (!wait || reported !== undefined || measureWait(wait) < longWait) return;
+    if (!wait || wait.kind === 'stopping' || reported !== undefined) return;
+    if (('left' in wait ? wait.left : wait.since) < longWait) return;
     reported = wait.kind;
     report(wait);
   });
-}
-
-function measureWait(wait: Wait): number {
-  if ('left' in wait) return wait.left;
-  return 'since' in wait ? wait.since : 0;
 }
 
 /** The state of a watch; `undefined` if none is stored. @throws UsageError if an option requires one. */

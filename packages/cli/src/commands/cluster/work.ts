@@ -1,5 +1,5 @@
 import type { WorkEvent, WorkReport } from '@sluice/cluster';
-import { type Client, type Limit, sourcesOf, systemClock } from '@sluice/core';
+import { type Limit, sourcesOf, systemClock } from '@sluice/core';
 import type { Run } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
@@ -27,7 +27,12 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
       const shown = { header: { redis: host }, opening, counts: () => ({}) };
       const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
       const report = await cluster.work({
-        sources: listOpeners(client),
+        sources: Object.fromEntries(
+          Array.from(sourcesOf(client), ([name, source]) => [
+            name,
+            (params: Parameters<typeof source>[0]) => source(params),
+          ]),
+        ),
         untilDone,
         signal: environment.signal,
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
@@ -45,16 +50,6 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
 async function openLimiter(rate: Limit | undefined, name: string, { cluster, library, url }: OpenedCluster) {
   await cluster.limit(name, rate ?? []);
   return library.redisLimiter({ url, name, ...(rate ? { limits: rate } : { defaultLimits: defaultRate }) });
-}
-
-/** All sources of a client, by name. */
-function listOpeners(client: Client) {
-  return Object.fromEntries(
-    Array.from(sourcesOf(client), ([name, source]) => [
-      name,
-      (params: Readonly<Record<string, unknown>>) => source(params),
-    ]),
-  );
 }
 
 /** A worker that was told to end has done its duty. Ctrl-C stays an interruption. */
