@@ -107,7 +107,7 @@ describe('sluice checkpoint show', () => {
 
   test.each([
     ['that is not there', undefined, /checkpoint is not there: no export was interrupted/],
-    ['that is empty', '', /checkpoint is empty: .* Start over with --restart/],
+    ['that is empty', '', /checkpoint is empty\. Start over with --restart/],
     ['that is none', 'hello\n', /checkpoint is not a state of Sluice, or is damaged/],
     ['of a newer version', 'sluice-state 9\n', /written by another version of Sluice/],
   ])('of a checkpoint %s says so, with exit code 1', async (_, content, sentence) => {
