@@ -41,7 +41,7 @@ async function namedSink(
   return {
     ...wrapped,
     identity: { to: shown, of: sink.identity },
-    ...(sink.state && { state: guardStore(sink.state, `The state of the sink "${name}"`, signal) }),
+    state: sink.state && guardStore(sink.state, `The state of the sink "${name}"`, signal),
   };
 }
 

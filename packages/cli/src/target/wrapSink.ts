@@ -28,14 +28,12 @@ export function wrapSink<T>(sink: Sink<T>, wrapping: Wrapping): Sink<T> {
     name,
     identity,
     delivery,
-    ...(target !== undefined && { target }),
-    ...(state && { state }),
-    ...(isRefreshed !== undefined && { isRefreshed }),
-    ...(check && { check: (context) => check(unwrapContext(context)) }),
-    ...(finished && { finished: (stored) => finished(unwrap(stored)) }),
-    ...(withoutPartition && {
-      withoutPartition: (stored, partition) => wrap(withoutPartition(unwrap(stored), partition)),
-    }),
+    target,
+    state,
+    isRefreshed,
+    check: check && ((context) => check(unwrapContext(context))),
+    finished: finished && ((stored) => finished(unwrap(stored))),
+    withoutPartition: withoutPartition && ((stored, partition) => wrap(withoutPartition(unwrap(stored), partition))),
     open: async (context) => wrapWriter(await sink.open(unwrapContext(context)), wrapping),
   };
 }
@@ -43,17 +41,17 @@ export function wrapSink<T>(sink: Sink<T>, wrapping: Wrapping): Sink<T> {
 function wrapWriter<T>(writer: SinkWriter<T>, { during = (call) => call(), wrap = same }: Wrapping): SinkWriter<T> {
   const suspend = writer.suspend?.bind(writer);
   return {
-    ...(writer.start !== undefined && { start: wrap(writer.start) }),
+    start: writer.start === undefined ? undefined : wrap(writer.start),
     get isFull() {
-      return writer.isFull ?? false;
+      return writer.isFull;
     },
     get isCommittable() {
-      return writer.isCommittable ?? true;
+      return writer.isCommittable;
     },
     write: (page) => during(() => writer.write(page)),
     flush: async () => wrap(await during(() => writer.flush())),
     seal: async (end) => wrap(await during(() => writer.seal(end))),
-    ...(suspend && { suspend: () => during(suspend) }),
+    suspend: suspend && (() => during(suspend)),
     close: () => during(() => writer.close()),
     abort: (reason, options) => writer.abort(reason, options),
   };
