@@ -33,7 +33,7 @@ export const exportSource: Run<'export'> = async (options, environment, invocati
     },
     concurrency,
     maxRows,
-    ...(incremental && { incremental }),
+    incremental,
   };
   return runExport(rows, options, environment, invocation);
 };

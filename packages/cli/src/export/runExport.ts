@@ -28,7 +28,7 @@ export interface ExportedRows<Added, T> {
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
   /** Only rows that are new since the last export. */
-  readonly incremental?: ExportOptions['incremental'];
+  readonly incremental?: ExportOptions['incremental'] | undefined;
   /** Shown at the start. */
   readonly hint?: string | undefined;
 }

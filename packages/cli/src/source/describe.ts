@@ -11,7 +11,7 @@ import { withPlugins } from './openClient.js';
 /** An API as a configuration has it. */
 export interface KnownApi extends Omit<ApiDescription, 'baseUrl'> {
   /** Absent for a built-in API whose base URL is not set. */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
 }
 
 interface Known {
@@ -34,7 +34,7 @@ function completeApi({ baseUrl, ...api }: ApiDescription, { variables }: Environ
   const { auth } = api;
   const known = { ...api, auth: auth.kind === 'client-key' ? { ...auth, variables: [keyVariable] } : auth };
   const address = isApiName(api.name) ? findBaseUrl(api.name, {}, variables) : baseUrl;
-  return { ...known, ...(address !== undefined && { baseUrl: address }) };
+  return { ...known, baseUrl: address };
 }
 
 /** The values of all variables that have secrets, and the secrets of the environment. */

@@ -59,14 +59,14 @@ export interface Figures {
     readonly title: string;
     readonly noun: string;
     /** Different values; absent if there are too many to count. */
-    readonly size?: number;
+    readonly size?: number | undefined;
     /** No count is lower than the true one by more than this. */
     readonly error: number;
     readonly top: readonly Share[];
     /** Rows without a value. */
     readonly empty: number;
   }[];
-  readonly time?: { readonly title: string; readonly periods: readonly Share[]; readonly empty: number };
+  readonly time?: { readonly title: string; readonly periods: readonly Share[]; readonly empty: number } | undefined;
   /** The columns of the file, with the number of rows that have a value. */
   readonly filled: readonly Share[];
   /** Columns of the source that the file does not have. */
@@ -115,10 +115,10 @@ export async function countFigures(
       noun,
       empty,
       error: counts.error,
-      ...(counts.size !== undefined && { size: counts.size }),
+      size: counts.size,
       top: counts.top(topValues).map(({ key, count: of }) => ({ name: key, count: of })),
     })),
-    ...(time && { time: { title: time.title, periods: groupPeriods(months), empty: undated } }),
+    time: time && { title: time.title, periods: groupPeriods(months), empty: undated },
     filled: [...filled].map(([name, of]) => ({ name, count: of })),
     missing: subject.columns.filter((column) => !columns.includes(column)),
   };
