@@ -55,7 +55,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     await sluice(['cluster', 'work', '--until-done', ...unlimited], at);
     const lines = (await text).trim().split('\n');
     expect(JSON.parse(lines.at(-1) ?? '{}')).toMatchObject({
-      phase: 'finished',
+      end: { outcome: 'finished' },
       about: { kind: 'cluster', title: 'run: aptos.nfts' },
       cluster: { partitions: 8, done: 8, rows: 900, failed: 0 },
     });

@@ -1,5 +1,5 @@
 import type { ChangeEvent } from '@sluice/core';
-import { fitted, short } from './fitted.js';
+import { fit, shorten } from './fit.js';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from './snapshot.js';
 
 /** Rows with a history, those that changed last. */
@@ -39,7 +39,7 @@ export class Board {
   }
 
   add({ key: whole, kind, before, after, observedAt }: ChangeEvent): void {
-    const key = short(whole, maxKey);
+    const key = shorten(whole, maxKey);
     const at = Math.max(0, Math.round((Date.parse(observedAt) - this.#since) / 1_000)) || 0;
     const old = this.#indexOf(before);
     const next = this.#indexOf(after);
@@ -65,7 +65,7 @@ export class Board {
       counts: [...this.#counts, this.#without],
       kinds: [...this.#kinds],
       total: this.#total,
-      rows: fitted(
+      rows: fit(
         rows.map(({ key, strip }): RowView => [key, ...strip]),
         maxBytes,
       ),
@@ -75,12 +75,12 @@ export class Board {
 
   /** The last changes, the newest first. */
   changes(maxBytes: number): ChangeView[] {
-    return fitted(this.#changes.slice(-maxChanges).reverse(), maxBytes);
+    return fit(this.#changes.slice(-maxChanges).reverse(), maxBytes);
   }
 
   #indexOf(status: string | null): number {
     if (status === null) return none;
-    const name = short(status, maxStatus);
+    const name = shorten(status, maxStatus);
     const known = this.#names.indexOf(name);
     if (known !== -1) return known;
     const isLast = this.#names.length >= maxNames - 1;

@@ -95,7 +95,6 @@ function open(
     port,
     token: randomBytes(24).toString('base64url'),
     folder: pageFolder(),
-    version: () => state.version,
     snapshot: (span) => state.snapshot(clock.now(), span),
   });
   const url = server.listen();

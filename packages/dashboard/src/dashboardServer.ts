@@ -6,9 +6,8 @@ import { join } from 'node:path';
 import { ConfigError } from '@sluice/core';
 import type { Snapshot } from './snapshot.js';
 
-/** Ms between two snapshots, if there is news; and if there is none, so that the page knows that we are alive. */
+/** Ms between two snapshots. */
 const interval = 250;
-const heartbeat = 1_000;
 /** Ms that the last frame may take to leave. */
 const lastFrame = 400;
 const defaultSpan = 300;
@@ -18,8 +17,6 @@ interface ServerOptions {
   readonly token: string;
   /** Where the page's files are. */
   readonly folder: string;
-  /** Grows with the news. */
-  readonly version: () => number;
   readonly snapshot: (span: number) => Snapshot;
 }
 
@@ -44,8 +41,6 @@ const headers = {
 interface Viewer {
   readonly response: ServerResponse;
   readonly span: number;
-  version: number;
-  sentAt: number;
 }
 
 /**
@@ -130,7 +125,7 @@ export class DashboardServer {
         });
         return;
       }
-      this.#stream(response, spanOf(searchParams.get('span')));
+      this.#stream(response, parseSpan(searchParams.get('span')));
       return;
     }
     const [name, type] = files.get(pathname) ?? [];
@@ -143,9 +138,9 @@ export class DashboardServer {
     response.end(body);
   }
 
-  #isAuthorized(given = ''): boolean {
+  #isAuthorized(header = ''): boolean {
     const expected = Buffer.from(`Bearer ${this.#options.token}`);
-    const actual = Buffer.from(given);
+    const actual = Buffer.from(header);
     return expected.length === actual.length && timingSafeEqual(expected, actual);
   }
 
@@ -155,7 +150,7 @@ export class DashboardServer {
       response.end(this.#line(span));
       return;
     }
-    const viewer: Viewer = { response, span, version: -1, sentAt: -Infinity };
+    const viewer: Viewer = { response, span };
     this.#viewers.add(viewer);
     response.on('close', () => {
       this.#viewers.delete(viewer);
@@ -170,15 +165,9 @@ export class DashboardServer {
     }, interval).unref();
   }
 
-  #send(viewer: Viewer): void {
-    const version = this.#options.version();
-    const now = performance.now();
-    const isDue = version !== viewer.version || now - viewer.sentAt >= heartbeat;
+  #send({ response, span }: Viewer): void {
     // Whoever has not read the last one gets the state of when they have.
-    if (!isDue || viewer.response.writableNeedDrain) return;
-    viewer.version = version;
-    viewer.sentAt = now;
-    viewer.response.write(this.#line(viewer.span));
+    if (!response.writableNeedDrain) response.write(this.#line(span));
   }
 
   #line(span: number): string {
@@ -196,7 +185,7 @@ export function isLocal(host: string | undefined): boolean {
   return host !== undefined && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i.test(host);
 }
 
-function spanOf(text: string | null): number {
+function parseSpan(text: string | null): number {
   if (text === 'all') return Infinity;
   const span = Number(text ?? defaultSpan);
   return Number.isInteger(span) && span >= 60 && span <= 86_400 ? span : defaultSpan;

@@ -1,8 +1,8 @@
 import type { ClientEvent, LimiterEvent } from '@sluice/core';
 import { Board } from './board.js';
-import { fitted, short } from './fitted.js';
+import { fit, shorten } from './fit.js';
 import { Series } from './series.js';
-import type { About, ClusterView, Ending, Hold, LimiterView, Phase, Snapshot } from './snapshot.js';
+import type { About, ClusterView, Ending, Hold, LimiterView, Snapshot } from './snapshot.js';
 
 const maxPauses = 20;
 const maxSlowest = 8;
@@ -31,8 +31,6 @@ export class RunState {
   /** Partitions that were done at the first look. */
   #doneBefore = 0;
   #end: Snapshot['end'] = null;
-  #nth = 0;
-  #version = 0;
   #totals: Mutable<Snapshot['totals']> = emptyTotals();
   #total: number | undefined;
   /** Requests that have not settled. */
@@ -40,8 +38,8 @@ export class RunState {
   /** The average ms of a response, the last ones weigh most. */
   #took = 0;
   readonly #limiters = new Map<string, { readonly event: LimiterEvent; readonly at: number }>();
-  readonly #reasons = new Map<string, { count: number; at: number }>();
-  #lastReason = '';
+  /** The one that was counted last comes last. */
+  readonly #reasons = new Map<string, { readonly count: number; readonly at: number }>();
   #pauses: Snapshot['pauses'] = [];
   #slowest: Snapshot['slowest'] = [];
   #commits: Snapshot['commits'] = [];
@@ -57,15 +55,9 @@ export class RunState {
     this.#startedAt = now;
   }
 
-  /** Grows with everything that changes a snapshot. */
-  get version(): number {
-    return this.#version;
-  }
-
   /** Another task begins, or more is known about this one. Rows of another task count from 0. */
   show(about: Partial<About>): void {
     const isAnother = about.title !== undefined && about.title !== this.#about.title && this.#totals.pages > 0;
-    this.#version += 1;
     this.#about = isAnother ? { kind: this.#about.kind, title: '', ...about } : { ...this.#about, ...about };
     if (!isAnother) return;
     const { requests, retries, failures } = this.#totals;
@@ -78,7 +70,6 @@ export class RunState {
   }
 
   showCluster(cluster: ClusterView, now: number): void {
-    this.#version += 1;
     const bucket = this.#series.bucket(now);
     if (this.#cluster) bucket.rows += Math.max(0, cluster.rows - this.#cluster.rows);
     else this.#doneBefore = cluster.done;
@@ -89,10 +80,9 @@ export class RunState {
   end(ending: Ending, now: number): void {
     this.#end ??= {
       ...ending,
-      ...(ending.message !== undefined && { message: short(ending.message, 1_000) }),
+      ...(ending.message !== undefined && { message: shorten(ending.message, 1_000) }),
       at: now,
     };
-    this.#version += 1;
   }
 
   /** How the run ended, as far as its events tell. */
@@ -102,7 +92,6 @@ export class RunState {
   }
 
   fold(event: ClientEvent, now: number): void {
-    this.#version += 1;
     const totals = this.#totals;
     switch (event.type) {
       case 'request':
@@ -114,11 +103,12 @@ export class RunState {
         break;
       case 'attempt':
         totals.requests += 1;
-        this.#series.bucket(now).requests += 1;
+        // The pace counts from the first one.
+        this.#series.bucket(now);
         break;
       case 'response':
         this.#took = this.#took === 0 ? event.took : 0.8 * this.#took + 0.2 * event.took;
-        this.#rank({ route: short(event.route, maxName), took: event.took, status: event.status, at: now });
+        this.#rank({ route: shorten(event.route, maxName), took: event.took, status: event.status, at: now });
         break;
       case 'retry':
         totals.retries += 1;
@@ -127,11 +117,10 @@ export class RunState {
         break;
       case 'paused':
         this.#pauses = first(
-          { at: now, ms: event.for, cause: event.quota ? 'quota' : 'refused', route: short(event.route, maxName) },
+          { at: now, ms: event.for, cause: event.quota ? 'quota' : 'refused', route: shorten(event.route, maxName) },
           this.#pauses,
           maxPauses,
         );
-        this.#series.bucket(now).paused = 1;
         break;
       case 'limiter':
         this.#limit(event, now);
@@ -166,7 +155,7 @@ export class RunState {
         this.#series.bucket(now).changes += 1;
         break;
       case 'error':
-        if (event.of !== 'request') this.#failure = short(event.error.message, maxText);
+        if (event.of !== 'request') this.#failure = shorten(event.error.message, maxText);
         this.#report('error', event.name, event.error.message, now);
         break;
       case 'warning':
@@ -183,33 +172,29 @@ export class RunState {
 
   /** @param span seconds that the series cover; `Infinity` for all. */
   snapshot(now: number, span: number): Snapshot {
-    this.#nth += 1;
     const limiters = this.#limiterViews(now);
-    const hold = this.#hold(now, limiters);
     const pace = this.#series.pace(now, late);
     const { list, problems } = share;
     const rest = {
-      nth: this.#nth,
       now,
       startedAt: this.#startedAt,
-      about: shortened(this.#about),
-      phase: this.#phase(hold, now),
-      hold,
+      about: shortenAbout(this.#about),
+      hold: this.#hold(now, limiters),
       end: this.#end,
       totals: { ...this.#totals },
       ...this.#estimate(pace, now),
       series: this.#series.view(now, span),
-      limiters: fitted(limiters, list),
-      pauses: fitted(this.#pauses, list),
-      retries: fitted(
+      limiters: fit(limiters, list),
+      pauses: fit(this.#pauses, list),
+      retries: fit(
         [...this.#reasons].map(([reason, { count, at }]) => ({ reason, count, at })).sort((a, b) => b.count - a.count),
         list,
       ),
-      slowest: fitted(this.#slowest, list),
+      slowest: fit(this.#slowest, list),
       partitions: { begun: this.#begun, of: this.#about.partitions ?? null, latest: this.#latest },
       commits: this.#commits,
-      problems: fitted(this.#problems, problems),
-      cluster: this.#cluster ? fittedCluster(this.#cluster) : null,
+      problems: fit(this.#problems, problems),
+      cluster: this.#cluster ? fitCluster(this.#cluster) : null,
     };
     if (!this.#board) return { ...rest, board: null };
     const board = this.#board.view(share.board);
@@ -218,24 +203,13 @@ export class RunState {
     return { ...rest, board: { ...board, changes: this.#board.changes(maxBytes - used) } };
   }
 
-  #phase(hold: Hold, now: number): Phase {
-    if (this.#end) return this.#end.outcome;
-    if (this.#cluster) return this.#cluster.active > 0 ? 'running' : 'waiting';
-    if (this.#totals.requests + this.#totals.pages === 0)
-      return this.#running > 0 && hold.kind === 'pause' ? 'paused' : 'starting';
-    if (hold.kind === 'pause') return 'paused';
-    const retries = this.#series.recent('retries', now, late);
-    if (retries > 0 && this.#series.recent('rows', now, late) === 0) return 'failing';
-    return this.#about.kind === 'watch' && hold.kind === 'poll' ? 'waiting' : 'running';
-  }
-
   #hold(now: number, limiters: readonly LimiterView[]): Hold {
-    if (this.#end || this.#cluster || this.#totals.requests + this.#running === 0) return { kind: 'nothing' };
     const paused = limiters.find((limiter) => limiter.paused > 0 && limiter.queued > 0);
     if (paused) return { kind: 'pause', left: paused.paused, cause: paused.cause };
+    if (this.#totals.requests + this.#totals.pages === 0) return { kind: 'starting' };
     const retries = this.#series.recent('retries', now, late);
     if (retries > 0 && this.#series.recent('rows', now, late) === 0)
-      return { kind: 'retries', reason: this.#lastReason };
+      return { kind: 'retries', reason: [...this.#reasons.keys()].at(-1) ?? '' };
     // A single walk waits for a permit, then for its response, and so on: it is the last seconds that tell.
     const queued = this.#series.peak('queued', now, 3);
     const full = limiters.find(({ used, limit }) => queued > 0 && limit !== null && used >= 0.8 * limit);
@@ -286,13 +260,12 @@ export class RunState {
   }
 
   #limit(event: LimiterEvent, now: number): void {
-    const name = short(event.apis.join(', '), maxName);
+    const name = shorten(event.apis.join(', '), maxName);
     if (!this.#limiters.has(name) && this.#limiters.size >= maxLimiters) return;
     this.#limiters.set(name, { event, at: now });
     const bucket = this.#series.bucket(now);
     bucket.used = Math.max(bucket.used, event.used);
     bucket.queued = Math.max(bucket.queued, event.queued);
-    if (event.paused > 0) bucket.paused = 1;
   }
 
   #rank(response: Snapshot['slowest'][number]): void {
@@ -302,17 +275,16 @@ export class RunState {
   }
 
   #count(reason: string, now: number): void {
-    const name = short(reason, 60);
-    this.#lastReason = name;
-    const known = this.#reasons.get(name);
-    if (known) {
-      known.count += 1;
-      known.at = now;
-    } else if (this.#reasons.size < maxReasons) this.#reasons.set(name, { count: 1, at: now });
+    const name = shorten(reason, 60);
+    const count = (this.#reasons.get(name)?.count ?? 0) + 1;
+    this.#reasons.delete(name);
+    this.#reasons.set(name, { count, at: now });
+    const [oldest] = this.#reasons.keys();
+    if (this.#reasons.size > maxReasons && oldest !== undefined) this.#reasons.delete(oldest);
   }
 
   #report(level: Snapshot['problems'][number]['level'], from: string, message: string, now: number): void {
-    const problem = { at: now, level, from: short(from, maxName), message: short(message, maxText) };
+    const problem = { at: now, level, from: shorten(from, maxName), message: shorten(message, maxText) };
     this.#problems = first(problem, this.#problems, maxProblems);
   }
 }
@@ -338,28 +310,28 @@ function lower(a: number | undefined, b: number | undefined): number | undefined
   return a === undefined ? b : b === undefined ? a : Math.min(a, b);
 }
 
-function shortened(about: About): About {
+function shortenAbout(about: About): About {
   const { title, target, command } = about;
   return {
     ...about,
-    title: short(title, maxText),
-    ...(target !== undefined && { target: short(target, maxText) }),
-    ...(command !== undefined && { command: short(command, 2_000) }),
+    title: shorten(title, maxText),
+    ...(target !== undefined && { target: shorten(target, maxText) }),
+    ...(command !== undefined && { command: shorten(command, 2_000) }),
   };
 }
 
-function fittedCluster(cluster: ClusterView): ClusterView {
+function fitCluster(cluster: ClusterView): ClusterView {
   const { failures, workers } = cluster;
   return {
     ...cluster,
-    failures: fitted(
-      failures.map(([partition, reason]) => [partition, short(reason, maxText)] as const),
+    failures: fit(
+      failures.map(([partition, reason]) => [partition, shorten(reason, maxText)] as const),
       share.list,
     ),
-    workers: fitted(
+    workers: fit(
       workers.map(({ name, unable, working, rows }) => ({
-        name: short(name, maxName),
-        unable: short(unable, maxText),
+        name: shorten(name, maxName),
+        unable: shorten(unable, maxText),
         working: working.slice(0, 8),
         rows,
       })),

@@ -1,17 +1,10 @@
 import type { SeriesView } from './snapshot.js';
 
-/** What happened in a second, or later in a minute. */
-export interface Bucket {
-  /** Seconds since 1970. */
-  at: number;
-  rows: number;
-  requests: number;
-  retries: number;
-  changes: number;
-  used: number;
-  queued: number;
-  paused: number;
-}
+const sums = ['rows', 'retries', 'changes'] as const;
+const peaks = ['used', 'queued'] as const;
+
+/** What happened in a second, or later in a minute. `at`: seconds since 1970. */
+export type Bucket = { at: number } & Record<(typeof sums)[number] | (typeof peaks)[number], number>;
 
 const hour = 3_600;
 const minute = 60;
@@ -46,7 +39,7 @@ export class Series {
   }
 
   /** The sum of a count in the `seconds` before now. */
-  recent(count: 'rows' | 'requests' | 'retries', now: number, seconds: number): number {
+  recent(count: 'rows' | 'retries', now: number, seconds: number): number {
     return this.#since(now / 1_000 - seconds).reduce((sum, bucket) => sum + bucket[count], 0);
   }
 
@@ -63,22 +56,19 @@ export class Series {
     const step = Math.ceil(length / maxPoints);
     const points = Math.ceil(length / step);
     const from = end - points * step;
-    const view = {
-      rows: zeros(points),
-      requests: zeros(points),
-      retries: zeros(points),
-      changes: zeros(points),
-      used: zeros(points),
-      queued: zeros(points),
-      paused: zeros(points),
-    };
+    const merged = Array.from({ length: points }, () => emptyBucket(0));
     for (const bucket of [...this.#minutes, ...this.#seconds]) {
-      const point = Math.floor((bucket.at - from) / step);
-      if (point < 0 || point >= points) continue;
-      for (const name of sums) view[name][point] = (view[name][point] ?? 0) + bucket[name];
-      for (const name of peaks) view[name][point] = Math.max(view[name][point] ?? 0, bucket[name]);
+      const point = merged[Math.floor((bucket.at - from) / step)];
+      if (point) add(point, bucket);
     }
-    return { step, until: end * 1_000, ...view };
+    return {
+      step,
+      until: end * 1_000,
+      rows: merged.map(({ rows }) => rows),
+      changes: merged.map(({ changes }) => changes),
+      used: merged.map(({ used }) => used),
+      queued: merged.map(({ queued }) => queued),
+    };
   }
 
   /** Buckets that begin after a moment; scans from the end, since these are few. */
@@ -98,20 +88,17 @@ export class Series {
       const at = bucket.at - (bucket.at % minute);
       let whole = this.#minutes.at(-1);
       if (whole?.at !== at) this.#minutes.push((whole = emptyBucket(at)));
-      for (const name of sums) whole[name] += bucket[name];
-      for (const name of peaks) whole[name] = Math.max(whole[name], bucket[name]);
+      add(whole, bucket);
     }
     this.#minutes.splice(0, Math.max(0, this.#minutes.length - maxMinutes));
   }
 }
 
-const sums = ['rows', 'requests', 'retries', 'changes'] as const;
-const peaks = ['used', 'queued', 'paused'] as const;
-
-function emptyBucket(at: number): Bucket {
-  return { at, rows: 0, requests: 0, retries: 0, changes: 0, used: 0, queued: 0, paused: 0 };
+function add(sum: Bucket, bucket: Bucket): void {
+  for (const name of sums) sum[name] += bucket[name];
+  for (const name of peaks) sum[name] = Math.max(sum[name], bucket[name]);
 }
 
-function zeros(length: number): number[] {
-  return Array.from({ length }, () => 0);
+function emptyBucket(at: number): Bucket {
+  return { at, rows: 0, retries: 0, changes: 0, used: 0, queued: 0 };
 }

@@ -1,22 +1,17 @@
 /** How a run ended. */
 export type Outcome = 'finished' | 'failed' | 'stopped';
 
-/**
- * - `starting`: no request was sent yet.
- * - `failing`: requests are retried, and no row arrived for ten seconds.
- * - `waiting`: a watch waits for its next poll.
- */
-export type Phase = 'starting' | 'running' | 'paused' | 'failing' | 'waiting' | Outcome;
-
 /** What keeps a run from being faster. */
 export type Hold =
-  | { readonly kind: 'nothing' }
+  /** No request was sent yet. */
+  | { readonly kind: 'starting' }
   /** Requests wait for the rate limit. */
   | { readonly kind: 'limit'; readonly used: number; readonly limit: number; readonly queued: number }
   /** A limiter is paused for `left` ms. */
   | { readonly kind: 'pause'; readonly left: number; readonly cause: string }
   /** Requests wait for responses, which took `took` ms each of late. */
   | { readonly kind: 'responses'; readonly running: number; readonly took: number }
+  /** Requests are retried, and no row arrived for ten seconds. */
   | { readonly kind: 'retries'; readonly reason: string }
   /** No request runs: rows are being written, or a watch waits for its next poll. */
   | { readonly kind: 'target' | 'poll' };
@@ -63,14 +58,10 @@ export interface SeriesView {
   readonly until: number;
   /** Sums per step. */
   readonly rows: readonly number[];
-  readonly requests: readonly number[];
-  readonly retries: readonly number[];
   readonly changes: readonly number[];
   /** The highest value of each step. */
   readonly used: readonly number[];
   readonly queued: readonly number[];
-  /** 1 if a limiter was paused. */
-  readonly paused: readonly number[];
 }
 
 export const changeKinds = ['initial', 'added', 'changed', 'removed', 'known'] as const;
@@ -112,7 +103,6 @@ export interface ClusterView {
   readonly done: number;
   readonly rows: number;
   readonly active: number;
-  readonly waiting: number;
   readonly delayed: number;
   readonly failed: number;
   readonly failures: readonly (readonly [partition: number, reason: string])[];
@@ -121,13 +111,10 @@ export interface ClusterView {
 
 /** All that the page shows, in one message of at most 64,000 bytes. */
 export interface Snapshot {
-  /** Counts snapshots of this server. */
-  readonly nth: number;
   /** Ms since 1970, by the server's clock. */
   readonly now: number;
   readonly startedAt: number;
   readonly about: About;
-  readonly phase: Phase;
   readonly hold: Hold;
   /** Set in the last snapshot only. */
   readonly end: (Ending & { readonly at: number }) | null;

@@ -115,7 +115,7 @@ describe('U2 the stream of snapshots', () => {
     await page.close();
     const all = snapshotsIn(await text);
     expect(all[0]?.about.title).toBe('A test');
-    expect(all.at(-1)).toMatchObject({ phase: 'failed', end: { outcome: 'failed', message: 'It broke.' } });
+    expect(all.at(-1)).toMatchObject({ end: { outcome: 'failed', message: 'It broke.' } });
     await expect(ask(url, {})).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
@@ -142,7 +142,7 @@ describe('U2 the stream of snapshots', () => {
     await client.close();
     const received = await text;
     const last = snapshotsIn(received).at(-1);
-    expect(last).toMatchObject({ phase: 'stopped', about: { title: 'A program' }, board: { total: 30 } });
+    expect(last).toMatchObject({ end: { outcome: 'stopped' }, about: { title: 'A program' }, board: { total: 30 } });
     // The list of three pages, and three walks of one page.
     expect(last?.totals).toMatchObject({ rows: 120, pages: 6, requests: 6, retries: 0, changes: 30 });
     expect(received).not.toContain(sandbox.apiKey);

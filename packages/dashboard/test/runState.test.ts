@@ -1,7 +1,7 @@
 import type { ClientEvent, LimiterEvent } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { RunState } from '../src/runState.js';
-import type { Hold, Phase, Snapshot } from '../src/snapshot.js';
+import type { Hold, Snapshot } from '../src/snapshot.js';
 
 const start = Date.UTC(2026, 0, 2, 3, 4, 5);
 const of = { route: 'test.rows', request: 1 } as const;
@@ -59,20 +59,20 @@ const sent: readonly Step[] = [
 ];
 
 describe('the state of a run', () => {
-  test.each<[Phase, Hold['kind'], number, readonly Step[], 'watch'?]>([
-    ['starting', 'nothing', 0, []],
-    ['running', 'responses', 100, sent],
-    ['running', 'target', 100, [...sent, [50, settled]]],
-    ['waiting', 'poll', 100, [...sent, [50, settled]], 'watch'],
-    ['running', 'limit', 100, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
-    ['running', 'responses', 5_000, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
-    ['paused', 'pause', 400, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
-    ['running', 'responses', 1_200, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
-    ['failing', 'retries', 100, [...sent, [50, retry]]],
-    ['running', 'responses', 100, [...sent, [50, retry], [60, page(3)]]],
-  ])('is %s, held up by %s, after %i ms of %j', (phase, hold, ms, steps, kind) => {
-    const snapshot = at(ms, steps, kind);
-    expect([snapshot.phase, snapshot.hold.kind]).toEqual([phase, hold]);
+  test.each<[Hold['kind'], number, readonly Step[], 'watch'?]>([
+    ['starting', 0, []],
+    ['starting', 100, [[0, request]]],
+    ['responses', 100, sent],
+    ['target', 100, [...sent, [50, settled]]],
+    ['poll', 100, [...sent, [50, settled]], 'watch'],
+    ['limit', 100, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
+    ['responses', 5_000, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
+    ['pause', 400, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
+    ['responses', 1_200, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
+    ['retries', 100, [...sent, [50, retry]]],
+    ['responses', 100, [...sent, [50, retry], [60, page(3)]]],
+  ])('is held up by %s after %i ms of %j', (hold, ms, steps, kind) => {
+    expect(at(ms, steps, kind).hold.kind).toBe(hold);
   });
 
   test('counts rows, requests, retries by reason, and the slowest responses', () => {
@@ -108,13 +108,11 @@ describe('the state of a run', () => {
 
   test('shows a run on several machines, and estimates its end from what was done since the first look', () => {
     const state = new RunState({ kind: 'cluster', title: 'holdings' }, start);
-    const cluster = { partitions: 100, done: 40, rows: 4_000, active: 2, waiting: 58, delayed: 0, failed: 0 };
+    const cluster = { partitions: 100, done: 40, rows: 4_000, active: 2, delayed: 0, failed: 0 };
     state.showCluster({ ...cluster, failures: [], workers: [] }, start);
-    expect(state.snapshot(start, 300)).toMatchObject({ phase: 'running', left: null });
+    expect(state.snapshot(start, 300)).toMatchObject({ left: null });
     state.showCluster({ ...cluster, done: 50, rows: 5_000, failures: [], workers: [] }, start + 10_000);
     expect(state.snapshot(start + 10_000, 300)).toMatchObject({ left: 50_000, pace: 100 });
-    state.showCluster({ ...cluster, active: 0, failures: [], workers: [] }, start + 11_000);
-    expect(state.snapshot(start + 11_000, 300).phase).toBe('waiting');
   });
 
   test('another task counts its rows from 0 and keeps the requests', () => {

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../snapshot.js';
+import type { About, Snapshot } from '../snapshot.js';
 import { BoardPanel } from './boardPanel.js';
 import { Chart } from './chart.js';
 import { ClusterPanel } from './clusterPanel.js';
@@ -14,10 +14,10 @@ export function App() {
   const isStale = link.value === 'lost' && snapshot !== undefined;
   return (
     <>
-      <Bar snapshot={snapshot} state={link.value} />
+      <Bar about={snapshot?.about} state={link.value} />
       <main class={isStale ? 'stale' : ''} aria-busy={snapshot === undefined && link.value !== 'refused'}>
         <Hero snapshot={snapshot} state={link.value} />
-        {link.value === 'refused' && !snapshot ? null : <Panels snapshot={snapshot} />}
+        {snapshot ? <Panels snapshot={snapshot} /> : null}
       </main>
     </>
   );
@@ -32,8 +32,7 @@ const linkWords: Readonly<Record<Link, string>> = {
   ended: 'Run ended',
 };
 
-function Bar({ snapshot, state }: { readonly snapshot: Snapshot | undefined; readonly state: Link }) {
-  const about = snapshot?.about;
+function Bar({ about, state }: { readonly about: About | undefined; readonly state: Link }) {
   return (
     <header class="bar">
       <span class="mark" aria-hidden="true" />
@@ -50,12 +49,6 @@ function Bar({ snapshot, state }: { readonly snapshot: Snapshot | undefined; rea
 
 function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; readonly state: Link }) {
   const { tone, title, text } = headline(snapshot, state);
-  const { cluster = null, totals, end, expectedRows = null, left = null, about } = snapshot ?? {};
-  const isWatch = about?.kind === 'watch';
-  // Not every target commits before its end.
-  const isCommitted = (totals?.committedRows ?? 0) > 0;
-  const rows = cluster?.rows ?? (isCommitted ? totals?.committedRows : totals?.rows) ?? 0;
-  const share = shareOf(snapshot);
   return (
     <section class={`hero tone-${tone}`} aria-labelledby="headline">
       <div class="answer">
@@ -67,24 +60,32 @@ function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; re
           <p class="why">{text}</p>
         </div>
       </div>
+      {snapshot ? <Figures snapshot={snapshot} /> : null}
+    </section>
+  );
+}
+
+function Figures({ snapshot }: { readonly snapshot: Snapshot }) {
+  const { about, cluster, totals, end, expectedRows, left, now, startedAt } = snapshot;
+  const isWatch = about.kind === 'watch';
+  // Not every target commits before its end.
+  const isCommitted = totals.committedRows > 0;
+  const share = shareDone(snapshot);
+  return (
+    <>
       <dl class="figures">
-        <Figure
-          name="Rows per second"
-          value={snapshot ? rate(snapshot.pace) : '–'}
-          note={paceNote(snapshot)}
-          id="pace"
-        />
+        <Figure name="Rows per second" value={rate(snapshot.pace)} note={paceNote(snapshot)} id="pace" />
         {isWatch ? (
           <Figure
             name="Changes"
-            value={totals ? count(totals.changes) : '–'}
-            note={snapshot?.board ? `${counted(snapshot.board.total, 'row')} watched` : 'no change yet'}
+            value={count(totals.changes)}
+            note={snapshot.board ? `${counted(snapshot.board.total, 'row')} watched` : 'no change yet'}
             id="changes"
           />
         ) : (
           <Figure
             name={cluster ? 'Rows done' : isCommitted || end ? 'Rows committed' : 'Rows fetched'}
-            value={snapshot ? count(rows) : '–'}
+            value={count(cluster?.rows ?? (isCommitted ? totals.committedRows : totals.rows))}
             note={rowsNote(snapshot)}
             id="rows"
           />
@@ -93,20 +94,14 @@ function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; re
           name={end ? 'Took' : isWatch ? 'Watching for' : 'Done in'}
           value={timeValue(snapshot)}
           note={
-            end
-              ? `at ${clock(end.at)}`
-              : left === null || !snapshot
-                ? startNote(snapshot)
-                : `at about ${clock(snapshot.now + left)}`
+            end ? `at ${clock(end.at)}` : left === null ? `since ${clock(startedAt)}` : `at about ${clock(now + left)}`
           }
           id="left"
         />
         <Figure
           name={cluster ? 'Given up' : 'Retries'}
-          value={snapshot ? count(cluster?.failed ?? totals?.retries ?? 0) : '–'}
-          note={
-            cluster ? `${count(cluster.delayed)} to be tried again` : `of ${counted(totals?.requests ?? 0, 'request')}`
-          }
+          value={count(cluster?.failed ?? totals.retries)}
+          note={cluster ? `${count(cluster.delayed)} to be tried again` : `of ${counted(totals.requests, 'request')}`}
           id="retries"
         />
       </dl>
@@ -120,7 +115,7 @@ function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; re
       >
         <span class={share === undefined ? 'unknown' : ''} style={{ width: `${100 * (share ?? 0)}%` }} />
       </div>
-    </section>
+    </>
   );
 }
 
@@ -134,75 +129,66 @@ function Figure({ name, value, note, id }: { name: string; value: string; note: 
   );
 }
 
-function shareOf(snapshot: Snapshot | undefined): number | undefined {
-  if (!snapshot) return undefined;
-  const { cluster, expectedRows, totals, phase } = snapshot;
-  if (phase === 'finished') return 1;
+/** `undefined` if nobody knows how much there is. */
+function shareDone({ about, cluster, expectedRows, totals, end }: Snapshot): number | undefined {
+  if (end?.outcome === 'finished') return 1;
   if (cluster) return cluster.partitions === 0 ? undefined : cluster.done / cluster.partitions;
-  if (snapshot.about.kind === 'watch' || expectedRows === null || expectedRows === 0) return undefined;
+  if (about.kind === 'watch' || expectedRows === null || expectedRows === 0) return undefined;
   return Math.min(1, Math.max(totals.committedRows, totals.rows) / expectedRows);
 }
 
-function paceNote(snapshot: Snapshot | undefined): string {
-  if (!snapshot) return 'not known yet';
-  if (snapshot.cluster) return counted(snapshot.cluster.workers.length, 'worker');
-  const seconds = Math.max(1, ((snapshot.end?.at ?? snapshot.now) - snapshot.startedAt) / 1_000);
-  return `${rate(snapshot.totals.rows / seconds)} on average`;
+function paceNote({ cluster, end, now, startedAt, totals }: Snapshot): string {
+  if (cluster) return counted(cluster.workers.length, 'worker');
+  const seconds = Math.max(1, ((end?.at ?? now) - startedAt) / 1_000);
+  return `${rate(totals.rows / seconds)} on average`;
 }
 
-function rowsNote(snapshot: Snapshot | undefined): string {
-  if (!snapshot) return 'not known yet';
-  const { expectedRows, totals, cluster } = snapshot;
+function rowsNote({ expectedRows, totals, cluster }: Snapshot): string {
   if (cluster) return `${count(cluster.done)} of ${counted(cluster.partitions, 'partition')}`;
   const pages = counted(totals.committedRows > 0 ? totals.committedPages : totals.pages, 'page');
   return expectedRows === null ? `in ${pages}` : `of ${count(expectedRows)}, in ${pages}`;
 }
 
-function timeValue(snapshot: Snapshot | undefined): string {
-  if (!snapshot) return '–';
-  const { end, now, startedAt, left, about } = snapshot;
+function timeValue({ end, now, startedAt, left, about }: Snapshot): string {
   if (end) return duration(end.at - startedAt);
   if (about.kind === 'watch') return roughly(now - startedAt);
   return left === null ? 'unknown' : roughly(left);
 }
 
-function startNote(snapshot: Snapshot | undefined): string {
-  return snapshot ? `since ${clock(snapshot.startedAt)}` : 'not known yet';
-}
-
-function Panels({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
-  const isWatch = snapshot?.about.kind === 'watch' || (snapshot?.board ?? null) !== null;
+function Panels({ snapshot }: { readonly snapshot: Snapshot }) {
+  const { about, board, cluster, now } = snapshot;
+  const isWatch = about.kind === 'watch' || board !== null;
   return (
     <div class="panels">
-      {isWatch && snapshot ? (
-        <BoardPanel board={snapshot.board} now={snapshot.now} command={snapshot.about.command} />
-      ) : null}
-      {snapshot?.cluster ? <ClusterPanel cluster={snapshot.cluster} /> : null}
+      {isWatch ? <BoardPanel board={board} now={now} command={about.command} /> : null}
+      {cluster ? <ClusterPanel cluster={cluster} /> : null}
       <Throughput snapshot={snapshot} />
-      {snapshot?.cluster ? null : <Details snapshot={snapshot} />}
-      {isWatch ? null : <CommandLine command={snapshot?.about.command} />}
+      {cluster ? null : <Details snapshot={snapshot} />}
+      {isWatch ? null : <CommandLine command={about.command} />}
     </div>
   );
 }
 
 /** What the events of a client tell; those of a cluster's workers stay with them. */
-function Details({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
+function Details({ snapshot }: { readonly snapshot: Snapshot }) {
+  const { now, retries, slowest, commits, partitions, problems } = snapshot;
+  const { begun, of, latest: pages } = partitions;
   return (
     <>
       <LimiterPanel snapshot={snapshot} />
       <Panel title="Retries by reason" class="third">
-        <List empty="No request had to be repeated." items={snapshot?.retries}>
+        <List empty="No request had to be repeated." items={retries}>
           {({ reason, count: times, at }) => (
             <li key={reason}>
               <span class="grow">{reason}</span>
-              <span class="muted">{ago(at, snapshot?.now ?? at)}</span>
+              <span class="muted">{ago(at, now)}</span>
               <b>{count(times)}</b>
             </li>
           )}
         </List>
       </Panel>
       <Panel title="Slowest responses" class="third">
-        <List empty="No response yet." items={snapshot?.slowest}>
+        <List empty="No response yet." items={slowest}>
           {({ route, took, status, at }, nth) => (
             <li key={nth}>
               <span class="grow">{route}</span>
@@ -215,7 +201,7 @@ function Details({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
         </List>
       </Panel>
       <Panel title="Checkpoints" class="third">
-        <List empty="Nothing is committed yet." items={snapshot?.commits}>
+        <List empty="Nothing is committed yet." items={commits}>
           {({ at, rows, pages, isLast }, nth) => (
             <li key={nth}>
               <span class="grow">
@@ -228,18 +214,21 @@ function Details({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
         </List>
       </Panel>
       <Panel title="Partitions" class="third">
-        <List empty="No page arrived yet." items={snapshot?.partitions.latest} lead={partitionsLead(snapshot)}>
-          {([partition, pages, at]) => (
+        {begun === 0 ? null : (
+          <p class="lead">{of === null ? `${count(begun)} begun` : `${count(begun)} of ${count(of)} begun`}</p>
+        )}
+        <List empty="No page arrived yet." items={pages}>
+          {([partition, page, at]) => (
             <li key={partition}>
               <span class="grow">Partition {count(partition + 1)}</span>
-              <span class="muted">{ago(at, snapshot?.now ?? at)}</span>
-              <b>page {count(pages)}</b>
+              <span class="muted">{ago(at, now)}</span>
+              <b>page {count(page)}</b>
             </li>
           )}
         </List>
       </Panel>
       <Panel title="Errors and warnings" class="two-thirds">
-        <List empty="Nothing went wrong." items={snapshot?.problems}>
+        <List empty="Nothing went wrong." items={problems}>
           {({ at, level, from, message }, nth) => (
             <li key={nth} class="problem">
               <span class={`chip tone-${levelTones[level]}`}>
@@ -259,24 +248,17 @@ function Details({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
 
 const levelTones = { error: 'bad', warning: 'warn', info: 'quiet' } as const;
 
-function partitionsLead(snapshot: Snapshot | undefined): string {
-  if (!snapshot || snapshot.partitions.begun === 0) return '';
-  const { begun, of } = snapshot.partitions;
-  return of === null ? `${count(begun)} begun` : `${count(begun)} of ${count(of)} begun`;
-}
-
 const spans = [
   ['300', '5 min'],
   ['3600', '1 h'],
   ['all', 'all'],
 ] as const;
 
-function Throughput({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
-  const series = snapshot?.series;
-  const step = series?.step ?? 1;
-  const isWatch = snapshot?.about.kind === 'watch';
+function Throughput({ snapshot }: { readonly snapshot: Snapshot }) {
+  const { series, about, cluster } = snapshot;
+  const isWatch = about.kind === 'watch';
   return (
-    <Panel title={isWatch ? 'Changes' : 'Rows per second'} class={snapshot?.cluster ? 'whole tall' : 'two-thirds tall'}>
+    <Panel title={isWatch ? 'Changes' : 'Rows per second'} class={cluster ? 'whole tall' : 'two-thirds tall'}>
       <div class="choice" role="group" aria-label="Time shown">
         {spans.map(([value, name]) => (
           <button key={value} type="button" aria-pressed={span.value === value} onClick={() => (span.value = value)}>
@@ -284,20 +266,16 @@ function Throughput({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
           </button>
         ))}
       </div>
-      {series ? (
-        <Chart
-          series={series}
-          lines={[
-            isWatch
-              ? { label: 'changes', values: series.changes, color: '--flow', isFilled: true }
-              : { label: 'rows', values: series.rows.map((rows) => rows / step), color: '--flow', isFilled: true },
-          ]}
-          height={250}
-          label={isWatch ? 'Changes over time.' : `Rows per second over time; ${rate(snapshot.pace)} now.`}
-        />
-      ) : (
-        <div class="chart blank" />
-      )}
+      <Chart
+        series={series}
+        lines={[
+          isWatch
+            ? { label: 'changes', values: series.changes, color: '--flow', isFilled: true }
+            : { label: 'rows', values: series.rows.map((rows) => rows / series.step), color: '--flow', isFilled: true },
+        ]}
+        height={250}
+        label={isWatch ? 'Changes over time.' : `Rows per second over time; ${rate(snapshot.pace)} now.`}
+      />
     </Panel>
   );
 }

@@ -5,40 +5,40 @@ import { clock, counted, duration, roughly } from './format.js';
 import { causeText } from './words.js';
 
 /** Starts in the window against the limit, who waits, and pauses with their cause. */
-export function LimiterPanel({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
-  const limiters = snapshot?.limiters ?? [];
-  const series = snapshot?.series;
+export function LimiterPanel({ snapshot }: { readonly snapshot: Snapshot }) {
+  const { limiters, series, pauses } = snapshot;
+  if (limiters.length === 0)
+    return (
+      <Panel title="Rate limit" class="third tall">
+        <p class="empty">No request has asked for a permit yet.</p>
+      </Panel>
+    );
   const limit = limiters.map((each) => each.limit).find((each) => each !== null) ?? null;
   return (
     <Panel title="Rate limit" class="third tall">
-      {limiters.length === 0 ? <p class="empty">No request has asked for a permit yet.</p> : null}
       {limiters.slice(0, 2).map((limiter) => (
         <Limiter key={limiter.name} limiter={limiter} />
       ))}
       {limiters.length > 2 ? <p class="muted">and {counted(limiters.length - 2, 'more limiter')}</p> : null}
-      {series && limiters.length > 0 ? (
-        <>
-          <p class="keys" aria-hidden="true">
-            <i class="key-used" /> starts <i class="key-waiting" /> waiting{' '}
-            {limit === null ? null : (
-              <>
-                <i class="key-limit" /> limit
-              </>
-            )}
-          </p>
-          <Chart
-            series={series}
-            lines={[
-              { label: 'used', values: series.used, color: '--flow', isFilled: true },
-              { label: 'waiting', values: series.queued, color: '--bad' },
-            ]}
-            level={limit}
-            height={limiters.length > 1 ? 70 : 96}
-            label={`Starts used, and requests waiting, over time${limit === null ? '' : `, against the limit of ${limit}`}.`}
-          />
-        </>
-      ) : null}
-      {limiters.length === 0 ? null : <Pauses snapshot={snapshot} />}
+      <p class="keys" aria-hidden="true">
+        <i class="key-used" /> starts <i class="key-waiting" /> waiting{' '}
+        {limit === null ? null : (
+          <>
+            <i class="key-limit" /> limit
+          </>
+        )}
+      </p>
+      <Chart
+        series={series}
+        lines={[
+          { label: 'used', values: series.used, color: '--flow', isFilled: true },
+          { label: 'waiting', values: series.queued, color: '--bad' },
+        ]}
+        level={limit}
+        height={limiters.length > 1 ? 70 : 96}
+        label={`Starts used, and requests waiting, over time${limit === null ? '' : `, against the limit of ${limit}`}.`}
+      />
+      <Pauses pauses={pauses} />
     </Panel>
   );
 }
@@ -73,8 +73,7 @@ function Limiter({ limiter }: { readonly limiter: LimiterView }) {
   );
 }
 
-function Pauses({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
-  const pauses = snapshot?.pauses ?? [];
+function Pauses({ pauses }: Pick<Snapshot, 'pauses'>) {
   if (pauses.length === 0) return <p class="empty small">The API asked for no pause.</p>;
   return (
     <ul class="list short" tabIndex={0} aria-label="Pauses">

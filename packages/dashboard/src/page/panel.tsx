@@ -18,26 +18,18 @@ export function Panel({
 }
 
 interface ListProps<T> {
-  readonly items: readonly T[] | undefined;
+  readonly items: readonly T[];
   readonly empty: string;
-  /** A line above. */
-  readonly lead?: string;
   readonly children: (item: T, nth: number) => ComponentChildren;
 }
 
 /** A list that scrolls inside of its panel, so that nothing below moves. */
-export function List<T>({ items = [], empty, lead = '', children }: ListProps<T>) {
+export function List<T>({ items, empty, children }: ListProps<T>) {
+  if (items.length === 0) return <p class="empty">{empty}</p>;
   return (
-    <>
-      {lead === '' ? null : <p class="lead">{lead}</p>}
-      {items.length === 0 ? (
-        <p class="empty">{empty}</p>
-      ) : (
-        <ul class="list" tabIndex={0}>
-          {items.map(children)}
-        </ul>
-      )}
-    </>
+    <ul class="list" tabIndex={0}>
+      {items.map(children)}
+    </ul>
   );
 }
 

@@ -23,54 +23,48 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     };
   if (!snapshot)
     return link === 'lost'
-      ? { tone: 'warn', title: 'Nobody answers', text: 'The run may have ended. This page keeps trying to connect.' }
+      ? { tone: 'warn', title: 'No response', text: 'The run may have ended. This page keeps trying to connect.' }
       : { tone: 'quiet', title: 'Connecting', text: 'Waiting for the first numbers.' };
-  const { phase, hold, totals, end, about, startedAt, cluster } = snapshot;
-  const took = duration((end?.at ?? snapshot.now) - startedAt);
-  switch (phase) {
+  const { hold, totals, end, about, startedAt, cluster } = snapshot;
+  if (end) {
+    const { outcome, message } = end;
+    const took = duration(end.at - startedAt);
+    if (outcome === 'failed') return { tone: 'bad', title: 'Failed', text: message ?? `It ended after ${took}.` };
+    if (outcome === 'stopped')
+      return { tone: 'quiet', title: 'Stopped', text: message ?? `It was stopped after ${took}.` };
+    const rows = counted(totals.committedRows || totals.rows || (cluster?.rows ?? 0), 'row');
+    return { tone: 'good', title: 'Finished', text: message ?? `${rows} in ${took}.` };
+  }
+  if (cluster && cluster.active === 0)
+    return {
+      tone: 'warn',
+      title: 'No worker',
+      text: 'No partition is in progress. Start a worker: sluice cluster work',
+    };
+  if (cluster) {
+    const workers = counted(cluster.workers.length, 'worker');
+    return { tone: 'busy', title: 'Running', text: `${counted(cluster.active, 'partition')} in progress, ${workers}.` };
+  }
+  const text = holdText(hold);
+  switch (hold.kind) {
     case 'starting':
-      return { tone: 'quiet', title: 'Starting', text: 'No request was sent yet.' };
-    case 'paused':
-      return { tone: 'warn', title: 'Paused', text: holdText(hold) };
-    case 'failing':
-      return { tone: 'bad', title: 'Failing, and trying again', text: holdText(hold) };
-    case 'waiting':
-      return cluster
-        ? {
-            tone: 'warn',
-            title: 'Nobody works',
-            text: 'No partition is being worked on. Start a worker: sluice cluster work',
-          }
-        : { tone: 'good', title: 'Watching', text: holdText(hold) };
-    case 'running':
-      if (cluster)
-        return {
-          tone: 'busy',
-          title: 'Running',
-          text: `${counted(cluster.active, 'partition')} in progress, ${counted(cluster.workers.length, 'worker')}.`,
-        };
+      return { tone: 'quiet', title: 'Starting', text };
+    case 'pause':
+      return { tone: 'warn', title: 'Paused', text };
+    case 'retries':
+      return { tone: 'bad', title: 'Failing, and trying again', text };
+    default:
       return about.kind === 'watch'
-        ? { tone: 'good', title: 'Watching', text: holdText(hold) }
-        : { tone: 'busy', title: 'Running', text: holdText(hold) };
-    case 'finished':
-      return {
-        tone: 'good',
-        title: 'Finished',
-        text:
-          end?.message ?? `${counted(totals.committedRows || totals.rows || (cluster?.rows ?? 0), 'row')} in ${took}.`,
-      };
-    case 'failed':
-      return { tone: 'bad', title: 'Failed', text: end?.message ?? `It ended after ${took}.` };
-    case 'stopped':
-      return { tone: 'quiet', title: 'Stopped', text: end?.message ?? `It was stopped after ${took}.` };
+        ? { tone: 'good', title: 'Watching', text }
+        : { tone: 'busy', title: 'Running', text };
   }
 }
 
 /** The answer to: what holds it up? */
 function holdText(hold: Hold): string {
   switch (hold.kind) {
-    case 'nothing':
-      return 'Nothing holds it up.';
+    case 'starting':
+      return 'No request was sent yet.';
     case 'limit':
       return `The rate limit sets the pace: ${hold.used} of ${hold.limit} starts are used, ${counted(hold.queued, 'request')} ${hold.queued === 1 ? 'waits' : 'wait'}.`;
     case 'pause':

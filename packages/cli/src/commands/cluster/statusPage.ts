@@ -56,7 +56,6 @@ function createView(status: ClusterStatus, now: number): ClusterView {
     done,
     rows,
     active: jobs.active,
-    waiting: jobs.waiting,
     delayed: jobs.delayed,
     failed,
     failures: failures.map(({ partition, reason }) => [partition, reason] as const),

@@ -1,5 +1,5 @@
 /** As many items as fit into this many bytes of JSON, from the first one on. */
-export function fitted<T>(items: Iterable<T>, maxBytes: number): T[] {
+export function fit<T>(items: Iterable<T>, maxBytes: number): T[] {
   const chosen: T[] = [];
   let bytes = 2;
   for (const item of items) {
@@ -11,7 +11,7 @@ export function fitted<T>(items: Iterable<T>, maxBytes: number): T[] {
 }
 
 /** Cuts a text; the page shows texts of any origin, in lines. */
-export function short(text: string, max: number): string {
+export function shorten(text: string, max: number): string {
   if (text.length <= max) return text;
   const cut = text.slice(0, max - 1);
   // Half of a surrogate pair is not a character.
