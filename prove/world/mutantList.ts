@@ -444,8 +444,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/cluster/src/run/folderClaim.ts', [
     [
       'hints are not verified',
-      "if (!(await isPrefix(store.fileSystem, paths[at] ?? '', segment)))",
-      'if (segment.bytes < 0 || paths[at] === undefined)',
+      'if (!(await isPrefix(store.fileSystem, segmentPath(store.path, partition, segment.claim), segment)))',
+      'if (segment.bytes < 0)',
     ],
     [
       'rows are not durable when they count',

@@ -191,19 +191,28 @@ class RedisCluster implements Cluster {
 
   async status(name: string, run: Run): Promise<ClusterStatus> {
     const { header } = run;
-    const known = { name, source: header.source, ...(await run.status()) };
-    const isDone = known.done === known.partitions;
-    const state = known.isCancelled ? 'cancelled' : isDone ? 'finished' : 'unknown';
-    const nothing = { state, jobs: { waiting: 0, active: 0, delayed: 0 }, failed: 0 } as const;
+    const status = await run.status();
+    const isDone = status.done === status.partitions;
+    const known: ClusterStatus = {
+      ...status,
+      name,
+      source: header.source,
+      state: status.isCancelled ? 'cancelled' : isDone ? 'finished' : 'unknown',
+      jobs: { waiting: 0, active: 0, delayed: 0 },
+      failed: 0,
+      failures: [],
+      workers: [],
+      limits: [],
+    };
     try {
       return await this.#connection.use(async () => {
         const { run: registered } = await this.#registry.read(name);
-        if (registered?.id !== header.id) return { ...known, ...nothing, failures: [], workers: [], limits: [] };
+        if (registered?.id !== header.id) return known;
         return { ...known, ...(await this.#dispatched(registered)) };
       });
     } catch (error) {
       if (!(error instanceof NetworkError)) throw error;
-      return { ...known, ...nothing, failures: [], workers: [], limits: [], redisError: error.message };
+      return { ...known, redisError: error.message };
     }
   }
 

@@ -7,13 +7,6 @@ import { encodeRow } from './rowLine.js';
 import type { RunStore } from './runStore.js';
 import { donePath, isPrefix, segmentPath } from './storedFile.js';
 
-/** What a claim is for. */
-interface ClaimedPartition {
-  readonly id: string;
-  readonly owner: RecordOwner;
-  readonly restarts: number | undefined;
-}
-
 /**
  * A claim on a partition of a run in a folder.
  *
@@ -38,36 +31,32 @@ export class FolderClaim implements Claim<unknown> {
   #isIncomplete: boolean;
   #last: Page<unknown> | undefined;
 
-  private constructor(
-    store: RunStore,
-    { id, owner, restarts = 0 }: ClaimedPartition,
-    known: PartitionRecord | undefined,
-  ) {
-    this.#id = id;
-    this.restarts = known?.restarts ?? restarts;
-    this.startAt = known?.position;
+  /** @param known what it continues */
+  private constructor(store: RunStore, owner: RecordOwner, known: Partial<PartitionRecord>) {
+    this.#id = store.newId();
+    this.restarts = known.restarts ?? 0;
+    this.startAt = known.position;
     this.#store = store;
     this.#owner = owner;
-    this.#path = segmentPath(store.path, owner.partition, id);
-    this.#before = known?.segments ?? [];
-    this.#isIncomplete = known?.isIncomplete ?? false;
+    this.#path = segmentPath(store.path, owner.partition, this.#id);
+    this.#before = known.segments ?? [];
+    this.#isIncomplete = known.isIncomplete ?? false;
   }
 
-  /** Begins where a hint says, if all that it names is there. */
-  static async begin(store: RunStore, claimed: ClaimedPartition): Promise<FolderClaim> {
-    const { owner, restarts } = claimed;
+  /** Begins where a hint says, if all that it names is there; at the start if `restarts` is given. */
+  static async begin(store: RunStore, owner: RecordOwner, restarts?: number): Promise<FolderClaim> {
     const { partition } = owner;
     if (restarts !== undefined) {
-      const claim = new FolderClaim(store, claimed, undefined);
+      const claim = new FolderClaim(store, owner, { restarts });
       await claim.#saveHint();
       return claim;
     }
     const hint = decodePartition(await store.hints.load(partition).catch(() => undefined), owner);
-    const paths = hint?.segments.map((segment) => segmentPath(store.path, partition, segment.claim)) ?? [];
-    for (const [at, segment] of hint?.segments.entries() ?? [])
-      if (!(await isPrefix(store.fileSystem, paths[at] ?? '', segment)))
-        return new FolderClaim(store, { ...claimed, restarts: hint?.restarts }, undefined);
-    return new FolderClaim(store, claimed, hint);
+    if (!hint) return new FolderClaim(store, owner, {});
+    for (const segment of hint.segments)
+      if (!(await isPrefix(store.fileSystem, segmentPath(store.path, partition, segment.claim), segment)))
+        return new FolderClaim(store, owner, { restarts: hint.restarts });
+    return new FolderClaim(store, owner, hint);
   }
 
   async write(page: Page<unknown>): Promise<void> {

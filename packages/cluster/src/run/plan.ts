@@ -7,61 +7,63 @@ import { partitionsPerShard } from './storedFile.js';
 /** Partitions in one file of a plan. */
 const maxPartitions = partitionsPerShard;
 
-/** What a run's header says of its rows. */
-export type RowsHeader = Pick<RunHeader, 'columns' | 'types'>;
-
-/** A piece of a plan with its source. */
-interface OpenedPiece {
-  readonly piece: PlanPiece;
-  readonly source: PageSource<unknown>;
-}
-
-/** Where a target keeps a plan. Whatever is there already stays as it is. */
-export interface PlanStore {
-  /** Names it in errors. */
-  readonly name: string;
-  /** What to submit another plan to: `folder`. */
-  readonly kind: string;
-  /** The run's header, or a new one. @throws ConfigError if it is another run's */
-  header(source: PageSource<unknown>): Promise<RunHeader>;
-  /** Whether the plan of that run is complete. Only then its chunks need not be stored again. */
-  isComplete(): Promise<boolean>;
+/** A plan in a target that has its header. Whatever is there already stays as it is. */
+export interface BegunPlan {
+  /** Names the target in errors. */
+  readonly target: string;
+  readonly header: RunHeader;
+  /** Only then its chunks need not be stored again. */
+  readonly isComplete: boolean;
   /** Stores a chunk, or finds the same one. @throws ConfigError if there is another one */
   putChunk(chunk: PlanChunk): Promise<void>;
-  /** The number of chunks that are stored. */
-  chunks(): Promise<number>;
+  countChunks(): Promise<number>;
   /** Marks the plan as complete, or finds it so. @throws ConfigError if it is another one */
   complete(plan: CompletePlan): Promise<void>;
 }
 
 /**
- * Stores a plan. Each part is stored once or found to be the same, so a submit that was killed is resumed by another one
- * of the same plan.
+ * Stores a plan in chunks of at most 1,000 partitions, the same ones for the same plan. Each part is stored once or found
+ * to be the same, so a submit that was killed is resumed by another one of the same plan.
  *
- * @throws ConfigError if the target has another plan, or the source can't be divided
+ * @param begin stores the run's header for the first source, or finds it
+ *
+ * @throws ConfigError if the target has another plan, or the source of a piece can't be divided among machines
  */
-export async function storePlan(plan: RunPlan, store: PlanStore): Promise<void> {
-  let found: { readonly header: RunHeader; readonly isComplete: boolean } | undefined;
+export async function storePlan(
+  plan: RunPlan,
+  begin: (source: PageSource<unknown>) => Promise<BegunPlan>,
+): Promise<RunHeader> {
   const hash = createHash('sha256');
-  let partitions = 0;
+  let begun: BegunPlan | undefined;
+  let chunk: { first: number; pieces: PlanPiece[] } = { first: 0, pieces: [] };
   let chunks = 0;
-  const check = async (source: PageSource<unknown>): Promise<void> => {
-    found ??= { header: await store.header(source), isComplete: await store.isComplete() };
-    await checkSource(found.header, source);
-  };
-  for await (const chunk of chunksOf(plan, check)) {
+  const put = async (target: BegunPlan): Promise<void> => {
     hash.update(JSON.stringify(chunk));
     // A complete plan is compared by its hash.
-    if (found?.isComplete === false) await store.putChunk(chunk);
-    partitions = chunk.first + chunk.pieces.reduce((sum, piece) => sum + piece.partitions, 0);
+    if (!target.isComplete) await target.putChunk(chunk);
     chunks += 1;
+  };
+  for await (const params of plan.params) {
+    const { piece, source } = openPiece(plan.open, params);
+    begun ??= await begin(source);
+    await checkSource(begun.header, source);
+    const end = endOf(chunk);
+    if (end - chunk.first + piece.partitions > maxPartitions) {
+      await put(begun);
+      chunk = { first: end, pieces: [] };
+    }
+    chunk.pieces.push(piece);
   }
-  if ((await store.chunks()) > chunks)
+  const partitions = endOf(chunk);
+  if (!begun || partitions === 0) throw new ConfigError(`The plan of ${plan.name} is empty: it has no parameters.`);
+  await put(begun);
+  if ((await begun.countChunks()) > chunks)
     throw new ConfigError(
-      `${store.name} has another plan, with more partitions than these ${partitions}. Submit the same parameters again, or another plan to another ${store.kind}.`,
-      { path: store.name, changed: ['params'] },
+      `${begun.target} has another plan, with more partitions than these ${partitions}. Submit the same parameters again, or another plan to another target.`,
+      { path: begun.target, changed: ['params'] },
     );
-  await store.complete({ hash: hash.digest('hex'), partitions });
+  await begun.complete({ hash: hash.digest('hex'), partitions });
+  return begun.header;
 }
 
 /** A header for a new run, with these random bits. */
@@ -81,34 +83,10 @@ export async function newHeader(
   };
 }
 
-/**
- * Cuts a plan into chunks of at most 1,000 partitions, the same ones for the same plan, and checks each piece.
- *
- * @throws ConfigError if the source of a piece can't be divided among machines
- */
-async function* chunksOf(
-  plan: RunPlan,
-  check: (source: PageSource<unknown>) => void | Promise<void>,
-): AsyncGenerator<PlanChunk> {
-  let [first, pieces, size]: [number, PlanPiece[], number] = [0, [], 0];
-  for await (const params of plan.params) {
-    const { piece, source } = openPiece(plan.open, params);
-    await check(source);
-    if (size + piece.partitions > maxPartitions) {
-      yield { first, pieces };
-      [first, pieces, size] = [first + size, [], 0];
-    }
-    pieces.push(piece);
-    size += piece.partitions;
-  }
-  if (size > 0) yield { first, pieces };
-  if (first + size === 0) throw new ConfigError(`The plan of ${plan.name} is empty: it has no parameters.`);
-}
-
-function openPiece(open: OpenSource, given: Json): OpenedPiece {
+/** A piece of a plan with its source. @throws ConfigError if that can't be divided among machines */
+function openPiece(open: OpenSource, params: Json): { piece: PlanPiece; source: PageSource<unknown> } {
   // As a worker will get them.
-  const params: unknown = JSON.parse(JSON.stringify(given));
-  const source = open(decodeParams(params));
+  const source = open(decodeParams(JSON.parse(JSON.stringify(params))));
   const { name, partitions, maxRows, isUnversioned, isEndless, identity } = source.info;
   const refuse = (why: string): ConfigError => new ConfigError(`${name} can't be divided among machines: ${why}`);
   if (partitions === Infinity) throw refuse('it discovers its partitions while it is walked.');
@@ -117,93 +95,81 @@ function openPiece(open: OpenSource, given: Json): OpenedPiece {
   if (isUnversioned) throw refuse('an operator of pipePages has no version, so workers could differ. Give it one.');
   if (partitions > maxPartitions)
     throw refuse(`a piece of the plan has ${partitions} partitions. Cut it into pieces of at most ${maxPartitions}.`);
-  return { piece: { params: given, partitions, identity: sha256(JSON.stringify(identity)) }, source };
+  return { piece: { params, partitions, identity: sha256(JSON.stringify(identity)) }, source };
 }
 
 /** The columns of a source's rows. */
-function rowsHeaderOf({ schema }: SourceInfo<never>): RowsHeader {
+function rowsHeaderOf({ schema }: SourceInfo<never>): Pick<RunHeader, 'columns' | 'types'> {
   return {
     columns: schema?.columns ?? null,
     types: Object.fromEntries(Object.entries(schema?.types ?? {}).flatMap(([name, of]) => (of ? [[name, of]] : []))),
   };
 }
 
-/** Options of {@link PieceSources}. */
-interface PieceSourcesOptions {
+/** A plan that is stored, on this machine. */
+interface StoredPlan {
   readonly header: RunHeader;
   readonly partitions: number;
   /** `undefined` if this machine does not have the source. */
   readonly open: OpenSource | undefined;
   /** Reads the chunk that has a partition. */
-  readonly chunkOf: (partition: number) => Promise<PlanChunk | undefined>;
+  readonly readChunk: (partition: number) => Promise<PlanChunk | undefined>;
 }
 
 /** The sources of a plan's partitions, as this machine makes them. */
 export class PieceSources {
-  readonly #header: RunHeader;
-  readonly #partitions: number;
-  readonly #chunkOf: (partition: number) => Promise<PlanChunk | undefined>;
-  readonly #open: OpenSource | undefined;
+  readonly #plan: StoredPlan;
   /** The last piece: to make a source of ten thousand wallets takes longer than a commit. */
   #last: { readonly piece: PlanPiece; readonly source: Promise<PageSource<unknown>> } | undefined;
-
   /** The last chunk that was needed: mostly the next one, too. */
-  #chunk: { readonly chunk: PlanChunk; readonly end: number } | undefined;
+  #chunk: PlanChunk | undefined;
 
-  constructor({ header, partitions, open, chunkOf }: PieceSourcesOptions) {
-    this.#header = header;
-    this.#partitions = partitions;
-    this.#open = open;
-    this.#chunkOf = chunkOf;
+  constructor(plan: StoredPlan) {
+    this.#plan = plan;
   }
 
   /** @throws ConfigError if it differs from the submitted one: its rows would not belong together */
-  async of(partition: number): Promise<SourcePartition> {
-    let at = this.#chunk;
-    if (!at || partition < at.chunk.first || partition >= at.end) {
-      const chunk = await this.#chunkOf(partition);
-      const size = chunk?.pieces.reduce((sum, piece) => sum + piece.partitions, 0) ?? 0;
-      at = chunk && { chunk, end: chunk.first + size };
-      this.#chunk = at;
-    }
-    let within = partition - (at?.chunk.first ?? 0);
-    for (const piece of at?.chunk.pieces ?? []) {
-      if (within >= 0 && within < piece.partitions) return { source: await this.#sourceOf(piece), partition: within };
+  async find(partition: number): Promise<SourcePartition> {
+    if (!this.#chunk || partition < this.#chunk.first || partition >= endOf(this.#chunk))
+      this.#chunk = await this.#plan.readChunk(partition);
+    let within = partition - (this.#chunk?.first ?? 0);
+    for (const piece of this.#chunk?.pieces ?? []) {
+      if (within >= 0 && within < piece.partitions) return { source: await this.#open(piece), partition: within };
       within -= piece.partitions;
     }
-    throw new ConfigError(
-      `${this.#header.name} has no partition ${partition}: its plan has ${this.#partitions}, from 0.`,
-    );
+    const { header, partitions } = this.#plan;
+    throw new ConfigError(`${header.name} has no partition ${partition}: its plan has ${partitions}, from 0.`);
   }
 
-  async #sourceOf(piece: PlanPiece): Promise<PageSource<unknown>> {
-    if (this.#last?.piece !== piece) this.#last = { piece, source: this.#checked(piece) };
-    const { source } = this.#last;
+  async #open(piece: PlanPiece): Promise<PageSource<unknown>> {
+    if (this.#last?.piece !== piece) this.#last = { piece, source: openSubmitted(this.#plan, piece) };
     try {
-      return await source;
+      return await this.#last.source;
     } catch (error) {
       this.#last = undefined;
       throw error;
     }
   }
+}
 
-  async #checked(piece: PlanPiece): Promise<PageSource<unknown>> {
-    const { name, source: wanted } = this.#header;
-    if (!this.#open)
-      throw new ConfigError(
-        `${name} needs the source ${wanted}, which this machine does not have. Give it by this name.`,
-      );
-    const {
-      source,
-      piece: { identity, partitions },
-    } = openPiece(this.#open, piece.params);
-    await checkSource(this.#header, source);
-    if (identity === piece.identity && partitions === piece.partitions) return source;
+/** The source of a piece, if it is the one that was submitted. */
+async function openSubmitted({ header, open }: StoredPlan, piece: PlanPiece): Promise<PageSource<unknown>> {
+  if (!open)
     throw new ConfigError(
-      `${source.info.name} of this machine is not the one that was submitted to ${name}: its definition, options or version differ. Use the same on all machines.`,
-      { changed: ['identity'] },
+      `${header.name} needs the source ${header.source}, which this machine does not have. Give it by this name.`,
     );
-  }
+  const { source, piece: here } = openPiece(open, piece.params);
+  await checkSource(header, source);
+  if (here.identity === piece.identity && here.partitions === piece.partitions) return source;
+  throw new ConfigError(
+    `${source.info.name} of this machine is not the one that was submitted to ${header.name}: its definition, options or version differ. Use the same on all machines.`,
+    { changed: ['identity'] },
+  );
+}
+
+/** The number of partitions up to the end of a chunk. */
+function endOf({ first, pieces }: PlanChunk): number {
+  return pieces.reduce((sum, { partitions }) => sum + partitions, first);
 }
 
 /** @throws ConfigError if a source's columns or key differ from those of the run. */
@@ -218,12 +184,8 @@ async function checkSource(header: RunHeader, { info }: PageSource<unknown>): Pr
       `${info.name} has other ${changed.join(' and ')} here than in ${header.name}. Use the same version on all machines.`,
       { changed },
     );
-  const fingerprint = header.key && (await info.endpoint?.keyFingerprint?.(header.key.salt));
-  if (
-    fingerprint === header.key?.fingerprint &&
-    (header.key !== undefined) === (info.endpoint?.keyFingerprint !== undefined)
-  )
-    return;
+  const fingerprint = await info.endpoint?.keyFingerprint?.(header.key?.salt ?? '');
+  if (fingerprint === header.key?.fingerprint) return;
   throw new ConfigError(
     `${header.name} was submitted with another API key, whose project may have other rows. Use the same key on all machines.`,
     { changed: ['apiKey'] },

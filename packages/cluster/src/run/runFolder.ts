@@ -52,16 +52,14 @@ export async function openFolder(
 
 async function submitTo(store: RunStore, plan: RunPlan): Promise<Run> {
   await store.make();
-  await storePlan(plan, {
-    name: store.path,
-    kind: 'folder',
-    header: (source) => headerFor(store, plan, source),
-    isComplete: async () => (await store.complete()) !== undefined,
-    putChunk: async (chunk) => store.publishSame(store.in('plan', chunkName(chunk.first)), chunk),
-    chunks: async () =>
-      (await namesIn(store.fileSystem, store.in('plan'))).filter((name) => name.endsWith('.json')).length,
+  await storePlan(plan, async (source) => ({
+    target: store.path,
+    header: await headerFor(store, plan, source),
+    isComplete: (await store.complete()) !== undefined,
+    putChunk: (chunk) => store.publishSame(store.in('plan', chunkName(chunk.first)), chunk),
+    countChunks: async () => (await listChunks(store)).length,
     complete: (complete) => store.publishSame(store.in('plan', 'complete'), complete),
-  });
+  }));
   return openFolder(store, { [plan.source]: plan.open });
 }
 
@@ -106,7 +104,7 @@ export class RunFolder implements Run {
       header,
       partitions: plan.partitions,
       open,
-      chunkOf: (partition) => this.#chunkOf(partition),
+      readChunk: (partition) => this.#readChunk(partition),
     });
     this.store = store;
     this.header = header;
@@ -118,7 +116,7 @@ export class RunFolder implements Run {
   }
 
   sourceOf(partition: number): Promise<SourcePartition> {
-    return this.#sources.of(partition);
+    return this.#sources.find(partition);
   }
 
   /** What the records of a partition name. */
@@ -131,7 +129,7 @@ export class RunFolder implements Run {
     await store.checkMount(this.header);
     if (await store.isCancelled()) return 'cancelled';
     if (await store.exists(donePath(store.path, partition))) return 'done';
-    return FolderClaim.begin(store, { id: store.newId(), owner: this.ownerOf(partition), restarts });
+    return FolderClaim.begin(store, this.ownerOf(partition), restarts);
   }
 
   async *pending(): AsyncGenerator<number, void, undefined> {
@@ -206,17 +204,18 @@ export class RunFolder implements Run {
     return rows;
   }
 
-  async #chunkOf(partition: number): Promise<PlanChunk> {
-    const firsts = (this.#chunks ??= await this.#firsts());
-    const name = chunkName(firsts.findLast((each) => each <= partition) ?? 0);
+  async #readChunk(partition: number): Promise<PlanChunk> {
+    this.#chunks ??= await listChunks(this.store);
+    const name = chunkName(this.#chunks.findLast((first) => first <= partition) ?? 0);
     return decodeChunk(await this.store.read('plan', name), this.store.in('plan', name));
   }
+}
 
-  async #firsts(): Promise<readonly number[]> {
-    const names = await namesIn(this.store.fileSystem, this.store.in('plan'));
-    const firsts = names.filter((name) => name.endsWith('.json')).map((name) => Number.parseInt(name));
-    return firsts.filter((first) => first < this.partitions).sort((a, b) => a - b);
-  }
+/** The first partitions of the chunks that are stored, in order. */
+async function listChunks(store: RunStore): Promise<readonly number[]> {
+  const names = await namesIn(store.fileSystem, store.in('plan'));
+  const chunks = names.filter((name) => name.endsWith('.json'));
+  return chunks.map((name) => Number.parseInt(name)).sort((a, b) => a - b);
 }
 
 function chunkName(first: number): string {

@@ -9,8 +9,8 @@ import {
   type Position,
   type PullIterator,
 } from '@sluice/core';
-import { withPath, readLines, type FileSystem } from '@sluice/core/node';
-import type { PartitionRecord, Segment } from './decodeRecords.js';
+import { withPath, readLines } from '@sluice/core/node';
+import type { PartitionRecord } from './decodeRecords.js';
 import { decodeRow } from './rowLine.js';
 import type { StoredRow } from './run.js';
 import { openFolder, type RunFolder } from './runFolder.js';
@@ -42,12 +42,13 @@ export async function sourceOfRun(
     ...(schema && { schema }),
   };
   return new Source<StoredRow>(info, ({ startAt, partition, requireTotal = false }) =>
-    pulled(walkRun(run, { startAt, only: partition, requireTotal })),
+    toPullIterator(walkRun(run, { startAt, only: partition, requireTotal })),
   );
 }
 
 async function checkNothingMissing(run: RunFolder): Promise<void> {
-  let [first, missing]: [number | undefined, number] = [undefined, 0];
+  let first: number | undefined;
+  let missing = 0;
   for await (const partition of run.pending()) {
     first ??= partition;
     missing += 1;
@@ -72,10 +73,10 @@ async function* walkRun(
     if (at === 'done') continue;
     const record = await verifiedRecord(run, partition);
     const skipped = at ? pagesBefore(at, partition, record) : 0;
-    const last = record.segments.reduce((sum, segment) => sum + pagesIn(segment), 0);
+    const last = countPages(record);
     let page = skipped;
     let rowsBefore = at?.rows ?? 0;
-    for await (const items of pagesOf(run, partition, record, page)) {
+    for await (const items of readPages(run, partition, record, page)) {
       page += 1;
       pages += 1;
       rows += items.length;
@@ -126,14 +127,13 @@ type Totals = Position['totals'];
 function withTotals(all: Totals, more: Totals, name: string | undefined): Totals {
   if (!more) return all;
   const before = all ?? { partitions: 0, short: 0, total: 0, listed: 0 };
-  const sumOf = (count: 'partitions' | 'short' | 'total' | 'listed'): number => before[count] + more[count];
-  const short = sumOf('short');
+  const short = before.short + more.short;
   const which = more.short > 0 ? name : before.which;
   return {
-    partitions: sumOf('partitions'),
+    partitions: before.partitions + more.partitions,
     short,
-    total: sumOf('total'),
-    listed: sumOf('listed'),
+    total: before.total + more.total,
+    listed: before.listed + more.listed,
     ...(short === 1 && which !== undefined && { which }),
   };
 }
@@ -172,8 +172,8 @@ async function verifiedRecord(run: RunFolder, partition: number): Promise<Partit
 }
 
 /** The pages of a partition behind the first ones. */
-async function* pagesOf(
-  { store }: { readonly store: { readonly path: string; readonly fileSystem: FileSystem } },
+async function* readPages(
+  { store }: RunFolder,
   partition: number,
   { segments }: PartitionRecord,
   skipped: number,
@@ -185,14 +185,14 @@ async function* pagesOf(
     const file = bytes === 0 ? undefined : await withPath(store.fileSystem.open(path, 'readable'), path, 'opened');
     try {
       const lines = file && readLines(file, path, bytes);
-      for (const rows of sizesOf(pages)) {
+      for (const rows of pages.flatMap(([size, times]) => Array<number>(times).fill(size))) {
         const items: StoredRow[] = [];
-        const isSkipped = page < skipped;
+        page += 1;
+        const isSkipped = page <= skipped;
         for (let row = 0; row < rows; row += 1) {
           const line = await lines?.next();
           if (!isSkipped) items.push(decodeRow(line?.value?.bytes.toString() ?? ''));
         }
-        page += 1;
         if (!isSkipped) yield items;
       }
     } finally {
@@ -201,26 +201,18 @@ async function* pagesOf(
   }
 }
 
-function* sizesOf(pages: Segment['pages']): Generator<number> {
-  for (const [rows, times] of pages) for (let nth = 0; nth < times; nth += 1) yield rows;
-}
-
-function pagesIn({ pages }: Segment): number {
-  return pages.reduce((sum, [, times]) => sum + times, 0);
+function countPages({ segments }: PartitionRecord): number {
+  return segments.reduce((sum, { pages }) => pages.reduce((count, [, times]) => count + times, sum), 0);
 }
 
 /** A generator ends a pending step before it returns, which takes no longer than a read. */
-function pulled<T>(pages: AsyncGenerator<T, undefined>): PullIterator<T> {
-  const end = async () => pages.return(undefined);
+function toPullIterator<T>(pages: AsyncGenerator<T, undefined>): PullIterator<T> {
   const iterator: PullIterator<T> = {
-    next: async () => pages.next(),
-    return: async () => {
-      await end();
-      return { done: true, value: undefined };
-    },
+    next: () => pages.next(),
+    return: () => pages.return(undefined),
     [Symbol.asyncIterator]: () => iterator,
     [Symbol.asyncDispose]: async () => {
-      await end();
+      await pages.return(undefined);
     },
   };
   return iterator;

@@ -3,8 +3,8 @@ import { ConfigError, type Claim, type PageSource } from '@sluice/core';
 import { isFollowed, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
 import { decodeChunk, decodeComplete, sealed, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
-import { newHeader, PieceSources, storePlan } from './plan.js';
-import type { OpenSource, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
+import { newHeader, PieceSources, storePlan, type BegunPlan } from './plan.js';
+import type { OpenSource, Run, RunHeader, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 
 /** Partitions of which one query says which are done. */
 const partitionsPerQuery = 10_000;
@@ -27,50 +27,49 @@ export function tableTarget(table: RunTable, address: string, rows: RowsOptions)
     },
     async open(sources = {}) {
       const found = await table.find();
-      if (found) return runOf(table, found, sources);
+      if (found) return openRun(table, found, sources);
       throw new ConfigError(`${table.name} has no run: nothing was submitted to it.`, { table: table.name });
     },
   };
 }
 
 async function submitTo(table: RunTable, plan: RunPlan, rows: RowsOptions): Promise<Run> {
-  let known: StoredRun | undefined;
-  const begun = (): StoredRun => {
-    if (!known) throw new Error('The run has not begun.');
-    return known;
-  };
+  const header = await storePlan(plan, (source) => beginPlan(table, plan, source, rows));
+  return openRun(table, await findRun(table, header), { [plan.source]: plan.open });
+}
+
+async function beginPlan(
+  table: RunTable,
+  plan: RunPlan,
+  source: PageSource<unknown>,
+  rows: RowsOptions,
+): Promise<BegunPlan> {
+  const { id, record, plan: known } = await beginRun(table, plan, source, rows);
   const another = (): ConfigError =>
     new ConfigError(
       `${table.name} has another plan of ${plan.name}. Submit the same parameters again, or another plan by another name.`,
       { table: table.name, changed: ['params'] },
     );
-  await storePlan(plan, {
-    name: table.name,
-    kind: 'table',
-    async header(source) {
-      known = await begunRun(table, plan, source, rows);
-      return decodeTableRun(known.record, table.name);
-    },
-    isComplete: async () => begun().plan !== undefined,
+  return {
+    target: table.name,
+    header: decodeTableRun(record, table.name),
+    isComplete: known !== undefined,
     async putChunk(chunk) {
-      if (!(await table.putChunk(begun().id, chunk.first, textOf(chunk)))) throw another();
+      if (!(await table.putChunk(id, chunk.first, textOf(chunk)))) throw another();
     },
-    chunks: () => table.chunks(begun().id),
+    countChunks: () => table.chunks(id),
     async complete(complete) {
       if (complete.partitions > maxPartitions)
         throw new ConfigError(
           `The plan of ${plan.name} has ${complete.partitions} partitions. A table takes ${maxPartitions}: cut the plan into several.`,
         );
-      if ((await table.complete(begun().id, textOf(complete), complete.partitions)) !== textOf(complete))
-        throw another();
+      if ((await table.complete(id, textOf(complete), complete.partitions)) !== textOf(complete)) throw another();
     },
-  });
-  const stored = await table.find({ id: begun().id });
-  return runOf(table, stored ?? begun(), { [plan.source]: plan.open });
+  };
 }
 
 /** The run in the database, or a new one. @throws ConfigError if it is of another source, or its rows become other ones */
-async function begunRun(
+async function beginRun(
   table: RunTable,
   plan: RunPlan,
   source: PageSource<unknown>,
@@ -96,7 +95,7 @@ async function begunRun(
 }
 
 /** @throws ConfigError if the plan is not complete */
-function runOf(table: RunTable, stored: StoredRun, sources: Readonly<Record<string, OpenSource>>): Run {
+function openRun(table: RunTable, stored: StoredRun, sources: Readonly<Record<string, OpenSource>>): Run {
   const header = decodeTableRun(stored.record, table.name);
   if (stored.plan === undefined)
     throw new ConfigError(`The plan of ${header.name} is not complete: submit it again, which resumes it.`, {
@@ -117,12 +116,12 @@ class TableRun implements Run {
     this.header = header;
     this.partitions = partitions;
     this.#table = table;
-    const chunkOf = (partition: number): Promise<PlanChunk | undefined> => this.#chunkOf(partition);
-    this.#sources = new PieceSources({ header, partitions, open, chunkOf });
+    const readChunk = (partition: number): Promise<PlanChunk | undefined> => this.#readChunk(partition);
+    this.#sources = new PieceSources({ header, partitions, open, readChunk });
   }
 
   sourceOf(partition: number): Promise<SourcePartition> {
-    return this.#sources.of(partition);
+    return this.#sources.find(partition);
   }
 
   async claim(partition: number, restarts?: number): Promise<Claim<unknown> | 'done' | 'cancelled'> {
@@ -134,7 +133,7 @@ class TableRun implements Run {
 
   async *pending(): AsyncGenerator<number, void, undefined> {
     // The records of its partitions may have been removed.
-    if ((await this.#stored()).state === 'finished') return;
+    if ((await findRun(this.#table, this.header)).state === 'finished') return;
     for (let first = 0; first < this.partitions; first += partitionsPerQuery) {
       const end = Math.min(first + partitionsPerQuery, this.partitions);
       const done = new Set(await this.#table.done(this.header.id, first, end));
@@ -143,7 +142,7 @@ class TableRun implements Run {
   }
 
   async status(): Promise<RunStatus> {
-    const { done, rows, state, isIncomplete, rowsNotRemoved } = await this.#stored();
+    const { done, rows, state, isIncomplete, rowsNotRemoved } = await findRun(this.#table, this.header);
     // The records of all partitions are read for it. An incomplete run says already that rows are missing.
     const isCompared = state === 'finished' && !isIncomplete;
     const shortOfTotal = isCompared ? await this.#table.shortOfTotal(this.header.id) : undefined;
@@ -170,16 +169,16 @@ class TableRun implements Run {
     return this.#table.close();
   }
 
-  async #stored(): Promise<StoredRun> {
-    const found = await this.#table.find({ id: this.header.id });
-    if (found) return found;
-    throw new ConfigError(`${this.header.name} is gone from the database of ${this.#table.name}: somebody removed it.`);
-  }
-
-  async #chunkOf(partition: number): Promise<PlanChunk | undefined> {
+  async #readChunk(partition: number): Promise<PlanChunk | undefined> {
     const chunk = await this.#table.findChunk(this.header.id, partition);
     return chunk === undefined ? undefined : decodeChunk(JSON.parse(chunk), this.#table.name);
   }
+}
+
+async function findRun(table: RunTable, { id, name }: RunHeader): Promise<StoredRun> {
+  const found = await table.find({ id });
+  if (found) return found;
+  throw new ConfigError(`${name} is gone from the database of ${table.name}: somebody removed it.`);
 }
 
 function newId(): string {
