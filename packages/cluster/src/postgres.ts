@@ -56,11 +56,11 @@ export function postgresRun(run: PostgresRunOptions): RunTarget {
     ...(schema && { schema }),
     ...(requireTotal === false && { requireTotal }),
   };
-  return tableTarget(postgresRunTable(place), addressOf(url, table), options);
+  return tableTarget(postgresRunTable(place), tableAddress(url, table), options);
 }
 
 /** Where a table is, without a password: as `--to` of the command line has it. */
-function addressOf(url: string, table: string): string {
+function tableAddress(url: string, table: string): string {
   const address = new URL(url);
   address.password = '';
   address.searchParams.delete('password');

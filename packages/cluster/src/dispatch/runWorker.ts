@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { Run } from '../run/run.js';
 import { runPartition, type PartitionOutcome } from '../run/runPartition.js';
 import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from './failures.js';
-import { decodeJob, queuePrefix, type PartitionJob } from './runQueue.js';
+import { decodeJob, queuePrefix } from './runQueue.js';
 
 /** What became of a job. */
 export type JobEnd =
@@ -86,16 +86,17 @@ export class RunWorker {
 
   async #process(job: Job<unknown>, token: string | undefined): Promise<void> {
     const { run, onEnd } = this.#options;
-    const given = decodeJob(job.data);
+    const content = decodeJob(job.data);
     // A job of a run of the same name that was removed, or one that no feeder added.
-    if (given?.run !== run.header.id || given.partition >= run.partitions) return;
-    const { partition } = given;
+    if (content?.run !== run.header.id || content.partition >= run.partitions) return;
+    const { partition } = content;
     const id = String(job.id);
+    const since = Date.now();
     let hasSaved = false;
-    this.#working.set(id, { partition, since: Date.now() });
+    this.#working.set(id, { partition, since });
     const onSaved = (): void => {
       hasSaved = true;
-      this.#working.set(id, { partition, since: Date.now(), ...this.#working.get(id), savedAt: Date.now() });
+      this.#working.set(id, { partition, since, savedAt: Date.now() });
     };
     try {
       const outcome = await runPartition({ run, partition, signal: this.#drain.signal, onSaved });
@@ -106,26 +107,17 @@ export class RunWorker {
         onEnd({ type: 'unable', error });
         return await giveBack(job, token);
       }
-      return await this.#fail(job, given, { error, hasSaved });
+      const failures = failuresAfter(content.failures, { error, hasSaved });
+      const isGivenUp = failures >= maxFailures;
+      onEnd({ type: 'failed', partition, error, failures, isGivenUp });
+      await job.updateData({ ...content, failures });
+      const kept = isGivenUp ? new UnrecoverableError(reasonOf(error)) : new Error(reasonOf(error));
+      // BullMQ stores it, and shows it to whoever sees its dashboards.
+      kept.stack = '';
+      throw kept;
     } finally {
       this.#working.delete(id);
     }
-  }
-
-  async #fail(
-    job: Job<unknown>,
-    given: PartitionJob,
-    failure: { readonly error: unknown; readonly hasSaved: boolean },
-  ): Promise<never> {
-    const { error } = failure;
-    const failures = failuresAfter(given.failures, failure);
-    const isGivenUp = failures >= maxFailures;
-    this.#options.onEnd({ type: 'failed', partition: given.partition, error, failures, isGivenUp });
-    await job.updateData({ ...given, failures });
-    const kept = isGivenUp ? new UnrecoverableError(reasonOf(error)) : new Error(reasonOf(error));
-    // BullMQ stores it, and shows it to whoever sees its dashboards.
-    kept.stack = '';
-    throw kept;
   }
 }
 

@@ -6,6 +6,6 @@ import { NetworkError } from '@sluice/core';
  */
 export class LimiterUnavailableError extends NetworkError {
   constructor(name: string, summary: string, cause?: unknown) {
-    super(summary, { details: { limiter: name }, fault: 'machine', ...(cause !== undefined && { cause }) });
+    super(summary, { details: { limiter: name }, fault: 'machine', cause });
   }
 }

@@ -116,11 +116,11 @@ export class SharedLimiter implements Limiter {
     this.#callSoon();
   }
 
-  async acquire({ route, signal }: AcquireOptions): Promise<Permit> {
-    signal?.throwIfAborted();
-    costsOf(this.#windows, route);
+  async acquire(options: AcquireOptions): Promise<Permit> {
+    options.signal?.throwIfAborted();
+    costsOf(this.#windows, options.route);
     this.#isClosed = false;
-    const permit = this.#queue.wait({ route, since: this.#now, ...(signal && { signal }) });
+    const permit = this.#queue.wait({ ...options, since: this.#now });
     this.#tellNeed();
     if (!this.#hasTicket) this.#callSoon();
     return permit;

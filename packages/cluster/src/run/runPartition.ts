@@ -86,7 +86,7 @@ export async function runPartition(options: RunPartitionOptions): Promise<Partit
       const verdict = await walk.run();
       return { outcome: verdict === 'accepted' ? 'committed' : verdict, rows: rows + walk.rows };
     } catch (error) {
-      if (!isDeadEnd(error, walk)) throw error;
+      if (!isDeadEnd(error, claim.startAt !== undefined && walk.pages === 0)) throw error;
       if (claim.restarts >= maxRestarts) {
         await forget(options);
         throw new PaginationError(
@@ -106,11 +106,15 @@ export async function runPartition(options: RunPartitionOptions): Promise<Partit
 /** What says that a walk can't continue from where it is, though the same one may succeed from its start. */
 const deadEnds: readonly string[] = ['cursor-refused', 'rows-moved', 'no-progress'];
 
-/** Whether the position that was saved leads nowhere: also if the API refuses the very request that continues there. */
-function isDeadEnd(error: unknown, { startAt, pages }: PartitionWalk): error is SluiceError {
+/**
+ * Whether the position that was saved leads nowhere: also if the API refuses the very request that continues there.
+ *
+ * @param isContinuing that request was the first one
+ */
+function isDeadEnd(error: unknown, isContinuing: boolean): error is SluiceError {
   if (!SluiceError.is(error)) return false;
   if (deadEnds.includes(error.code)) return true;
-  if (error.code !== 'http' || startAt === undefined || pages > 0) return false;
+  if (error.code !== 'http' || !isContinuing) return false;
   return ![401, 403].includes(Number(error.details['status'])) && !isTransient(error);
 }
 
@@ -123,7 +127,7 @@ async function forget({ run, partition }: RunPartitionOptions): Promise<void> {
 /** Whether a position is one of the partition's walk. It may come from anywhere. */
 function fits(source: PageSource<unknown>, partition: number, startAt: Position | undefined): boolean {
   try {
-    source.pages({ partition, ...(startAt && { startAt }) });
+    source.pages({ partition, startAt });
     return true;
   } catch (error) {
     if (startAt) return false;
@@ -135,8 +139,6 @@ function fits(source: PageSource<unknown>, partition: number, startAt: Position 
 class PartitionWalk {
   rows = 0;
   pages = 0;
-  /** Where it continues. */
-  readonly startAt: Position | undefined;
   readonly #source: PageSource<unknown>;
   readonly #partition: number;
   readonly #claim: Claim<unknown>;
@@ -149,7 +151,6 @@ class PartitionWalk {
     this.#source = source;
     this.#partition = partition;
     this.#claim = claim;
-    this.startAt = claim.startAt;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#savedAt = this.#clock.monotonic();
@@ -169,8 +170,8 @@ class PartitionWalk {
   async #walk(): Promise<Exclude<ClaimVerdict, 'accepted'> | undefined> {
     const { signal, saveEvery = 1_000 } = this.#options;
     signal.throwIfAborted();
-    const { startAt } = this;
-    const walked = this.#source.pages({ partition: this.#partition, ...(startAt && { startAt }) });
+    const { startAt } = this.#claim;
+    const walked = this.#source.pages({ partition: this.#partition, startAt });
     const pages = walked[Symbol.asyncIterator]();
     const stop = (): void => void pages.return?.().catch(() => undefined);
     signal.addEventListener('abort', stop, { once: true });
@@ -179,7 +180,8 @@ class PartitionWalk {
         const next = await pages.next();
         signal.throwIfAborted();
         if (next.done) throw new PluginError(`The walk of ${this.#source.info.name} ended before its partition did.`);
-        isEnd = await this.#write(next.value);
+        await this.#write(next.value);
+        isEnd = next.value.endsPartition;
         if (isEnd || this.#clock.monotonic() - this.#savedAt < saveEvery) continue;
         const verdict = await this.#save();
         if (verdict !== 'accepted') return verdict;
@@ -191,8 +193,7 @@ class PartitionWalk {
     }
   }
 
-  /** Returns whether the partition ends with this page. */
-  async #write(page: Page<unknown>): Promise<boolean> {
+  async #write(page: Page<unknown>): Promise<void> {
     // A source of another copy of the library may not know the option, and walk all partitions.
     if (page.partition !== this.#partition)
       throw new PluginError(`${this.#source.info.name} can't walk one partition by itself. Update its package.`);
@@ -200,7 +201,6 @@ class PartitionWalk {
     this.#isSaved = false;
     this.rows += page.items.length;
     this.pages += 1;
-    return page.endsPartition;
   }
 
   async #save(): Promise<ClaimVerdict> {
