@@ -1,5 +1,5 @@
 import type { Clock, Permit } from '@sluice/core';
-import { limitsText } from '../../packages/cluster/src/limiter/decodeLimits.js';
+import { encodeLimits } from '../../packages/cluster/src/limiter/decodeLimits.js';
 import { SharedLimiter } from '../../packages/cluster/src/limiter/sharedLimiter.js';
 import { TwinServer } from '../../packages/cluster/test/limiter/twinAccess.js';
 import { Random } from '../../test/kit/random.js';
@@ -52,11 +52,11 @@ export async function playFleet(options: FleetOptions, turn: () => Promise<void>
   const limit = { requests, per };
   const starts: { readonly worker: number; readonly at: number }[] = [];
   server.delay = distance;
-  server.openLongAgo(limitsText([limit]));
+  server.openLongAgo(encodeLimits([limit]));
   for (let worker = 0; worker < workers; worker += 1) {
     const limiter = new SharedLimiter({
       name: 'api',
-      limits: limitsText([limit]),
+      limits: encodeLimits([limit]),
       concurrency: Infinity,
       clock,
       worker: `w${worker}`,

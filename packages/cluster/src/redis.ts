@@ -27,7 +27,7 @@ async function checkServer(redis: Redis): Promise<void> {
   const { db = 0 } = redis.options;
   if (db !== 0)
     await redis.select(db).catch((error: unknown) => {
-      if (!isOfRedis(error) || !error.message.startsWith('ERR ')) throw error;
+      if (!isRedisError(error) || !error.message.startsWith('ERR ')) throw error;
       const why = error.message.replace(/^ERR (.*?)\.?$/s, '$1');
       throw new ConfigError(`Redis has no database ${db}, which its URL names: ${why}. Give another one, or none.`, {
         db,
@@ -98,13 +98,13 @@ export class RedisConnection {
    * command, e.g. the password, but not in their messages.
    */
   explain(error: unknown): unknown {
-    if (!isOfRedis(error)) return error;
+    if (!isRedisError(error)) return error;
     const isReply = error.name === 'ReplyError';
     // Redis appends where in a script that was.
     const failed = error.message === timedOut ? `it did not answer within ${replyWithin / 1_000} s` : error.message;
     const said = (isReply ? error.message : (this.#lastError ?? failed)).replace(/\.? script: .*$/s, '.');
-    const why = `${said}${isReply ? keyOf(error) : ''}`;
-    const summary = `Redis at ${this.#host} can't be used: ${why.replace(/\.?$/, '.')} ${adviceFor(why)}`;
+    const why = `${said}${isReply ? quoteKey(error) : ''}`;
+    const summary = `Redis at ${this.#host} can't be used: ${why.replace(/\.?$/, '.')} ${adviseOn(why)}`;
     return new NetworkError(summary, { fault: 'machine', details: { redis: this.#host } });
   }
 
@@ -114,7 +114,7 @@ export class RedisConnection {
 }
 
 /** The key that has a value of another type, if it is one of ours. Redis does not say it, and the driver does. */
-function keyOf(error: Error): string {
+function quoteKey(error: Error): string {
   const command: unknown = 'command' in error ? error.command : undefined;
   const args: unknown = isRecord(command) ? command['args'] : undefined;
   const key: unknown = Array.isArray(args) ? args[0] : undefined;
@@ -123,7 +123,7 @@ function keyOf(error: Error): string {
 }
 
 /** What the replies mean that an operator has to act on. */
-function adviceFor(why: string): string {
+function adviseOn(why: string): string {
   switch (/^[A-Z]+(?= )/.exec(why)?.[0]) {
     case 'NOAUTH':
     case 'WRONGPASS':
@@ -146,7 +146,7 @@ const timedOut = 'Command timed out';
 const driverErrors = ['ReplyError', 'ParserError', 'AbortError', 'InterruptError', 'MaxRetriesPerRequestError'];
 
 /** Whether the driver of Redis threw an error. */
-export function isOfRedis(error: unknown): error is Error {
+export function isRedisError(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return driverErrors.includes(error.name) || ['Connection is closed.', timedOut].includes(error.message);
 }

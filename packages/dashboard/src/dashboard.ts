@@ -70,7 +70,7 @@ export function dashboard(options: DashboardOptions = {}): Plugin<'dashboard', D
       fold = (event) => opened.state.fold(event, clock.now());
       return page;
     },
-    hooks: hooksOf((event) => fold?.(event)),
+    hooks: createHooks((event) => fold?.(event)),
     dispose: () => page?.close(),
   });
 }
@@ -125,7 +125,7 @@ const hookNames: readonly HookName[] = [
   ...(['commit', 'change', 'error', 'warning', 'info', 'plugin-fault'] as const),
 ];
 
-function hooksOf(hook: (event: ClientEvent) => void): Hooks {
+function createHooks(hook: (event: ClientEvent) => void): Hooks {
   return Object.fromEntries(hookNames.map((name) => [name, hook]));
 }
 

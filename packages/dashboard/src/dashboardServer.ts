@@ -77,7 +77,7 @@ export class DashboardServer {
       });
       this.#server.listen(port, '127.0.0.1', () => {
         this.#server.unref();
-        resolve(`http://127.0.0.1:${portOf(this.#server.address())}/#${token}`);
+        resolve(`http://127.0.0.1:${readPort(this.#server.address())}/#${token}`);
       });
     });
   }
@@ -191,6 +191,6 @@ function parseSpan(text: string | null): number {
   return Number.isInteger(span) && span >= 60 && span <= 86_400 ? span : defaultSpan;
 }
 
-function portOf(address: AddressInfo | string | null): number {
+function readPort(address: AddressInfo | string | null): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }

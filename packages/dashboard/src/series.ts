@@ -31,11 +31,8 @@ export class Series {
 
   /** Rows per second in the `seconds` before now. */
   pace(now: number, seconds: number): number {
-    const until = now / 1_000;
-    const recent = this.#since(until - seconds);
-    const first = this.#minutes[0]?.at ?? this.#seconds[0]?.at ?? until;
-    const length = Math.min(seconds, Math.max(1, until - first));
-    return recent.reduce((sum, { rows }) => sum + rows, 0) / length;
+    const length = Math.min(seconds, Math.max(1, now / 1_000 - this.#first(now)));
+    return this.recent('rows', now, seconds) / length;
   }
 
   /** The sum of a count in the `seconds` before now. */
@@ -51,8 +48,7 @@ export class Series {
   /** At most 300 points of the last `span` seconds; `Infinity` means all that is kept. */
   view(now: number, span: number): SeriesView {
     const end = Math.floor(now / 1_000) + 1;
-    const first = this.#minutes[0]?.at ?? this.#seconds[0]?.at ?? end - 1;
-    const length = Math.max(1, Math.min(span, Math.max(end - first, minute)));
+    const length = Math.max(1, Math.min(span, Math.max(end - this.#first(now), minute)));
     const step = Math.ceil(length / maxPoints);
     const points = Math.ceil(length / step);
     const from = end - points * step;
@@ -69,6 +65,11 @@ export class Series {
       used: merged.map(({ used }) => used),
       queued: merged.map(({ queued }) => queued),
     };
+  }
+
+  /** When the first bucket began. */
+  #first(now: number): number {
+    return this.#minutes[0]?.at ?? this.#seconds[0]?.at ?? now / 1_000;
   }
 
   /** Buckets that begin after a moment; scans from the end, since these are few. */

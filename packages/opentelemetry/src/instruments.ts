@@ -9,7 +9,7 @@ const databaseBounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 /** Waits for a limit or a sink, in seconds: a pause may take an hour. */
 const waitBounds = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600];
 
-export type Instruments = ReturnType<typeof instrumentsOf>;
+export type Instruments = ReturnType<typeof createInstruments>;
 
 /**
  * All metrics. The README lists them.
@@ -17,7 +17,7 @@ export type Instruments = ReturnType<typeof instrumentsOf>;
  * @see https://opentelemetry.io/docs/specs/semconv/http/http-metrics/
  * @see https://opentelemetry.io/docs/specs/semconv/database/database-metrics/
  */
-export function instrumentsOf(meter: Meter) {
+export function createInstruments(meter: Meter) {
   const seconds = (name: string, description: string, bounds: number[]) =>
     meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries: bounds } });
   return {

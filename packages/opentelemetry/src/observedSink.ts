@@ -18,7 +18,7 @@ const databases: Readonly<Record<string, string>> = { postgres: 'postgresql', sq
  *
  * @see https://opentelemetry.io/docs/specs/semconv/database/database-spans/
  */
-export function observedSink<T>(sink: Sink<T>, observation: Observation): Sink<T> {
+export function observeSink<T>(sink: Sink<T>, observation: Observation): Sink<T> {
   const { name, identity, target, delivery, state } = sink;
   const run: ExportRun = { uncommitted: 0, rows: 0 };
   const { check, withoutPartition, finished, isRefreshed } = sink;
@@ -27,7 +27,7 @@ export function observedSink<T>(sink: Sink<T>, observation: Observation): Sink<T
     identity,
     delivery,
     ...(target !== undefined && { target }),
-    ...(state && { state: observedState(state, sink, run, observation) }),
+    ...(state && { state: observeState(state, sink, run, observation) }),
     ...(check && { check: check.bind(sink) }),
     ...(withoutPartition && { withoutPartition: withoutPartition.bind(sink) }),
     ...(finished && { finished: finished.bind(sink) }),
@@ -37,7 +37,7 @@ export function observedSink<T>(sink: Sink<T>, observation: Observation): Sink<T
       run.span = observation.tracer.startSpan(`export ${context.source}`, { attributes });
       Object.assign(run, { uncommitted: 0, rows: 0 });
       try {
-        return observedWriter(await sink.open(context), name, run, observation);
+        return observeWriter(await sink.open(context), name, run, observation);
       } catch (error) {
         endSpan(run, 'failed', error);
         throw error;
@@ -55,7 +55,7 @@ interface ExportRun {
   rows: number;
 }
 
-function observedWriter<T>(
+function observeWriter<T>(
   writer: SinkWriter<T>,
   sink: string,
   run: ExportRun,
@@ -64,7 +64,7 @@ function observedWriter<T>(
   const { exportCalls } = observation.instruments;
   const call = async <R>(name: string, work: () => Promise<R>): Promise<R> => {
     const attributes = { 'sluice.sink': sink, 'sluice.call': name };
-    return timed(work, observation.now, (seconds, failure) =>
+    return measure(work, observation.now, (seconds, failure) =>
       exportCalls.record(seconds, { ...attributes, ...failure }),
     );
   };
@@ -107,7 +107,7 @@ function observedWriter<T>(
 }
 
 /** The state of a table, whose `save` is a transaction with the rows since the last one. */
-function observedState<T>(
+function observeState<T>(
   state: StateStore,
   { name, target = '' }: Pick<Sink<T>, 'name' | 'target'>,
   run: ExportRun,
@@ -138,7 +138,7 @@ function observedState<T>(
         },
         run.span && trace.setSpan(context.active(), run.span),
       );
-      await timed(
+      await measure(
         () => state.save(record, value),
         now,
         (seconds, failure) => {
@@ -153,7 +153,7 @@ function observedState<T>(
 }
 
 /** Makes a call, and reports how long it took, and why it failed. */
-async function timed<R>(
+async function measure<R>(
   work: () => Promise<R>,
   now: () => number,
   report: (seconds: number, failure: Attributes) => void,
@@ -164,7 +164,7 @@ async function timed<R>(
     report((now() - began) / 1000, {});
     return result;
   } catch (error) {
-    report((now() - began) / 1000, { 'error.type': typeOf(error) });
+    report((now() - began) / 1000, { 'error.type': errorType(error) });
     throw error;
   }
 }
@@ -175,14 +175,14 @@ function endSpan(run: ExportRun, outcome: 'finished' | 'suspended' | 'stopped' |
   delete run.span;
   span.setAttributes({ 'sluice.outcome': outcome, 'sluice.export.rows': rows });
   if (outcome === 'failed') {
-    span.setAttributes({ 'error.type': typeOf(error) });
+    span.setAttributes({ 'error.type': errorType(error) });
     span.setStatus({ code: SpanStatusCode.ERROR });
   }
   span.end();
 }
 
 /** Never its message, which may be any text. */
-function typeOf(error: unknown): string {
+function errorType(error: unknown): string {
   if (SluiceError.is(error)) return error.code;
   return error instanceof Error ? error.name : '_OTHER';
 }

@@ -1,7 +1,7 @@
 import { metrics, trace, type Meter, type Tracer } from '@opentelemetry/api';
 import { definePlugin, refuseUnknown, systemClock, type Plugin, type Sink } from '@sluice/core';
-import { instrumentsOf } from './instruments.js';
-import { observedSink } from './observedSink.js';
+import { createInstruments } from './instruments.js';
+import { observeSink } from './observedSink.js';
 import { requestHooks } from './requestSpans.js';
 import { changeHook } from './watchedRows.js';
 
@@ -37,11 +37,11 @@ const scope = '@sluice/opentelemetry';
 export function openTelemetry(options: OpenTelemetryOptions = {}): Plugin<'openTelemetry', OpenTelemetryApi> {
   refuseUnknown('openTelemetry()', options, { tracer: true, meter: true });
   const { tracer = trace.getTracer(scope), meter = metrics.getMeter(scope) } = options;
-  const instruments = instrumentsOf(meter);
+  const instruments = createInstruments(meter);
   const now = (): number => systemClock.monotonic();
   return definePlugin({
     name: 'openTelemetry',
-    setup: () => ({ sink: (sink) => observedSink(sink, { tracer, instruments, now }) }),
+    setup: () => ({ sink: (sink) => observeSink(sink, { tracer, instruments, now }) }),
     hooks: {
       ...requestHooks(tracer, instruments, now),
       limiter({ apis, used, limit, queued, running, paused }) {

@@ -1,6 +1,6 @@
 import { ConfigError, SluiceError } from '@sluice/core';
 import { LimiterUnavailableError } from '@sluice/cluster';
-import { limitsText } from '../../../packages/cluster/src/limiter/decodeLimits.js';
+import { encodeLimits } from '../../../packages/cluster/src/limiter/decodeLimits.js';
 import { SharedLimiter } from '../../../packages/cluster/src/limiter/sharedLimiter.js';
 import { simulatedDisk, type SimulatedDisk } from '../../../packages/core/test/node/simulatedDisk.js';
 import { Random } from '../../../test/kit/random.js';
@@ -240,7 +240,7 @@ class ClusterWorld implements PlayableWorld {
     };
     const limiter = new SharedLimiter({
       name: 'api',
-      limits: limitsText([limit]),
+      limits: encodeLimits([limit]),
       concurrency: limit.concurrency,
       clock: clockOf(life, surroundings),
       worker: life.name,

@@ -22,7 +22,7 @@ const serverFaults = /^(08|28|53|57P|25006|42501)/;
  * - `partition`: whatever else there is. Other faults of the API or of the target count here, too: nobody can tell them
  *   from rows that can't be fetched or stored.
  */
-export function blameOf(error: unknown): 'machine' | 'partition' {
+export function findBlame(error: unknown): 'machine' | 'partition' {
   if (!SluiceError.is(error)) return 'partition';
   const { platformCode, code = platformCode, status } = error.details;
   const isMachine =
@@ -40,7 +40,7 @@ export function blameOf(error: unknown): 'machine' | 'partition' {
  * Failures in a row, after one more. A partition that gets on is not poisonous, however long it takes. One that has
  * started over as often as it may, and lost what it saved each time, does not get on.
  */
-export function failuresAfter(
+export function countFailures(
   before: number,
   { error, hasSaved }: { readonly error: unknown; readonly hasSaved: boolean },
 ): number {
@@ -64,7 +64,7 @@ export function backoffAfter(failures: number, unit = 2_000): number {
  * What others may read of an error: Redis keeps it. Errors of this library have no secrets; what foreign code throws
  * stays in the worker's own log.
  */
-export function reasonOf(error: unknown): string {
+export function describeError(error: unknown): string {
   if (SluiceError.is(error)) return error.message;
   return `${error instanceof Error ? error.name : 'An error'}: see the log of the worker.`;
 }

@@ -39,7 +39,7 @@ export class Feeder {
     if (lease === undefined) return undefined;
     const { failed } = await queue.counts();
     if (failed < maxFailed && !this.#isExhausted) {
-      this.#pending ??= pendingFrom(run, await queue.fed(), await this.#failed());
+      this.#pending ??= listPending(run, await queue.fed(), await this.#failed());
       this.#isExhausted = await queue.fill(this.#pending, run.header.id, (next) => queue.setFed(next));
     }
     if (failed < maxFailed && !this.#isExhausted) return undefined;
@@ -63,7 +63,7 @@ export class Feeder {
     const { queue, run } = this.#options;
     const failed = await this.#failed();
     if (jobs >= maxFailed) return failed.size;
-    const missing = pendingFrom(run, 0, failed);
+    const missing = listPending(run, 0, failed);
     const isMissing = (await missing.next()).done !== true;
     await missing.return();
     if (!isMissing) return failed.size;
@@ -91,6 +91,6 @@ export class Feeder {
   }
 }
 
-async function* pendingFrom(run: Run, first: number, skipped: ReadonlySet<number>): AsyncGenerator<number, void> {
+async function* listPending(run: Run, first: number, skipped: ReadonlySet<number>): AsyncGenerator<number, void> {
   for await (const partition of run.pending()) if (partition >= first && !skipped.has(partition)) yield partition;
 }

@@ -2,7 +2,7 @@ import { ConfigError, NetworkError, refuseUnknown, type Limit } from '@sluice/co
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
 import { failsSoon, RedisConnection, waits } from '../redis.js';
 import type { Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
-import { workersPresent, type WorkerPresence } from './presence.js';
+import { listWorkers, type WorkerPresence } from './presence.js';
 import { checkRunName, RunRegistry, type RegisteredRun } from './registry.js';
 import { RunQueue, type FailedPartition } from './runQueue.js';
 import { WorkLoop, type WorkOptions, type WorkReport } from './work.js';
@@ -240,7 +240,7 @@ class RedisCluster implements Cluster {
         throw new ConfigError(
           `Redis knows another run by the name ${name}, which writes to ${target}. Clean that one.`,
         );
-      const writing = (await workersPresent(this.#connection.redis)).filter(({ runs }) =>
+      const writing = (await listWorkers(this.#connection.redis)).filter(({ runs }) =>
         runs.some((on) => on.run === name && on.unable === undefined),
       );
       const [first] = writing;
@@ -283,7 +283,7 @@ class RedisCluster implements Cluster {
   /** What Redis knows of a run. */
   async #dispatched({ name, state }: RegisteredRun) {
     const { redis } = this.#connection;
-    const present = await workersPresent(redis);
+    const present = await listWorkers(redis);
     const workers = present.filter(({ runs }) => runs.some(({ run }) => run === name));
     const names = new Set(workers.flatMap(({ limit }) => limit ?? []));
     // A limit that can't be read is a fault of its own command.

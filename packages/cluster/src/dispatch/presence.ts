@@ -30,26 +30,26 @@ const workersKey = '{sluice:workers}';
 /** Ms after which nobody believes in a worker that says nothing. */
 const presentFor = 15_000;
 
-function keyOf(id: string): string {
+function workerKey(id: string): string {
   return `${workersKey}:${id}`;
 }
 
 /** Says that a worker is there. */
 export async function tellPresence(redis: Redis, worker: Omit<WorkerPresence, 'host' | 'pid'>): Promise<void> {
   const presence: WorkerPresence = { ...worker, host: hostname(), pid: process.pid };
-  await redis.set(keyOf(worker.id), JSON.stringify(presence), 'PX', presentFor);
+  await redis.set(workerKey(worker.id), JSON.stringify(presence), 'PX', presentFor);
   await redis.sadd(workersKey, worker.id);
 }
 
 export async function endPresence(redis: Redis, id: string): Promise<void> {
-  await redis.del(keyOf(id));
+  await redis.del(workerKey(id));
   await redis.srem(workersKey, id);
 }
 
 /** All workers that were heard of lately. */
-export async function workersPresent(redis: Redis): Promise<readonly WorkerPresence[]> {
+export async function listWorkers(redis: Redis): Promise<readonly WorkerPresence[]> {
   const ids = await redis.smembers(workersKey);
-  const texts = ids.length === 0 ? [] : await redis.mget(ids.map(keyOf));
+  const texts = ids.length === 0 ? [] : await redis.mget(ids.map(workerKey));
   const gone = ids.filter((_, at) => texts[at] === null);
   if (gone.length > 0) await redis.srem(workersKey, ...gone);
   const found = texts.flatMap((text) => (text === null ? [] : decodePresence(parseJson(text))));

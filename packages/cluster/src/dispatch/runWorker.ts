@@ -3,7 +3,7 @@ import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Run } from '../run/run.js';
 import { runPartition, type PartitionOutcome } from '../run/runPartition.js';
-import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from './failures.js';
+import { backoffAfter, findBlame, countFailures, maxFailures, describeError } from './failures.js';
 import { decodeJob, queuePrefix } from './runQueue.js';
 
 /** What became of a job. */
@@ -103,15 +103,15 @@ export class RunWorker {
       onEnd({ type: 'partition', partition, ...outcome });
     } catch (error) {
       if (this.#drain.signal.aborted) return await giveBack(job, token);
-      if (blameOf(error) === 'machine') {
+      if (findBlame(error) === 'machine') {
         onEnd({ type: 'unable', error });
         return await giveBack(job, token);
       }
-      const failures = failuresAfter(content.failures, { error, hasSaved });
+      const failures = countFailures(content.failures, { error, hasSaved });
       const isGivenUp = failures >= maxFailures;
       onEnd({ type: 'failed', partition, error, failures, isGivenUp });
       await job.updateData({ ...content, failures });
-      const kept = isGivenUp ? new UnrecoverableError(reasonOf(error)) : new Error(reasonOf(error));
+      const kept = isGivenUp ? new UnrecoverableError(describeError(error)) : new Error(describeError(error));
       // BullMQ stores it, and shows it to whoever sees its dashboards.
       kept.stack = '';
       throw kept;

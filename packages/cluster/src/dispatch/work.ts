@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError } from '@sluice/core';
 import type { RedisLimiter } from '../limiter/redisLimiter.js';
-import { isOfRedis, type RedisConnection } from '../redis.js';
+import { isRedisError, type RedisConnection } from '../redis.js';
 import type { OpenSource, ProgressHints, Run, RunGaps, RunTarget } from '../run/run.js';
 import { segments } from '../run/runFolder.js';
 import { Feeder } from './feeder.js';
-import { backoffAfter, maxFailures, reasonOf } from './failures.js';
+import { backoffAfter, maxFailures, describeError } from './failures.js';
 import { endPresence, tellPresence, type WorkerOnRun } from './presence.js';
 import { RunRegistry, type RegisteredRun } from './registry.js';
 import { RunQueue } from './runQueue.js';
@@ -167,7 +167,7 @@ export class WorkLoop {
     try {
       await work();
     } catch (error) {
-      if (isOfRedis(error) && !error.message.startsWith('WRONGTYPE')) throw error;
+      if (isRedisError(error) && !error.message.startsWith('WRONGTYPE')) throw error;
       await this.#giveUp(registered, this.#connection.explain(error));
     }
   }
@@ -191,7 +191,7 @@ export class WorkLoop {
     if (!wasWorking || found?.id !== id || found.state === 'active') return;
     const { state, failed } = found;
     this.#report.failed += failed;
-    this.#emit({ type: 'ended', run: name, state, failed, ...gapsIn(found) });
+    this.#emit({ type: 'ended', run: name, state, failed, ...pickGaps(found) });
   }
 
   async #join(registered: RegisteredRun): Promise<void> {
@@ -247,7 +247,7 @@ export class WorkLoop {
     const state = work.isCancelled ? 'cancelled' : 'finished';
     await this.#registry.replace(text, {
       ...run,
-      ...gapsIn(await opened.status()),
+      ...pickGaps(await opened.status()),
       state,
       since: Date.now(),
       failed,
@@ -276,7 +276,7 @@ export class WorkLoop {
   /** Leaves a run that this machine can't work on, and tries again later. */
   async #giveUp(registered: RegisteredRun, error: unknown): Promise<void> {
     const known: KnownRun = this.#runs.get(registered.name) ?? { registered };
-    const reason = reasonOf(error);
+    const reason = describeError(error);
     const isNews = known.unable?.reason !== reason;
     known.unable = { until: performance.now() + unableFor, reason };
     this.#runs.set(registered.name, known);
@@ -321,7 +321,7 @@ export class WorkLoop {
 
   #reportRedis(thrown: unknown): void {
     const error = this.#connection.explain(thrown);
-    const reason = reasonOf(error);
+    const reason = describeError(error);
     if (this.#redisErrors.has(reason)) return;
     this.#redisErrors.add(reason);
     this.#emit({ type: 'redis', error });
@@ -347,7 +347,7 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
   late.abort();
 }
 
-function gapsIn({ isIncomplete, rowsNotRemoved, shortOfTotal }: RunGaps): RunGaps {
+function pickGaps({ isIncomplete, rowsNotRemoved, shortOfTotal }: RunGaps): RunGaps {
   return {
     ...(isIncomplete && { isIncomplete }),
     ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),

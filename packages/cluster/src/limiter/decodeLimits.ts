@@ -17,13 +17,13 @@ export interface BookWindow {
   readonly per?: number;
 }
 
-/** Reads a text of {@link limitsText}. */
+/** Reads a text of {@link encodeLimits}. */
 export function decodeLimits(text: string): readonly BookWindow[] {
   return text === '' ? [] : (JSON.parse(text) as readonly BookWindow[]);
 }
 
 /** Limits for people: `25 per 1000 ms and 500 per 3600000 ms`. */
-export function limitsInWords(text: string): string {
+export function describeLimits(text: string): string {
   const windows = decodeLimits(text).map(({ max, per }) =>
     per === undefined ? `${max} back to back` : `${max} per ${per} ms`,
   );
@@ -31,7 +31,7 @@ export function limitsInWords(text: string): string {
 }
 
 /** The limits as one text: the same for the same limits, so that processes can compare what they were given; empty for none. */
-export function limitsText(limits: readonly Limit[]): string {
+export function encodeLimits(limits: readonly Limit[]): string {
   if (limits.length === 0) return '';
   for (const limit of limits) checkLimit(limit, rules);
   const windows = rateWindows(limits, clockMargin).map((window): BookWindow => {

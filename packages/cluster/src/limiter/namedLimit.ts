@@ -1,6 +1,6 @@
 import type { Limit } from '@sluice/core';
 import type { Redis } from 'ioredis';
-import { decodeLimits, limitsInWords, limitsText } from './decodeLimits.js';
+import { decodeLimits, describeLimits, encodeLimits } from './decodeLimits.js';
 import { look } from './limiterCall.js';
 import { callLimiter } from './redisLimiter.js';
 import { otherLimits } from './sharedLimiter.js';
@@ -35,17 +35,17 @@ export async function namedLimit(
   name: string,
   expected: readonly Limit[] = [],
 ): Promise<NamedLimit | undefined> {
-  const declared = limitsText(expected);
+  const declared = encodeLimits(expected);
   const { status, inForce, used } = await callLimiter(redis, name, { ...look, declared });
   if (status === 'none') return undefined;
   if (status === 'other') throw otherLimits(name, declared, inForce);
   const windows = decodeLimits(inForce).map(({ max, span }, w) => {
     return { max, used: used[w] ?? 0, per: span / 1_000 };
   });
-  return { name, limits: limitsInWords(inForce), windows };
+  return { name, limits: describeLimits(inForce), windows };
 }
 
 /** Changes the limit of a name for all processes, or makes it. Nothing starts for one window. */
 export async function changeNamedLimit(redis: Redis, name: string, limits: readonly Limit[]): Promise<void> {
-  await callLimiter(redis, name, { ...look, worker: 'operator', replace: limitsText(limits) });
+  await callLimiter(redis, name, { ...look, worker: 'operator', replace: encodeLimits(limits) });
 }

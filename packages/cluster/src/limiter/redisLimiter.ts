@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { refuseUnknown, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
 import type { Redis } from 'ioredis';
-import { limitsText } from './decodeLimits.js';
+import { encodeLimits } from './decodeLimits.js';
 import { decodeReply } from './decodeReply.js';
 import type { LimiterBookAccess, LimiterCall, LimiterReply } from './limiterCall.js';
 import { limiterScript } from './limiterScript.js';
@@ -67,8 +67,8 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
   const all = [limits].flat();
   return new SharedLimiter({
     name,
-    limits: limitsText(all),
-    defaultLimits: limitsText([defaultLimits].flat()),
+    limits: encodeLimits(all),
+    defaultLimits: encodeLimits([defaultLimits].flat()),
     clock,
     waitForBook: waitForRedis,
     maxPause,

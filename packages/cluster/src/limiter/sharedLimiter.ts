@@ -12,7 +12,7 @@ import {
   type Permit,
   type Waiter,
 } from '@sluice/core';
-import { decodeLimits, limitsInWords, type BookWindow } from './decodeLimits.js';
+import { decodeLimits, describeLimits, type BookWindow } from './decodeLimits.js';
 import {
   maxRoundTrip,
   type LimiterBookAccess,
@@ -25,7 +25,7 @@ import { isSteady, type TimedReply } from './serverClock.js';
 
 export interface SharedLimiterOptions {
   readonly name: string;
-  /** Text of `limitsText`; empty: those of the book. */
+  /** Text of `encodeLimits`; empty: those of the book. */
   readonly limits: string;
   /** Those of a book that has none, if `limits` is empty. Default: nothing starts then. */
   readonly defaultLimits?: string;
@@ -321,7 +321,7 @@ export function otherLimits(name: string, given: string, inForce: string): Confi
   if (inForce === '')
     return new ConfigError(`The limiter "${name}" has no limits yet, and this process was given none: give limits.`);
   return new ConfigError(
-    `The limiter "${name}" has other limits than this process: ${limitsInWords(inForce)}, not ${limitsInWords(given)}. Give the same limits, or none, or choose another name; an operator can change those of a name for all.`,
+    `The limiter "${name}" has other limits than this process: ${describeLimits(inForce)}, not ${describeLimits(given)}. Give the same limits, or none, or choose another name; an operator can change those of a name for all.`,
     { limiter: name },
   );
 }

@@ -61,24 +61,24 @@ export interface PartitionRecord extends RecordOwner {
  * A record with a checksum of all that it says. Whoever reads it knows that this version wrote it so, and that it is
  * complete, and need not check each field.
  */
-export function sealed(record: object): object {
+export function sealRecord(record: object): object {
   const content = { format: formatVersion, ...record };
   return { ...content, sum: sha256(JSON.stringify(content)) };
 }
 
 /** @throws ConfigError if the record is damaged, or of another version */
 export function decodeRun(value: unknown, path: string): RunRecord {
-  return opened(value, path) as RunRecord;
+  return openRecord(value, path) as RunRecord;
 }
 
 /** @throws ConfigError if the record is damaged, or of another version */
 export function decodeChunk(value: unknown, path: string): PlanChunk {
-  return opened(value, path) as PlanChunk;
+  return openRecord(value, path) as PlanChunk;
 }
 
 /** @throws ConfigError if the record is damaged, or of another version */
 export function decodeComplete(value: unknown, path: string): CompletePlan {
-  return opened(value, path) as CompletePlan;
+  return openRecord(value, path) as CompletePlan;
 }
 
 /** `undefined` if it is not a record of this partition. A hint may come from anywhere. */
@@ -118,7 +118,7 @@ export function decodeParams(params: unknown): never {
 }
 
 /** A record without its checksum. @throws ConfigError if it is damaged, or of another version */
-export function opened(value: unknown, path: string): unknown {
+export function openRecord(value: unknown, path: string): unknown {
   if (isSealed(value)) return value;
   const format = isRecord(value) ? value['format'] : undefined;
   throw new ConfigError(

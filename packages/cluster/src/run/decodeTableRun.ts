@@ -1,5 +1,5 @@
 import type { RunRows } from '@sluice/exporters/postgres';
-import { opened } from './decodeRecords.js';
+import { openRecord } from './decodeRecords.js';
 import type { RunHeader, StoredRow } from './run.js';
 
 /** A run's record in a database. */
@@ -10,5 +10,5 @@ export interface TableRunRecord extends RunHeader {
 
 /** @throws ConfigError if the record is damaged, or of another version */
 export function decodeTableRun(text: string, table: string): TableRunRecord {
-  return opened(JSON.parse(text), table) as TableRunRecord;
+  return openRecord(JSON.parse(text), table) as TableRunRecord;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { SinkError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
 import { AppendFile, unlinkIfThere } from '@sluice/core/node';
-import { decodePartition, sealed, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
+import { decodePartition, sealRecord, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
 import { encodeRow } from './rowLine.js';
 import type { RunStore } from './runStore.js';
 import { donePath, isPrefix, segmentPath } from './storedFile.js';
@@ -139,7 +139,7 @@ export class FolderClaim implements Claim<unknown> {
   }
 
   async #saveHint(): Promise<void> {
-    await this.#store.hints.save(this.#owner.partition, sealed(this.#record())).catch(() => undefined);
+    await this.#store.hints.save(this.#owner.partition, sealRecord(this.#record())).catch(() => undefined);
   }
 
   #record(): PartitionRecord {

@@ -47,14 +47,14 @@ export async function storePlan(
     const { piece, source } = openPiece(plan.open, params);
     begun ??= await begin(source);
     await checkSource(begun.header, source);
-    const end = endOf(chunk);
+    const end = chunkEnd(chunk);
     if (end - chunk.first + piece.partitions > maxPartitions) {
       await put(begun);
       chunk = { first: end, pieces: [] };
     }
     chunk.pieces.push(piece);
   }
-  const partitions = endOf(chunk);
+  const partitions = chunkEnd(chunk);
   if (!begun || partitions === 0) throw new ConfigError(`The plan of ${plan.name} is empty: it has no parameters.`);
   await put(begun);
   if ((await begun.countChunks()) > chunks)
@@ -78,7 +78,7 @@ export async function newHeader(
     id: newId(),
     name,
     source,
-    ...rowsHeaderOf(info),
+    ...describeRows(info),
     ...(fingerprint !== undefined && { key: { salt, fingerprint } }),
   };
 }
@@ -99,7 +99,7 @@ function openPiece(open: OpenSource, params: Json): { piece: PlanPiece; source: 
 }
 
 /** The columns of a source's rows. */
-function rowsHeaderOf({ schema }: SourceInfo<never>): Pick<RunHeader, 'columns' | 'types'> {
+function describeRows({ schema }: SourceInfo<never>): Pick<RunHeader, 'columns' | 'types'> {
   return {
     columns: schema?.columns ?? null,
     types: Object.fromEntries(Object.entries(schema?.types ?? {}).flatMap(([name, of]) => (of ? [[name, of]] : []))),
@@ -130,7 +130,7 @@ export class PieceSources {
 
   /** @throws ConfigError if it differs from the submitted one: its rows would not belong together */
   async find(partition: number): Promise<SourcePartition> {
-    if (!this.#chunk || partition < this.#chunk.first || partition >= endOf(this.#chunk))
+    if (!this.#chunk || partition < this.#chunk.first || partition >= chunkEnd(this.#chunk))
       this.#chunk = await this.#plan.readChunk(partition);
     let within = partition - (this.#chunk?.first ?? 0);
     for (const piece of this.#chunk?.pieces ?? []) {
@@ -168,13 +168,13 @@ async function openSubmitted({ header, open }: StoredPlan, piece: PlanPiece): Pr
 }
 
 /** The number of partitions up to the end of a chunk. */
-function endOf({ first, pieces }: PlanChunk): number {
+function chunkEnd({ first, pieces }: PlanChunk): number {
   return pieces.reduce((sum, { partitions }) => sum + partitions, first);
 }
 
 /** @throws ConfigError if a source's columns or key differ from those of the run. */
 async function checkSource(header: RunHeader, { info }: PageSource<unknown>): Promise<void> {
-  const { columns, types } = rowsHeaderOf(info);
+  const { columns, types } = describeRows(info);
   const changed = [
     ...(JSON.stringify(columns) === JSON.stringify(header.columns) ? [] : ['columns']),
     ...(JSON.stringify(types) === JSON.stringify(header.types) ? [] : ['types']),

@@ -13,7 +13,7 @@ import { newHeader, PieceSources, storePlan } from './plan.js';
 import type { OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 import { isRecord } from '../foreignData.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
-import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js';
+import { donePath, listNames, partitionsPerShard, shardName } from './storedFile.js';
 
 /**
  * A folder that all machines share as the target of a run, e.g. on NFS. It holds the plan, the rows, and a record of each
@@ -68,7 +68,7 @@ async function headerFor(store: RunStore, plan: RunPlan, source: PageSource<unkn
   await store.checkVolume(false);
   const path = store.in('run.json');
   if (!(await store.exists(path))) {
-    const others = (await namesIn(store.fileSystem, store.path)).filter((name) => name !== 'tmp');
+    const others = (await listNames(store.fileSystem, store.path)).filter((name) => name !== 'tmp');
     // Somebody else may have submitted at this moment.
     if (others.length > 0 && !others.includes('run.json'))
       throw new ConfigError(`${store.path} has other files (${others.slice(0, 3).join(', ')}). Give an empty folder.`, {
@@ -134,7 +134,7 @@ export class RunFolder implements Run {
 
   async *pending(): AsyncGenerator<number, void, undefined> {
     for (let first = 0; first < this.partitions; first += partitionsPerShard) {
-      const done = new Set(await this.#doneIn(first));
+      const done = new Set(await this.#listDone(first));
       const end = Math.min(first + partitionsPerShard, this.partitions);
       for (let partition = first; partition < end; partition += 1) if (!done.has(partition)) yield partition;
     }
@@ -144,9 +144,9 @@ export class RunFolder implements Run {
     let done = 0;
     let rows = 0;
     for (let first = 0; first < this.partitions; first += partitionsPerShard) {
-      const partitions = await this.#doneIn(first);
+      const partitions = await this.#listDone(first);
       done += partitions.length;
-      rows += await this.#rowsOf(first, partitions);
+      rows += await this.#countRows(first, partitions);
     }
     return { partitions: this.partitions, done, rows, isCancelled: await this.store.isCancelled() };
   }
@@ -163,37 +163,37 @@ export class RunFolder implements Run {
       await withPath(unlinkIfThere(store.fileSystem, path), path, 'removed');
       removed += 1;
     };
-    for (const name of await namesIn(store.fileSystem, store.in('tmp'))) await remove(store.in('tmp', name));
-    for (const shard of await namesIn(store.fileSystem, store.in('rows')))
-      for (const name of await namesIn(store.fileSystem, store.in('rows', shard))) {
+    for (const name of await listNames(store.fileSystem, store.in('tmp'))) await remove(store.in('tmp', name));
+    for (const shard of await listNames(store.fileSystem, store.in('rows')))
+      for (const name of await listNames(store.fileSystem, store.in('rows', shard))) {
         const [, partition, claim] = /^(\d+)-([0-9a-f]{32})\.jsonl$/.exec(name) ?? [];
         if (partition === undefined || claim === undefined) continue;
-        const named = await this.#claimsNamedIn(Number(partition), hints);
+        const named = await this.#listClaims(Number(partition), hints);
         if (!named.has(claim)) await remove(store.in('rows', shard, name));
       }
     return removed;
   }
 
   /** The claims whose rows count, or may be continued. */
-  async #claimsNamedIn(partition: number, hints: ProgressHints): Promise<ReadonlySet<string>> {
+  async #listClaims(partition: number, hints: ProgressHints): Promise<ReadonlySet<string>> {
     const owner = this.ownerOf(partition);
     const record = (await this.store.done(owner)) ?? decodePartition(await hints.load(partition), owner);
     return new Set(record?.segments.map(({ claim }) => claim));
   }
 
-  async #doneIn(first: number): Promise<readonly number[]> {
+  async #listDone(first: number): Promise<readonly number[]> {
     const { fileSystem } = this.store;
-    const folder = this.store.in('done', shardOf(first));
-    const names = await namesIn(fileSystem, folder);
+    const folder = this.store.in('done', shardName(first));
+    const names = await listNames(fileSystem, folder);
     // Whoever gave a name may have died before it was durable. Done is what stays done.
     if (names.length > 0) await withPath(fileSystem.syncFolder(folder), folder, 'inspected');
     return names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name)] : []));
   }
 
   /** Of a shard that is done, the sum is stored, so that a million records are read once only. */
-  async #rowsOf(first: number, done: readonly number[]): Promise<number> {
+  async #countRows(first: number, done: readonly number[]): Promise<number> {
     const { store } = this;
-    const sum = ['done', shardOf(first), 'rows'] as const;
+    const sum = ['done', shardName(first), 'rows'] as const;
     const isFull = done.length === Math.min(partitionsPerShard, this.partitions - first);
     const known = isFull ? await store.read(...sum) : undefined;
     if (isRecord(known) && typeof known['rows'] === 'number') return known['rows'];
@@ -213,7 +213,7 @@ export class RunFolder implements Run {
 
 /** The first partitions of the chunks that are stored, in order. */
 async function listChunks(store: RunStore): Promise<readonly number[]> {
-  const names = await namesIn(store.fileSystem, store.in('plan'));
+  const names = await listNames(store.fileSystem, store.in('plan'));
   const chunks = names.filter((name) => name.endsWith('.json'));
   return chunks.map((name) => Number.parseInt(name)).sort((a, b) => a - b);
 }

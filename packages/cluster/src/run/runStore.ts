@@ -6,14 +6,14 @@ import {
   decodeComplete,
   decodePartition,
   decodeRun,
-  sealed,
+  sealRecord,
   type CompletePlan,
   type PartitionRecord,
   type RecordOwner,
   type RunRecord,
 } from './decodeRecords.js';
 import type { ProgressHints } from './run.js';
-import { damaged, donePath, linked, makeFolder, publish, readRecord, writeDurably } from './storedFile.js';
+import { damageError, donePath, linkIfFree, makeFolder, publish, readRecord, writeDurably } from './storedFile.js';
 
 /** Options of {@link segments}. */
 export interface SegmentsOptions {
@@ -96,7 +96,7 @@ export class RunStore {
   /** Gives a record a name, unless that is taken, and returns whether it was free. */
   async publish(path: string, record: object): Promise<boolean> {
     const tmp = this.in('tmp');
-    const text = textOf(sealed(record));
+    const text = encodeRecord(sealRecord(record));
     return this.within([tmp, dirname(path)], () => publish(this.fileSystem, join(tmp, this.newId()), path, text));
   }
 
@@ -106,7 +106,7 @@ export class RunStore {
       const found = await readRecord(this.fileSystem, path);
       if (found === undefined) {
         if (await this.publish(path, record)) return;
-      } else if (textOf(found) === textOf(sealed(record))) {
+      } else if (encodeRecord(found) === encodeRecord(sealRecord(record))) {
         // Whoever gave it its name may have died before that was durable.
         await withPath(this.fileSystem.syncFolder(dirname(path)), path, 'written');
         return;
@@ -141,7 +141,7 @@ export class RunStore {
     const found = await readRecord(this.fileSystem, path);
     const record = decodePartition(found, owner);
     if (found === undefined || record) return record;
-    throw damaged(path);
+    throw damageError(path);
   }
 
   exists(path: string): Promise<boolean> {
@@ -185,8 +185,8 @@ export class RunStore {
     const paths = [path, `${path}-other`, `${path}-twin`] as const;
     try {
       for (const each of paths.slice(0, 2)) await writeDurably(this.fileSystem, each, '');
-      await linked(this.fileSystem, path, paths[2]);
-      if (!(await linked(this.fileSystem, paths[1], paths[2]))) return;
+      await linkIfFree(this.fileSystem, path, paths[2]);
+      if (!(await linkIfFree(this.fileSystem, paths[1], paths[2]))) return;
       throw new SinkError(
         `${this.path} is on a file system whose links are not exclusive, so two workers could finish one partition. Use another one.`,
         { details: { path: this.path } },
@@ -197,6 +197,6 @@ export class RunStore {
   }
 }
 
-function textOf(record: unknown): string {
+function encodeRecord(record: unknown): string {
   return `${JSON.stringify(record)}\n`;
 }

@@ -17,12 +17,12 @@ export async function readRecord(fileSystem: FileSystem, path: string): Promise<
   try {
     return bytes && JSON.parse(bytes.toString());
   } catch {
-    throw damaged(path);
+    throw damageError(path);
   }
 }
 
 /** An error about a record that is not what was written. */
-export function damaged(path: string): ConfigError {
+export function damageError(path: string): ConfigError {
   const isDone = /^\d+\.json$/.test(basename(path)) && basename(dirname(dirname(path))) === 'done';
   const instead = isDone
     ? 'remove it and submit the run again: workers fetch that partition again'
@@ -40,7 +40,7 @@ export function damaged(path: string): ConfigError {
 export async function publish(fileSystem: FileSystem, temporary: string, path: string, text: string): Promise<boolean> {
   await writeDurably(fileSystem, temporary, text);
   try {
-    const isFree = await linked(fileSystem, temporary, path);
+    const isFree = await linkIfFree(fileSystem, temporary, path);
     if (isFree) await withPath(fileSystem.syncFolder(dirname(path)), path, 'written');
     return isFree;
   } finally {
@@ -60,7 +60,7 @@ export async function writeDurably(fileSystem: FileSystem, path: string, text: s
 }
 
 /** Gives a file a second name; returns whether that was free. */
-export async function linked(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
+export async function linkIfFree(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
   try {
     await fileSystem.link(from, to);
     return true;
@@ -74,7 +74,7 @@ export async function linked(fileSystem: FileSystem, from: string, to: string): 
 }
 
 /** The names in a folder; none if there is no folder. */
-export async function namesIn(fileSystem: FileSystem, path: string): Promise<readonly string[]> {
+export async function listNames(fileSystem: FileSystem, path: string): Promise<readonly string[]> {
   try {
     return await fileSystem.list(path);
   } catch (error) {
@@ -114,7 +114,7 @@ function codeOf(error: unknown): unknown {
 }
 
 /** A folder of up to 1,000 entries: file systems slow down with a million names in one. */
-export function shardOf(partition: number): string {
+export function shardName(partition: number): string {
   return String(Math.floor(partition / partitionsPerShard));
 }
 
@@ -123,10 +123,10 @@ export const partitionsPerShard = 1_000;
 
 /** The path of a segment: the rows that one claim wrote for one partition. */
 export function segmentPath(folder: string, partition: number, claim: string): string {
-  return join(folder, 'rows', shardOf(partition), `${partition}-${claim}.jsonl`);
+  return join(folder, 'rows', shardName(partition), `${partition}-${claim}.jsonl`);
 }
 
 /** The path of the record that a partition is done. */
 export function donePath(folder: string, partition: number): string {
-  return join(folder, 'done', shardOf(partition), `${partition}.json`);
+  return join(folder, 'done', shardName(partition), `${partition}.json`);
 }

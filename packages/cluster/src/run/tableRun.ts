@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError, type Claim, type PageSource } from '@sluice/core';
 import { isFollowed, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
-import { decodeChunk, decodeComplete, sealed, type CompletePlan, type PlanChunk } from './decodeRecords.js';
+import { decodeChunk, decodeComplete, sealRecord, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
 import { newHeader, PieceSources, storePlan, type BegunPlan } from './plan.js';
 import type { OpenSource, Run, RunHeader, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
@@ -55,7 +55,7 @@ async function beginPlan(
     header: decodeTableRun(record, table.name),
     isComplete: known !== undefined,
     async putChunk(chunk) {
-      if (!(await table.putChunk(id, chunk.first, textOf(chunk)))) throw another();
+      if (!(await table.putChunk(id, chunk.first, encodeRecord(chunk)))) throw another();
     },
     countChunks: () => table.chunks(id),
     async complete(complete) {
@@ -63,7 +63,8 @@ async function beginPlan(
         throw new ConfigError(
           `The plan of ${plan.name} has ${complete.partitions} partitions. A table takes ${maxPartitions}: cut the plan into several.`,
         );
-      if ((await table.complete(id, textOf(complete), complete.partitions)) !== textOf(complete)) throw another();
+      if ((await table.complete(id, encodeRecord(complete), complete.partitions)) !== encodeRecord(complete))
+        throw another();
     },
   };
 }
@@ -77,7 +78,7 @@ async function beginRun(
 ): Promise<StoredRun> {
   const header = await newHeader(plan, source, newId);
   const record: TableRunRecord = { ...header, rows };
-  const run = { id: header.id, name: plan.name, record: textOf(record) };
+  const run = { id: header.id, name: plan.name, record: encodeRecord(record) };
   const known = await table.find({ name: plan.name });
   const isContinued = known !== undefined && !isFollowed(known, rows);
   const stored = isContinued ? known : await table.begin(run, { options: rows, schema: source.info.schema });
@@ -185,6 +186,6 @@ function newId(): string {
   return randomBytes(16).toString('hex');
 }
 
-function textOf(record: object): string {
-  return JSON.stringify(sealed(record));
+function encodeRecord(record: object): string {
+  return JSON.stringify(sealRecord(record));
 }

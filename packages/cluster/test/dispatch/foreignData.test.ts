@@ -8,7 +8,7 @@ import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram } from '../../../../test/kit/redisServer.js';
 import { RunQueue } from '../../src/dispatch/runQueue.js';
 import { segments, type WorkEvent } from '../../src/index.js';
-import { sealed } from '../../src/run/decodeRecords.js';
+import { sealRecord } from '../../src/run/decodeRecords.js';
 import { RunFolder } from '../../src/run/runFolder.js';
 import { startCluster, withSecondPartition } from './startCluster.js';
 
@@ -152,7 +152,7 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
       { segments: [{ ...segment, pages: [[3, 1]] }] },
     ];
     for (const [partition, hint] of hints.entries())
-      await setup.redis.hset(hintsKey, String(partition), JSON.stringify(sealed({ ...own, partition, ...hint })));
+      await setup.redis.hset(hintsKey, String(partition), JSON.stringify(sealRecord({ ...own, partition, ...hint })));
     const worker = setup.work();
     expect(await worker.report).toEqual({ partitions: 8, rows: 900, refused: 0, failed: 0 });
     expect(worker.events.filter(({ type }) => type === 'failed')).toEqual([]);

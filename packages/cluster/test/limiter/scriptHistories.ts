@@ -3,15 +3,15 @@ import { expect } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { Random } from '../../../../test/kit/random.js';
 import { startRedis } from '../../../../test/kit/redisServer.js';
-import { limitsText } from '../../src/limiter/decodeLimits.js';
+import { encodeLimits } from '../../src/limiter/decodeLimits.js';
 import { answerCall, type LimiterBook } from '../../../../test/kit/limiterTwin.js';
 import { look, type LimiterCall, type LimiterReply } from '../../src/limiter/limiterCall.js';
 import { limiterScript } from '../../src/limiter/limiterScript.js';
 
 const limits: readonly [string, string, string] = [
-  limitsText([{ requests: 5, per: 1_000 }]),
-  limitsText([{ requests: 6, per: 1_000, burst: 2 }]),
-  limitsText([
+  encodeLimits([{ requests: 5, per: 1_000 }]),
+  encodeLimits([{ requests: 6, per: 1_000, burst: 2 }]),
+  encodeLimits([
     { requests: 4, per: 200 },
     { requests: 20, per: 3_600_000 },
   ]),

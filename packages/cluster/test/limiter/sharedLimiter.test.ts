@@ -2,7 +2,7 @@ import { createClient, type Limit, type Limiter, type Permit } from '@sluice/cor
 import { ManualClock } from '@sluice/testing';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
-import { limitsText } from '../../src/limiter/decodeLimits.js';
+import { encodeLimits } from '../../src/limiter/decodeLimits.js';
 import { LimiterUnavailableError } from '../../src/index.js';
 import { SharedLimiter } from '../../src/limiter/sharedLimiter.js';
 import { answerCall } from '../../../../test/kit/limiterTwin.js';
@@ -25,7 +25,7 @@ class Fleet {
   /** Processes that were killed. */
   readonly dead = new Set<string>();
 
-  constructor(workers: number, { limits = limitsText([limit]), isOpen = true } = {}) {
+  constructor(workers: number, { limits = encodeLimits([limit]), isOpen = true } = {}) {
     if (isOpen) this.server.openLongAgo(limits);
     for (let nth = 0; nth < workers; nth += 1) this.limiters.push(this.limiter(`w${nth}`, limits));
   }
@@ -114,7 +114,7 @@ describe('K8 processes that share a limiter', () => {
   });
 
   test('give a permit back whose request will not be written', async () => {
-    const fleet = new Fleet(1, { limits: limitsText([{ requests: 1, per: 5_000 }]) });
+    const fleet = new Fleet(1, { limits: encodeLimits([{ requests: 1, per: 5_000 }]) });
     const [limiter] = fleet.limiters;
     const first = limiter?.acquire({ route: 'any' });
     await fleet.clock.advance(10);
@@ -168,7 +168,7 @@ describe('K8 processes that share a limiter', () => {
     [
       'is replaced by a replica that is behind',
       (server: TwinServer) => {
-        server.openLongAgo(limitsText([limit]));
+        server.openLongAgo(encodeLimits([limit]));
         server.runId = 'another';
       },
     ],
@@ -242,7 +242,7 @@ describe('K8 processes that share a limiter', () => {
   });
 
   test('show what all of them do', async () => {
-    const fleet = new Fleet(2, { limits: limitsText([{ requests: 1, per: 1_000 }]) });
+    const fleet = new Fleet(2, { limits: encodeLimits([{ requests: 1, per: 1_000 }]) });
     fleet.workAll(3);
     await fleet.clock.advance(3_000);
     const [first, second] = fleet.limiters.map(({ state }) => state.queued + state.running);
@@ -253,7 +253,7 @@ describe('K8 processes that share a limiter', () => {
     const fleet = new Fleet(1);
     fleet.work(0);
     await fleet.clock.advance(100);
-    const other = limitsText([{ requests: 60, per: 1_000 }]);
+    const other = encodeLimits([{ requests: 60, per: 1_000 }]);
     await expect(fleet.limiter('other', other).acquire({ route: 'any' })).rejects.toMatchObject({
       code: 'config',
       message: expect.stringContaining('50 per 1000 ms, not 60 per 1000 ms') as string,
@@ -270,7 +270,7 @@ describe('K8 processes that share a limiter', () => {
     const fleet = new Fleet(1);
     fleet.work(0, 60);
     await fleet.clock.advance(2_000);
-    fleet.server.openLongAgo(limitsText([{ requests: 60, per: 1_000 }]));
+    fleet.server.openLongAgo(encodeLimits([{ requests: 60, per: 1_000 }]));
     await fleet.clock.advance(2_000);
     expect(fleet.errors.length).toBeGreaterThan(1);
     await expect(fleet.limiters[0]?.acquire({ route: 'any' })).rejects.toThrow('60 per 1000 ms, not 50 per 1000 ms');
@@ -287,7 +287,7 @@ describe('K8 processes that share a limiter', () => {
     const next = adopting.acquire({ route: 'any' });
     await fleet.clock.advance(2_000);
     await expect(next).resolves.toBeDefined();
-    expect(fleet.server.book).toMatchObject({ inForce: limitsText([limit]) });
+    expect(fleet.server.book).toMatchObject({ inForce: encodeLimits([limit]) });
   });
 
   test('refuse to guess limits that nobody gave', async () => {

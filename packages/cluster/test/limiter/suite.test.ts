@@ -1,7 +1,7 @@
 import type { Clock, Limit } from '@sluice/core';
 import { testLimiter } from '@sluice/testing';
 import { describe, test } from 'vitest';
-import { limitsText } from '../../src/limiter/decodeLimits.js';
+import { encodeLimits } from '../../src/limiter/decodeLimits.js';
 import { SharedLimiter } from '../../src/limiter/sharedLimiter.js';
 import { TwinServer } from './twinAccess.js';
 
@@ -11,7 +11,7 @@ describe('K8 a limiter of one process, on the twin of the script', () => {
 
 function limiterOf(limits: readonly Limit[], clock: Clock): SharedLimiter {
   const server = new TwinServer(clock);
-  const text = limitsText(limits);
+  const text = encodeLimits(limits);
   server.openLongAgo(text);
   return new SharedLimiter({
     name: 'suite',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sealed } from '../../src/run/decodeRecords.js';
+import { sealRecord } from '../../src/run/decodeRecords.js';
 import { MemoryHints } from './memoryHints.js';
 import { folder, mergedRows, sharedDisk, TableRun } from './tableRun.js';
 
@@ -19,7 +19,7 @@ describe('a run', () => {
       if (!missing.includes(partition))
         disk.put(
           `${folder}/done/${Math.floor(partition / 1_000)}/${partition}.json`,
-          JSON.stringify(sealed({ ...record, partition })),
+          JSON.stringify(sealRecord({ ...record, partition })),
         );
     const found: number[] = [];
     for await (const partition of run.pending()) found.push(partition);

@@ -2,7 +2,7 @@ import { HttpError, PaginationError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { runPartition, segments } from '../../src/index.js';
 import type { FileSystem } from '@sluice/core/node';
-import { sealed } from '../../src/run/decodeRecords.js';
+import { sealRecord } from '../../src/run/decodeRecords.js';
 import { MemoryHints } from './memoryHints.js';
 import { folder, mergedRows, sharedDisk, TableRun } from './tableRun.js';
 
@@ -10,7 +10,7 @@ const longPartition = [[[[{ id: 'a' }], [{ id: 'b' }, { id: 'c' }], [{ id: 'd' }
 
 /** A changed record, with the checksum that belongs to it. */
 function resealed(record: object): object {
-  return sealed(Object.fromEntries(Object.entries(record).filter(([field]) => field !== 'sum')));
+  return sealRecord(Object.fromEntries(Object.entries(record).filter(([field]) => field !== 'sum')));
 }
 
 /** A worker that was interrupted before the fourth page of a partition. */

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from '../snapshot.js';
 import { CopyButton, Panel } from './panel.js';
 import { ago, clock, count, counted } from './format.js';
-import { signs, toneOf, type Tone } from './words.js';
+import { signs, findTone, type Tone } from './words.js';
 
 const filter = signal('');
 /** The status, or the kind, that was clicked. */
@@ -82,7 +82,7 @@ const kindTones = {
 
 /** Statuses without a known meaning differ by colour, and always by their name. */
 function toneClass(name: string, nth: number): string {
-  const tone = toneOf(name);
+  const tone = findTone(name);
   return tone ? `tone-${tone}` : `hue-${nth % 5}`;
 }
 
@@ -90,7 +90,7 @@ function Rows({ board, now }: { readonly board: BoardView; readonly now: number 
   const { rows, total, names } = board;
   const status = chosen.value;
   const visible =
-    status === undefined || !names.includes(status) ? rows : rows.filter((row) => names[lastOf(row)] === status);
+    status === undefined || !names.includes(status) ? rows : rows.filter((row) => names[lastStatus(row)] === status);
   return (
     <div>
       <h3>
@@ -108,7 +108,7 @@ function Rows({ board, now }: { readonly board: BoardView; readonly now: number 
   );
 }
 
-function lastOf([, ...strip]: RowView): number {
+function lastStatus([, ...strip]: RowView): number {
   return strip.at(-1)?.[1] ?? -1;
 }
 

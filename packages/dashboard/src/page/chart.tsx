@@ -28,7 +28,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)');
 export function Chart({ series, lines, level = null, height, label }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
-  const data = dataOf(series, lines, level);
+  const data = alignData(series, lines, level);
   const newest = useRef(data);
   newest.current = data;
   const shape = `${lines.map(({ label: name }) => name).join()}|${level !== null}|${height}`;
@@ -37,7 +37,7 @@ export function Chart({ series, lines, level = null, height, label }: ChartProps
     if (!parent) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(parent, lines, level, height), newest.current, parent);
+      plot.current = new uPlot(plotOptions(parent, lines, level, height), newest.current, parent);
     };
     draw();
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: parent.clientWidth, height }));
@@ -55,14 +55,14 @@ export function Chart({ series, lines, level = null, height, label }: ChartProps
   return <div class="chart" ref={place} role="img" aria-label={label} style={{ height: `${height}px` }} />;
 }
 
-function dataOf({ step, until }: SeriesView, lines: readonly Line[], level: number | null): uPlot.AlignedData {
+function alignData({ step, until }: SeriesView, lines: readonly Line[], level: number | null): uPlot.AlignedData {
   const points = lines[0]?.values.length ?? 0;
   const times = Array.from({ length: points }, (_, nth) => until / 1_000 - (points - nth) * step);
   const levels = level === null ? [] : [times.map(() => level)];
   return [times, ...lines.map(({ values }) => [...values]), ...levels];
 }
 
-function optionsOf(parent: HTMLElement, lines: readonly Line[], level: number | null, height: number): uPlot.Options {
+function plotOptions(parent: HTMLElement, lines: readonly Line[], level: number | null, height: number): uPlot.Options {
   const style = getComputedStyle(parent);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const axis = {

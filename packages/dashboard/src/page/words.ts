@@ -101,6 +101,6 @@ const tones: readonly (readonly [Tone, RegExp])[] = [
 ];
 
 /** The tone of a status that we know by its name; others are told apart by their place. */
-export function toneOf(status: string): Tone | undefined {
+export function findTone(status: string): Tone | undefined {
   return tones.find(([, names]) => names.test(status))?.[0];
 }
