@@ -27,6 +27,8 @@ export const faultChecks: Checks<WalkedSource> = {
   },
 
   'notifies a subscriber of an error once, after all earlier rows': async (walked) => {
+    walked.mustEnd();
+    walked.answer('well');
     const pages = await walked.manyPages();
     const all = listRows(pages);
     const notifications: string[] = [];
