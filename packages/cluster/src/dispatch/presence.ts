@@ -16,7 +16,7 @@ export interface WorkerPresence {
   readonly limit?: string;
 }
 
-/** What a worker does for a run. */
+/** The work of a worker on a run. */
 export interface WorkerOnRun {
   readonly run: string;
   readonly working: readonly WorkedPartition[];
@@ -27,21 +27,21 @@ export interface WorkerOnRun {
 }
 
 const workersKey = '{sluice:workers}';
-/** Ms after which nobody believes in a worker that says nothing. */
+/** Ms after which a worker that is silent counts as gone. */
 const presentFor = 15_000;
 
 function workerKey(id: string): string {
   return `${workersKey}:${id}`;
 }
 
-/** Says that a worker is there. */
-export async function tellPresence(redis: Redis, worker: Omit<WorkerPresence, 'host' | 'pid'>): Promise<void> {
+/** Shows a worker to others, for 15 s. */
+export async function storePresence(redis: Redis, worker: Omit<WorkerPresence, 'host' | 'pid'>): Promise<void> {
   const presence: WorkerPresence = { ...worker, host: hostname(), pid: process.pid };
   await redis.set(workerKey(worker.id), JSON.stringify(presence), 'PX', presentFor);
   await redis.sadd(workersKey, worker.id);
 }
 
-export async function endPresence(redis: Redis, id: string): Promise<void> {
+export async function removePresence(redis: Redis, id: string): Promise<void> {
   await redis.del(workerKey(id));
   await redis.srem(workersKey, id);
 }

@@ -6,7 +6,7 @@ import { runPartition, type PartitionOutcome } from '../run/runPartition.js';
 import { backoffAfter, findBlame, countFailures, maxFailures, describeError } from './failures.js';
 import { decodeJob, queuePrefix } from './runQueue.js';
 
-/** What became of a job. */
+/** The outcome of a job. */
 export type JobEnd =
   | ({ readonly type: 'partition'; readonly partition: number } & PartitionOutcome)
   | {
@@ -37,7 +37,7 @@ interface RunWorkerOptions {
   /** The connection that waits for jobs. */
   readonly connection: Redis;
   readonly concurrency: number;
-  /** Ms after which a job goes to another worker if nothing is heard of this one. */
+  /** Ms after which a job goes to another worker if this one is silent. */
   readonly lostAfter: number;
   /** Ms before the second attempt; each further one waits four times longer. */
   readonly retryAfter: number;

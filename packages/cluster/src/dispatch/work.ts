@@ -7,12 +7,12 @@ import type { OpenSource, ProgressHints, Run, RunGaps, RunTarget } from '../run/
 import { segments } from '../run/runFolder.js';
 import { Feeder } from './feeder.js';
 import { backoffAfter, maxFailures, describeError } from './failures.js';
-import { endPresence, tellPresence, type WorkerOnRun } from './presence.js';
+import { removePresence, storePresence, type WorkerOnRun } from './presence.js';
 import { RunRegistry, type RegisteredRun } from './registry.js';
 import { RunQueue } from './runQueue.js';
 import { RunWorker, type JobEnd } from './runWorker.js';
 
-/** What a worker tells. */
+/** An event of a worker. */
 export type WorkEvent =
   /** It works on a run now. */
   | { readonly type: 'joined'; readonly run: string; readonly partitions: number; readonly target: string }
@@ -26,7 +26,7 @@ export type WorkEvent =
       readonly state: 'finished' | 'cancelled';
       readonly failed: number;
     } & RunGaps)
-  /** Redis can't be reached, which is told once until it can, or it refuses a command. */
+  /** Redis can't be reached, which is reported once until it can, or it refuses a command. */
   | { readonly type: 'redis'; readonly error: unknown }
   | { readonly type: 'reconnected' };
 
@@ -44,15 +44,15 @@ export interface WorkOptions {
   readonly untilDone?: boolean;
   /** The limiter of the sources' client, if workers share one: who asks for a run's status sees how much of it is used. */
   readonly limiter?: Pick<RedisLimiter, 'name'>;
-  /** Told what happens, e.g. for a log. */
+  /** Called with what happens, e.g. for a log. */
   readonly onEvent?: (event: WorkEvent) => void;
-  /** Ms after which partitions of a worker that says nothing go to others. Default 30,000. */
+  /** Ms after which partitions of a worker that is silent go to others. Default 30,000. */
   readonly lostAfter?: number;
   /** Ms before a failed partition is tried again; each further attempt waits four times longer. Default 2,000. */
   readonly retryAfter?: number;
 }
 
-/** What a worker has done. */
+/** The counts of a worker that has ended. */
 export interface WorkReport {
   /** Partitions that it finished. */
   readonly partitions: number;
@@ -136,7 +136,7 @@ export class WorkLoop {
       const left = Promise.all(Array.from(this.#runs.values(), (known) => this.#leave(known)));
       await within(
         closeWithin,
-        left.then(() => endPresence(this.#connection.redis, this.#id)),
+        left.then(() => removePresence(this.#connection.redis, this.#id)),
       );
     }
     return this.#report;
@@ -153,7 +153,7 @@ export class WorkLoop {
       for (const run of active) await this.#forRun(run, () => this.#join(run));
       for (const known of this.#runs.values()) await this.#forRun(known.registered, () => this.#feed(known));
       isOver = active.length === 0 && this.#runs.size === 0;
-      await this.#tellPresence();
+      await this.#storePresence();
       if (this.#isAway) this.#onRedisBack();
     } catch (error) {
       if (!this.#isAway) this.#reportRedis(error);
@@ -296,14 +296,14 @@ export class WorkLoop {
       await within(closeWithin, end());
   }
 
-  async #tellPresence(): Promise<void> {
+  async #storePresence(): Promise<void> {
     const { limiter } = this.#options;
     const runs = Array.from(this.#runs, ([run, { work, unable }]): WorkerOnRun => {
       // Until it has left a run, it may write.
       if (!work) return { run, working: [], rows: 0, unable: unable?.reason ?? '' };
       return { run, working: work.worker.working, rows: work.rows };
     });
-    await tellPresence(this.#connection.redis, {
+    await storePresence(this.#connection.redis, {
       id: this.#id,
       startedAt: this.#startedAt,
       runs,
