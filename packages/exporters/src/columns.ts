@@ -1,4 +1,10 @@
-import { ConfigError, hintFor, type RowSchema } from '@sluice/core';
+import { ConfigError, hintFor, type ColumnType, type RowSchema } from '@sluice/core';
+
+/** A column, and the type of its values. */
+export interface Column {
+  readonly name: string;
+  readonly type: ColumnType;
+}
 
 /**
  * Checks the columns that a user named.
@@ -29,4 +35,15 @@ export function chooseColumns<T>(
     throw new ConfigError(`A ${target} needs columns, and the source has none of its own. Name them: columns: [...].`);
   checkColumns(columns, schema);
   return columns;
+}
+
+/** The same with their types, which are text if the source declares none. */
+export function chooseTypedColumns<T>(
+  wanted: readonly string[] | undefined,
+  schema: RowSchema<T> | undefined,
+  target: 'Parquet file' | 'table',
+): readonly Column[] {
+  // A map, since an object inherits names such as `constructor`.
+  const types = new Map(Object.entries(schema?.types ?? {}));
+  return chooseColumns(wanted, schema, target).map((name) => ({ name, type: types.get(name) ?? 'text' }));
 }

@@ -77,8 +77,8 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
 }
 
 function otherColumns(start: string, header: string): string {
-  const [found, wanted] = [start, header].map((text) => shownText(text.split('\n', 1).join(''), 300));
-  return `begins with ${found}, not with ${wanted}`;
+  const firstLine = (text: string): string => shownText(text.split('\n', 1).join(''), 300);
+  return `begins with ${firstLine(start)}, not with ${firstLine(header)}`;
 }
 
 /** Only text can be a formula: a number is not one, and JSON starts with a bracket or a quote. */

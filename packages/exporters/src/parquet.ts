@@ -30,7 +30,8 @@ import {
   unlinkIfThere,
 } from '@sluice/core/node';
 import { encodeParquet, type InexactColumns, loadParquetLibrary } from './parquet/encodeParquet.js';
-import { type TypedColumn, typedColumns, typedRowFormat } from './parquet/typedRows.js';
+import { chooseTypedColumns, type Column } from './columns.js';
+import { typedRowFormat } from './parquet/typedRows.js';
 
 /** Options of {@link parquet}. */
 export interface ParquetOptions extends Pick<FileTarget, 'path' | 'fileSystem'> {
@@ -86,12 +87,12 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
   const path = resolve(options.path);
   const newPart = (): PartFile => new PartFile(fileSystem, path, ifExists);
   const newRows = (): CommittedRows<T> => new CommittedRows<T>(path, columns, fileSystem);
-  const checkSource = ({ schema, isEndless }: SinkContext<T>): readonly TypedColumn[] => {
+  const checkSource = ({ schema, isEndless }: SinkContext<T>): readonly Column[] => {
     if (isEndless)
       throw new ConfigError(
         `${options.path} would never be complete: a Parquet file ends with an index, and this source never ends. Write JSON Lines.`,
       );
-    return typedColumns(columns, schema);
+    return chooseTypedColumns(columns, schema, 'Parquet file');
   };
   return {
     name: 'parquet',
@@ -158,12 +159,12 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
   };
 }
 
-function describeValue({ name, type }: TypedColumn, row: number): string {
+function describeValue({ name, type }: Column, row: number): string {
   const why = type === 'integer' ? 'more than the 38 digits of a DECIMAL' : 'more digits than a DOUBLE keeps';
   return `Row ${row.toLocaleString('en')} has a value in ${name} with ${why}`;
 }
 
-function notStrict(column: TypedColumn, row: number): SinkError {
+function notStrict(column: Column, row: number): SinkError {
   return new SinkError(
     `${describeValue(column, row)}, and types are strict. Declare the column as text, or change the value with pipePages(map(…)), and restart. Or leave out strict types: what was committed is kept, and the whole column will be text.`,
     { details: { row, column: column.name, type: column.type, option: 'strictTypes' } },

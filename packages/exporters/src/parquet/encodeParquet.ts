@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { ConfigError, type ColumnType, SinkError } from '@sluice/core';
 import type { ByteWriter, ParquetWriter, SchemaElement } from 'hyparquet-writer';
+import type { Column } from '../columns.js';
 import { numberText } from '../columnValue.js';
-import type { TypedColumn } from './typedRows.js';
 
 /** The library that encodes Parquet. */
 export interface ParquetLibrary {
@@ -27,7 +27,7 @@ export async function loadParquetLibrary(
 
 /** What {@link encodeParquet} needs besides the rows. */
 export interface ParquetEncoding {
-  readonly columns: readonly TypedColumn[];
+  readonly columns: readonly Column[];
   /** Columns of integers or numbers that are written as text. */
   readonly asText: InexactColumns;
   /** Max rows of a row group. A group also ends after 16 MB of text, so its rows fit into memory. */
@@ -85,7 +85,8 @@ export async function encodeParquet(
       rowGroupSize: rows,
     });
     group = columns.map(() => []);
-    [rows, size] = [0, 0];
+    rows = 0;
+    size = 0;
   };
   for await (const line of lines) {
     const cells: unknown = JSON.parse(line);
@@ -103,7 +104,8 @@ export async function encodeParquet(
       group = columns.map(() => []);
       continue;
     }
-    [rows, size] = [rows + 1, size + line.length];
+    rows += 1;
+    size += line.length;
     if (rows >= rowGroup || size >= maxTextOfGroup) await write();
   }
   if (inexact.size > 0) return inexact;

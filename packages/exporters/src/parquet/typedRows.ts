@@ -1,25 +1,10 @@
 import { shownText, SinkError, type ColumnType, type RowFormat, type RowSchema } from '@sluice/core';
 import { toBoolean, integerText, jsonText, numberText, plainText, timestampMicros } from '../columnValue.js';
-import { chooseColumns } from '../columns.js';
+import { chooseTypedColumns, type Column } from '../columns.js';
 import { fieldReader, checkRow } from '../fields.js';
-
-/** A column of a Parquet file. */
-export interface TypedColumn {
-  readonly name: string;
-  readonly type: ColumnType;
-}
 
 /** A value as JSON that loses nothing: integers, numbers and microseconds are decimal text, JSON is its text. */
 type Cell = string | boolean | null;
-
-/** @throws ConfigError if there are no columns, or one is unknown or repeated. */
-export function typedColumns<T>(
-  wanted: readonly string[] | undefined,
-  schema: RowSchema<T> | undefined,
-): readonly TypedColumn[] {
-  const types = new Map(Object.entries(schema?.types ?? {}));
-  return chooseColumns(wanted, schema, 'Parquet file').map((name) => ({ name, type: types.get(name) ?? 'text' }));
-}
 
 /**
  * Rows as JSON Lines: a list of values for each row, which are checked by the types of their columns. So a value that
@@ -32,7 +17,10 @@ export function typedRowFormat<T>(wanted: readonly string[] | undefined): RowFor
     name: 'typed rows',
     identity: { format: 'typed rows', columns: wanted ? [...wanted] : null },
     encoder(schema) {
-      const readers = typedColumns(wanted, schema).map((column) => ({ column, read: fieldReader(column.name) }));
+      const readers = chooseTypedColumns(wanted, schema, 'Parquet file').map((column) => ({
+        column,
+        read: fieldReader(column.name),
+      }));
       let rows = 0;
       const cellsOf = (row: T): Cell[] => {
         rows += 1;
@@ -73,7 +61,7 @@ function replaceSurrogates(json: string | undefined): string | undefined {
   return json.replace(/\\(?:u(d[89a-f][\da-f]{2})|.)/g, (escape, surrogate) => (surrogate ? '\ufffd' : escape));
 }
 
-function misfit(row: string, { name, type }: TypedColumn, value: unknown): SinkError {
+function misfit(row: string, { name, type }: Column, value: unknown): SinkError {
   const text = shownText(plainText(value) ?? typeof value);
   return new SinkError(
     `${row} does not fit: ${name} is ${text}, which ${wantedValue[type]}. Correct it with pipePages(map(…), { schema }), or declare the column as text.`,

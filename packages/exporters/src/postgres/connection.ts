@@ -222,7 +222,8 @@ function* exchangesOf<V>(lists: readonly V[], statementOf: (values: V) => string
     characters += statement.length;
     if (statements.length < mostOfExchange.statements && characters < mostOfExchange.characters) continue;
     yield statements;
-    [statements, characters] = [[], 0];
+    statements = [];
+    characters = 0;
   }
   if (statements.length > 0) yield statements;
 }

@@ -3,12 +3,6 @@ import type { ColumnType, Release } from '@sluice/core';
 /** A value as a database stores it. */
 export type SqlValue = string | bigint | null;
 
-/** A column of a table. */
-export interface Column {
-  readonly name: string;
-  readonly type: ColumnType;
-}
-
 /** A column that a table has: its type as the database calls it. */
 export interface ExistingColumn {
   readonly name: string;

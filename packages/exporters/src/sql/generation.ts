@@ -1,5 +1,6 @@
 import { ConfigError, type Change } from '@sluice/core';
-import type { Column, SqlValue, Unique } from './database.js';
+import type { Column } from '../columns.js';
+import type { SqlValue, Unique } from './database.js';
 import { storableKey, type TableColumns, type TableShape } from './tableShape.js';
 
 /** The column of a row's key, where no columns are. */

@@ -1,7 +1,7 @@
 import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
-import { checkColumns, chooseColumns } from '../columns.js';
+import { checkColumns, chooseTypedColumns, type Column } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
-import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
+import { nameInSchema, type Database, type ExistingColumn, type SqlValue } from './database.js';
 import { plainText } from '../columnValue.js';
 import { keyInWords } from '../keyInWords.js';
 import { sqlValue, storableText } from './sqlValue.js';
@@ -30,7 +30,8 @@ export function createTableShape<T>(
   schema: RowSchema<T> | undefined,
   { columns: wanted, key: keyNames, needsKey, schema: newFields = 'discard' }: ShapeOptions,
 ): TableShape<T> {
-  const names = chooseColumns(wanted, schema, 'table');
+  const columns = chooseTypedColumns(wanted, schema, 'table');
+  const names = columns.map(({ name }) => name);
   for (const name of names) {
     const fault = database.findNameFault(name, 'column');
     if (fault !== undefined)
@@ -65,10 +66,8 @@ export function createTableShape<T>(
   }
   if (hasKeyColumn && names.includes(keyColumn))
     throw new ConfigError(`The source has a column ${keyColumn} of its own.`, {}, [{ kind: 'set', option: 'key' }]);
-  const json = keyNames?.find((name) => schema?.types?.[name] === 'json');
-  if (json !== undefined)
-    throw new ConfigError(`The key has ${JSON.stringify(json)}, which is JSON: it has no equality.`);
-  const columns = names.map((name): Column => ({ name, type: schema?.types?.[name] ?? 'text' }));
+  const json = columns.find(({ name, type }) => type === 'json' && keyNames?.includes(name));
+  if (json) throw new ConfigError(`The key has ${JSON.stringify(json.name)}, which is JSON: it has no equality.`);
   const key = hasKeyColumn ? [keyColumn] : (keyNames ?? []);
   const fields = columns.map((column) => ({
     column,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { ConfigError, SinkError } from '@sluice/core';
+import type { Column } from '../columns.js';
 import {
   foldTableName,
   quote,
   quoteTable,
-  type Column,
   type Database,
   type Session,
   type TableName,

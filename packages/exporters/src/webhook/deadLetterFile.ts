@@ -155,7 +155,8 @@ async function findEnd(
   position: LettersPosition | undefined,
 ): Promise<Survey> {
   const own: OwnLetter[] = [];
-  let [end, isEnded]: [FilePosition, boolean] = [{ bytes: 0, crc32: 0 }, true];
+  let end: FilePosition = { bytes: 0, crc32: 0 };
+  let isEnded = true;
   let isFound = position?.bytes === 0;
   let cut: number | undefined;
   // A letter that was committed can't be written again, unlike one whose writer was killed.

@@ -33,14 +33,12 @@ export class Deliveries {
 
   constructor(options: DeliveriesOptions) {
     this.#options = options;
-    this.#settled = new Watermark(options.next);
     for (const { id, key } of options.dead) {
       this.#dead.add(id);
       if (options.onDead === 'park' && key !== null) this.#parked.add(key);
     }
     this.#queue = new KeyedQueue(options.deliveries);
-    const { signal } = this.#queue;
-    signal.addEventListener('abort', () => this.#settled.fail(signal.reason));
+    this.#settled = new Watermark(options.next, this.#queue.signal);
   }
 
   /** All records before this number are settled: accepted, or dead letters. */
@@ -116,10 +114,15 @@ export class Watermark {
   /** Settled numbers after `#next`. */
   readonly #ahead = new Set<number>();
   #waiters: Waiter[] = [];
-  #failure: { readonly error: unknown } | undefined;
+  readonly #signal: AbortSignal;
 
-  constructor(next: number) {
+  /** @param signal rejects all current and future waiters: nothing more will settle. */
+  constructor(next: number, signal: AbortSignal) {
     this.#next = next;
+    this.#signal = signal;
+    signal.addEventListener('abort', () => {
+      for (const { reject } of this.#waiters.splice(0)) reject(signal.reason);
+    });
   }
 
   get next(): number {
@@ -134,17 +137,10 @@ export class Watermark {
     this.#waiters = this.#waiters.filter((waiter) => waiter.number > this.#next);
   }
 
-  /** Rejects all current and future waiters: nothing more will settle. */
-  fail(error: unknown): void {
-    this.#failure ??= { error };
-    for (const { reject } of this.#waiters) reject(this.#failure.error);
-    this.#waiters = [];
-  }
-
-  /** Resolves when all numbers before this one are settled. @throws the error given to `fail`. */
+  /** Resolves when all numbers before this one are settled. @throws the reason of the signal. */
   until(number: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#failure) reject(this.#failure.error);
+      if (this.#signal.aborted) reject(this.#signal.reason);
       else if (number <= this.#next) resolve();
       else this.#waiters.push({ number, resolve, reject });
     });

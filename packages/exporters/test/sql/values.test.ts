@@ -24,6 +24,11 @@ const put = (database: TestDatabase, rows: readonly Row[]) =>
     { restart: true },
   ).run();
 
+interface Inherited {
+  readonly id: number;
+  readonly constructor: string;
+}
+
 const digits = fc.stringMatching(/^-?[1-9]\d{0,60}$/);
 const year = fc.oneof(
   fc.integer({ min: 1_000, max: 9_999 }).map(String),
@@ -122,5 +127,13 @@ describe.each(databaseKinds)('D4 the values of $name', ({ open, name: kind }) =>
     await expect(put(database, [given, { ...given, [column]: value }])).rejects.toThrow(
       new RegExp(`^Row 2: ${column} is .*, which is not an? ${type}`),
     );
+  });
+
+  test('are text in a column whose name objects inherit, if the source declares no type', async () => {
+    const database = await open();
+    const schema: RowSchema<Inherited> = { columns: ['id', 'constructor'], types: { id: 'integer' } };
+    const source = itemSource<Inherited>([[{ id: 1, constructor: 'a' }]], {}, schema);
+    await exportTo(source, database.sink<Inherited>({ table: 'inherited' })).run();
+    expect(await database.query('SELECT * FROM inherited')).toEqual([{ id: '1', constructor: 'a' }]);
   });
 });
