@@ -1,6 +1,6 @@
 // The cost of comparing a walk with the accepted rows, and of parsing the same pages, page by page: `node
 // comparisonCost.ts ROWS POLLS`.
-import { applied } from '../../packages/core/src/watch/acceptedSnapshot.js';
+import { applyDelta } from '../../packages/core/src/watch/acceptedSnapshot.js';
 import { fieldsBetween } from '../../packages/core/src/watch/rowComparison.js';
 import { SnapshotRows } from '../../packages/core/src/watch/snapshotRows.js';
 import { judgeRemovals } from '../../packages/core/src/watch/removals.js';
@@ -50,7 +50,7 @@ function costOf(projection: Projection, options: { readonly project?: readonly s
     const ended = cpu();
     const { differences, missing } = judgeRemovals(walk.end(), new Map(), { rules, now: 0 });
     cost.comparing += cpu() - ended;
-    applied(snapshot, { generation: poll, observedAt: '', differences, missing });
+    applyDelta(snapshot, { generation: poll, observedAt: '', differences, missing });
     costs.push(cost);
   }
   const counted = costs.slice(warmUp);

@@ -3,7 +3,7 @@ import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
-import { placing, type RequestPlace } from './requestPlace.js';
+import { parsePlace, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. */
 export type CursorOptions = RequestPlace & {
@@ -39,7 +39,7 @@ export function byCursor(options: CursorOptions): Paging {
     more: 'text or a function?',
   });
   const { at, more, ...place } = options;
-  const { identity, params, fields, put } = placing(place);
+  const { identity, params, fields, put } = parsePlace(place);
   const cursor = finder(at);
   const flag = more === undefined ? undefined : finder(more);
   return {

@@ -1,7 +1,7 @@
 import { checkOptions } from '../checks.js';
 import { byCursor } from './byCursor.js';
 import type { Paging } from './paging.js';
-import { placing, type RequestPlace } from './requestPlace.js';
+import { parsePlace, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byHeader}: where a request has the token, and which header of a response has the next one. */
 export type HeaderOptions = RequestPlace & {
@@ -28,7 +28,7 @@ export function byHeader(options: HeaderOptions): Paging {
   const name = header.toLowerCase();
   return {
     ...byCursor({ ...place, at: ({ headers }) => headers[name] }),
-    identity: { by: 'header', header: name, ...placing(place).identity },
+    identity: { by: 'header', header: name, ...parsePlace(place).identity },
     reads: [name],
   };
 }

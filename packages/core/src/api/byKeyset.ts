@@ -7,7 +7,7 @@ import { isList, kindOf } from '../values.js';
 import type { Selector } from './answer.js';
 import { type DocumentPath, documentPath, finder, headersRead } from './documentPath.js';
 import { cursorOf, leftOutFault, type Paging } from './paging.js';
-import { placing, type RequestPlace } from './requestPlace.js';
+import { parsePlace, type RequestPlace } from './requestPlace.js';
 
 /** One value of the last row, and where the next request has it. */
 export type KeysetValue = RequestPlace & {
@@ -40,7 +40,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
     checkOptions('A value of byKeyset()', value, { param: 'text?', into: 'text?', field: 'text' });
   const { more } = options;
   if (values.length === 0) throw new ConfigError('byKeyset needs at least one value of the last row.');
-  const keys = values.map(({ field, ...place }) => ({ ...placing(place), field, path: documentPath(field) }));
+  const keys = values.map(({ field, ...place }) => ({ ...parsePlace(place), field, path: documentPath(field) }));
   const flag = more === undefined ? undefined : finder(more);
   return {
     identity: {
@@ -65,8 +65,8 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
         if (follows) throw read.fault('', 'more rows follow, but there is no row to continue after');
         return 'end';
       }
-      const inRow = readerOfRow(read);
-      const last = keys.map(({ path }) => keyOf(path, rows.at(-1), inRow));
+      const inRow = createRowReader(read);
+      const last = keys.map(({ path }) => readKey(path, rows.at(-1), inRow));
       return { cursor: jsonText(last) };
     },
   };
@@ -82,7 +82,7 @@ function isKey(value: unknown): value is Key {
   return typeof value === 'string' || typeof value === 'boolean';
 }
 
-function keyOf(path: DocumentPath, row: unknown, read: DocumentReader): Key {
+function readKey(path: DocumentPath, row: unknown, read: DocumentReader): Key {
   const value = path.find(row, read);
   if ((typeof value === 'string' || typeof value === 'number') && path.isExactNumber(row))
     return new ExactNumber(String(value));
@@ -92,7 +92,7 @@ function keyOf(path: DocumentPath, row: unknown, read: DocumentReader): Key {
 }
 
 /** The paths are those in the last row. */
-function readerOfRow(read: DocumentReader): DocumentReader {
+function createRowReader(read: DocumentReader): DocumentReader {
   return {
     ...read,
     fault: (path, what) => read.fault(path === '' ? 'the last row' : `${path} of the last row`, what),

@@ -104,11 +104,11 @@ function addressAt(cursor: string): PageAddress {
       'startAt is not the address of a page: it must be a path below the base URL, with its query.',
     );
   const [path = '', ...query] = cursor.split('?');
-  return { path, query: queryOf(query.join('?')), arrays: 'repeat' };
+  return { path, query: parseQuery(query.join('?')), arrays: 'repeat' };
 }
 
 /** A query by name, with all values of repeated names. */
-function queryOf(text: string): Query {
+function parseQuery(text: string): Query {
   const values = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(text)) values.set(name, [...(values.get(name) ?? []), value]);
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]));

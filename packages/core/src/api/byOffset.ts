@@ -1,7 +1,7 @@
 import { checkOptions } from '../checks.js';
 import type { PageCursor } from '../position.js';
 import { leftOutFault, offsetOf, type Paging } from './paging.js';
-import { placing, type RequestPlace } from './requestPlace.js';
+import { parsePlace, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byOffset}: where a request has the number of rows to skip, e.g. `{ param: 'offset' }`. */
 export type OffsetOptions = RequestPlace;
@@ -20,7 +20,7 @@ export type OffsetOptions = RequestPlace;
  */
 export function byOffset(place: OffsetOptions): Paging {
   checkOptions('byOffset()', place, { param: 'text?', into: 'text?' });
-  const { identity, params, fields, put } = placing(place);
+  const { identity, params, fields, put } = parsePlace(place);
   return {
     identity: { by: 'offset', ...identity },
     params,

@@ -4,7 +4,7 @@ import { checkCount, checkOptions } from '../checks.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
-import { placing, type RequestPlace } from './requestPlace.js';
+import { parsePlace, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byPage}: where a request has the page number, e.g. `{ param: 'page' }`, and how it counts. */
 export type PageNumberOptions = RequestPlace & {
@@ -33,7 +33,7 @@ export function byPage(options: PageNumberOptions): Paging {
     pages: 'text or a function?',
   });
   const { first = 1, pages, ...place } = options;
-  const { identity, params, fields, put } = placing(place);
+  const { identity, params, fields, put } = parsePlace(place);
   checkCount('first', first, { min: 0 });
   const last = pages === undefined ? undefined : finder(pages);
   return {
@@ -41,10 +41,10 @@ export function byPage(options: PageNumberOptions): Paging {
     params,
     fields,
     reads: headersRead(last),
-    request: (request, at) => put(request, numberOf(cursorOf(at))),
+    request: (request, at) => put(request, parsePageNumber(cursorOf(at))),
     next(answer) {
       const { from, items, read } = answer;
-      const page = from ? numberOf(cursorOf(from)) : first;
+      const page = from ? parsePageNumber(cursorOf(from)) : first;
       const next = { cursor: String(page + 1) };
       if (!last) return items === 0 ? 'end' : next;
       const count = last.find(answer);
@@ -54,7 +54,7 @@ export function byPage(options: PageNumberOptions): Paging {
   };
 }
 
-function numberOf(cursor: string): number {
+function parsePageNumber(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
   throw new ConfigError('startAt is not a page number. Give one as text, e.g. "7", or start without it.');
 }

@@ -6,7 +6,7 @@ import { isList, shownText } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { documentPath } from './documentPath.js';
 import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
-import { placing, type RequestPlace } from './requestPlace.js';
+import { parsePlace, type RequestPlace } from './requestPlace.js';
 import { kindOfSince, sinceRules, type SinceType } from './sinceValue.js';
 
 /** Options of {@link bySince}. */
@@ -65,7 +65,7 @@ export function bySince(options: SinceOptions): Paging {
   checkCount('overlap', overlap, { min: 0 });
   if (type === 'text' && overlap > 0)
     throw new ConfigError('bySince takes no overlap for texts, since nothing can be subtracted from them.');
-  const place = placing(options);
+  const place = parsePlace(options);
   const path = documentPath(field);
   const doesFilter = `Does it filter by ${JSON.stringify(options.param ?? options.into)}?`;
   const valueOf = (row: unknown, { read }: Pick<PageAnswer, 'read'>): string => {
@@ -85,7 +85,7 @@ export function bySince(options: SinceOptions): Paging {
     newRows(page, { since, from, at, requested, read, warn, items }) {
       if (page.next === 'by-offset')
         throw new ConfigError('bySince cannot page by offset: rows that move would be missed.');
-      const known = stable ? [] : knownAt(from);
+      const known = stable ? [] : listKnownRows(from);
       const start = stable || !from ? since.from : decodeSince(cursorOf(from)).value;
       const rows = page.received.map((row) => ({ hash: hashOf(row), value: valueOf(row, { read }) }));
       if (start !== undefined && rows.some(({ value }) => rule.compare(value, start) < 0))
@@ -156,7 +156,7 @@ export function bySince(options: SinceOptions): Paging {
   };
 }
 
-function knownAt(from: PageAnswer['from']): readonly string[] {
+function listKnownRows(from: PageAnswer['from']): readonly string[] {
   return from ? decodeSince(cursorOf(from)).rows : [];
 }
 

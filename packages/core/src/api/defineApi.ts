@@ -91,7 +91,7 @@ export function defineApi<const Name extends string, const Sources extends Reado
   checkParents(name, sources);
   return (given) => {
     refuseUnknown(`${name}()`, given, apiOptionNames);
-    const { baseUrl, ...options } = withBaseUrl(name, { ...defaults, ...definedOf(given) });
+    const { baseUrl, ...options } = withBaseUrl(name, { ...defaults, ...withoutUndefined(given) });
     return {
       name,
       setup({ endpoint: openEndpoint, clock, random }) {
@@ -123,7 +123,7 @@ export interface ApiDefinition<Name extends string, Sources> extends EndpointOpt
 }
 
 /** Options without those that are `undefined`, which would hide a default. */
-function definedOf(options: Partial<ApiOptions> | null | undefined): Partial<ApiOptions> {
+function withoutUndefined(options: Partial<ApiOptions> | null | undefined): Partial<ApiOptions> {
   return Object.fromEntries(Object.entries<unknown>(options ?? {}).filter(([, value]) => value !== undefined));
 }
 

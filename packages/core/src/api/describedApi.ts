@@ -82,20 +82,20 @@ function describeAuth(auth: Auth | undefined): AuthDescription {
     case 'header': {
       const { name, prefix, secret } = auth;
       const kind = prefix === 'Bearer ' ? 'bearer' : 'header';
-      return { kind, name, variables: variablesOf(secret) };
+      return { kind, name, variables: listVariables(secret) };
     }
     case 'query':
-      return { kind: 'query', name: auth.param, variables: variablesOf(auth.secret) };
+      return { kind: 'query', name: auth.param, variables: listVariables(auth.secret) };
     case 'basic':
       // Not a user that is a text: some have a key in its place.
-      return { kind: 'basic', variables: variablesOf(auth.user, auth.password) };
+      return { kind: 'basic', variables: listVariables(auth.user, auth.password) };
     case 'oauth2': {
       const { tokenUrl, clientSecret, refreshToken } = auth;
-      return { kind: 'oauth2', tokenUrl, variables: variablesOf(clientSecret, refreshToken) };
+      return { kind: 'oauth2', tokenUrl, variables: listVariables(clientSecret, refreshToken) };
     }
   }
 }
 
-function variablesOf(...secrets: readonly (Secret | undefined)[]): string[] {
+function listVariables(...secrets: readonly (Secret | undefined)[]): string[] {
   return secrets.flatMap((secret) => (typeof secret === 'object' && 'env' in secret ? [secret.env] : []));
 }

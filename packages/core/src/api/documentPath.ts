@@ -44,7 +44,7 @@ const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\]|\[('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\
  * @throws ConfigError if it is not a path.
  */
 export function documentPath(path: string): DocumentPath {
-  const steps = stepsOf(path);
+  const steps = parseSteps(path);
   const text = steps.at(-1)?.text ?? '';
   return {
     text,
@@ -52,7 +52,7 @@ export function documentPath(path: string): DocumentPath {
       let value = document;
       let at = '';
       for (const [nth, { name, mayBeMissing, text: next }] of steps.entries()) {
-        const found = fieldOf(value, name, at, read);
+        const found = readField(value, name, at, read);
         if (found === undefined || (found === null && mayBeMissing)) {
           const quoted = isRecord(value) ? withOneName(value, steps, nth) : undefined;
           if (quoted !== undefined)
@@ -78,7 +78,7 @@ function partOf(value: unknown, { name }: PathStep): unknown {
 }
 
 /** The steps of a path. @throws ConfigError if it is not one. */
-export function stepsOf(path: string): readonly PathStep[] {
+export function parseSteps(path: string): readonly PathStep[] {
   const steps: PathStep[] = [];
   let rest = path;
   let text = '';
@@ -86,7 +86,7 @@ export function stepsOf(path: string): readonly PathStep[] {
     const [whole, plain, index, quoted, mark] = oneStep.exec(rest) ?? [];
     const isFirst = steps.length === 0;
     if (whole === undefined || (plain !== undefined && rest.startsWith('.') === isFirst)) throw notAPath(path);
-    const name = plain ?? (quoted === undefined ? Number(index) : unquoted(quoted, path));
+    const name = plain ?? (quoted === undefined ? Number(index) : unquote(quoted, path));
     text += stepText(name, isFirst);
     steps.push({ name, mayBeMissing: mark !== undefined, text });
     rest = rest.slice(whole.length);
@@ -102,7 +102,7 @@ function stepText(name: string | number, isFirst: boolean): string {
 }
 
 /** A quoted name. Its escapes are those of JSON, and `\'`. */
-function unquoted(quoted: string, path: string): string {
+function unquote(quoted: string, path: string): string {
   const inner = quoted
     .slice(1, -1)
     .replace(/\\'|"|\\./gs, (text) => (text === "\\'" ? "'" : text === '"' ? '\\"' : text));
@@ -139,7 +139,7 @@ function notAPath(path: string): ConfigError {
 }
 
 /** Only own fields: one may be called `constructor`. */
-function fieldOf(value: unknown, name: string | number, at: string, read: DocumentReader): unknown {
+function readField(value: unknown, name: string | number, at: string, read: DocumentReader): unknown {
   if (typeof name === 'number') {
     if (!isList(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
     return value[name];

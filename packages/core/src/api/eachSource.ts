@@ -3,7 +3,7 @@ import { definedJson, frozenJson } from '../json.js';
 import type { Json } from '../source/definition.js';
 import { createDiscoveringSource, type Source } from '../source/source.js';
 import type { WalkBounds } from './apiSource.js';
-import { listingPlan, pageSizeOf, type RequestSpec } from './listingPlan.js';
+import { listingPlan, choosePageSize, type RequestSpec } from './listingPlan.js';
 import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
 import { Parents } from './parents.js';
 import type { Each } from './rowOf.js';
@@ -20,12 +20,12 @@ export function eachSource<Row extends object, In extends object, Params>(
   const { baseUrl } = endpoint;
   const { pageSize } = bounds;
   const { given, parents: parentParams, of: paramsOf, fields } = each.begin(name, params);
-  const parents = parentsOf(name, opening.sibling?.(each.source)?.({ ...parentParams }));
+  const parents = requireParents(name, opening.sibling?.(each.source)?.({ ...parentParams }));
   const warn = (message: string): void => endpoint.warn(message);
   const fetchPage = pageFetcher(open);
   const fixed = {
     baseUrl,
-    ...fixedRequests(definition),
+    ...collectFixedParts(definition),
     given: definedJson(given, `The parameters of ${name}`),
     ...identityOfRows(open, bounds.maxRows),
   };
@@ -36,7 +36,7 @@ export function eachSource<Row extends object, In extends object, Params>(
       identity: {
         each: identity,
         ...fixed,
-        pageSize: pageSizeOf(name, definition.pageSize, pageSize) ?? null,
+        pageSize: choosePageSize(name, definition.pageSize, pageSize) ?? null,
         paging: definition.paging.identity,
       },
       rowsIdentity: { each: rowsIdentity, ...fixed },
@@ -59,7 +59,7 @@ export function eachSource<Row extends object, In extends object, Params>(
 }
 
 /** @throws ConfigError if a source can't be parents. `defineApi` refuses what its definitions show. */
-function parentsOf(name: string, source: Source<unknown> | undefined): Source<unknown> {
+function requireParents(name: string, source: Source<unknown> | undefined): Source<unknown> {
   if (!source) throw new ConfigError(`${name} has parents, so it needs an API that has their source: use defineApi.`);
   const { info } = source;
   if (info.partitions === Infinity || info.isEndless || !info.schema?.key)
@@ -70,7 +70,7 @@ function parentsOf(name: string, source: Source<unknown> | undefined): Source<un
 }
 
 /** What does not depend on a parent. Functions are not visible: the version stands for them. */
-function fixedRequests({ path, query, method, body, headers }: RequestSpec<never>): Readonly<Record<string, Json>> {
+function collectFixedParts({ path, query, method, body, headers }: RequestSpec<never>): Readonly<Record<string, Json>> {
   const fixed = Object.entries({ path, method, body, headers }).flatMap(([option, value]): [string, Json][] =>
     value === undefined || typeof value === 'function' ? [] : [[option, frozenJson(value, option)]],
   );

@@ -39,8 +39,8 @@ export function graphqlErrors(options: GraphqlErrorOptions = {}): ErrorFinder {
     const { errors, data } = body;
     if (errors === undefined || errors === null || (isList(errors) && errors.length === 0)) return undefined;
     const all = isList(errors) ? errors : [errors];
-    const codes = all.slice(0, maxErrors).map(codeOf);
-    return { kind: kindOfErrors(codes, allowPartial && isRecord(data)), message: messageOf(all) };
+    const codes = all.slice(0, maxErrors).map(readCode);
+    return { kind: classifyErrors(codes, allowPartial && isRecord(data)), message: describeErrors(all) };
   };
 }
 
@@ -50,21 +50,21 @@ const maxErrors = 1_000;
 const limits = new Set(['THROTTLED', 'RATELIMITED', 'RATELIMIT', 'RATELIMITEXCEEDED', 'TOOMANYREQUESTS']);
 const temporary = new Set(['INTERNALSERVERERROR', 'SERVICEUNAVAILABLE', 'TIMEOUT', 'GATEWAYTIMEOUT']);
 
-function kindOfErrors(codes: readonly string[], isPartial: boolean): ResponseError['kind'] {
+function classifyErrors(codes: readonly string[], isPartial: boolean): ResponseError['kind'] {
   if (codes.some((code) => limits.has(code))) return 'rate-limited';
   if (isPartial) return 'partial';
   return codes.length > 0 && codes.every((code) => temporary.has(code)) ? 'temporary' : 'final';
 }
 
 /** Without case and separators, which differ between servers. */
-function codeOf(error: unknown): string {
+function readCode(error: unknown): string {
   if (!isRecord(error)) return '';
   const { extensions, type } = error;
   const code = (isRecord(extensions) ? extensions['code'] : undefined) ?? type;
   return typeof code === 'string' ? code.replace(/[-_ ]/g, '').toUpperCase() : '';
 }
 
-function messageOf([first, ...others]: readonly unknown[]): string {
+function describeErrors([first, ...others]: readonly unknown[]): string {
   const message = isRecord(first) ? first['message'] : first;
   const text = typeof message === 'string' ? message : `its message is ${kindOf(message)}`;
   return others.length === 0 ? text : `${text} (and ${others.length} more)`;

@@ -32,7 +32,7 @@ export function issuesText(issues: readonly StandardIssue[], subject: unknown): 
 /** A message on one line; `undefined` if it quotes the value: rows may be private, and errors are logged. */
 function safeText(message: string, subject: unknown): string | undefined {
   const line = message.slice(0, longestMessage).replace(/\s+/g, ' ').trim().replace(/\.$/, '');
-  if (line === '' || leavesOf(subject).some((leaf) => quotes(line, leaf))) return undefined;
+  if (line === '' || collectLeaves(subject).some((leaf) => quotes(line, leaf))) return undefined;
   return line.length > longestText ? `${line.slice(0, longestText)}…` : line;
 }
 
@@ -53,19 +53,19 @@ function quotes(line: string, leaf: string): boolean {
   return line.includes(start) || line.includes(JSON.stringify(start).slice(1, -1));
 }
 
-function valuesOf(value: object): readonly unknown[] {
+function listValues(value: object): readonly unknown[] {
   const values: readonly unknown[] = Object.values(value);
   return values.slice(0, maxLeaves);
 }
 
 /** The texts and numbers in a value; the first 2,000 at most. */
-function leavesOf(value: unknown): readonly string[] {
+function collectLeaves(value: unknown): readonly string[] {
   const leaves: string[] = [];
   const left: unknown[] = [value];
   while (left.length > 0 && leaves.length < maxLeaves) {
     const next = left.pop();
     if (typeof next === 'string' || typeof next === 'number') leaves.push(String(next));
-    else if (typeof next === 'object' && next !== null) left.push(...valuesOf(next));
+    else if (typeof next === 'object' && next !== null) left.push(...listValues(next));
   }
   return leaves;
 }

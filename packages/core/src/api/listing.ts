@@ -12,7 +12,7 @@ import type { ListingDefinition } from './listingDefinition.js';
 import { type RequestSpec, requestSpecKinds } from './listingPlan.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
-import { placing } from './requestPlace.js';
+import { parsePlace } from './requestPlace.js';
 import { pageReader, type ReadingApi } from './pageReader.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './rowOf.js';
@@ -191,7 +191,7 @@ function checkListing(definition: Checked): void {
     ...paging.params,
     ...(typeof query === 'object' ? Object.keys(query) : []),
   ];
-  const fields = [...(pageSize ? placing(pageSize).fields : []), ...(paging.fields ?? [])];
+  const fields = [...(pageSize ? parsePlace(pageSize).fields : []), ...(paging.fields ?? [])];
   if (!['GET', 'POST'].includes(method)) throw fault('method', 'it must be GET or POST');
   if (!['json', 'jsonLines'].includes(format)) throw fault('format', 'it must be json or jsonLines');
   if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");

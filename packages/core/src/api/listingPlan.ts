@@ -7,7 +7,7 @@ import { isHeader } from '../http/sendAttempt.js';
 import { frozenJson, type Json } from '../json.js';
 import { kindOf, shownText } from '../values.js';
 import type { PageAddress, Paging } from './paging.js';
-import { checkFree, placing, type RequestPlace } from './requestPlace.js';
+import { checkFree, parsePlace, type RequestPlace } from './requestPlace.js';
 import { withParams } from './requiredParams.js';
 
 /** Page size of a listing, in rows, and where a request has it, e.g. in `param: 'limit'` or `into: 'variables.first'`. */
@@ -102,24 +102,24 @@ export function listingPlan<Params>(
   spec: RequestSpec<Params>,
   { name, baseUrl, params, pageSize, warn }: PlanOf<Params>,
 ): ListingPlan {
-  const path = givenOrMade(spec.path, params, { name, what: 'path' });
+  const path = evaluate(spec.path, params, { name, what: 'path' });
   checkPath(name, baseUrl, path);
-  const size = pageSizeOf(name, spec.pageSize, pageSize);
-  const sized = spec.pageSize && placing(spec.pageSize);
-  const query = givenOrMade(spec.query ?? {}, params, { name, what: 'query' });
+  const size = choosePageSize(name, spec.pageSize, pageSize);
+  const sized = spec.pageSize && parsePlace(spec.pageSize);
+  const query = evaluate(spec.query ?? {}, params, { name, what: 'query' });
   const partitions = spec.partitions?.(params, warn);
   if (partitions?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
-  const reserved = reservedNames(spec);
-  const shared = sentQuery(name, query, reserved);
+  const reserved = listReservedParams(spec);
+  const shared = copyQuery(name, query, reserved);
   const isOfBody = typeof spec.body === 'function';
   const own = isOfBody
     ? undefined
-    : partitions?.map((partition) => sentQuery(name, partition, new Set([...reserved, ...Object.keys(shared)])));
-  const bodies = bodiesOf(spec, params, { name, partitions: partitions ?? [{}] });
+    : partitions?.map((partition) => copyQuery(name, partition, new Set([...reserved, ...Object.keys(shared)])));
+  const bodies = makeBodies(spec, params, { name, partitions: partitions ?? [{}] });
   const offset = spec.offset?.(params) ?? 0;
   checkCount('offset', offset, { min: 0 });
   const { method = 'GET' } = spec;
-  const headers = sentHeaders(name, givenOrMade(spec.headers ?? {}, params, { name, what: 'headers' }));
+  const headers = copyHeaders(name, evaluate(spec.headers ?? {}, params, { name, what: 'headers' }));
   const requests = {
     query: shared,
     partitions: own ?? null,
@@ -148,7 +148,7 @@ export function listingPlan<Params>(
   };
 }
 
-function givenOrMade<Params, Given extends string | Query>(
+function evaluate<Params, Given extends string | Query>(
   given: Given | ((params: Params) => Given),
   params: Params,
   making: { readonly name: string; readonly what: 'path' | 'query' | 'headers' },
@@ -161,7 +161,7 @@ function isMaker<Params, Given>(given: Given | ((params: Params) => Given)): giv
 }
 
 /** The body of each partition, or the one of all; `undefined` if there are none. */
-function bodiesOf<Params>(
+function makeBodies<Params>(
   { body, paging, pageSize }: RequestSpec<Params>,
   params: Params,
   { name, partitions }: { readonly name: string; readonly partitions: readonly Query[] },
@@ -184,7 +184,7 @@ function bodiesOf<Params>(
 }
 
 /** Copies headers. @throws ConfigError if one cannot be sent. */
-function sentHeaders(name: string, headers: HeaderFields): HeaderFields {
+function copyHeaders(name: string, headers: HeaderFields): HeaderFields {
   for (const [header, value] of Object.entries(headers))
     if (typeof value !== 'string' || !isHeader(header, value) || ownHeaders.test(header))
       throw new ConfigError(
@@ -202,12 +202,16 @@ function checkPath(name: string, baseUrl: string, path: string): void {
 }
 
 /** Query parameters that a definition must not set itself. */
-function reservedNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<string> {
+function listReservedParams({ pageSize, paging }: RequestSpec<never>): ReadonlySet<string> {
   return new Set([...paging.params, ...(pageSize?.param === undefined ? [] : [pageSize.param])]);
 }
 
 /** The page size that a walk requests. @throws ConfigError if the API does not allow it. */
-export function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | undefined): number | undefined {
+export function choosePageSize(
+  name: string,
+  known: PageSize | undefined,
+  wanted: number | undefined,
+): number | undefined {
   if (!known) {
     if (wanted === undefined) return undefined;
     throw new ConfigError(
@@ -223,7 +227,7 @@ export function pageSizeOf(name: string, known: PageSize | undefined, wanted: nu
 type SentValue = string | number | boolean | readonly string[];
 
 /** Copies a query, so that nobody can modify it. @throws ConfigError if it cannot be sent as intended. */
-function sentQuery(name: string, query: Query, reserved: ReadonlySet<string>): Readonly<Record<string, SentValue>> {
+function copyQuery(name: string, query: Query, reserved: ReadonlySet<string>): Readonly<Record<string, SentValue>> {
   const sent: [string, SentValue][] = [];
   for (const [param, value] of Object.entries(query)) {
     if (reserved.has(param))

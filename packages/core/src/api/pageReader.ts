@@ -103,7 +103,7 @@ export function pageReader<Row>({
         // Otherwise the transport has refused it, unless a link made this response.
         if (error && error.kind !== 'partial') throw read.fault('', 'it reports an error');
         const found = findRows(answer);
-        const count = total && countAt(total, answer);
+        const count = total && readTotal(total, answer);
         const next = paging.next({
           ...answer,
           rows: found.rows,
@@ -166,7 +166,7 @@ interface ListedRows {
 
 /** Only a path may allow a missing list. @throws ConfigError if it is invalid. */
 function rowFinder(where: ResponseSpec<unknown>['rows']): (answer: Answer) => ListedRows {
-  if (typeof where === 'function') return (answer) => listedRows(where(answer), answer);
+  if (typeof where === 'function') return (answer) => checkFoundRows(where(answer), answer);
   const { text: path, find } = documentPath(where);
   return ({ body, read }) => {
     const list = find(body, read);
@@ -177,7 +177,7 @@ function rowFinder(where: ResponseSpec<unknown>['rows']): (answer: Answer) => Li
 }
 
 /** What a function found. One in JavaScript may return anything. */
-function listedRows(found: unknown, { body, read }: Answer): ListedRows {
+function checkFoundRows(found: unknown, { body, read }: Answer): ListedRows {
   if (!isRecord(found) || typeof found['at'] !== 'string')
     throw read.fault(
       '',
@@ -193,7 +193,7 @@ function listedRows(found: unknown, { body, read }: Answer): ListedRows {
   return { rows, path, items: isList(list) ? Math.max(list.length, rows.length) : rows.length };
 }
 
-function countAt(total: Finder, answer: Answer): number | undefined {
+function readTotal(total: Finder, answer: Answer): number | undefined {
   const value = total.find(answer);
   if (value === undefined || value === null) return undefined;
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;

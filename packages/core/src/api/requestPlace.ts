@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { ExactNumber, type Json } from '../json.js';
 import { isList, isRecord, kindOf } from '../values.js';
-import { stepsOf, type PathStep } from './documentPath.js';
+import { parseSteps, type PathStep } from './documentPath.js';
 import type { PageAddress } from './paging.js';
 
 /** Where a request has a value: in a query parameter, or in its body. */
@@ -28,7 +28,7 @@ export interface Placing {
 }
 
 /** @throws ConfigError if the path is invalid, or `param` and `into` are not one of the two. */
-export function placing(place: RequestPlace): Placing {
+export function parsePlace(place: RequestPlace): Placing {
   const { param, into }: { readonly param?: string | undefined; readonly into?: string | undefined } = place;
   if (param !== undefined && into === undefined)
     return {
@@ -44,7 +44,7 @@ export function placing(place: RequestPlace): Placing {
     throw new ConfigError(
       'A value is sent either in a query parameter (param) or in the body (into): give one of them.',
     );
-  const steps = stepsOf(into);
+  const steps = parseSteps(into);
   if (steps.length === 0 || steps.some(({ mayBeMissing }) => mayBeMissing))
     throw new ConfigError(
       `${JSON.stringify(into)} is not a place in a body. Write a path without ?, e.g. variables.after.`,
@@ -60,7 +60,7 @@ export function placing(place: RequestPlace): Placing {
 /** @throws ConfigError unless a value can be put at `path` without replacing one. `null` is a placeholder. */
 export function checkFree(name: string, body: Json | undefined, path: string): void {
   let value = body;
-  for (const step of stepsOf(path)) {
+  for (const step of parseSteps(path)) {
     if (value === undefined || value === null) return;
     const isParent = typeof step.name === 'number' ? isList(value) : isRecord(value);
     if (!isParent)

@@ -23,7 +23,7 @@ export function withParams<Params, Made>(make: (params: Params) => Made, params:
   const missing = new Map<string, Missing>();
   const flawsWith = (param: string, what: Missing): number => {
     try {
-      return flawsIn(make(recorded(params, (read) => (read === param ? probe : undefined))), what, making);
+      return countFlaws(make(recordMissing(params, (read) => (read === param ? probe : undefined))), what, making);
     } catch {
       return Infinity;
     }
@@ -35,13 +35,13 @@ export function withParams<Params, Made>(make: (params: Params) => Made, params:
     const record = (param: string, what: Missing): undefined => {
       missing.set(param, what);
     };
-    made = make(recorded(params, record));
+    made = make(recordMissing(params, record));
   } catch (error) {
     // E.g. of `id.trim()`. An error that the definition throws on purpose says more than we can.
     if (missing.size === 0 || SluiceError.is(error)) throw error;
     throw refusal(making, needed(() => Infinity) ?? [...missing.keys()].join(', '));
   }
-  const param = needed((what) => flawsIn(made, what, making));
+  const param = needed((what) => countFlaws(made, what, making));
   if (param !== undefined) throw refusal(making, param);
   if (making.what === 'path') checkSegments(String(made), params, making);
   return made;
@@ -59,7 +59,7 @@ const probe = '-probe-';
  * @param onMissing called with the name of each value that is read and missing, e.g. `order.id`; returns what to read
  * instead
  */
-function recorded<T>(value: T, onMissing: (param: string, what: Missing) => string | undefined, path = ''): T {
+function recordMissing<T>(value: T, onMissing: (param: string, what: Missing) => string | undefined, path = ''): T {
   if (!isPlain(value) && !isList(value)) return value;
   return new Proxy(value, {
     get(target, name) {
@@ -70,19 +70,19 @@ function recorded<T>(value: T, onMissing: (param: string, what: Missing) => stri
       if (found === undefined || found === null || Number.isNaN(found)) return onMissing(param, 'no value') ?? found;
       // A proxy must return the value itself of a property that can't change.
       const { configurable = true, writable = true } = Reflect.getOwnPropertyDescriptor(target, name) ?? {};
-      return configurable || writable ? recorded(found, onMissing, param) : found;
+      return configurable || writable ? recordMissing(found, onMissing, param) : found;
     },
   });
 }
 
 /** The number of places in a result that look like made of a missing parameter. */
-function flawsIn(made: unknown, missing: Missing, { what }: Making): number {
+function countFlaws(made: unknown, missing: Missing, { what }: Making): number {
   if (what === 'path') {
     const flaw = missing === 'empty' ? /\/(?=\/|$)/g : /\b(undefined|null|NaN)\b/g;
     return String(made).match(flaw)?.length ?? 0;
   }
   if (missing === 'empty') return 0;
-  return textsOf(made).reduce((flaws, text) => {
+  return collectTexts(made).reduce((flaws, text) => {
     // JSON would leave out the field. So does a query, which is how it expresses optional parameters.
     if (text === undefined) return flaws + (what === 'body' ? 1 : 0);
     return flaws + (text.match(/\bundefined\b/g)?.length ?? 0);
@@ -90,9 +90,9 @@ function flawsIn(made: unknown, missing: Missing, { what }: Making): number {
 }
 
 /** All texts in a value, and `undefined` for each part that has no value. */
-function textsOf(value: unknown): readonly (string | undefined)[] {
+function collectTexts(value: unknown): readonly (string | undefined)[] {
   if (typeof value === 'string' || value === undefined) return [value];
-  return isList(value) || isPlain(value) ? Object.values(value).flatMap(textsOf) : [];
+  return isList(value) || isPlain(value) ? Object.values(value).flatMap(collectTexts) : [];
 }
 
 /** A value that is not a parameter itself may be missing, too, e.g. one that was looked up in a table. */
@@ -100,7 +100,7 @@ function checkSegments(path: string, params: unknown, { name }: Making): void {
   const segments = path.split('/');
   const left = ['undefined', 'null', 'NaN', '%5Bobject%20Object%5D'].find((word) => segments.includes(word));
   // A user may be called "null".
-  if (left === undefined || textsOf(params).includes(left)) return;
+  if (left === undefined || collectTexts(params).includes(left)) return;
   throw new ConfigError(`${name} can't request ${shownText(path)}: a part of its path has no value.`);
 }
 

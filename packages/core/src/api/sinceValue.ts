@@ -23,15 +23,15 @@ export interface SinceRule {
 export const sinceRules: Readonly<Record<SinceType, SinceRule>> = {
   instant: {
     wanted: 'a date with a time and a zone, e.g. 2026-01-31T08:30:00Z',
-    read: (value) => (typeof value === 'string' && instantOf(value) ? value : undefined),
+    read: (value) => (typeof value === 'string' && parseInstant(value) ? value : undefined),
     compare(a, b) {
-      const first = instantOf(a);
-      const second = instantOf(b);
+      const first = parseInstant(a);
+      const second = parseInstant(b);
       if (!first || !second) return compareTexts(a, b);
       return first.seconds - second.seconds || compareTexts(first.fraction, second.fraction);
     },
     mark(latest, began, overlap) {
-      const last = (instantOf(latest)?.seconds ?? 0) * 1_000;
+      const last = (parseInstant(latest)?.seconds ?? 0) * 1_000;
       if (overlap === 0 && last < began) return latest;
       // Also before the latest row: a clock that is ahead would hide rows that appear late. Without a fraction, which
       // not every API accepts; earlier is safe.
@@ -73,7 +73,7 @@ interface Instant {
 /** RFC 3339, and what is common beside it: a blank instead of the T, no seconds, a zone without a colon. */
 const instantForm = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12}))?([Zz]|[+-]\d\d(?::?\d\d)?)$/;
 
-function instantOf(text: string): Instant | undefined {
+function parseInstant(text: string): Instant | undefined {
   const [, day, minute, second = ':00', fraction = '', zone = ''] = instantForm.exec(text) ?? [];
   // ISO 8601 once had 24:00, RFC 3339 never.
   if (day === undefined || minute === undefined || !isCalendarDay(day) || minute > '23:59') return undefined;

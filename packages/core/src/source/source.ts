@@ -104,7 +104,7 @@ export class Source<T> extends Flow<T> {
 
   constructor(info: SourceInfo<T>, walkWith: (options: WalkOptions) => PullIterator<Page<T>>) {
     super((demand) =>
-      mapped<Page<T>, readonly T[]>(
+      mapItems<Page<T>, readonly T[]>(
         walkWith({ startAt: startOfPlan, concurrency: 1, prefetch: demand === 'push' ? 0 : 1 }),
         (page) => page.items,
       ),
@@ -144,7 +144,7 @@ export class Source<T> extends Flow<T> {
         `${this.info.name} discovers its partitions while it is walked, so startAt needs the partitionLog of that walk. An export with state has one.`,
       );
     return new Flow((demand) =>
-      mapped<Page<T>, readonly Page<T>[]>(
+      mapItems<Page<T>, readonly Page<T>[]>(
         this.#walk({
           ...others,
           startAt: position,
@@ -181,8 +181,8 @@ export class Source<T> extends Flow<T> {
     };
     return new Source<R>(piped, (walkOptions) => {
       const pages = this.#walk(walkOptions);
-      return mapped(pages, async (page, signal) =>
-        withItems(page, await collected(from(page.items).pipe(operator), signal)),
+      return mapItems(pages, async (page, signal) =>
+        withItems(page, await collect(from(page.items).pipe(operator), signal)),
       );
     });
   }
@@ -210,7 +210,7 @@ export class Source<T> extends Flow<T> {
         `${name} discovers its partitions while it is walked, so none can be walked by itself. Leave out partition.`,
       );
     if (partition >= partitions)
-      throw new ConfigError(`partition is ${partition}, but the plan has ${partitionsText(partitions)}, from 0.`);
+      throw new ConfigError(`partition is ${partition}, but the plan has ${formatPartitions(partitions)}, from 0.`);
     if (maxRows !== undefined && partitions > 1)
       throw new ConfigError(
         'maxRows and partition exclude each other: a partition does not know how many rows come before it.',
@@ -225,7 +225,7 @@ export class Source<T> extends Flow<T> {
     if (typeof startAt !== 'string') return checkPosition(startAt, partitions, only);
     if (only === undefined && partitions > 1)
       throw new ConfigError(
-        `startAt is a cursor, but this plan has ${partitionsText(partitions)}. Give a position, or the cursor's partition.`,
+        `startAt is a cursor, but this plan has ${formatPartitions(partitions)}. Give a position, or the cursor's partition.`,
       );
     return { ...start, begun: { [start.before]: { next: { cursor: startAt }, pages: 0, rows: 0 } } };
   }
@@ -249,7 +249,7 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     fetch: 'a function',
     endpoint: 'an object?',
   });
-  return new Source(infoOf(definition), (options) => walk(definition, options));
+  return new Source(describeSource(definition), (options) => walk(definition, options));
 }
 
 /** Creates a source whose partitions are discovered while it is walked, as far as the walk needs them. */
@@ -258,14 +258,14 @@ export function createDiscoveringSource<T>(
   discover: (start: DiscoveryStart) => Discovery<T>,
 ): Source<T> {
   const plan = { ...definition, partitions: Infinity };
-  return new Source(infoOf(plan), (options) => {
+  return new Source(describeSource(plan), (options) => {
     const discovery = discover(options);
     return walk({ ...plan, fetch: (request) => discovery.fetch(request) }, { ...options, discovery });
   });
 }
 
 /** @throws ConfigError if a limit or a column's type is invalid. */
-function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
+function describeSource<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
   const { name, identity, rowsIdentity, schema, partitions = 1, endpoint, increment } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
   checkTypes(`The schema of ${name}`, schema);
@@ -304,10 +304,10 @@ function checkPosition(position: Position, partitions: number, only?: number): P
   const whose = isPosition(position) && position.partition !== only ? position.partition : undefined;
   const given = whose === undefined ? '' : ` It is one of partition ${whose} by itself.`;
   const walked = only === undefined ? 'this plan' : `partition ${only} by itself, in a plan`;
-  throw new ConfigError(`startAt is not a position of ${walked}, which has ${partitionsText(partitions)}.${given}`);
+  throw new ConfigError(`startAt is not a position of ${walked}, which has ${formatPartitions(partitions)}.${given}`);
 }
 
-function partitionsText(partitions: number): string {
+function formatPartitions(partitions: number): string {
   return Number.isFinite(partitions) ? `${partitions} partition(s)` : 'partitions that are discovered';
 }
 
@@ -323,7 +323,7 @@ function checkSince(
     throw new ConfigError(`since is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
 }
 
-function mapped<T, R extends object>(
+function mapItems<T, R extends object>(
   items: PullIterator<T>,
   map: (item: T, signal: AbortSignal) => R | Promise<R>,
 ): PullIterator<R> {
@@ -341,7 +341,7 @@ function mapped<T, R extends object>(
 }
 
 /** Collects what an Observable emits, until the signal aborts. */
-async function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
+async function collect<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
   signal.throwIfAborted();
   return lastValueFrom(rows.pipe(takeUntil(fromEvent(signal, 'abort')), toArray()));
 }

@@ -140,7 +140,7 @@ class Walk<T> {
       const rows = filter ? page.items().filter((row) => isKept(filter, row, name)) : page.items();
       return rows.length > left ? rows.slice(0, left) : rows;
     } catch (error) {
-      throw this.#reported(ofParent(error, page.parent));
+      throw this.#reported(withParent(error, page.parent));
     }
   }
 
@@ -232,7 +232,7 @@ class Walk<T> {
       this.#add(chain, page);
     } catch (error) {
       if (await discovery?.skips(error, { partition: chain.partition, signal })) this.#add(chain, chain.skip());
-      else this.#fail(ofParent(error, chain.parent));
+      else this.#fail(withParent(error, chain.parent));
     } finally {
       this.#busy.delete(chain);
       this.#startFetching();
@@ -312,7 +312,7 @@ function isKept<T>(filter: (row: T) => unknown, row: T, name: string): boolean {
 }
 
 /** The error, with the parent that it concerns. */
-function ofParent(error: unknown, parent: ParentRow | undefined): unknown {
+function withParent(error: unknown, parent: ParentRow | undefined): unknown {
   if (!parent || !SluiceError.is(error)) return error;
   const text = parent.text();
   if (!error.summary.includes(text)) amend(error, `It concerns ${text}.`);

@@ -1,4 +1,4 @@
-import { changeOf, type Change, type Difference } from './change.js';
+import { toChange, type Change, type Difference } from './change.js';
 import type { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './removals.js';
 
@@ -19,7 +19,10 @@ export interface Delta<T> {
 }
 
 /** Applies a delta. Modifies the rows, so the previous snapshot is gone. */
-export function applied<T>(rows: SnapshotRows<T>, { generation, differences, missing }: Delta<T>): AcceptedSnapshot<T> {
+export function applyDelta<T>(
+  rows: SnapshotRows<T>,
+  { generation, differences, missing }: Delta<T>,
+): AcceptedSnapshot<T> {
   for (const { type, key, after } of differences) {
     if (type === 'removed') rows.delete(key);
     else rows.set(key, after);
@@ -27,8 +30,8 @@ export function applied<T>(rows: SnapshotRows<T>, { generation, differences, mis
   return { generation, rows, missing };
 }
 
-export function changesOf<T>({ generation, observedAt, differences }: Delta<T>, watch: string): Change<T>[] {
-  return differences.map((difference) => changeOf(difference, { watch, generation, observedAt }));
+export function toChanges<T>({ generation, observedAt, differences }: Delta<T>, watch: string): Change<T>[] {
+  return differences.map((difference) => toChange(difference, { watch, generation, observedAt }));
 }
 
 /** A delta as plain JSON, without the previous rows, which are in the snapshot that it applies to. */

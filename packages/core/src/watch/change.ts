@@ -43,7 +43,7 @@ export type Difference<T> = Omit<Added<T>, Observation> | Omit<Updated<T>, Obser
 type Observation = 'id' | 'generation' | 'observedAt';
 
 /** Makes a change of a difference. `watch` identifies the watch. */
-export function changeOf<T>(
+export function toChange<T>(
   difference: Difference<T>,
   { watch, generation, observedAt }: Pick<Observed, 'generation' | 'observedAt'> & { readonly watch: string },
 ): Change<T> {

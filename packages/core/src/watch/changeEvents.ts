@@ -22,7 +22,7 @@ export function changeEvents<T>(
     known(rows, staged, now) {
       if (!isHooked()) return;
       const observedAt = new Date(now).toISOString();
-      const before = beforeAll(staged);
+      const before = collectRowsBefore(staged);
       const tellKnown = (key: string, row: T): void => {
         const status = statusOf(schema, row);
         report({ key, kind: 'known', before: status, after: status, observedAt });
@@ -39,7 +39,7 @@ export function changeEvents<T>(
 }
 
 /** The rows that deltas change, as they were before all of them; `null` if there was none. */
-function beforeAll<T>(staged: readonly Delta<T>[]): ReadonlyMap<string, T | null> {
+function collectRowsBefore<T>(staged: readonly Delta<T>[]): ReadonlyMap<string, T | null> {
   const rows = new Map<string, T | null>();
   for (const { differences } of staged)
     for (const { key, before } of differences) if (!rows.has(key)) rows.set(key, before);

@@ -3,7 +3,7 @@ import { refuseUnknown } from '../checks.js';
 import type { RowKey } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
-import { applied, changesOf } from './acceptedSnapshot.js';
+import { applyDelta, toChanges } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
@@ -52,8 +52,8 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
             missing: new Map(),
             differences: isFirst ? differences.map(asInitial) : differences,
           };
-          applied(rows, delta);
-          return changesOf(delta, watch);
+          applyDelta(rows, delta);
+          return toChanges(delta, watch);
         }),
       );
     });

@@ -2,7 +2,7 @@ import { CheckpointError, SluiceError } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import type { SourceEndpoint } from '../source/definition.js';
 import type { StateLog } from '../stateLog.js';
-import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
+import { applyDelta, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './removals.js';
@@ -159,7 +159,7 @@ export class WatchLog<T> {
   }
 
   #accept(delta: Delta<T>): void {
-    this.#snapshot = applied(this.#snapshot.rows, delta);
+    this.#snapshot = applyDelta(this.#snapshot.rows, delta);
     this.#size += 1 + delta.differences.length + delta.missing.size;
     if (delta.differences.length > 0) this.#staged.push(delta);
   }

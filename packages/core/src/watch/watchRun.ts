@@ -12,7 +12,7 @@ import type { StateStore } from '../sink/stateStore.js';
 import type { Page, PageHealth } from '../source/page.js';
 import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
-import { changesOf, type Delta } from './acceptedSnapshot.js';
+import { toChanges, type Delta } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
@@ -263,7 +263,7 @@ export class WatchRun<T> {
     const index = this.#pageCount;
     this.#pageCount += 1;
     return {
-      items: delta ? changesOf(delta, log.history) : [],
+      items: delta ? toChanges(delta, log.history) : [],
       position: positionAt(delta?.generation ?? log.committed, this.#pageCount),
       index,
       partition: 0,
@@ -293,7 +293,7 @@ function unconfirmedChanges<T>(log: WatchLog<T>, delta: Delta<T>, later: readonl
     if (row === undefined) return removed.filter((each) => each.key === key);
     return [{ type: 'removed', key, before: row, after: null, fields: [] }];
   });
-  return changesOf({ ...delta, differences }, log.history);
+  return toChanges({ ...delta, differences }, log.history);
 }
 
 /** The key of a row that was restored from JSON; `undefined` if the function throws. */

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { changeOf, type Difference } from '../../src/watch/change.js';
+import { toChange, type Difference } from '../../src/watch/change.js';
 
 const removal: Difference<string> = { type: 'removed', key: 'a', before: 'x', after: null, fields: [] };
 const seen = { watch: 'w', generation: 7, observedAt: '2030-01-01T00:00:00.000Z' };
 
 test('C8 the same change has the same id, whenever it is given out and whatever it says', () => {
-  const { id } = changeOf(removal, seen);
-  expect(changeOf(removal, seen).id).toBe(id);
-  expect(changeOf({ ...removal, before: 'y' }, { ...seen, observedAt: '2031-01-01T00:00:00.000Z' }).id).toBe(id);
-  expect(changeOf(removal, seen)).toEqual({ ...removal, id, generation: 7, observedAt: seen.observedAt });
+  const { id } = toChange(removal, seen);
+  expect(toChange(removal, seen).id).toBe(id);
+  expect(toChange({ ...removal, before: 'y' }, { ...seen, observedAt: '2031-01-01T00:00:00.000Z' }).id).toBe(id);
+  expect(toChange(removal, seen)).toEqual({ ...removal, id, generation: 7, observedAt: seen.observedAt });
 });
 
 test('C8 changes of another row, time or watch have other ids', () => {
@@ -16,6 +16,6 @@ test('C8 changes of another row, time or watch have other ids', () => {
   for (const watch of ['v', 'w', 'w7'])
     for (let generation = 0; generation < 100; generation += 1)
       for (let key = 0; key < 100; key += 1)
-        ids.add(changeOf({ ...removal, key: String(key) }, { ...seen, watch, generation }).id);
+        ids.add(toChange({ ...removal, key: String(key) }, { ...seen, watch, generation }).id);
   expect(ids.size).toBe(30_000);
 });
