@@ -192,7 +192,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a page that failed is passed over',
-      'else this.#fail(ofParent(error, chain.parent));',
+      'else this.#fail(withParent(error, chain.parent));',
       'else this.#chains.delete(chain);',
     ],
   ]),
