@@ -1,5 +1,4 @@
 import type { Clock } from '../../clock.js';
-import type { KeyRing } from './keyRing.js';
 import type { Secrets } from './secrets.js';
 
 /** What is added to one attempt. */
@@ -39,25 +38,4 @@ export interface CredentialTools {
   readonly echoedFor: number;
   /** Default: that of Web Crypto. */
   readonly sha256?: ((text: string) => Promise<string>) | undefined;
-}
-
-/** Credentials with the current secret of a ring. */
-export function keyCredentials(
-  ring: KeyRing,
-  stamp: (secret: string) => Stamped,
-  { name, param }: Pick<ApiCredentials, 'name' | 'param'>,
-): ApiCredentials {
-  let last: { readonly secret: string; readonly stamped: Stamped } | undefined;
-  return {
-    name,
-    isSent: ring.hasKey,
-    param,
-    async prepare() {
-      const secret = await ring.get();
-      if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
-    },
-    current: () => last?.stamped,
-    renew: async (refused) => last?.stamped !== refused || ring.renew(last.secret),
-    fingerprint: (salt) => ring.fingerprint(salt),
-  };
 }

@@ -3,7 +3,7 @@ import { checkBaseUrl } from '../origin.js';
 import { encodeQuery } from '../query.js';
 import { clientKey } from '../response/readResponse.js';
 import type { BasicPair, OAuth2Options, OwnAuth, Secret } from './auth.js';
-import { type ApiCredentials, type CredentialTools, keyCredentials, type Stamped } from './credentials.js';
+import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
 import { type ApiKey, KeyRing, type KeyRules } from './keyRing.js';
 import { tokenCredentials } from './oauth2.js';
 import { shortestSecret } from './secrets.js';
@@ -121,6 +121,27 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
     { ...options, tokenUrl },
     { ...tools, refreshToken: openSecret(refreshToken), request: (grant) => requestToken(server, grant) },
   );
+}
+
+/** Credentials with the current secret of a ring. */
+function keyCredentials(
+  ring: KeyRing,
+  stamp: (secret: string) => Stamped,
+  { name, param }: Pick<ApiCredentials, 'name' | 'param'>,
+): ApiCredentials {
+  let last: { readonly secret: string; readonly stamped: Stamped } | undefined;
+  return {
+    name,
+    isSent: ring.hasKey,
+    param,
+    async prepare() {
+      const secret = await ring.get();
+      if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
+    },
+    current: () => last?.stamped,
+    renew: async (refused) => last?.stamped !== refused || ring.renew(last.secret),
+    fingerprint: (salt) => ring.fingerprint(salt),
+  };
 }
 
 function openRing(secret: Secret | false, tools: AuthTools, form: SecretForm = {}): KeyRing {
