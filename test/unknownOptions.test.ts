@@ -59,7 +59,6 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'queryKey',
     'decodeFilePosition',
     'withPath',
-    'unlinkIfThere',
     'readLines',
     'readPieces',
     'readBytes',

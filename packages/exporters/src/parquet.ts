@@ -27,7 +27,6 @@ import {
   type FileTarget,
   nodeFileSystem,
   PartFile,
-  unlinkIfThere,
 } from '@sluice/core/node';
 import { encodeParquet, type InexactColumns, loadParquetLibrary } from './parquet/encodeParquet.js';
 import { chooseTypedColumns, type Column } from './columns.js';
@@ -290,11 +289,11 @@ class CommittedRows<T> {
 
   /** The run that encoded the rows was killed before it removed them. */
   async #removeLeftovers(): Promise<void> {
-    await withPath(unlinkIfThere(this.#fs, `${this.#file}.part`), this.#file, 'removed');
+    await withPath(this.#fs.unlink(`${this.#file}.part`), this.#file, 'removed');
     const segments = `${this.#file}.sluice`;
     if (!(await this.#isThere(segments))) return;
     for (const name of await withPath(this.#fs.list(segments), segments, 'inspected'))
-      await withPath(unlinkIfThere(this.#fs, join(segments, name)), segments, 'cleared');
+      await withPath(this.#fs.unlink(join(segments, name)), segments, 'cleared');
     await this.#removeFolder(segments);
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { SinkError, type Claim, type ClaimVerdict, type Page, type Position } from '@sluice/core';
-import { AppendFile, unlinkIfThere } from '@sluice/core/node';
+import { AppendFile } from '@sluice/core/node';
 import { decodePartition, sealRecord, type PartitionRecord, type RecordOwner, type Segment } from './decodeRecords.js';
 import { encodeRow } from './rowLine.js';
 import type { RunStore } from './runStore.js';
@@ -134,7 +134,7 @@ export class FolderClaim implements Claim<unknown> {
   async #refused(): Promise<'refused'> {
     const done = await this.#store.done(this.#owner).catch(() => undefined);
     if (done && !done.segments.some(({ claim }) => claim === this.#id))
-      await unlinkIfThere(this.#store.fileSystem, this.#path).catch(() => undefined);
+      await this.#store.fileSystem.unlink(this.#path).catch(() => undefined);
     return 'refused';
   }
 

@@ -1,5 +1,5 @@
 import { ConfigError, refuseUnknown, type Claim, type PageSource } from '@sluice/core';
-import { withPath, unlinkIfThere } from '@sluice/core/node';
+import { withPath } from '@sluice/core/node';
 import {
   decodeChunk,
   decodePartition,
@@ -160,7 +160,7 @@ export class RunFolder implements Run {
     const { store } = this;
     let removed = 0;
     const remove = async (path: string): Promise<void> => {
-      await withPath(unlinkIfThere(store.fileSystem, path), path, 'removed');
+      await withPath(store.fileSystem.unlink(path), path, 'removed');
       removed += 1;
     };
     for (const name of await listNames(store.fileSystem, store.in('tmp'))) await remove(store.in('tmp', name));

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, SinkError, SluiceError } from '@sluice/core';
-import { withPath, nodeFileSystem, unlinkIfThere, type FileSystem } from '@sluice/core/node';
+import { withPath, nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import {
   decodeComplete,
   decodePartition,
@@ -192,7 +192,7 @@ export class RunStore {
         { details: { path: this.path } },
       );
     } finally {
-      for (const each of paths) await unlinkIfThere(this.fileSystem, each).catch(() => undefined);
+      for (const each of paths) await this.fileSystem.unlink(each).catch(() => undefined);
     }
   }
 }

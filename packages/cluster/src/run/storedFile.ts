@@ -1,15 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '@sluice/core';
-import {
-  AppendFile,
-  withPath,
-  readPieces,
-  withFile,
-  readWhole,
-  unlinkIfThere,
-  type FileSystem,
-} from '@sluice/core/node';
+import { AppendFile, withPath, readPieces, withFile, readWhole, type FileSystem } from '@sluice/core/node';
 
 /** Reads a record, which is plain JSON; `undefined` if there is none. @throws SinkError, ConfigError if it is damaged. */
 export async function readRecord(fileSystem: FileSystem, path: string): Promise<unknown> {
@@ -44,7 +36,7 @@ export async function publish(fileSystem: FileSystem, temporary: string, path: s
     if (isFree) await withPath(fileSystem.syncFolder(dirname(path)), path, 'written');
     return isFree;
   } finally {
-    await unlinkIfThere(fileSystem, temporary).catch(() => undefined);
+    await fileSystem.unlink(temporary).catch(() => undefined);
   }
 }
 

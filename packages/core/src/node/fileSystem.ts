@@ -64,7 +64,7 @@ export interface FileSystem {
   rename(from: string, to: string): Promise<void>;
   /** Gives a file a second name; fails with `EEXIST` if it is taken. */
   link(from: string, to: string): Promise<void>;
-  /** Fails with `ENOENT` if there is none. */
+  /** Removes a file, if it exists. */
   unlink(path: string): Promise<void>;
   /** Makes a folder that only its owner can open. Resolves to `false` if it existed. */
   makeFolder(path: string): Promise<boolean>;
@@ -161,7 +161,7 @@ export const nodeFileSystem: FileSystem = {
   },
   rename,
   link,
-  unlink,
+  unlink: (path) => unlessAbsent(unlink(path)),
   async makeFolder(path) {
     for (;;) {
       try {
@@ -202,11 +202,6 @@ export async function unlessAbsent<R>(call: Promise<R>): Promise<R | undefined> 
     if (platformCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** Removes a file, if it exists. */
-export async function unlinkIfThere(fileSystem: FileSystem, path: string): Promise<void> {
-  await unlessAbsent(fileSystem.unlink(path));
 }
 
 /** The operating system's code for an error, e.g. `ENOSPC`. */

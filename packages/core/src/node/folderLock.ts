@@ -3,7 +3,7 @@ import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
 import { secondWatchError, type Release, type StateUse } from '../sink/lockQueue.js';
 import { withPath } from './diskFault.js';
-import { platformCode, unlessAbsent, unlinkIfThere, type FileSystem } from './fileSystem.js';
+import { platformCode, unlessAbsent, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
 import { settleAll } from './settleAll.js';
 import { readWhole } from './readFile.js';
@@ -160,7 +160,7 @@ async function listLiving(folder: string, options: FolderLockOptions): Promise<C
   for (const found of claims) {
     const { name, liveness } = found;
     if (liveness === 'dead' || (liveness === 'unknown' && options.breakLock))
-      await withPath(unlinkIfThere(options.fileSystem, join(folder, name)), folder, 'unlocked');
+      await withPath(options.fileSystem.unlink(join(folder, name)), folder, 'unlocked');
     else if (liveness === 'unknown') throw lockedError(folder, found);
     else living.push(found);
   }

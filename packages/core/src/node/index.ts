@@ -14,7 +14,7 @@ export { fileState, type FileState, type FileStateOptions } from './fileState.js
 export type { LockHolder } from './folderLock.js';
 
 // The disk
-export { nodeFileSystem, unlinkIfThere, type FileRights, type FileSystem, type WritableFile } from './fileSystem.js';
+export { nodeFileSystem, type FileRights, type FileSystem, type WritableFile } from './fileSystem.js';
 export { AppendFile, decodeFilePosition, type FilePosition } from './appendFile.js';
 export { withPath } from './diskFault.js';
 export { readLines, readPieces, readBytes, withFile, readWhole, type FileLine } from './readFile.js';

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../stateLog.js';
 import { withPath } from './diskFault.js';
-import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
+import type { FileSystem, WritableFile } from './fileSystem.js';
 import { checkOwner, readLines, readBytes, withFile, readWhole } from './readFile.js';
 import { settleAll } from './settleAll.js';
 import { temporaryName, writeAll, writeWhole } from './wholeFile.js';
@@ -127,7 +127,7 @@ export class RecordFile implements StateLog {
   async remove(): Promise<void> {
     await this.checkReplaceable();
     await this.close();
-    await withPath(unlinkIfThere(this.#fs, this.#path), this.#path, 'removed');
+    await withPath(this.#fs.unlink(this.#path), this.#path, 'removed');
     await this.#syncName();
     this.#bytes = 0;
   }

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { AppendFile, type FilePosition } from './appendFile.js';
 import { withPath } from './diskFault.js';
-import { unlinkIfThere, type FileSystem } from './fileSystem.js';
+import type { FileSystem } from './fileSystem.js';
 
 const prefix = 'rows-';
 
@@ -68,7 +68,7 @@ export class SegmentFolder {
 
   /** Succeeds if somebody else removed it: it is not needed any more. */
   async remove(name: string): Promise<void> {
-    await withPath(unlinkIfThere(this.#fs, join(this.path, prefix + name)), this.path, 'cleared');
+    await withPath(this.#fs.unlink(join(this.path, prefix + name)), this.path, 'cleared');
   }
 
   /** Removes all rows except those in `kept`, and then the folder if it is empty. */

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { SinkError } from '@sluice/core';
-import { AppendFile, withPath, unlinkIfThere, type FilePosition, type FileSystem } from '@sluice/core/node';
+import { AppendFile, withPath, type FilePosition, type FileSystem } from '@sluice/core/node';
 
 /**
  * A file that is appended to by lines, readable by its owner only, created with its first line. A line and the file's
@@ -56,7 +56,7 @@ export class LineFile {
   async remove(): Promise<void> {
     this.#isBroken = true;
     await this.close();
-    await withPath(unlinkIfThere(this.#fs, this.path), this.path, 'removed');
+    await withPath(this.#fs.unlink(this.path), this.path, 'removed');
     await withPath(this.#fs.syncFolder(dirname(this.path)), this.path, 'removed');
   }
 

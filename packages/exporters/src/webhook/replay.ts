@@ -5,7 +5,6 @@ import {
   fileState,
   nodeFileSystem,
   readBytes,
-  unlinkIfThere,
   type FileStateOptions,
   type FileSystem,
   type WritableFile,
@@ -221,7 +220,7 @@ class Replay {
     this.#counts = { ...this.#counts, left };
     if (torn !== undefined) throw tornLetter(this.#path, torn);
     if (left > 0) return;
-    await withPath(unlinkIfThere(fileSystem, this.#path), this.#path, 'removed');
+    await withPath(fileSystem.unlink(this.#path), this.#path, 'removed');
     // Durably removed before the journal is, or a power cut could restore it without the record of accepted letters.
     await withPath(fileSystem.syncFolder(dirname(this.#path)), this.#path, 'removed');
     await this.#journal.remove();

@@ -82,6 +82,7 @@ export class DiskTree {
   }
 
   unlink(path: string): void {
+    if (!this.look(path)) return;
     const { at, inode } = this.#spot(path);
     if (inode.kind === 'folder') throw diskError('EISDIR', path);
     this.journal.make({ inode, from: at, to: undefined, replaced: undefined });
