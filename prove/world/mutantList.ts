@@ -253,7 +253,7 @@ export const mutantList: readonly Mutant[] = [
     ['a request is written in a pause', 'mayStart: () => this.#now >= this.#pausedUntil', 'mayStart: () => true'],
     ['a later pause shortens a longer one', 'Math.max(this.#pausedUntil, this.#now + ms)', 'this.#now + ms'],
   ]),
-  ...inFile('packages/core/src/http/retry/retryPolicy.ts', [
+  ...inFile('packages/core/src/http/response/retryAfter.ts', [
     ['a Retry-After is cut short', 'return Number(text) * 1000;', 'return Number(text) * 900;'],
   ]),
   ...inFile('packages/core/src/http/exchange.ts', [

@@ -18,7 +18,7 @@ export {
   type Submission,
 } from './dispatch/openCluster.js';
 export type { WorkEvent, WorkOptions, WorkReport } from './dispatch/work.js';
-export type { JobEnd, WorkedPartition } from './dispatch/runWorker.js';
+export type { JobEnd, WorkedPartition } from './dispatch/jobWorker.js';
 export type { WorkerOnRun, WorkerPresence } from './dispatch/presence.js';
 export type { RegisteredRun } from './dispatch/registry.js';
 export type { FailedPartition } from './dispatch/runQueue.js';

@@ -1,5 +1,5 @@
 import type { ClientEvent, LimiterEvent } from '@sluice/core';
-import { Board } from './board.js';
+import { Board } from './watchBoard.js';
 import { fit, shorten } from './fit.js';
 import { Series } from './series.js';
 import type { About, ClusterView, Ending, Hold, LimiterView, Snapshot } from './snapshot.js';

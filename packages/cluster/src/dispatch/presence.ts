@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { isRecord, parseJson } from '../foreignData.js';
-import type { WorkedPartition } from './runWorker.js';
+import type { WorkedPartition } from './jobWorker.js';
 
 /** A worker, as it described itself some seconds ago. */
 export interface WorkerPresence {

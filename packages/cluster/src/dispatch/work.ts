@@ -10,7 +10,7 @@ import { backoffAfter, maxFailures, describeError } from './failures.js';
 import { removePresence, storePresence, type WorkerOnRun } from './presence.js';
 import { RunRegistry, type RegisteredRun } from './registry.js';
 import { RunQueue } from './runQueue.js';
-import { RunWorker, type JobEnd } from './runWorker.js';
+import { JobWorker, type JobEnd } from './jobWorker.js';
 
 /** An event of a worker. */
 export type WorkEvent =
@@ -86,7 +86,7 @@ interface KnownRun {
 interface RunWork {
   readonly queue: RunQueue;
   readonly feeder: Feeder;
-  readonly worker: RunWorker;
+  readonly worker: JobWorker;
   rows: number;
   /** Its target says so. */
   isCancelled: boolean;
@@ -215,7 +215,7 @@ export class WorkLoop {
       // A wrong key or another version is reported before any job is taken.
       await run.sourceOf(0);
       await queue.checkHints();
-      const worker = new RunWorker({
+      const worker = new JobWorker({
         run,
         name,
         concurrency,

@@ -6,7 +6,7 @@ import type { WalkBounds } from './apiSource.js';
 import { listingPlan, choosePageSize, type RequestSpec } from './listingPlan.js';
 import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
 import { Parents } from './parents.js';
-import type { Each } from './rowOf.js';
+import type { Each } from './each.js';
 
 /** Creates the source of a listing that has parents. @throws ConfigError if a parameter or a limit is invalid. */
 export function eachSource<Row extends object, In extends object, Params>(

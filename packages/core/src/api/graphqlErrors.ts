@@ -1,5 +1,5 @@
 import { checkOptions } from '../checks.js';
-import type { ErrorFinder, ResponseError } from '../http/response/responseError.js';
+import type { ErrorFinder, ResponseError } from '../http/response/errorFinder.js';
 import { isList, isRecord, kindOf } from '../values.js';
 
 /** Options of {@link graphqlErrors}. */

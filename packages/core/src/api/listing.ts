@@ -15,7 +15,7 @@ import type { Paging } from './paging.js';
 import { parsePlace } from './requestPlace.js';
 import { pageReader, type ReadingApi } from './pageReader.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
-import { checkEach, type Each } from './rowOf.js';
+import { checkEach, type Each } from './each.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {

@@ -2,7 +2,7 @@ import type { ColumnType, RowKey, RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { RequestSpec } from './listingPlan.js';
 import type { ResponseSpec } from './pageReader.js';
-import type { Each } from './rowOf.js';
+import type { Each } from './each.js';
 import type { StandardSchema } from './standardSchema.js';
 
 /** How rows are made. Code needs a `version`. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { HttpError } from '../errors.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
-import type { ErrorFinder } from '../http/response/responseError.js';
+import type { ErrorFinder } from '../http/response/errorFinder.js';
 import type { ApiResponse, Endpoint } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';

@@ -13,7 +13,7 @@ import { closedError, connectionFault, timeoutError } from './requestErrors.js';
 import type { ReadResult } from './response/readResponse.js';
 import { type AttemptFault, underQuota } from './response/statusFault.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
-import type { RetryOptions } from './retry/retryPolicy.js';
+import type { RetryOptions } from './retry/retryOptions.js';
 import { joinHeaders, sendAttempt } from './sendAttempt.js';
 import type { SignalWatch } from './signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
@@ -107,7 +107,7 @@ export class Exchange {
     try {
       const outcome = await this.#attempt();
       if ('fault' in outcome) {
-        await this.#backOff(outcome);
+        await this.#prepareRetry(outcome);
         return undefined;
       }
       this.#end(() => ({ outcome: 'answered', status: outcome.status }));
@@ -178,7 +178,7 @@ export class Exchange {
    *
    * @throws SluiceError if there is no next attempt.
    */
-  async #backOff(failure: Failure): Promise<void> {
+  async #prepareRetry(failure: Failure): Promise<void> {
     const { clock } = this.#options;
     const { fault, delay, left } = failure;
     const { route } = this.#call;

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { frozenJson, type Json, jsonText } from '../json.js';
-import type { ErrorFinder } from './response/responseError.js';
+import type { ErrorFinder } from './response/errorFinder.js';
 
 /** The methods that requests may have. */
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -2,7 +2,6 @@ import { type Advice, DecodeError, NetworkError, RequestTimeoutError, ResponseTo
 import { isCertificateFault } from '../isTransient.js';
 import type { AdapterFault } from './adapter/adapter.js';
 import type { AttemptFault } from './response/statusFault.js';
-import { mayConnectLater, wasUnsent } from './retry/retryPolicy.js';
 
 /** The error of an attempt without a response. `limits` (ms, bytes) is for the message. */
 export function connectionFault(
@@ -92,4 +91,32 @@ function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
   return isCertificateFault(platformCode)
     ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
     : 'Check the network and the base URL.';
+}
+
+/** TLS versions that do not match, and a proxy that refuses the request. Both are configuration, so they stay. */
+const tlsMismatch =
+  /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|\w*ALERT_(PROTOCOL_VERSION|HANDSHAKE_FAILURE))$/;
+const refusingProxy = /^the proxy responded with 4(?!08|29)\d\d$/;
+
+/** Whether another connection may succeed. */
+export function mayConnectLater(code: string | undefined, host: string): boolean {
+  if (code !== undefined && (isCertificateFault(code) || tlsMismatch.test(code) || refusingProxy.test(code)))
+    return false;
+  return isHostName(host);
+}
+
+/** Codes of connections that were never opened. On other platforms than Node.js, there are none. */
+const unopened = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|the proxy responded with \d+)$/;
+
+/** Whether a failed request certainly was not sent, so that nothing was carried out. */
+function wasUnsent(code: string | undefined): boolean {
+  return code !== undefined && unopened.test(code);
+}
+
+/** Whether a name could exist in DNS (RFC 1035, section 2.3.4; `.invalid` never does, RFC 6761). IP addresses pass. */
+function isHostName(host: string): boolean {
+  const name = host.replace(/\.$/, '');
+  return (
+    name.length <= 253 && name.split('.').every((label) => /^.{1,63}$/.test(label)) && !/(^|\.)invalid$/i.test(name)
+  );
 }

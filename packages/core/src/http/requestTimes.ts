@@ -1,7 +1,7 @@
 import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
 import type { Clock } from '../clock.js';
 import type { Adapter, AdapterOptions } from './adapter/adapter.js';
-import { defaultRetry, type RetryOptions } from './retry/retryPolicy.js';
+import { defaultRetry, type RetryOptions } from './retry/retryOptions.js';
 
 /** Deadlines in ms; `Infinity` sets none. */
 export interface Timeouts {

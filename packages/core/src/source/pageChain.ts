@@ -92,7 +92,7 @@ export class PageChain<T> {
     if (position) this.#position = position;
     return {
       rows: received.length,
-      items: () => decodeRows(page, this.#definition.name).slice(known),
+      items: () => decodePage(page, this.#definition.name).slice(known),
       partition: this.partition,
       parent: this.parent,
       page: reached.pages,
@@ -230,7 +230,7 @@ function asUndecoded<T>(page: FetchedPage<T> | UndecodedPage<T>): UndecodedPage<
  *
  * @throws the decoder's error; ConfigError if it does not return one row for each received.
  */
-function decodeRows<T>({ received: { length }, decode }: UndecodedPage<T>, source: string): readonly T[] {
+function decodePage<T>({ received: { length }, decode }: UndecodedPage<T>, source: string): readonly T[] {
   let rows: readonly T[];
   try {
     rows = decode();

@@ -8,7 +8,7 @@ import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limit/limiterTypes.js';
 import { applyDefaults } from '../../src/http/requestTimes.js';
-import type { RetryOptions } from '../../src/http/retry/retryPolicy.js';
+import type { RetryOptions } from '../../src/http/retry/retryOptions.js';
 import { Secrets } from '../../src/http/credentials/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
 import { unlimited } from '../../src/http/limit/localLimiter.js';

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../../../test/kit/freePort.js';
 import { applyDefaults } from '../../src/http/requestTimes.js';
-import { mayConnectLater } from '../../src/http/retry/retryPolicy.js';
+import { mayConnectLater } from '../../src/http/requestErrors.js';
 import { NetworkError, createClient, createSender } from '../../src/index.js';
 import { addressGuard } from '../../src/node/index.js';
 import { FakeClock } from '../fakeClock.js';

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.js';
 import type { Auth } from '../credentials/auth.js';
 import type { Timeouts } from '../requestTimes.js';
 import { bottleneckLimiter } from './bottleneckLimiter.js';
-import { GivenLimiter } from './givenLimiter.js';
+import { GuardedLimiter } from './guardedLimiter.js';
 import { defaultLimit, type Limit } from './limit.js';
 import type { Limiter, LimiterState } from './limiterTypes.js';
 import { unlimited } from './localLimiter.js';
@@ -77,7 +77,7 @@ export class ApiLimiters {
   }
 
   #wrap(limiter: Limiter, whose: string): Limiter {
-    const wrapped = this.#given.get(limiter) ?? new GivenLimiter(limiter, whose, this.#clock, this.#timeouts.total);
+    const wrapped = this.#given.get(limiter) ?? new GuardedLimiter(limiter, whose, this.#clock, this.#timeouts.total);
     this.#given.set(limiter, wrapped);
     return wrapped;
   }

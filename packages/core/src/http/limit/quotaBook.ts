@@ -3,7 +3,7 @@ import { RateLimitError } from '../../errors.js';
 import type { ObservedResponse, QuotaNotice } from './limiterTypes.js';
 import { doubt, learn, quotaStart, spend, type KnownQuota } from './quotaPace.js';
 import type { QuotaReport, QuotaRules } from './rateLimitHeaders.js';
-import { dateAfter, retryAfter } from '../retry/retryPolicy.js';
+import { dateAfter, retryAfter } from '../response/retryAfter.js';
 
 /** A request from its admission to its end. */
 export interface Flight {

@@ -1,6 +1,6 @@
 import { checkCount, checkNumbers, refuseUnknown } from '../../checks.js';
 import { isCalendarDay } from '../../clock.js';
-import { httpDate } from '../retry/retryPolicy.js';
+import { httpDate } from '../response/retryAfter.js';
 import { parseItems } from '../response/structuredItems.js';
 
 /** Options of {@link rateLimitHeaders}. */

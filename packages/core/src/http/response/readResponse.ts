@@ -4,11 +4,11 @@ import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ApiCredentials } from '../credentials/credentials.js';
 import type { Secrets } from '../credentials/secrets.js';
 import type { RequestDetails } from '../requestDetails.js';
-import { retryAfter } from '../retry/retryPolicy.js';
+import { retryAfter } from './retryAfter.js';
 import { parseExactly } from './exactNumbers.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
-import type { ResponseError } from './responseError.js';
+import type { ResponseError } from './errorFinder.js';
 import { type AttemptFault, quote, rateLimitError, type ResponseContext, statusFault } from './statusFault.js';
 
 export type ReadResult =

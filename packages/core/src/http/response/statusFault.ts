@@ -2,7 +2,7 @@ import { type Advice, type ErrorDetails, HttpError, RateLimitError, type SluiceE
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { Secrets } from '../credentials/secrets.js';
 import type { Quota, QuotaNotice } from '../limit/limiterTypes.js';
-import { dateAfter, retryAfter } from '../retry/retryPolicy.js';
+import { dateAfter, retryAfter } from './retryAfter.js';
 
 /** Why an attempt failed, and whether another one may do better. */
 export interface AttemptFault {

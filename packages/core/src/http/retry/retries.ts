@@ -1,6 +1,7 @@
 import { type Advice, amend, RateLimitError, type SluiceError } from '../../errors.js';
 import type { AttemptFault } from '../response/statusFault.js';
-import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
+import { dateAfter } from '../response/retryAfter.js';
+import { backoff, type RetryOptions } from './retryOptions.js';
 
 /** Why an attempt failed, and for how long it may be retried. */
 export interface AttemptFailure {

@@ -12,7 +12,7 @@ const longestClose = 30_000;
  * A request may wait for hours, e.g. for the quota of a day. So what counts is the time in which the limiter grants
  * nothing to anybody, and shows neither a pause nor a rate in use.
  */
-export class GivenLimiter implements Limiter {
+export class GuardedLimiter implements Limiter {
   readonly #inner: Limiter;
   readonly #name: string;
   readonly #clock: Clock;

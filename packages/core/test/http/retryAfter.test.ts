@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isRetriedStatus } from '../../src/isTransient.js';
-import { backoff, dateAfter, defaultRetry, retryAfter } from '../../src/http/retry/retryPolicy.js';
+import { dateAfter, retryAfter } from '../../src/http/response/retryAfter.js';
+import { backoff, defaultRetry } from '../../src/http/retry/retryOptions.js';
 
 test('T6 every 5xx but 501 and 505 is retried, and 408 and 429', () => {
   const retried = Array.from({ length: 500 }, (_, at) => 100 + at).filter(isRetriedStatus);

@@ -29,8 +29,8 @@ export interface WorkedPartition {
   readonly savedAt?: number;
 }
 
-/** Options of {@link RunWorker}. */
-interface RunWorkerOptions {
+/** Options of {@link JobWorker}. */
+interface JobWorkerOptions {
   readonly run: Run;
   /** That of its queue. */
   readonly name: string;
@@ -46,13 +46,13 @@ interface RunWorkerOptions {
 }
 
 /** Works off the jobs of one run. BullMQ may give a partition to several workers: what counts is decided by its claim. */
-export class RunWorker {
-  readonly #options: RunWorkerOptions;
+export class JobWorker {
+  readonly #options: JobWorkerOptions;
   readonly #worker: Worker<unknown>;
   readonly #drain = new AbortController();
   readonly #working = new Map<string, WorkedPartition>();
 
-  constructor(options: RunWorkerOptions) {
+  constructor(options: JobWorkerOptions) {
     this.#options = options;
     const { connection, concurrency, lostAfter, retryAfter, name } = options;
     this.#worker = new Worker<unknown>(name, (job, token) => this.#process(job, token), {
