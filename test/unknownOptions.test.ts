@@ -74,7 +74,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'rateWindows',
   ]),
   ...reason('takes nothing', ['memoryState', 'lockQueues', 'statusChanges']),
-  ...reason('takes an object that the caller implements', ['recordState', 'newPermit']),
+  ...reason('takes an object that the caller implements', ['guardStore', 'recordState', 'newPermit']),
   ...reason('is what refuses them', ['refuseUnknown', 'checkLimit']),
   ...reason('returns its argument, which the command checks when it reads it', ['defineConfig']),
 };

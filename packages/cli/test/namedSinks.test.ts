@@ -339,7 +339,7 @@ describe("a plugin's store that fails", () => {
         ),
     });
     const env = settingsFor(sandbox);
-    const sentence = `The store "kept" failed: ${said}.`;
+    const sentence = `The store "kept" failed in ${method}: ${said}.`;
     const exported = await run(exportArgs(sandbox, 'journal:x', '--state', 'kept:s'), folder, env);
     expect(exported).toMatchObject({ code: 1, stderr: expect.stringContaining(sentence) });
     expect(exported.stderr.split(said)).toHaveLength(2);

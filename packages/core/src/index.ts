@@ -140,6 +140,7 @@ export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } fro
 export type { RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
+export { guardStore } from './sink/guardSink.js';
 export type { Claim, ClaimVerdict } from './sink/claim.js';
 export { recordState, type RecordLists } from './sink/recordState.js';
 export type { StateStore } from './sink/stateStore.js';

@@ -15,9 +15,12 @@ export function errorSentence(error: unknown, hasFlag: (flag: string) => boolean
 }
 
 function librarySentence(error: SluiceError, hasFlag: (flag: string) => boolean): string {
-  // The error that the plugin threw is more specific than any advice.
-  if (error.code === 'plugin' && error.cause !== undefined)
-    return `${error.summary.replace(/\.$/, '')}: ${thrownText(error.cause)}`;
+  // The error that the plugin threw is more specific than any advice. Some summaries quote it already.
+  if (error.code === 'plugin' && error.cause !== undefined) {
+    const said = thrownText(error.cause);
+    const isQuoted = error.summary.includes(`: ${said.replace(/[.…]$/, '')}`);
+    return isQuoted ? error.summary : `${error.summary.replace(/\.$/, '')}: ${said}`;
+  }
   return `${explainInFlags(error, hasFlag)}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
 }
 

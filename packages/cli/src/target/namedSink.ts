@@ -1,12 +1,4 @@
-import {
-  type Client,
-  type Json,
-  PluginError,
-  type Sink,
-  SluiceError,
-  type StateLog,
-  type StateStore,
-} from '@sluice/core';
+import { type Client, guardStore, type Json, type Sink, type StateStore, systemClock } from '@sluice/core';
 import type { Environment } from '../environment/environment.js';
 import { Failure } from '../errors/errors.js';
 import { hidePassword, type NamedTarget, stateFolder } from './namedTarget.js';
@@ -41,7 +33,7 @@ async function namedSink(
   return {
     ...wrapped,
     identity: { to: shown, of: sink.identity },
-    state: sink.state && guardStore(sink.state, `The state of the sink "${name}"`, signal),
+    state: sink.state && guardStore(sink.state, `The state of the sink "${name}"`, { clock: systemClock, signal }),
   };
 }
 
@@ -70,42 +62,5 @@ export async function namedStore(
   const make = stores.get(name);
   if (!make) throw new Failure(`No plugin provides a store "${name}".`);
   const store = await make(target, { folder });
-  return guardStore(store, `The store "${name}"`, signal);
-}
-
-/**
- * A plugin's store whose errors say where they come from: a watch calls it directly. Errors of Sluice pass unchanged,
- * and so does every error after the signal has aborted, since the signal is then the reason.
- */
-function guardStore(store: StateStore, what: string, signal: AbortSignal): StateStore {
-  const guard = async <R>(call: () => R | Promise<R>): Promise<R> => {
-    try {
-      return await call();
-    } catch (cause) {
-      if (SluiceError.is(cause) || signal.aborted) throw cause;
-      throw new PluginError(`${what} failed.`, { cause });
-    }
-  };
-  const guarded = (log: StateLog): StateLog => ({
-    get bytes() {
-      return log.bytes;
-    },
-    async *read() {
-      const records = log.read()[Symbol.asyncIterator]();
-      for (let next = await guard(() => records.next()); next.done !== true; next = await guard(() => records.next()))
-        yield next.value;
-    },
-    append: (record) => guard(() => log.append(record)),
-    replace: (records) => guard(() => log.replace(records)),
-    remove: () => guard(() => log.remove()),
-    close: () => guard(() => log.close()),
-  });
-  return {
-    ...(store.folder !== undefined && { folder: store.folder }),
-    lock: (until, use) => guard(() => store.lock(until, use)),
-    load: (record) => guard(() => store.load(record)),
-    save: (record, value) => guard(() => store.save(record, value)),
-    remove: (record) => guard(() => store.remove(record)),
-    log: (record) => guarded(store.log(record)),
-  };
+  return guardStore(store, `The store "${name}"`, { clock: systemClock, signal });
 }

@@ -52,7 +52,7 @@ export function guardSink<T>(sink: Sink<T>, options: GuardOptions): Sink<T> {
   };
 }
 
-/** A state store that somebody else wrote, like {@link guardSink}. */
+/** Makes errors of a store name it, `whose`, and the call that failed, and ends calls that hang after a cancel. */
 export function guardStore(store: StateStore, whose: string, options: GuardOptions): StateStore {
   const calls = new GuardedCalls(whose, PluginError, options);
   // A store that hangs is asked nevertheless to release its lock.
@@ -61,7 +61,13 @@ export function guardStore(store: StateStore, whose: string, options: GuardOptio
     get bytes() {
       return log.bytes;
     },
-    read: () => log.read(),
+    async *read() {
+      try {
+        yield* log.read();
+      } catch (error) {
+        throw calls.wrapError(error, 'read');
+      }
+    },
     append: calls.guard('append', log.append.bind(log)),
     replace: calls.guard('replace', log.replace.bind(log)),
     remove: calls.guard('remove', log.remove.bind(log)),
@@ -156,7 +162,7 @@ class GuardedCalls {
     try {
       return await result;
     } catch (error) {
-      throw this.#named(error, method);
+      throw this.wrapError(error, method);
     }
   }
 
@@ -164,14 +170,15 @@ class GuardedCalls {
     try {
       return read();
     } catch (error) {
-      throw this.#named(error, property);
+      throw this.wrapError(error, property);
     }
   }
 
   /** The reason of the signal is not an error of the sink. */
-  #named(error: unknown, method: string): unknown {
+  wrapError(error: unknown, method: string): unknown {
     if (SluiceError.is(error) || (this.#signal.aborted && error === this.#signal.reason)) return error;
-    const said = reportOf(error).message.trim().replace(/\s+/g, ' ');
+    const { name, message } = reportOf(error);
+    const said = message.trim().replace(/\s+/g, ' ') || name;
     const advice = error instanceof Error ? [{ kind: 'see-cause' } as const] : [];
     return new this.#error(`${this.#whose} failed in ${method}: ${said.replace(/\.$/, '')}.`, { cause: error, advice });
   }
