@@ -48,7 +48,6 @@ export function postgresRun(run: PostgresRunOptions): RunTarget {
     requireTotal: true,
   });
   const { url, password, table, mode = 'fail', columns, key, schema, requireTotal } = run;
-  const place = { url, table, ...(password !== undefined && { password }) };
   const options = {
     mode,
     ...(columns && { columns }),
@@ -56,7 +55,7 @@ export function postgresRun(run: PostgresRunOptions): RunTarget {
     ...(schema && { schema }),
     ...(requireTotal === false && { requireTotal }),
   };
-  return tableTarget(postgresRunTable(place), tableAddress(url, table), options);
+  return tableTarget(postgresRunTable({ url, table, password }), tableAddress(url, table), options);
 }
 
 /** Where a table is, without a password: as `--to` of the command line has it. */

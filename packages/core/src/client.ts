@@ -46,26 +46,26 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
    * with a limit or credentials of their own have their own count, with these limits and theirs. `false`: no limit, so
    * only a 429 slows the client down. A rate above what the API allows causes 429s.
    */
-  readonly rateLimit?: false | Limit | readonly Limit[];
+  readonly rateLimit?: false | Limit | readonly Limit[] | undefined;
   /** Your own limiter instead of `rateLimit`, e.g. one that several processes share. */
-  readonly limiter?: Limiter;
+  readonly limiter?: Limiter | undefined;
   /**
    * Largest response in bytes, after decompression. Default 32 MiB. In Node.js, a response that would take more than a
    * sixteenth of the heap once parsed is refused as well.
    */
-  readonly maxBodyBytes?: number;
+  readonly maxBodyBytes?: number | undefined;
   /** Middleware around each request, the first one outermost. It never sees the key. */
-  readonly links?: readonly Link[];
+  readonly links?: readonly Link[] | undefined;
   /** Allows `http:` base URLs beyond this machine. Default `false`, because the key would be sent unencrypted. */
-  readonly allowInsecure?: boolean;
+  readonly allowInsecure?: boolean | undefined;
   /**
    * Where a plugin stores its state, by the plugin's name. Default: in memory, so it is lost when the process ends.
    *
    * @example createClient({ apiKey, state: (plugin) => fileState(`state/${plugin}`) });
    */
-  readonly state?: (plugin: string) => StateStore;
+  readonly state?: ((plugin: string) => StateStore) | undefined;
   /** Where `{ env: 'NAME' }` of an API's `auth` is looked up. Default: the variables of the process, if there is one. */
-  readonly variables?: Readonly<Record<string, unknown>>;
+  readonly variables?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A client without plugins; each `use` adds one namespace to it. */

@@ -1,9 +1,9 @@
 /** Creates ids and hashes. A simulation replaces them, like the clock, so that its runs can be repeated. */
 export interface Identifiers {
   /** Creates a unique UUID. Default: a random one. */
-  readonly newId?: () => string;
+  readonly newId?: (() => string) | undefined;
   /** The SHA-256 of a text in UTF-8, in hex. Default: Web Crypto, whose threads finish at no predictable moment. */
-  readonly sha256?: (text: string) => Promise<string>;
+  readonly sha256?: ((text: string) => Promise<string>) | undefined;
 }
 
 export function newId(): string {

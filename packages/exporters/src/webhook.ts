@@ -147,9 +147,9 @@ function pickLockOptions(options: WebhookOptions<never>): Omit<FileStateOptions,
   return {
     breakLock,
     trustFileSystem,
-    ...(newId && { newId }),
-    ...(fileSystem && { fileSystem }),
-    ...(processes && { processes }),
+    newId,
+    fileSystem,
+    processes,
   };
 }
 

@@ -57,7 +57,7 @@ function chooseIncrement(options: CommandOptions<'export'>): ExportOptions['incr
   // A table keeps how far it came itself.
   if (state === undefined && (to === undefined || !tableName(to)))
     throw new UsageError('--incremental needs --state DIR: there it keeps how far the last export came.');
-  return { ...(since !== undefined && { from: since }), full };
+  return { from: since, full };
 }
 
 /** @throws UsageError if a source has no increments, or cannot start at this value. */

@@ -71,7 +71,7 @@ export async function exportRows<T>(
   const flow = exportTo(source, frame.timed(sink), {
     ...exportOptions,
     ...resumeOptions,
-    ...(state && !sink.state && { state }),
+    state: sink.state ? undefined : state,
   });
   const began = systemClock.monotonic();
   let latest: ExportProgress | undefined;

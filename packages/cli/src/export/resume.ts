@@ -84,14 +84,14 @@ export function planResumption(
         Object.assign(committed, { last, isKnown: true });
       };
       const exportOptions = {
-        ...(state && { state }),
+        state,
         onWarning,
         onCommitted,
         restart: restart ?? false,
         sameProject: sameProject ?? false,
-        ...(onExpired && { onExpired }),
-        ...(commitEvery !== undefined && { commitEvery }),
-        ...(resumeWithin !== undefined && { resumeWithin }),
+        onExpired,
+        commitEvery,
+        resumeWithin,
       };
       return { committed, exportOptions, commands };
     },

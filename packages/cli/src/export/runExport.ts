@@ -66,11 +66,7 @@ export async function runExport<Added, T extends object>(
       source: () => source(client),
       sink,
       target,
-      exportOptions: {
-        ...(concurrency !== undefined && { concurrency }),
-        ...(incremental && { incremental }),
-        ...(requireTotal !== undefined && { requireTotal }),
-      },
+      exportOptions: { concurrency, incremental, requireTotal },
       resumption,
       maxRows,
     };

@@ -45,8 +45,8 @@ export function clientOptions(
   return {
     apiKey,
     variables,
-    ...(rate !== undefined && { rateLimit: rate }),
-    ...(timeout !== undefined && { timeouts: timeoutsFor(timeout, retryFor) }),
+    rateLimit: rate,
+    timeouts: timeout === undefined ? undefined : timeoutsFor(timeout, retryFor),
     retry: chooseRetries(options),
   };
 }
@@ -84,7 +84,7 @@ export async function openClient<Added>(
   const found = await findApiKey(options.apiKeyFile, environment);
   const client = createClient({
     ...clientOptions(options, found?.key ?? false, environment),
-    ...(limiter && { limiter }),
+    limiter,
   });
   // Subscribes before plugins are added, since they may emit warnings.
   const notices = followNotices(client);

@@ -123,7 +123,7 @@ async function watchChanges<Added, T extends object>(
     restart,
     sameProject,
     // stdout cannot be truncated, so it has no position to resume at.
-    ...(target.state !== undefined && !sink.state && folder && { state: folder }),
+    state: target.state === undefined || sink.state ? undefined : folder,
   });
   let last: PageHealth | undefined;
   let polls = 0;

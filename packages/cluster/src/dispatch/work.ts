@@ -35,21 +35,21 @@ export interface WorkOptions {
   /** Makes sources by their names. */
   readonly sources: Readonly<Record<string, OpenSource>>;
   /** Opens the target of a run by its address. Default: a folder. */
-  readonly openTarget?: (address: string, hints: ProgressHints) => RunTarget | Promise<RunTarget>;
+  readonly openTarget?: ((address: string, hints: ProgressHints) => RunTarget | Promise<RunTarget>) | undefined;
   /** Partitions of a run at the same time. Default 4. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Drains the worker: what was fetched is saved, and the rest goes to others. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Ends once no run is left to work on, instead of waiting for one. Default `false`. */
-  readonly untilDone?: boolean;
+  readonly untilDone?: boolean | undefined;
   /** The limiter of the sources' client, if workers share one: who asks for a run's status sees how much of it is used. */
-  readonly limiter?: Pick<RedisLimiter, 'name'>;
+  readonly limiter?: Pick<RedisLimiter, 'name'> | undefined;
   /** Called with what happens, e.g. for a log. */
-  readonly onEvent?: (event: WorkEvent) => void;
+  readonly onEvent?: ((event: WorkEvent) => void) | undefined;
   /** Ms after which partitions of a worker that is silent go to others. Default 30,000. */
-  readonly lostAfter?: number;
+  readonly lostAfter?: number | undefined;
   /** Ms before a failed partition is tried again; each further attempt waits four times longer. Default 2,000. */
-  readonly retryAfter?: number;
+  readonly retryAfter?: number | undefined;
 }
 
 /** The counts of a worker that has ended. */

@@ -18,13 +18,13 @@ import { damageError, donePath, linkIfFree, makeFolder, publish, readRecord, wri
 /** Options of {@link segments}. */
 export interface SegmentsOptions {
   /** Where progress inside partitions is remembered. Default: nowhere, so an interrupted partition starts over. */
-  readonly hints?: ProgressHints;
+  readonly hints?: ProgressHints | undefined;
   /** Accepts a network file system, which must have exclusive links and durable syncs. Default: it is refused. */
-  readonly trustFileSystem?: boolean;
+  readonly trustFileSystem?: boolean | undefined;
   /** Default: the machine's own. */
-  readonly fileSystem?: FileSystem;
+  readonly fileSystem?: FileSystem | undefined;
   /** Creates 128 random bits in hex. Default: of the system. */
-  readonly newId?: () => string;
+  readonly newId?: (() => string) | undefined;
 }
 
 const noHints: ProgressHints = {

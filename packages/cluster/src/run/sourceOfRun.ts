@@ -34,12 +34,12 @@ export async function sourceOfRun(
   const run = await openFolder(new RunStore(folder, options));
   await checkNothingMissing(run);
   const { header, plan } = run;
-  const schema = header.columns && { columns: header.columns, types: header.types };
+  const schema = header.columns ? { columns: header.columns, types: header.types } : undefined;
   const info = {
     name: header.source,
     identity: { run: header.id, plan: plan.hash },
     partitions: plan.partitions,
-    ...(schema && { schema }),
+    schema,
   };
   return new Source<StoredRow>(info, ({ startAt, partition, requireTotal = false }) =>
     toPullIterator(walkRun(run, { startAt, only: partition, requireTotal })),

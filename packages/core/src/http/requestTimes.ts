@@ -30,18 +30,18 @@ export interface RequestOptions {
    * Deadlines in ms. Default: 10,000 to connect, 30,000 for a response, 180,000 for a request with its links and
    * retries, or more if `retry.for` needs more. Pauses that the API asks for do not count.
    */
-  readonly timeouts?: Partial<Timeouts>;
+  readonly timeouts?: Partial<Timeouts> | undefined;
   /**
    * Default: temporary failures are retried for a minute (`for: 60_000`), with full-jitter back-off from 250 ms to 20
    * s. A `Retry-After` above 60 s (or `for`, if that is more) is an error; so is any permanent failure.
    */
-  readonly retry?: Partial<RetryOptions>;
+  readonly retry?: Partial<RetryOptions> | undefined;
   /** Default: the machine's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** A number in [0, 1). Default: `Math.random`. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
   /** Creates what sends attempts, e.g. a simulated network. Default: `node:http` in Node.js, `fetch` elsewhere. */
-  readonly adapter?: (options: AdapterOptions) => Adapter;
+  readonly adapter?: ((options: AdapterOptions) => Adapter) | undefined;
 }
 
 /** The names of these options. */

@@ -17,11 +17,11 @@ export interface SenderOptions extends RequestOptions {
   /** The URL to send to. Only its origin is ever shown, since the rest may contain a token. */
   readonly url: string;
   /** Refuses addresses. With it, the proxies of the environment are not used. */
-  readonly guard?: AddressGuard;
+  readonly guard?: AddressGuard | undefined;
   /** Texts to redact from errors: signing secrets, tokens in headers. */
-  readonly secrets?: readonly string[];
+  readonly secrets?: readonly string[] | undefined;
   /** Called with each HTTP event; what it throws is ignored. */
-  readonly onEvent?: (event: HttpEvent) => void;
+  readonly onEvent?: ((event: HttpEvent) => void) | undefined;
 }
 
 /** A message to send. */
@@ -77,7 +77,7 @@ export function createSender(options: SenderOptions): Sender {
     maxBodyBytes: bytesOfAnswer,
     bodies: 'beginning',
     proxies: false,
-    ...(guard && { guard }),
+    guard,
   });
   const call = axiosTransport({
     adapter,

@@ -18,9 +18,9 @@ export interface AddressGuardOptions {
    * - An address (`10.0.0.8`) allows itself, with the same exceptions, whatever name resolves to it.
    * - A CIDR (`10.0.0.0/8`) allows every address in it, without exceptions.
    */
-  readonly allow?: readonly string[];
+  readonly allow?: readonly string[] | undefined;
   /** Resolves a name to all its addresses. Default: as the operating system does, including its hosts file. */
-  readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
+  readonly resolve?: ((hostname: string) => Promise<readonly ResolvedAddress[]>) | undefined;
 }
 
 /** A guard that also checks URLs. */

@@ -23,11 +23,11 @@ export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
   /** Accepts a network file system at your own risk: it may lose data that it reported as written. Default `false`. */
   readonly trustFileSystem?: boolean | undefined;
   /** Called if the state would not survive a power cut. Default: not reported. */
-  readonly onWarning?: (message: string) => void;
+  readonly onWarning?: ((message: string) => void) | undefined;
   /** Default: the machine's own. */
-  readonly fileSystem?: FileSystem;
-  readonly processes?: Processes;
-  readonly clock?: Clock;
+  readonly fileSystem?: FileSystem | undefined;
+  readonly processes?: Processes | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /** State in a folder. */

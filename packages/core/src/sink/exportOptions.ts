@@ -12,60 +12,60 @@ export interface ExportOptions extends Identifiers {
    * Where checkpoints are stored. Default: none, so an export that fails starts over. Rows of an endless source stay in
    * the target, but the export can't be resumed.
    */
-  readonly state?: StateStore;
+  readonly state?: StateStore | undefined;
   /**
    * Pages between two commits. Default: one commit a second (fewer if they are slow), and at least every 200 pages.
    * Fewer pages mean fewer repeated requests after a crash, but each commit waits some ms for the disk.
    */
-  readonly commitEvery?: number;
+  readonly commitEvery?: number | undefined;
   /** Partitions of the plan walked at once. Default 1. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Pages fetched ahead of the sink, beyond one for each partition that is walked. Default: the concurrency. */
-  readonly prefetch?: number;
+  readonly prefetch?: number | undefined;
   /** Starts over and ignores what an earlier run left. Default `false`. */
-  readonly restart?: boolean;
+  readonly restart?: boolean | undefined;
   /**
    * For a target that each export brings up to date, such as a table in mode `merge` or `replace`: the time in ms since
    * the last commit of an interrupted run after which it is not resumed. Its rows would be old, so it is given up, and a
    * new run begins; nothing of it is visible yet. Default: a day. `Infinity` resumes it at any age, 0 never.
    */
-  readonly resumeWithin?: number;
+  readonly resumeWithin?: number | undefined;
   /** Resumes a checkpoint that was made with another key of the same project. Default `false`. */
-  readonly sameProject?: boolean;
+  readonly sameProject?: boolean | undefined;
   /**
    * What to do if the API refuses a cursor, e.g. an expired one. `fail` (the default) stops and keeps the rows.
    * `restart-partition` removes the partition's rows and walks it again, at most three times. It needs `state`, and a
    * sink that can remove rows; with these, it is the default for a source whose pages can be fetched only once.
    */
-  readonly onExpired?: 'fail' | 'restart-partition';
+  readonly onExpired?: 'fail' | 'restart-partition' | undefined;
   /**
    * `true` fails before the target gets its name if the API lists fewer rows than the total that it states, or states
    * none; not with `incremental`, nor for a source with `maxRows`. Default: the first is a warning, and a sink that
    * replaces rows removes none, since some may be missing. `false`: only a warning, for a total that counts something else.
    */
-  readonly requireTotal?: boolean;
+  readonly requireTotal?: boolean | undefined;
   /**
    * Exports only rows that are new or changed since the last incremental export with this state, which it needs. The
    * source's paging must be `bySince`. A row that changed comes again with its key; rows that an interrupted run had
    * exported shortly before may, too. A listing for each row of another one has a mark for each: a new parent is walked
    * completely, and so is one that comes back after an export in which it was not listed.
    */
-  readonly incremental?: true | IncrementalOptions;
+  readonly incremental?: true | IncrementalOptions | undefined;
   /**
    * After a cancel, an export with state writes and commits the pages that it has fetched, and requests no more. After
    * so many ms it cancels the sink, too; the next run fetches again what is not committed. Default 2,000; 0 cancels the
    * sink at once.
    */
-  readonly stopWithin?: number;
+  readonly stopWithin?: number | undefined;
   /** Called with warnings that do not fail the export. */
-  readonly onWarning?: (message: string) => void;
+  readonly onWarning?: ((message: string) => void) | undefined;
   /**
    * Called with the checkpoint to resume from, whenever it changes: first that of an earlier run, then each commit.
    * `undefined` if no row is committed, and when the export has finished. Not called before the state is read.
    */
-  readonly onCommitted?: (checkpoint: Checkpoint | undefined) => void;
+  readonly onCommitted?: ((checkpoint: Checkpoint | undefined) => void) | undefined;
   /** Measures the time since the last commit. Default: the machine's clock, whatever the client's is. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** How an export finds what is new. */
@@ -74,9 +74,9 @@ export interface IncrementalOptions {
    * Begins here instead of at the mark. If it is beyond the mark, the mark stays: rows between would be missed. A
    * listing for each parent has a mark for each.
    */
-  readonly from?: string;
+  readonly from?: string | undefined;
   /** Exports all rows, and sets the mark. */
-  readonly full?: boolean;
+  readonly full?: boolean | undefined;
 }
 
 /** An export as it was requested. */

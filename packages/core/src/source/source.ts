@@ -62,23 +62,23 @@ export interface SourceInfo<T> {
   /** The walk ends after this many rows. */
   readonly maxRows?: number | undefined;
   /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
-  readonly isUnversioned?: true;
+  readonly isUnversioned?: true | undefined;
   /** An operator of `pipePages` makes the rows, and may modify those that it gets. */
-  readonly hasOperator?: true;
+  readonly hasOperator?: true | undefined;
   /** Each page can be fetched only once, so a partition that was interrupted can only start over. */
   readonly isRepeatable?: false | undefined;
   /** Absent if an operator makes rows of unknown shape. */
-  readonly schema?: RowSchema<T>;
+  readonly schema?: RowSchema<T> | undefined;
   /** It runs until it is stopped and can resume later, so an export of it is never finished. */
-  readonly isEndless?: true;
+  readonly isEndless?: true | undefined;
   /** Its walks obey the option `drain`. Without it, pages that are fetched ahead are lost when an export is cancelled. */
-  readonly isDrainable?: true;
+  readonly isDrainable?: true | undefined;
   /** The client of the rows: receives events, redacts errors and identifies the API key. */
   readonly endpoint?: SourceEndpoint | undefined;
   /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
   readonly increment?: Increment | undefined;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
-  readonly checkRestart?: (signal: AbortSignal) => Promise<void>;
+  readonly checkRestart?: ((signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** Options of {@link Source.pipePages}. */
@@ -175,9 +175,9 @@ export class Source<T> extends Flow<T> {
       ...info,
       identity: { of: info.identity, pipePages },
       hasOperator: true,
-      ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, pipePages } }),
+      rowsIdentity: rowsIdentity === undefined ? undefined : { of: rowsIdentity, pipePages },
       ...(options.version === undefined && { isUnversioned: true }),
-      ...(options.schema && { schema: options.schema }),
+      schema: options.schema,
     };
     return new Source<R>(piped, (walkOptions) => {
       const pages = this.#walk(walkOptions);

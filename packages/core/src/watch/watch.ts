@@ -172,9 +172,9 @@ function changeInfo<T>(
     partitions: 1,
     schema,
     isEndless: true,
-    ...(isUnversioned && { isUnversioned }),
-    ...(endpoint && { endpoint }),
-    ...(state && { checkRestart: (signal: AbortSignal) => checkRestart(state, signal) }),
+    isUnversioned,
+    endpoint,
+    checkRestart: state && ((signal: AbortSignal) => checkRestart(state, signal)),
   };
 }
 

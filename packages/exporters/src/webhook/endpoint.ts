@@ -83,16 +83,16 @@ export function prepareEndpoint(options: EndpointOptions): Endpoint {
     });
   const secrets = [options.secret].flat();
   const url = parsedUrl(options.url);
-  const guard = addressGuard({ allow: allowAddresses ?? [], ...(resolve && { resolve }) });
+  const guard = addressGuard({ allow: allowAddresses, resolve });
   guard.checkUrl(url);
   const sign = signer(secrets);
   checkHeaders(headers);
   const newSender = (): Sender =>
     createSender({
-      ...(retry && { retry }),
-      ...(onEvent && { onEvent }),
-      ...(random && { random }),
-      ...(adapter && { adapter }),
+      retry,
+      onEvent,
+      random,
+      adapter,
       clock,
       url: url.href,
       guard,

@@ -99,7 +99,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
       const letters =
         deadLetter === undefined
           ? undefined
-          : await DeadLetterFile.open(deadLetter, { signal, ...lock, ...(position && { position }) });
+          : await DeadLetterFile.open(deadLetter, { signal, ...lock, position: position ?? undefined });
       return new WebhookWriter(options, context, spool, letters, uncommitted);
     } catch (error) {
       await spool.close();

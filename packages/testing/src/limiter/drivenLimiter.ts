@@ -95,7 +95,7 @@ export class DrivenLimiter {
     const requested: RequestedPermit = { nth: this.#requested++, route };
     let isThrown = true;
     const permit = (async () => {
-      const given = this.limiter.acquire({ route, ...(signal && { signal }) });
+      const given = this.limiter.acquire({ route, signal });
       isThrown = false;
       return given;
     })();

@@ -90,7 +90,7 @@ export async function targetAt(
   if (!table) {
     const flag = flagAbout('table', options);
     if (flag !== undefined) throw new UsageError(`${flag} is for a table; --to ${to} is a folder.`);
-    return segments(resolve(environment.folder, to), { trustFileSystem, ...(hints && { hints }) });
+    return segments(resolve(environment.folder, to), { trustFileSystem, hints });
   }
   if (table.kind !== 'postgres')
     throw new UsageError('SQLite is a file of one machine. Give a folder, and merge it into SQLite at the end.');
@@ -98,10 +98,10 @@ export async function targetAt(
   return postgresRun({
     ...addPassword(table.url, environment),
     table: table.table,
-    ...(mode && { mode }),
-    ...(key && { key }),
-    ...(columns && { columns }),
-    ...(schema && { schema }),
+    mode,
+    key,
+    columns,
+    schema,
     // It is on by default. Of a folder, the merge has it.
     ...(requireTotal === false && { requireTotal }),
   });

@@ -36,8 +36,8 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
         untilDone,
         signal: environment.signal,
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
-        ...(concurrency !== undefined && { concurrency }),
-        ...(limiter && { limiter }),
+        concurrency,
+        limiter,
         onEvent: followWork(reporter, mode, environment),
       });
       reporter.done(report, endLine(report));

@@ -52,7 +52,7 @@ export interface QuotaNotice {
 export interface AcquireOptions {
   readonly route: string;
   /** Leaves the queue at once; the promise rejects with `signal.reason`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How much of a rate is used. */
