@@ -214,10 +214,7 @@ module.exports = {
       severity: 'error',
       from: {
         path: core,
-        pathNot: [
-          `${core}node/`,
-          `${core}http/adapter/(nodeAdapter|connections|connect|proxy|incoming)\\.ts$`,
-        ],
+        pathNot: [`${core}node/`, `${core}http/adapter/(nodeAdapter|connections|connect|proxy|incoming)\\.ts$`],
       },
       to: { dependencyTypes: ['core'] },
     },

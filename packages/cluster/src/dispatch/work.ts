@@ -122,14 +122,15 @@ export class WorkLoop {
   async run(): Promise<WorkReport> {
     const { signal = new AbortController().signal, untilDone = false } = this.#options;
     const stop = (): void => this.#wake();
+    const isStopped = (): boolean => signal.aborted;
     signal.addEventListener('abort', stop, { once: true });
     try {
-      while (!signal.aborted) {
+      while (!isStopped()) {
         if ((await this.#look()) && untilDone) break;
         await delay(leastBetweenLooks);
         const rest = new AbortController();
         this.#wake = () => rest.abort();
-        if (!signal.aborted) await delay(lookEvery, undefined, { signal: rest.signal }).catch(() => undefined);
+        if (!isStopped()) await delay(lookEvery, undefined, { signal: rest.signal }).catch(() => undefined);
       }
     } finally {
       signal.removeEventListener('abort', stop);

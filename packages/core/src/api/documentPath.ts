@@ -13,7 +13,7 @@ export interface DocumentPath {
    *
    * @throws DecodeError with the place of the first missing part.
    */
-  find(document: unknown, read: DocumentReader): unknown;
+  readonly find: (document: unknown, read: DocumentReader) => unknown;
   /** Whether it is the text of a number, or a number beyond 2^53 that is not rounded. Not in a copy of the document. */
   isExactNumber(document: unknown): boolean;
 }

@@ -33,7 +33,7 @@ export class AppendFile {
   #bytes: number;
   #crc32: number;
   /** Raised by all later calls, since bytes may be missing. */
-  #failure: unknown;
+  #failure: Error | undefined;
   #isNameDurable = false;
   /** Bytes that are not written yet, at the start of the buffer. */
   #buffer: Uint8Array | undefined;
@@ -182,7 +182,7 @@ export class AppendFile {
   #startWriting(bytes: Uint8Array, onWritten?: () => void): void {
     this.#writing = this.#write(bytes).then(onWritten);
     this.#writing.catch((error: unknown) => {
-      this.#failure = error;
+      this.#failure = error instanceof Error ? error : new Error(String(error));
     });
   }
 
@@ -285,7 +285,7 @@ export class AppendFile {
   }
 
   #checkUsable(): void {
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#failure) throw this.#failure;
   }
 
   /** Makes the name durable, once. Nobody needs that before a checkpoint refers to the file. */

@@ -164,7 +164,7 @@ export class EventHub {
       if (text !== undefined && text !== null) redacted[field] = this.#redact(textOf(text));
     }
     if ('error' in event) redacted['error'] = rewritten(event.error, this.#redact);
-    // Texts have been replaced by texts.
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- texts have been replaced by texts
     return Object.freeze(redacted) as unknown as ClientEvent;
   }
 }

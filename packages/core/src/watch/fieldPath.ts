@@ -16,7 +16,7 @@ export function pathOf(path: string, name: string): string {
 }
 
 /** The value at a path of a row; `undefined` if there is none. */
-export function fieldAt(row: Record<string, unknown>, { path, names }: FieldPath): unknown {
+function fieldAt(row: Record<string, unknown>, { path, names }: FieldPath): unknown {
   // A field name may contain a dot.
   if (Object.hasOwn(row, path)) return row[path];
   return names.reduce<unknown>((value, name) => (isRecord(value) ? ownField(value, name) : undefined), row);

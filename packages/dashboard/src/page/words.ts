@@ -35,7 +35,7 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     const rows = counted(totals.committedRows || totals.rows || (cluster?.rows ?? 0), 'row');
     return { tone: 'good', title: 'Finished', text: message ?? `${rows} in ${took}.` };
   }
-  if (cluster && cluster.active === 0)
+  if (cluster?.active === 0)
     return {
       tone: 'warn',
       title: 'No worker',

@@ -1,4 +1,5 @@
 import { CheckpointError, shownText, SinkError } from '@sluice/core';
+import { plainText } from '../columnValue.js';
 import {
   besideTable,
   countRows,
@@ -151,7 +152,7 @@ export class StagingTable {
   /** The error for a row that the target can't store. @param place its place in the plan */
   refuse(column: string, value: unknown, place: unknown, why: string, cause?: unknown): SinkError {
     const nth = Number(readInteger(place) % rowsOfPartition);
-    const shown = shownText(String(value ?? ''));
+    const shown = shownText(plainText(value) ?? '');
     return new SinkError(
       `Row ${nth}: ${column} is ${shown}, which ${this.target.name.given} can't store: ${why}. Change the column, or the value with pipePages(map(…)).`,
       { details: { row: nth, column }, cause },

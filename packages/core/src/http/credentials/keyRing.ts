@@ -75,10 +75,12 @@ export class KeyRing {
   }
 
   async #fetch(reason: 'first' | 'refused'): Promise<string> {
-    if (typeof this.#source !== 'function') throw this.#source;
+    const source = this.#source;
+    if (source instanceof ConfigError) throw source;
+    if (typeof source !== 'function') return source || '';
     let secret: string;
     try {
-      secret = await this.#source(reason);
+      secret = await source(reason);
     } catch {
       // The error is not passed on: it may contain a secret that is not redacted yet.
       throw new ConfigError(this.#rules.failed);

@@ -39,7 +39,9 @@ export function tokenCredentials(options: OAuth2Options, tools: TokenTools): Api
   return {
     name: `token of ${tools.api}`,
     isSent: true,
-    prepare: async () => void (await tokens.get()),
+    async prepare() {
+      await tokens.get();
+    },
     current: (evenExpired) => tokens.current(evenExpired),
     renew: (refused) => tokens.renew(refused),
     // Not the token: the next one must be able to resume.

@@ -90,7 +90,9 @@ function openPair({ user, password = '' }: BasicPair, tools: AuthTools, name: st
   if (!isPassword && typeof password !== 'string')
     throw new ConfigError('basic takes one secret: the user or the password.', { option: 'password' });
   const secret = isPassword ? password : user;
-  const pair = (text: string): string => (isPassword ? `${user}:${text}` : `${text}:${String(password)}`);
+  const before = isPassword ? `${user}:` : '';
+  const after = !isPassword && typeof password === 'string' ? `:${password}` : '';
+  const pair = (text: string): string => `${before}${text}${after}`;
   const ring = openRing(secret, tools, {
     hidden: (text) => [text, pair(text)],
     // The pair is sent in base64, so it may have any characters, but only a password may have a colon.
@@ -145,7 +147,7 @@ function keyCredentials(
 }
 
 function openRing(secret: Secret | false, tools: AuthTools, form: SecretForm = {}): KeyRing {
-  const { hidden = (text) => [text], form: allowed = /^[\x20-\x7e]+$/ } = form;
+  const { hidden = (text: string): readonly string[] => [text], form: allowed = /^[\x20-\x7e]+$/ } = form;
   const { api, warn } = tools;
   const rules: KeyRules = {
     id: typeof secret === 'object' && 'id' in secret ? secret.id : undefined,
