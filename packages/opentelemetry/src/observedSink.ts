@@ -26,12 +26,12 @@ export function observeSink<T>(sink: Sink<T>, observation: Observation): Sink<T>
     name,
     identity,
     delivery,
-    ...(target !== undefined && { target }),
-    ...(state && { state: observeState(state, sink, run, observation) }),
-    ...(check && { check: check.bind(sink) }),
-    ...(withoutPartition && { withoutPartition: withoutPartition.bind(sink) }),
-    ...(finished && { finished: finished.bind(sink) }),
-    ...(isRefreshed && { isRefreshed }),
+    target,
+    state: state && observeState(state, sink, run, observation),
+    check: check?.bind(sink),
+    withoutPartition: withoutPartition?.bind(sink),
+    finished: finished?.bind(sink),
+    isRefreshed,
     async open(context) {
       const attributes = { 'sluice.source': context.source, 'sluice.sink': name };
       run.span = observation.tracer.startSpan(`export ${context.source}`, { attributes });
@@ -76,7 +76,7 @@ function observeWriter<T>(
   };
   const { start, suspend } = writer;
   return {
-    ...(start !== undefined && { start }),
+    start,
     get isFull() {
       return writer.isFull ?? false;
     },
@@ -94,7 +94,7 @@ function observeWriter<T>(
       return position;
     },
     seal: (end) => call('seal', () => writer.seal(end)),
-    ...(suspend && { suspend: () => last('suspend', suspend.bind(writer)) }),
+    suspend: suspend && (() => last('suspend', suspend.bind(writer))),
     close: () => last('close', () => writer.close()),
     async abort(reason, options) {
       try {
@@ -113,7 +113,6 @@ function observeState<T>(
   run: ExportRun,
   { tracer, instruments, now }: Observation,
 ): StateStore {
-  const { folder } = state;
   const collection = target.includes('#') ? target.slice(target.lastIndexOf('#') + 1) : undefined;
   const operation: Attributes = {
     'db.system.name': databases[name] ?? 'other_sql',
@@ -121,7 +120,7 @@ function observeState<T>(
     ...(collection !== undefined && { 'db.collection.name': collection }),
   };
   return {
-    ...(folder !== undefined && { folder }),
+    folder: state.folder,
     lock: (signal, use) => state.lock(signal, use),
     load: (record) => state.load(record),
     remove: (record) => state.remove(record),

@@ -48,8 +48,8 @@ export class Interruption {
       name,
       identity,
       delivery,
-      ...(target !== undefined && { target }),
-      ...(withoutPartition && { withoutPartition }),
+      target,
+      withoutPartition,
       check: (context) => this.#at('check', async () => sink.check?.(context)),
       open: async (context) => {
         const open = async (): Promise<SinkWriter<unknown>> => {
@@ -64,9 +64,8 @@ export class Interruption {
   }
 
   #writer(writer: SinkWriter<unknown>): SinkWriter<unknown> {
-    const { start } = writer;
     return {
-      ...(start !== undefined && { start }),
+      start: writer.start,
       get isCommittable() {
         return writer.isCommittable ?? true;
       },
