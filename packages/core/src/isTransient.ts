@@ -1,4 +1,5 @@
 import { SluiceError } from './errors.js';
+import { isRetriedStatus } from './statuses.js';
 
 /**
  * Whether the same walk may succeed later without any change: the network failed, the API was busy or down, a response
@@ -43,11 +44,6 @@ export function isOwnFault(error: unknown): boolean {
 
 /** Ms: an API that asks for more does not recover by itself while a watch or poll waits. */
 const longestWait = 86_400_000;
-
-/** Whether a request that got this status may succeed later. The server will not learn what 501 and 505 say it lacks. */
-export function isRetriedStatus(status: number): boolean {
-  return [408, 429].includes(status) || (status >= 500 && status < 600 && ![501, 505].includes(status));
-}
 
 /** Whether a platform's error code means an untrusted certificate. */
 export function isCertificateFault(code: string): boolean {

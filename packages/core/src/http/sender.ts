@@ -2,7 +2,7 @@ import { createAdapter } from '#adapter';
 import { refuseUnknown } from '../checks.js';
 import { systemClock } from '../clock.js';
 import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
-import { isRetriedStatus } from '../isTransient.js';
+import { isRateLimitStatus, isRetriedStatus } from '../statuses.js';
 import type { AddressGuard, AttemptResponse } from './adapter/adapter.js';
 import type { ReadResult } from './response/readResponse.js';
 import { type ResponseContext, statusFault } from './response/statusFault.js';
@@ -149,13 +149,13 @@ function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadRes
   const isLater = isRetriedStatus(status) || status === tooEarly;
   const hint = adviceFor(status, isLater);
   const fault = statusFault(answer, context, { retry: isLater, hint, lower: 'deliveries' });
-  return { ok: false, fault: { ...fault, pauses: status === 429 || (isLater && fault.retryAfter !== undefined) } };
+  return { ok: false, fault: isLater && fault.retryAfter !== undefined ? { ...fault, pauses: true } : fault };
 }
 
 function adviceFor(status: number, isLater: boolean): string {
   if (status === 401 || status === 403) return 'It does not accept the signature or the headers: check the secret.';
   if (status === 404) return 'Check its URL.';
   if (status === 410) return 'It is permanently gone: ask its operator for the new URL.';
-  if (status === 429) return 'It asks for fewer requests.';
+  if (isRateLimitStatus(status)) return 'It asks for fewer requests.';
   return isLater ? 'It is in trouble: try again later.' : 'Check its logs for the reason.';
 }

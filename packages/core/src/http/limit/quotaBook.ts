@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.js';
 import { RateLimitError } from '../../errors.js';
+import { isQuotaStatus, isRateLimitStatus } from '../../statuses.js';
 import type { ObservedResponse, QuotaNotice } from './limiterTypes.js';
 import { doubt, learn, quotaStart, spend, type KnownQuota } from './quotaPace.js';
 import type { QuotaReport, QuotaRules } from './rateLimitHeaders.js';
@@ -119,7 +120,7 @@ export class QuotaBook {
     flight.hasResponse = true;
     const now = this.#clock.now();
     const read = this.#rules.read(headers, now);
-    const mayRefuse = status === 403 || status === 429;
+    const mayRefuse = isQuotaStatus(status);
     const asked = mayRefuse ? retryAfter(headers['retry-after'], headers['date'], now) : undefined;
     // An absurd `Retry-After` must not hold back all others.
     const until = asked !== undefined && asked <= this.#rules.maxQuotaWait ? asked : undefined;
@@ -127,7 +128,7 @@ export class QuotaBook {
       resetIn === undefined ? [] : [{ name, remaining, resetIn }],
     );
     const isUsedUp = mayRefuse && read.some(({ remaining }) => remaining === 0);
-    const isRefused = isUsedUp || asked !== undefined || status === 429;
+    const isRefused = isUsedUp || asked !== undefined || isRateLimitStatus(status);
     this.#hasAnswered = true;
     if (isRefused) this.#lastStatus = status;
     for (const report of reports) this.#learn(flight, report, { until, isUsedUp, isRefused });

@@ -1,5 +1,5 @@
 import { DecodeError, HttpError, UnexpectedRedirectError } from '../../errors.js';
-import { isRetriedStatus } from '../../isTransient.js';
+import { isRateLimitStatus, isRetriedStatus } from '../../statuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ApiCredentials } from '../credentials/credentials.js';
 import type { Secrets } from '../credentials/secrets.js';
@@ -134,7 +134,7 @@ function adviceFor(status: number, { name, isSent }: ApiResponseContext['credent
   if (status === 401 || status === 403)
     return isSent ? `Check the ${name} and what it may read.` : `No ${name} was sent.`;
   if (status === 404) return 'Check the base URL.';
-  if (status === 429) return '';
+  if (isRateLimitStatus(status)) return '';
   if (isRetriedStatus(status)) return 'The service is in trouble: try again later.';
   return 'Check the request.';
 }

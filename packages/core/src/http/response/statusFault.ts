@@ -1,4 +1,5 @@
 import { type Advice, type ErrorDetails, HttpError, RateLimitError, type SluiceError } from '../../errors.js';
+import { isRateLimitStatus } from '../../statuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { Secrets } from '../credentials/secrets.js';
 import type { Quota, QuotaNotice } from '../limit/limiterTypes.js';
@@ -29,8 +30,8 @@ export interface ResponseContext {
  * The fault of a response whose status is an error.
  *
  * @param rules.hint what to do, appended to the message if not empty
- * @param rules.lower the option to lower after a 429
- * @param rules.advice the advice after any other status; that of a 429 is fixed
+ * @param rules.lower the option to lower after a rate limit
+ * @param rules.advice the advice after any other status; that of a rate limit is fixed
  * @param rules.retry whether the status is one that may pass
  */
 export function statusFault(
@@ -48,12 +49,11 @@ export function statusFault(
   const requested = retryAfter(headers['retry-after'], headers['date'], now);
   const quoted = excerpt === '' ? '' : ` ("${excerpt}")`;
   const message = `${route}: the server responded with ${status}${quoted}.${hint === '' ? '' : ` ${hint}`}`;
-  const error =
-    status === 429
-      ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower })
-      : new HttpError(message, { status, excerpt, details: { route }, advice });
-  // A quota applies to the whole client, so a 429 pauses it.
-  return { error, retry, retryAfter: requested, pauses: status === 429, status };
+  const pauses = isRateLimitStatus(status);
+  const error = pauses
+    ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower })
+    : new HttpError(message, { status, excerpt, details: { route }, advice });
+  return { error, retry, retryAfter: requested, pauses, status };
 }
 
 /** The error of a response that asks for fewer requests. */

@@ -1,0 +1,14 @@
+/** Whether a request that got this status may succeed later. The server will not learn what 501 and 505 say it lacks. */
+export function isRetriedStatus(status: number): boolean {
+  return status === 408 || isRateLimitStatus(status) || (status >= 500 && status < 600 && ![501, 505].includes(status));
+}
+
+/** Whether the server asks for fewer requests. A quota applies to the whole client, so all of its requests wait. */
+export function isRateLimitStatus(status: number): boolean {
+  return status === 429;
+}
+
+/** Whether a quota may be used up: some APIs say that with a 403, which may also mean that the request is not allowed. */
+export function isQuotaStatus(status: number): boolean {
+  return status === 403 || isRateLimitStatus(status);
+}
