@@ -80,7 +80,9 @@ async function* findings(
       // One client per API, since a wrong base URL closes the client. Without a key, this only checks the base URL.
       await using client = createClient(quickOptions(options, key, environment));
       const source = smallestRequest[api](client, address);
-      return key === undefined ? undefined : await probe(client, source, signal);
+      return key === undefined
+        ? { notAsked: 'was not checked, since there is no key' }
+        : await probe(client, source, signal);
     });
   }
   if (known === undefined || known.sources.length === 0) return;
@@ -104,12 +106,9 @@ async function* sourceFindings(
   client.eventsOf('warning').subscribe(({ plugin, message }) => {
     warnings.push(finding('warn', plugin, message));
   });
-  try {
-    addRequired(client, plugins, options, environment);
-    for (const plugin of plugins) client.use(plugin);
-  } catch (error) {
-    if (!SluiceError.is(error)) throw error;
-    yield finding('fail', 'plugins', errorSentence(error, environment.hasFlag));
+  const failed = openPlugins(client, plugins, options, environment);
+  if (failed) {
+    yield failed;
     return;
   }
   for (const [name, source] of sourcesOf(client)) {
@@ -118,9 +117,26 @@ async function* sourceFindings(
     const isWithout = api && hasOwnAuth(api) && unsetVariables(api, environment.variables).length > 0;
     if (!sources.includes(name) || isWithout) continue;
     const credentials = api && hasOwnAuth(api) ? 'own' : key === undefined ? 'none' : 'key';
-    yield await sourceFinding(source, credentials, environment, (made) => probe(client, made, environment.signal));
+    yield await sourceFinding(source, credentials, environment, (rows) => probe(client, rows, environment.signal));
     // E.g. that its API gets the key of another one, which the client notices with the first request.
     yield* warnings.splice(0);
+  }
+}
+
+/** Gives the client the plugins, and the built-in APIs that they require. Returns why that fails. */
+function openPlugins(
+  client: Client,
+  plugins: Invocation['config']['plugins'],
+  options: CommandOptions<'doctor'>,
+  environment: Environment,
+): Finding | undefined {
+  try {
+    addRequired(client, plugins, options, environment);
+    for (const plugin of plugins) client.use(plugin);
+    return undefined;
+  } catch (error) {
+    if (!SluiceError.is(error)) throw error;
+    return finding('fail', 'plugins', errorSentence(error, environment.hasFlag));
   }
 }
 

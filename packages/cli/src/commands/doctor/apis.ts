@@ -18,23 +18,26 @@ export function missingBaseUrl(api: ApiName, level: 'warn' | 'fail'): Finding {
   return finding(level, api, `no address. For "${commandsOf[api]}" set ${variable}, or give ${option}.`);
 }
 
-/**
- * Probes a built-in API.
- *
- * @param probe sends a request and resolves to its duration in ms; `undefined` if it only checks the base URL.
- */
+/** The duration of a request in ms; or, if none was sent, what the finding says instead. */
+type Probed = number | NotAsked;
+
+interface NotAsked {
+  readonly notAsked: string;
+}
+
+/** Probes a built-in API. */
 export async function apiFinding(
   api: ApiName,
   address: string,
   options: BaseUrls,
   { hasFlag }: Environment,
-  probe: () => Promise<number | undefined>,
+  probe: () => Promise<Probed>,
 ): Promise<Finding> {
   try {
-    const took = await probe();
-    return took === undefined
-      ? finding('warn', api, `${address} was not checked, since there is no key`)
-      : finding('ok', api, `${address} answered in ${formatDuration(took)} and accepted the key`);
+    const probed = await probe();
+    return typeof probed === 'number'
+      ? finding('ok', api, `${address} answered in ${formatDuration(probed)} and accepted the key`)
+      : finding('warn', api, `${address} ${probed.notAsked}`);
   } catch (error) {
     const usageError = baseUrlError(error, options);
     if (usageError instanceof UsageError) return finding('fail', api, usageError.message);
@@ -48,45 +51,47 @@ type RowSource = ReturnType<ApiSource>;
 /** What an API is sent: the client's key, credentials of its own, or neither because there is no key. */
 type SentCredentials = 'key' | 'own' | 'none';
 
-/**
- * Probes a source of a plugin, unless it requires parameters, which only its user knows.
- *
- * @param probe sends a request and resolves to its duration in ms.
- */
+/** Probes a source of a plugin, unless it requires parameters, which only its user knows. */
 export async function sourceFinding(
   source: ApiSource,
   credentials: SentCredentials,
   { hasFlag }: Environment,
-  probe: (source: RowSource) => Promise<number>,
+  probe: (source: RowSource) => Promise<Probed>,
 ): Promise<Finding> {
   const description = source.describe();
   const { name: subject, params } = description;
-  const needed = params?.filter(({ isRequired }) => isRequired).map(({ name }) => `--param ${name}=…`) ?? [];
-  if (needed.length > 0) {
-    const how = `sluice export ${subject} ${needed.join(' ')} --max-rows 1 --to -`;
-    return finding('ok', subject, `was not checked, since it needs ${needed.join(' ')}. To check it: ${how}`);
-  }
   const rows = requestOneRow(source, description, hasFlag);
-  if (typeof rows === 'string') return finding('ok', subject, `was not checked. ${rows}`);
   try {
-    return finding('ok', subject, `answered in ${formatDuration(await probe(rows))}`);
+    const probed = 'notAsked' in rows ? rows : await probe(rows);
+    return finding(
+      'ok',
+      subject,
+      typeof probed === 'number' ? `answered in ${formatDuration(probed)}` : probed.notAsked,
+    );
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
     return describeRefusal(subject, error, credentials, params === undefined, hasFlag);
   }
 }
 
-/** The source limited to one row, or why that fails without parameters. */
+/** The source limited to one row, unless it has none without parameters. */
 function requestOneRow(
   source: ApiSource,
-  { name, pageSize }: SourceDescription,
+  { name, params = [], pageSize }: SourceDescription,
   hasFlag: Environment['hasFlag'],
-): RowSource | string {
+): RowSource | NotAsked {
+  const required = params.filter(({ isRequired }) => isRequired);
+  if (required.length > 0) {
+    const needed = required.map((param) => `--param ${param.name}=…`).join(' ');
+    const how = `sluice export ${name} ${needed} --max-rows 1 --to -`;
+    return { notAsked: `was not checked, since it needs ${needed}. To check it: ${how}` };
+  }
   try {
     return withParams(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
   } catch (error) {
     const said = SluiceError.is(error) ? explainInFlags(error, hasFlag) : thrownText(error);
-    return said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;
+    const why = said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;
+    return { notAsked: `was not checked. ${why}` };
   }
 }
 
