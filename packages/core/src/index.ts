@@ -104,15 +104,8 @@ export type { Link, Transport, TransportRequest, TransportResponse } from './htt
 // Sources
 export type { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PipePagesOptions, type SourceInfo } from './source/source.js';
-export type {
-  ColumnType,
-  FetchedPage,
-  Json,
-  PageRequest,
-  RowKey,
-  RowSchema,
-  SourceDefinition,
-} from './source/definition.js';
+export type { ColumnType } from './source/columnTypes.js';
+export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
 export { ExactNumber } from './json.js';
 export type { PartitionLog } from './source/discovery.js';
 export type { DocumentReader } from './source/documentReader.js';

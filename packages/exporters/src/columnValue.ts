@@ -1,7 +1,28 @@
-/**
- * Values of rows as the types of columns want them, for sinks that have types. Each function returns `undefined` for a
- * value that does not fit; nothing is rounded. `null` and absent fields are the caller's.
- */
+import type { ColumnType } from '@sluice/core';
+
+/** How sinks that have types read the values of a column. */
+interface ColumnValue {
+  /**
+   * The value as decimal text, other text or a boolean, none of which JSON changes; `undefined` if it does not fit.
+   * Nothing is rounded. `null` and absent fields are the caller's.
+   */
+  readonly read: (value: unknown) => string | boolean | undefined;
+  /** Why a value does not fit, as the end of a sentence about it. */
+  readonly misfit: string;
+}
+
+/** What the type of a column means in every sink that has types. */
+export const columnValues: Readonly<Record<ColumnType, ColumnValue>> = {
+  text: { read: plainText, misfit: 'is not text and has no JSON' },
+  integer: { read: integerText, misfit: 'is not an exact integer (beyond 2^53 it must be text or a BigInt)' },
+  number: { read: numberText, misfit: 'is not a decimal number' },
+  boolean: { read: toBoolean, misfit: 'is neither true nor false' },
+  timestamp: {
+    read: (value) => timestampMicros(value)?.toString(),
+    misfit: 'is not an ISO 8601 timestamp with a zone, to the microsecond',
+  },
+  json: { read: jsonText, misfit: 'has no JSON (a BigInt, a cycle)' },
+};
 
 /** A text with an exponent may stand for more digits than fit into memory. */
 const maxDigits = 131_072;

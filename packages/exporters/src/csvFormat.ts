@@ -1,6 +1,6 @@
 import { type ColumnType, ConfigError, refuseUnknown, type RowFormat, shownText } from '@sluice/core';
 import { chooseColumns } from './columns.js';
-import { toBoolean, integerText, numberText, timestampMicros } from './columnValue.js';
+import { columnValues } from './columnValue.js';
 import { fieldReader, checkRow, type Fields } from './fields.js';
 import { toJson } from './toJson.js';
 
@@ -144,20 +144,11 @@ export function guardFormula(text: string): string {
   return startsLikeFormula(text) && !numeric.test(text) ? `'${text}` : text;
 }
 
-/** Values of these types are no formulas, whatever they start with: the year +012345, for example. */
-const readAs: Readonly<Partial<Record<ColumnType, (text: string) => unknown>>> = {
-  integer: integerText,
-  number: numberText,
-  boolean: toBoolean,
-  timestamp: timestampMicros,
-};
-
-/** The guard of a column, by its type. */
-function chooseGuard(type: ColumnType | undefined): (text: string) => string {
-  const read = type && readAs[type];
-  return read
-    ? (text) => (startsLikeFormula(text) && read(text) !== undefined ? text : guardFormula(text))
-    : guardFormula;
+/** The guard of a column. What fits its type is no formula (the year +012345), but any text fits into text and JSON. */
+function chooseGuard(type: ColumnType = 'text'): (text: string) => string {
+  if (type === 'text' || type === 'json') return guardFormula;
+  const { read } = columnValues[type];
+  return (text) => (startsLikeFormula(text) && read(text) !== undefined ? text : guardFormula(text));
 }
 
 function keepText(text: string): string {

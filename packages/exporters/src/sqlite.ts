@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type ColumnType, ConfigError, refuseUnknown } from '@sluice/core';
+import { ConfigError, refuseUnknown } from '@sluice/core';
 import { type FileState, fileState } from '@sluice/core/node';
 import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
@@ -113,11 +113,10 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
           : undefined,
     foldName,
     hasSchemas: false,
-    types: { text: 'TEXT', integer: 'TEXT', number: 'TEXT', boolean: 'INTEGER', timestamp: 'TEXT', json: 'TEXT' },
+    types,
     readRefusal: readRefusal,
     exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
-    fits,
     order: { column: '_rowid_' },
   };
   return { database, where: path };
@@ -135,12 +134,17 @@ function folderName(table: string): string {
 }
 
 /**
- * A column's affinity may change a value: text of digits becomes an integer, and a large integer a rounded real.
+ * A column of another affinity may change a value: text of digits becomes an integer, and a large integer a rounded real.
  *
  * @see https://www.sqlite.org/datatype3.html, section 3.1
  */
-function fits(type: ColumnType, declared: string): boolean {
-  const isText = /char|clob|text/i.test(declared) && !/int/i.test(declared);
-  const isBlob = declared === '' || (/blob/i.test(declared) && !/int|char|clob|text/i.test(declared));
-  return type === 'boolean' || isText || isBlob;
-}
+const text = { name: 'TEXT', fits: /^$|^(?!.*int).*(?:char|clob|text|blob)/is };
+
+const types: Database['types'] = {
+  text,
+  integer: text,
+  number: text,
+  boolean: { name: 'INTEGER', fits: /^/ },
+  timestamp: text,
+  json: text,
+};

@@ -1,4 +1,5 @@
-import type { ColumnType, RowKey, RowSchema } from '../source/definition.js';
+import type { ColumnType } from '../source/columnTypes.js';
+import type { RowKey, RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { RequestSpec } from './listingPlan.js';
 import type { ResponseSpec } from './pageReader.js';

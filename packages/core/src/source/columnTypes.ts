@@ -1,7 +1,17 @@
 import { hintFor } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { inWords, shownText } from '../values.js';
-import type { ColumnType } from './definition.js';
+
+/**
+ * What a column holds. `null` and absent fields are in any.
+ * - `text`.
+ * - `integer`: of any size; a number, a bigint or its decimal text.
+ * - `number`: a decimal number of any precision; a number, a bigint or its decimal text.
+ * - `boolean`.
+ * - `timestamp`: ISO 8601 text with a zone, to the microsecond, or a `Date`.
+ * - `json`: any value.
+ */
+export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
 
 const known: Readonly<Record<ColumnType, true>> = {
   text: true,

@@ -1,5 +1,6 @@
 import type { Json } from '../json.js';
 import type { NextCursor, PageCursor } from '../position.js';
+import type { ColumnType } from './columnTypes.js';
 import type { Increment, PageIncrement, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
 import type { SourceEvent } from './sourceEvent.js';
@@ -24,17 +25,6 @@ export interface RowSchema<T> {
   /** For changes: the columns of the rows that change. */
   readonly rows?: Pick<RowSchema<never>, 'columns' | 'types'>;
 }
-
-/**
- * What a column holds. `null` and absent fields are in any.
- * - `text`.
- * - `integer`: of any size; a number, a bigint or its decimal text.
- * - `number`: a decimal number of any precision; a number, a bigint or its decimal text.
- * - `boolean`.
- * - `timestamp`: ISO 8601 text with a zone, to the microsecond, or a `Date`.
- * - `json`: any value.
- */
-export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
 
 /** Identifies an event. */
 export interface RowEvent {

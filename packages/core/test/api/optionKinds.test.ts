@@ -133,8 +133,8 @@ describe('options that a function needs', () => {
     [
       'of a source',
       (given) => loose(createSource)({ ...rows, schema: { columns: ['id'], types: { id: given } } }),
-      'date',
-      'The schema of rows is invalid at types: "id" is "date", which is not a type. Available: text, integer, number, boolean, timestamp, json.',
+      'no-type',
+      'The schema of rows is invalid at types: "id" is "no-type", which is not a type. Available: text, integer, number, boolean, timestamp, json.',
     ],
     [
       'of pages',

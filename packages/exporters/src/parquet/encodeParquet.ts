@@ -165,7 +165,7 @@ const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
     element: { type: 'BYTE_ARRAY', logical_type: { type: 'JSON' } },
     // The text is JSON already: with this, the library would encode it once more. DuckDB needs it.
     inFooter: { converted_type: 'JSON' },
-    value: checkText,
+    value: (cell) => replaceSurrogates(checkText(cell)),
   },
 };
 
@@ -176,6 +176,12 @@ function defineElement(name: string, { element }: ParquetType): SchemaElement {
 function checkText(cell: unknown): string {
   if (typeof cell !== 'string') throw unreadable();
   return cell;
+}
+
+/** `JSON.stringify` escapes an unpaired surrogate, which DuckDB refuses in JSON. As in text, it becomes U+FFFD. */
+function replaceSurrogates(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replace(/\\(?:u(d[89a-f][\da-f]{2})|.)/g, (escape, surrogate) => (surrogate ? '\ufffd' : escape));
 }
 
 /** @example withoutEndingZeros('-1.50') // '-1.5' */

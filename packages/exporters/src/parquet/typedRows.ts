@@ -1,10 +1,7 @@
-import { shownText, SinkError, type ColumnType, type RowFormat, type RowSchema } from '@sluice/core';
-import { toBoolean, integerText, jsonText, numberText, plainText, timestampMicros } from '../columnValue.js';
+import { shownText, SinkError, type RowFormat, type RowSchema } from '@sluice/core';
+import { columnValues, plainText } from '../columnValue.js';
 import { chooseTypedColumns, type Column } from '../columns.js';
 import { fieldReader, checkRow } from '../fields.js';
-
-/** A value as JSON that loses nothing: integers, numbers and microseconds are decimal text, JSON is its text. */
-type Cell = string | boolean | null;
 
 /**
  * Rows as JSON Lines: a list of values for each row, which are checked by the types of their columns. So a value that
@@ -22,12 +19,12 @@ export function typedRowFormat<T>(wanted: readonly string[] | undefined): RowFor
         read: fieldReader(column.name),
       }));
       let rows = 0;
-      const cellsOf = (row: T): Cell[] => {
+      const cellsOf = (row: T): (string | boolean | null)[] => {
         rows += 1;
         const fields = checkRow(row, 'a Parquet file');
         return readers.map(({ column, read }) => {
           const value = read(fields) ?? null;
-          const cell = value === null ? null : cellFor[column.type](value);
+          const cell = value === null ? null : columnValues[column.type].read(value);
           if (cell === undefined) throw misfit(rowName(row, rows, schema), column, value);
           return cell;
         });
@@ -37,34 +34,10 @@ export function typedRowFormat<T>(wanted: readonly string[] | undefined): RowFor
   };
 }
 
-const cellFor: Readonly<Record<ColumnType, (value: unknown) => Cell | undefined>> = {
-  text: plainText,
-  integer: integerText,
-  number: numberText,
-  boolean: toBoolean,
-  timestamp: (value) => timestampMicros(value)?.toString(),
-  json: (value) => replaceSurrogates(jsonText(value)),
-};
-
-const wantedValue: Readonly<Record<ColumnType, string>> = {
-  text: 'is not text and has no JSON',
-  integer: 'is not an exact integer (beyond 2^53 it must be text or a BigInt)',
-  number: 'is not a decimal number',
-  boolean: 'is neither true nor false',
-  timestamp: 'is not an ISO 8601 timestamp with a zone, to the microsecond',
-  json: 'has no JSON (a BigInt, a cycle)',
-};
-
-/** `JSON.stringify` escapes an unpaired surrogate, which DuckDB refuses in JSON. As in text, it becomes U+FFFD. */
-function replaceSurrogates(json: string | undefined): string | undefined {
-  if (!json?.includes('\\ud')) return json;
-  return json.replace(/\\(?:u(d[89a-f][\da-f]{2})|.)/g, (escape, surrogate) => (surrogate ? '\ufffd' : escape));
-}
-
 function misfit(row: string, { name, type }: Column, value: unknown): SinkError {
   const text = shownText(plainText(value) ?? typeof value);
   return new SinkError(
-    `${row} does not fit: ${name} is ${text}, which ${wantedValue[type]}. Correct it with pipePages(map(…), { schema }), or declare the column as text.`,
+    `${row} does not fit: ${name} is ${text}, which ${columnValues[type].misfit}. Correct it with pipePages(map(…), { schema }), or declare the column as text.`,
     { details: { column: name, type } },
   );
 }

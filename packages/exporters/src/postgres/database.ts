@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ColumnType, ConfigError, LockError, type Release } from '@sluice/core';
+import { ConfigError, LockError, type Release } from '@sluice/core';
 import {
   quote,
   quoteTable,
@@ -61,14 +61,7 @@ export function postgresDatabase(
     findNameFault,
     hasSchemas: true,
     withSchema,
-    types: {
-      text: 'text',
-      integer: 'numeric',
-      number: 'numeric',
-      boolean: 'boolean',
-      timestamp: 'timestamptz',
-      json: 'json',
-    },
+    types,
     timestamp: formatTimestamp,
     readRefusal: readRefusal,
     exactCollation: '"C"',
@@ -76,7 +69,6 @@ export function postgresDatabase(
     fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',
     stagesDeclaredTypes: true,
     cut: findCut,
-    fits: (type, declared) => suitable[type].test(declared),
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
   return { database, where };
@@ -109,14 +101,14 @@ async function withSchema(session: Session, table: string): Promise<string> {
 /** In bytes: it cuts longer names silently. */
 const longestName = 63;
 
-/** Types that hold a value unchanged, or refuse it: `numeric(9,2)` rounds, `char(9)` pads. */
-const suitable: Readonly<Record<ColumnType, RegExp>> = {
-  text: /^(text|citext|character varying(\(\d+\))?)$/,
-  integer: /^(numeric(\(\d+,0\))?|bigint|integer|smallint|text)$/,
-  number: /^(numeric|text)$/,
-  boolean: /^boolean$/,
-  timestamp: /^timestamp with time zone$/,
-  json: /^(jsonb?|text)$/,
+/** A column of a type that fits holds a value unchanged, or refuses it: `numeric(9,2)` rounds, `char(9)` pads. */
+const types: Database['types'] = {
+  text: { name: 'text', fits: /^(text|citext|character varying(\(\d+\))?)$/ },
+  integer: { name: 'numeric', fits: /^(numeric(\(\d+,0\))?|bigint|integer|smallint|text)$/ },
+  number: { name: 'numeric', fits: /^(numeric|text)$/ },
+  boolean: { name: 'boolean', fits: /^boolean$/ },
+  timestamp: { name: 'timestamptz', fits: /^timestamp with time zone$/ },
+  json: { name: 'json', fits: /^(jsonb?|text)$/ },
 };
 
 /** `varchar(9)` would cut blanks at the end of a longer text. */

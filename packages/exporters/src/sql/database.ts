@@ -166,8 +166,7 @@ export interface Database {
   readonly hasSchemas: boolean;
   /** The name of a table with its schema, whether it is there or not. Default: the name. */
   readonly withSchema?: (session: Session, table: string) => Promise<string>;
-  /** The name of a type in a new table. */
-  readonly types: Readonly<Record<ColumnType, string>>;
+  readonly types: Readonly<Record<ColumnType, DeclaredType>>;
   /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
   readonly readRefusal: (error: unknown) => Refusal | undefined;
   /** The collation by which only the same text is equal. */
@@ -182,13 +181,19 @@ export interface Database {
   readonly cut?: (name: string, declared: string) => string | undefined;
   /** A point in time as the database takes it; `undefined` if it can't. Default: the text that the row has. */
   readonly timestamp?: (micros: bigint) => string | undefined;
-  /** Whether an existing column can hold values of a type unchanged. */
-  readonly fits: (type: ColumnType, declared: string) => boolean;
   /**
    * The column of a staging table that orders its rows, and its definition. `rowid` needs none, and no removal before
    * the staging table becomes the table itself.
    */
   readonly order: { readonly column: string; readonly definition?: string };
+}
+
+/** How a database declares a type of column. */
+interface DeclaredType {
+  /** Its name in a new table. */
+  readonly name: string;
+  /** The declared types of existing columns that hold its values unchanged. */
+  readonly fits: RegExp;
 }
 
 /** The name of a column as SQL has it, whatever its characters. */

@@ -1,13 +1,5 @@
 import type { ColumnType } from '@sluice/core';
-import {
-  toBoolean,
-  integerText,
-  isPlainInstant,
-  jsonText,
-  numberText,
-  plainText,
-  timestampMicros,
-} from '../columnValue.js';
+import { columnValues, isPlainInstant, plainText, timestampMicros } from '../columnValue.js';
 import type { Database, SqlValue } from './database.js';
 
 /**
@@ -24,14 +16,8 @@ export function sqlValue(
   { timestamp }: Pick<Database, 'timestamp'> = {},
 ): SqlValue | undefined {
   switch (type) {
-    case 'integer':
-      return integerText(value);
-    case 'number':
-      return numberText(value);
-    case 'boolean': {
-      const isTrue = toBoolean(value);
-      return isTrue === undefined ? undefined : BigInt(isTrue);
-    }
+    case 'text':
+      return storableText(plainText(value));
     case 'timestamp': {
       if (typeof value === 'string' && isPlainInstant(value)) return value;
       const micros = timestampMicros(value);
@@ -39,10 +25,10 @@ export function sqlValue(
       if (timestamp) return timestamp(micros);
       return value instanceof Date ? value.toISOString() : String(value);
     }
-    case 'json':
-      return jsonText(value);
-    case 'text':
-      return storableText(plainText(value));
+    default: {
+      const read = columnValues[type].read(value);
+      return typeof read === 'boolean' ? BigInt(read) : read;
+    }
   }
 }
 

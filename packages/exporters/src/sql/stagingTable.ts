@@ -105,7 +105,7 @@ export class StagingTable {
       const { declared, collation } = existing.get(fold(name)) ?? {};
       const isCut = declared === undefined ? undefined : cut?.(name, declared);
       // Values that the target would refuse are refused at once, and those that it takes for equal are so here.
-      const given = declared !== undefined && stagesDeclaredTypes ? declared : types[type];
+      const given = declared !== undefined && stagesDeclaredTypes ? declared : types[type].name;
       const ownType = isCut === undefined ? given : `text`;
       const equality = collation === undefined ? '' : ` COLLATE ${collation}`;
       const check = isCut === undefined ? '' : ` CONSTRAINT ${quote(name)} CHECK (NOT (${isCut}))`;

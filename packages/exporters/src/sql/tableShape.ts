@@ -183,8 +183,9 @@ export function checkTable(
     if (!found)
       return [isKeyColumn(name) ? `${name}, for the key that the source has, is missing` : `${name} is missing`];
     if (found.isGenerated) return [`${name} is computed by the database`];
-    if (database.fits(type, found.declared)) return [];
-    return [`${name} is ${found.declared || 'untyped'} and should be ${database.types[type]}`];
+    const wanted = database.types[type];
+    if (wanted.fits.test(found.declared)) return [];
+    return [`${name} is ${found.declared || 'untyped'} and should be ${wanted.name}`];
   });
   for (const { name } of required) faults.push(`${name} must not be null, and the rows lack it`);
   if (faults.length === 0) return;
