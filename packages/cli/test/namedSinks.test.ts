@@ -170,6 +170,30 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     },
   );
 
+  test('E1 a sink that returns no position resumes with null', { tags: ['slow'] }, async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+    const plain = `
+      import { appendFileSync } from 'node:fs';
+      import { join } from 'node:path';
+      const sink = (target, { folder }) => ({
+        name: 'plain', identity: null, delivery: 'at-least-once',
+        async open({ resumeAt }) {
+          appendFileSync(join(folder, target), JSON.stringify([resumeAt?.sinkPosition]) + '\\n');
+          return { async write() {}, async flush() {}, async seal() {}, close: async () => ({ target }), async abort() {} };
+        },
+      });
+      export default { plugins: [{ name: 'plain', sinks: { plain: sink } }] };
+    `;
+    const folder = configFolder({ 'sluice.config.js': plain });
+    const args = exportArgs(sandbox, 'plain:opened.jsonl', '--state', 'mine', '--commit-every', '2');
+    await interrupted(sandbox, args, folder, 12);
+    const shown = await run(['checkpoint', 'show', 'mine'], folder);
+    expect(shown.stdout).toMatch(/^target {4}plain:opened\.jsonl\n/);
+    expect(await run(args, folder, settingsFor(sandbox))).toMatchObject({ code: 0 });
+    // JSON has null for the undefined of the first run, too, which has no resumeAt.
+    expect(rowsIn(folder, 'opened.jsonl')).toEqual([[null], [null]]);
+  });
+
   test('E4 a state is refused to another target, and --restart starts over', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
     const folder = configFolder({ 'sluice.config.js': journal });

@@ -29,7 +29,9 @@ async function namedSink(
   const make = sinks.get(name);
   if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
-  const wrapped = wrapSink(sink, { wrap: (sinkPosition) => ({ to: shown, sinkPosition }), unwrap });
+  // A plugin in JavaScript may return no position, and JSON would leave the field out.
+  const wrap = (sinkPosition: Json | undefined): Json => ({ to: shown, sinkPosition: sinkPosition ?? null });
+  const wrapped = wrapSink(sink, { wrap, unwrap });
   return {
     ...wrapped,
     identity: { to: shown, of: sink.identity },

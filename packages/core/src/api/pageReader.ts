@@ -83,11 +83,19 @@ export function pageReader<Row>({
   return ({ name, endpoint, clock }) => {
     const { baseUrl } = endpoint;
     const read = documentReader(name, (text) => endpoint.isSecret(text));
-    let warned: string | undefined;
+    const doubts = new Set<string>();
     const warn = (message: string): void => {
-      // A watch may get the same warning with every page.
-      if (message !== warned) endpoint.warn(`${name}: ${message}`);
-      warned = message;
+      if (!doubts.has(message)) endpoint.warn(`${name}: ${message}`);
+      doubts.add(message);
+    };
+    // Only the last one: an API may word each of its errors differently, and a watch has no end.
+    let reported: string | undefined;
+    const warnOfPart = (message: string): void => {
+      if (message !== reported)
+        endpoint.warn(
+          `${name}: the API reports an error beside the rows, so some may be missing${quoteMessage(message)}.`,
+        );
+      reported = message;
     };
     return ({ status, headers, body }, { path, from, isAgain, pageSize, fields, since = {} }) => {
       // One that a stored page can answer does not get here.
@@ -117,8 +125,7 @@ export function pageReader<Row>({
           withoutSecret: (query) => endpoint.withoutSecret(query),
           since: since.from,
         });
-        if (error)
-          warn(`the API reports an error beside the rows, so some may be missing${quoteMessage(error.message)}.`);
+        if (error) warnOfPart(error.message);
         // In place of a row with an error, GraphQL has null. Offsets count it.
         const received = error && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
         const page: UndecodedPage<Row> = {

@@ -241,7 +241,8 @@ export class Exchange {
         { url: sentUrl, method, headers, body, isFresh: isNew, signal, onWrite },
         { adapter, clock, deadline: timeouts.response, stop: this.#stop },
       );
-      if (response === 'late') this.#stop = new AbortController();
+      // The deadline of the attempt aborted it. A request that is over stays aborted.
+      if (response === 'late' && !this.#isOver) this.#stop = new AbortController();
       if (response instanceof AdapterFault && response.kind === 'stale' && !isNew) return 'stale';
       if (response instanceof AdapterFault && response.kind === 'outdated' && outdated < maxOutdated) return 'outdated';
       const took = clock.monotonic() - began;

@@ -212,7 +212,7 @@ function encodeLine(record: object): Buffer {
 
 /** `undefined` if the line is not complete. */
 function decodeLine(line: string): { readonly value: unknown } | undefined {
-  const [, sum, json = ''] = /^([0-9a-f]{8}) (.*)$/s.exec(line) ?? [];
+  const [, sum, json = ''] = /^([0-9a-f]{8}) (.+)$/s.exec(line) ?? [];
   return checksum(json) === sum ? { value: JSON.parse(json) } : undefined;
 }
 

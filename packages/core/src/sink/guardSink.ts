@@ -14,7 +14,8 @@ const longestCall = 30_000;
 /** Deeper positions are refused; those that contain themselves have no end. */
 const deepest = 100;
 
-interface GuardOptions {
+/** What {@link guardStore} needs. */
+export interface GuardOptions {
   readonly clock: Clock;
   /** Aborted when nobody waits for the calls any longer. */
   readonly signal: AbortSignal;
@@ -35,11 +36,11 @@ export function guardSink<T>(sink: Sink<T>, options: GuardOptions): Sink<T> {
     delivery,
     isRefreshed,
     state: state && guardStore(state, `The state of the sink ${name}`, options),
-    check: sink.check && calls.guard('check', sink.check.bind(sink)),
+    check: sink.check && ((context) => calls.make('check', async () => sink.check?.(context))),
     withoutPartition:
       sink.withoutPartition &&
       ((at, partition) => calls.read('withoutPartition', () => sink.withoutPartition?.(at, partition) ?? null)),
-    finished: sink.finished && calls.guard('finished', sink.finished.bind(sink)),
+    finished: sink.finished && ((at) => calls.make('finished', async () => sink.finished?.(at))),
     open: async (context) => {
       const giveUp = async (writer: SinkWriter<T>): Promise<void> =>
         writer.abort(undefined, { isResumable: context.resumeAt !== undefined });
@@ -68,10 +69,11 @@ export function guardStore(store: StateStore, whose: string, options: GuardOptio
         throw calls.wrapError(error, 'read');
       }
     },
-    append: calls.guard('append', log.append.bind(log)),
-    replace: calls.guard('replace', log.replace.bind(log)),
-    remove: calls.guard('remove', log.remove.bind(log)),
-    close: calls.guard('close', log.close.bind(log)),
+    append: (record) => calls.make('append', () => log.append(record)),
+    replace: (records) => calls.make('replace', () => log.replace(records)),
+    checkReplaceable: () => calls.make('checkReplaceable', async () => log.checkReplaceable?.()),
+    remove: () => calls.make('remove', () => log.remove()),
+    close: () => calls.make('close', () => log.close()),
   });
   return {
     folder: store.folder,
@@ -81,11 +83,11 @@ export function guardStore(store: StateStore, whose: string, options: GuardOptio
         () => store.lock(signal, use),
         (late) => late(),
       );
-      return releases.guard('the release of its lock', release);
+      return () => releases.make('the release of its lock', release);
     },
-    load: calls.guard('load', store.load.bind(store)),
-    save: calls.guard('save', store.save.bind(store)),
-    remove: calls.guard('remove', store.remove.bind(store)),
+    load: (name) => calls.make('load', () => store.load(name)),
+    save: (name, record) => calls.make('save', () => store.save(name, record)),
+    remove: (name) => calls.make('remove', () => store.remove(name)),
     log: (name) => guardLog(calls.read('log', () => store.log(name))),
   };
 }
@@ -119,12 +121,12 @@ function guardWriter<T>(
     get isCommittable() {
       return calls.read('isCommittable', () => writer.isCommittable);
     },
-    write: calls.guard('write', writer.write.bind(writer)),
+    write: (page) => calls.make('write', () => writer.write(page)),
     flush: async () => checkPosition(await calls.make('flush', () => writer.flush()), 'flush'),
     seal: async (end) => checkPosition(await calls.make('seal', () => writer.seal(end)), 'seal'),
-    suspend: writer.suspend && calls.guard('suspend', writer.suspend.bind(writer)),
-    close: calls.guard('close', writer.close.bind(writer)),
-    abort: calls.guard('abort', writer.abort.bind(writer)),
+    suspend: writer.suspend && (() => calls.make('suspend', () => writer.suspend?.() ?? writer.close())),
+    close: () => calls.make('close', () => writer.close()),
+    abort: (reason, how) => calls.make('abort', () => writer.abort(reason, how)),
   };
 }
 
@@ -143,10 +145,6 @@ class GuardedCalls {
     this.#clock = clock;
     this.#signal = signal;
     this.#untilCancelled = abortableBy(signal);
-  }
-
-  guard<A extends unknown[], R>(method: string, call: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
-    return (...args) => this.make(method, () => call(...args));
   }
 
   /** @param undo takes back what a call returns after nobody waited for it any longer. */

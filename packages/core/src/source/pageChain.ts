@@ -230,10 +230,11 @@ function asUndecoded<T>(page: FetchedPage<T> | UndecodedPage<T>): UndecodedPage<
  *
  * @throws the decoder's error; ConfigError if it does not return one row for each received.
  */
-function decodePage<T>({ received: { length }, decode }: UndecodedPage<T>, source: string): readonly T[] {
+function decodePage<T>(page: UndecodedPage<T>, source: string): readonly T[] {
+  const { length } = page.received;
   let rows: readonly T[];
   try {
-    rows = decode();
+    rows = page.decode();
   } catch (error) {
     throw sourceFault(error, source, 'decode');
   }

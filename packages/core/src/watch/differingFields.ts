@@ -16,7 +16,8 @@ export function differingFields(
 ): readonly string[] {
   const fields: string[] = [];
   collect(before, after, path, ignored, fields);
-  return fields;
+  // Paths that overlap, such as `a` and `a.b`, find a field twice.
+  return [...new Set(fields)].toSorted();
 }
 
 function collect(one: unknown, other: unknown, path: string, ignored: ReadonlySet<string>, fields: string[]): void {

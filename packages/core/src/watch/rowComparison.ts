@@ -57,8 +57,7 @@ export function fieldsBetween<T>(
 }
 
 function byValue(ignored: ReadonlySet<string>): FieldsBetween<unknown> {
-  return (before, after) =>
-    isPlainlySame(before, after, ignored) ? none : differingFields(before, after, ignored).toSorted();
+  return (before, after) => (isPlainlySame(before, after, ignored) ? none : differingFields(before, after, ignored));
 }
 
 function byEquals(
@@ -69,7 +68,7 @@ function byEquals(
     if (equals(without(before, ignored), without(after, ignored))) return none;
     const fields = differingFields(before, after, ignored);
     // It may see a difference that we do not.
-    return fields.length === 0 ? ['*'] : fields.toSorted();
+    return fields.length === 0 ? ['*'] : fields;
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bySince, ConfigError, createClient, defineApi, listing, type SinceOptions } from '../../src/index.js';
 import { sinceRules } from '../../src/api/sinceValue.js';
-import { entries, entriesOf } from './changingTable.js';
+import { entries, entriesOf, type Entry } from './changingTable.js';
 import { type Said, serve } from './servedApi.js';
 
 describe('A5 values', () => {
@@ -88,11 +88,11 @@ describe('A5 paging by a value', () => {
   });
 
   const table = [1, 2, 3, 3, 3, 4, 5, 6, 6, 6, 7].map((second, id) => ({ id, text: 't', updated_at: at(second) }));
-  const warningsOf = async (say: (since: string | null) => unknown[]): Promise<string[]> => {
+  const warningsOf = async (say: (since: string | null) => unknown[], source = entries): Promise<string[]> => {
     const { baseUrl } = await serve((url): Said => ({ body: { items: say(url.searchParams.get('since')) } }));
     const warnings: string[] = [];
     await using client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 } }).use(
-      defineApi({ name: 'table', sources: { entries } })({ baseUrl }),
+      defineApi({ name: 'table', sources: { entries: source } })({ baseUrl }),
     );
     client.events.subscribe((event) => {
       if (event.type === 'warning') warnings.push(event.message);
@@ -118,6 +118,25 @@ describe('A5 paging by a value', () => {
     const { rows } = await walk(() => table.slice(0, 8));
     expect(String(rows)).toContain('full of rows that are not after the updated_at that it was asked for');
     expect(String(rows)).toContain('Does it filter by "since"?');
+  });
+
+  test('each kind of warning comes once, however many pages have both', async () => {
+    const source = listing<Entry>({
+      path: '/entries',
+      pageSize: { param: 'limit', default: 8, max: 8 },
+      paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),
+      errors: () => ({ kind: 'partial', message: 'some are away' }),
+      rows: 'items',
+      columns: ['id'],
+    });
+    const fromBefore = (since: string | null): unknown[] => {
+      const first = table.findIndex(({ updated_at }) => since === null || updated_at >= since);
+      return table.slice(Math.max(0, first - 1), first + 4);
+    };
+    expect(await warningsOf(fromBefore, source)).toEqual([
+      expect.stringContaining('an error beside the rows'),
+      expect.stringContaining('the API lists rows from before'),
+    ]);
   });
 
   test('is refused without a page size, with a wrong option, and at a cursor of another paging', async () => {

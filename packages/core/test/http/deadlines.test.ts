@@ -122,6 +122,34 @@ test('T3 a response that is late just when all time is spent is not asked for ag
   expect(transport.clock.pending).toEqual([]);
 });
 
+test.each(['cancelled', 'closed', 'out of time'])(
+  'T3 T4 a request that is %s sends nothing more, although the adapter does not end its attempt',
+  async (how) => {
+    let sent = 0;
+    const stop = new AbortController();
+    const transport = openTransport('http://127.0.0.1:9', {
+      isHandTurned: true,
+      timeouts: { response: 30_000, total: how === 'out of time' ? 20_000 : Infinity },
+      createAdapter: () => ({
+        send() {
+          sent += 1;
+          return new Promise(() => undefined);
+        },
+        close: () => Promise.resolve(),
+      }),
+    });
+    const outcome = transport.get({ signal: stop.signal }).catch((reason: unknown) => reason);
+    await transport.clock.asked(30_000);
+    if (how === 'cancelled') stop.abort('enough');
+    else if (how === 'closed') transport.close();
+    else await transport.clock.advance(20_000);
+    await outcome;
+    for (let step = 0; step < 12; step += 1) await transport.clock.advance(30_000);
+    expect(sent).toBe(1);
+    expect(transport.clock.pending).toEqual([]);
+  },
+);
+
 test('T3 the total deadline counts a key provider that does not answer', async () => {
   const server = await startServer(ok());
   const transport = openTransport(server.url, { apiKey: () => new Promise(() => undefined) });

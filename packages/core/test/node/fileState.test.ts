@@ -73,6 +73,7 @@ describe('state in files', () => {
       ...Array.from(whole, (_, length) => whole.subarray(0, length)),
       Buffer.concat([whole, Buffer.from('\n')]),
       Buffer.from([0xff, 0xfe]),
+      Buffer.from('sluice-state 1\n00000000 \n'),
     ];
     for (const bytes of damaged) {
       writeFileSync(path, bytes);

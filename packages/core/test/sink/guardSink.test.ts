@@ -229,6 +229,15 @@ describe('T4 an error of a sink of somebody else', () => {
     await expect(lastValueFrom(of(1).pipe(writeTo(sink)))).rejects.toMatchObject({ code: 'plugin', message });
   });
 
+  test.each(['load', 'save', 'remove'] as const)('names a state store that lacks %s', async (method) => {
+    const { list } = await startHoldings({ holdings: 50 });
+    const state: StateStore = { ...memoryState(), [method]: undefined };
+    await expect(exportTo(list(), recordingSink<Row>(), { state }).run()).rejects.toMatchObject({
+      code: 'plugin',
+      message: expect.stringContaining(`The state store failed in ${method}: store.${method} is not a function`),
+    });
+  });
+
   test.each<[string, unknown]>([
     ['undefined', undefined],
     ['NaN', NaN],

@@ -122,6 +122,19 @@ describe('rows that are made of what came', () => {
     }
   });
 
+  test('may be made by a method of the page', async () => {
+    const page = {
+      received: [{ id: '1' }],
+      next: 'end' as const,
+      decode(): readonly Row[] {
+        return this.received;
+      },
+    };
+    const fetch = (): Promise<typeof page> => Promise.resolve(page);
+    const own = createSource<Row>({ name: 'test.own', identity: null, schema: { columns: ['id'] }, fetch });
+    expect(await own.toArray()).toEqual([{ id: '1' }]);
+  });
+
   test('have to be as many as came: positions count those', async () => {
     const fewer = createSource<Row>({
       name: 'test.fewer',

@@ -146,6 +146,7 @@ describe('C10 what is compared', () => {
     ['a field inside one', { project: ['stats.kind'] }, ['stats.kind.name']],
     ['a field far inside', { project: ['stats.kind.name'] }, ['stats.kind.name']],
     ['a field whose name has a dot', { project: ['a.b'] }, ['a.b']],
+    ['a field that is named twice', { project: ['stats', 'stats.seen'] }, ['stats.kind.name', 'stats.seen']],
     ['a field that no row has', { project: ['none', 'stats.none', 'status.length'] }, []],
     ['a field, but for what is inside', { project: ['stats'], ignore: ['stats.seen'] }, ['stats.kind.name']],
     [
