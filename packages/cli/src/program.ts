@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
 import { type Environment, processEnvironment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
-import { refuseSecretArguments } from './input/secrets.js';
+import { refuseSecretArguments } from './input/secretVariables.js';
 import { addOptions, commandGroups, findCommand, type CommandName, flagsKnownTo } from './options/commands.js';
 
 /** Runs a command and returns its exit code. */

@@ -1,6 +1,6 @@
 import { holdsSecret } from '../errors/redact.js';
 import { UsageError } from '../errors/errors.js';
-import { whereKeysGo, whereSecretsGo } from '../input/secrets.js';
+import { whereKeysGo, whereSecretsGo } from '../input/secretVariables.js';
 
 const keyNames = /^api[-_]?keys?$/i;
 const secretNames = /^((webhook|signing)[-_]?)?secrets?$/i;

@@ -1,5 +1,5 @@
 import { apis } from '../input/baseUrl.js';
-import { keyVariable, redisVariable, secretVariable } from '../input/secrets.js';
+import { keyVariable, redisVariable, secretVariable } from '../input/secretVariables.js';
 import { progressModes } from '../progress/reporter.js';
 import {
   addresses,

@@ -2,7 +2,7 @@ import { type ApiDescription, apisOf, type AuthDescription, type SourceDescripti
 import type { Config } from '../config/config.js';
 import type { Environment, Variables } from '../environment/environment.js';
 import { apis as builtIn, findBaseUrl, isApiName } from '../input/baseUrl.js';
-import { keyVariable } from '../input/secrets.js';
+import { keyVariable } from '../input/secretVariables.js';
 import { formatDuration, formatNumber } from '../terminal/format.js';
 import { labelledLines } from '../terminal/text.js';
 import { unknownApi, unknownSource, sourceLines } from './findSource.js';

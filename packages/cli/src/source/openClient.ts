@@ -25,7 +25,7 @@ import {
   findBaseUrl,
   isApiName,
 } from '../input/baseUrl.js';
-import { findApiKey, missingKey } from '../input/secrets.js';
+import { findApiKey, missingKey } from '../input/secretVariables.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
 import { type Notice, followNotices } from '../progress/notices.js';

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readNamedFile } from '../input/readInput.js';
-import { findWebhookSecrets } from '../input/secrets.js';
+import { findWebhookSecrets } from '../input/secretVariables.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import { chooseRetries } from '../source/openClient.js';

@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { loadOptional } from '../../config/importModule.js';
 import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
-import { findRedisUrl } from '../../input/secrets.js';
+import { findRedisUrl } from '../../input/secretVariables.js';
 import type { GroupOptions } from '../../options/options.js';
 import { flagAbout, type OptionsOf } from '../../options/commands.js';
 import { addPassword, tableName } from '../../target/tableTarget.js';

@@ -4,7 +4,7 @@ import { explainInFlags } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
 import { type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
-import { whereKeysGo } from '../../input/secrets.js';
+import { whereKeysGo } from '../../input/secretVariables.js';
 import { baseUrlError } from '../../source/openClient.js';
 import { withParams } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
