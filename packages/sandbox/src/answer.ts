@@ -49,7 +49,7 @@ export function faultyAnswer(fault: Fault | undefined, right: Answer, key: strin
   }
 }
 
-export const noBody = Buffer.alloc(0);
+export const noBody: Buffer = Buffer.alloc(0);
 
 const html = Buffer.from(
   '<!doctype html>\n<html><head><title>Just a moment</title></head><body><h1>Be right back</h1></body></html>\n',

@@ -5,6 +5,7 @@ import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
 import { newsOf } from '../../export/messages.js';
+import { endEarly } from '../../export/withRun.js';
 import { openReporter, type ProgressMode, type Reporter } from '../../progress/reporter.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
@@ -26,7 +27,7 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
       const mode = options.quiet ? 'silent' : (options.progress ?? 'plain');
       const shown = { header: { redis: host }, opening, counts: () => ({}) };
       const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
-      const report = await cluster.work({
+      const work = cluster.work({
         sources: Object.fromEntries(
           Array.from(sourcesOf(client), ([name, source]) => [
             name,
@@ -40,6 +41,7 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
         limiter,
         onEvent: followWork(reporter, mode, environment),
       });
+      const report = await work.catch((error: unknown) => endEarly(error, undefined, reporter, environment));
       reporter.done(report, endLine(report));
       return exitCodeAfter(report, environment);
     });
