@@ -236,6 +236,8 @@ class Walk<T> {
     } finally {
       this.#busy.delete(chain);
       this.#startFetching();
+      // So that the next request is sent before the consumer decodes and writes this page.
+      if (this.#busy.size > 0) await endTurn();
       this.#wake();
     }
   }
@@ -271,6 +273,11 @@ class Walk<T> {
     notify(endpoint, { type: 'error', of: 'walk', name, error: reportOf(error) });
     return error;
   }
+}
+
+/** Waits until the event loop has sent what was requested in this turn. Browsers send in a process of their own. */
+async function endTurn(): Promise<void> {
+  if (typeof setImmediate === 'function') await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Counts finished partitions at the front instead of listing them, so that positions stay small. */
