@@ -4,7 +4,7 @@ import {
   ConfigError,
   LockError,
   recordState,
-  SinkError,
+  SluiceError,
   type Release,
   type Sink,
   type StateLog,
@@ -238,8 +238,8 @@ export class Ledger implements TableState {
           if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.table.given);
         };
         const result = await work(session).catch(async (error: unknown) => {
-          // After an error of the server, a transaction takes no more queries.
-          if (error instanceof SinkError) await checkOurs();
+          // An error of ours may come of what the other run did. After one of the server, a transaction takes no more queries.
+          if (SluiceError.is(error)) await checkOurs();
           throw error;
         });
         await checkOurs();

@@ -316,6 +316,28 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     expect(await ids(database)).toEqual(range(0, 9));
   });
 
+  test('D2 a run that resumes rows which another one has published meanwhile says that it was taken over', async () => {
+    const database = await open();
+    const rows = itemsOf(range(0, 9));
+    const interrupt = (_: number, page: number): void => {
+      if (page === 2) throw new Error('The API is gone.');
+    };
+    await expect(exported(database, [rows], { commitEvery: 1, onPage: interrupt })).rejects.toThrow('gone');
+    const sink = database.sink<Item>({ table: 'items' });
+    const tables = kind === 'SQLite' ? 'SELECT name FROM sqlite_schema' : 'SELECT tablename AS name FROM pg_tables';
+    const late = exportTo(itemSource([rows]), {
+      ...sink,
+      async open(context) {
+        // Its connection is lost, and until it has another one, the other run takes over and publishes.
+        await database.query(`UPDATE _sluice SET record = '"another run"' WHERE target = 'items' AND name = ''`);
+        const staging = (await database.query(tables)).find(({ name }) => /^_sluice_[0-9a-f]+$/.test(String(name)));
+        await database.query(`ALTER TABLE ${String(staging?.['name'])} RENAME TO items`);
+        return sink.open(context);
+      },
+    });
+    await expect(late.run()).rejects.toThrow('Another run has taken over the table items');
+  });
+
   test('D2 takes back the rows of a partition whose cursor expired', async () => {
     const database = await open();
     let expired = 0;
