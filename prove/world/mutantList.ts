@@ -268,7 +268,7 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/api/sinceValue.ts', [
     [
       'a mark passes rows that are not seen yet',
-      'return `${new Date(Math.min(last, began) - overlap).toISOString().slice(0, 19)}Z`;',
+      "return printTime(format, (last < now ? last : now) - instantOf(overlap), 'from');",
       'return latest;',
     ],
   ]),

@@ -25,6 +25,8 @@ export { byKeyset, type KeysetOptions, type KeysetValue } from './api/byKeyset.j
 export { byLink, type LinkOptions } from './api/byLink.js';
 export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { bySince, type SinceOptions } from './api/bySince.js';
+export type { SinceBound, TimeFormat } from './api/timeFormat.js';
+export type { SinceWriting } from './api/writeSince.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
 export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
 export { rowOf, type Each, type RowOfOptions } from './api/each.js';

@@ -91,9 +91,11 @@ export function pageFetcher<Row extends object, In extends object, Params>(
   const readPage = open.openReader(opening);
   const conditional = new ConditionalPages<Row>();
   const made = identityOfRows(open);
-  return async (plan, { partition, at, atLeast, since, signal, cache }, fields) => {
+  return async (plan, { partition, at, atLeast, since: given, signal, cache }, fields) => {
     const start = plan.first(partition, atLeast);
-    const first = since?.from !== undefined && increment ? increment.from(start, since.from) : start;
+    const from = given?.from ?? increment?.begin;
+    const since = from === undefined ? given : { ...given, from };
+    const first = from !== undefined && increment ? increment.from(start, from) : start;
     const address = at ? paging.request(first, at) : first;
     const { method, headers } = plan.details;
     const request: ApiRequest = {

@@ -53,6 +53,8 @@ export interface Paging {
 
 /** What `bySince` adds to a paging. */
 export interface IncrementalPaging extends Increment {
+  /** Where a walk starts for which no value is given. Default: it has all rows. */
+  readonly begin?: string | undefined;
   /** The request for the first page from a value on. */
   from(first: PageAddress, value: string): PageAddress;
   /** Removes rows that are known, from an earlier page or an earlier walk. */

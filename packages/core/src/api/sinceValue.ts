@@ -1,14 +1,17 @@
-import { isCalendarDay } from '../clock.js';
 import { kindOf, shownText } from '../values.js';
+import { instantOf, isTimeFormat, parseTime, printTime, type TimeFormat, timeFormats } from './timeFormat.js';
 
 /** What the values are by which rows are found again. They are compared by it: as texts, many would sort wrongly. */
-export type SinceType = 'instant' | 'integer' | 'text';
+export type SinceType = Exclude<TimeFormat, 'minute'> | 'integer' | 'text';
 
 /** How values of one type are read, compared and moved. Values are texts, as the API wrote them. */
 export interface SinceRule {
   /** The value as text. @returns `undefined` if it is none of this type; `wanted` says which are. */
   read(value: unknown): string | undefined;
+  /** What a person gives for a value, e.g. a date for any time. @returns the value, or `undefined` if it is none. */
+  given(text: string): string | undefined;
   readonly wanted: string;
+  readonly isTime: boolean;
   /** Negative if `a` is before `b`, 0 if they are equal. */
   compare(a: string, b: string): number;
   /**
@@ -20,42 +23,36 @@ export interface SinceRule {
   mark(latest: string, began: number, overlap: number): string;
 }
 
+const integer: Omit<SinceRule, 'given'> = {
+  wanted: 'an integer',
+  isTime: false,
+  read(value) {
+    if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+    return typeof value === 'string' && /^-?\d{1,40}$/.test(value) ? value : undefined;
+  },
+  compare(a, b) {
+    const difference = BigInt(a) - BigInt(b);
+    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  },
+  mark: (latest, _, overlap) => String(BigInt(latest) - BigInt(overlap)),
+};
+
+const text: Omit<SinceRule, 'given'> = {
+  wanted: 'text',
+  isTime: false,
+  read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
+  compare: compareTexts,
+  mark: (latest) => latest,
+};
+
 export const sinceRules: Readonly<Record<SinceType, SinceRule>> = {
-  instant: {
-    wanted: 'a date with a time and a zone, e.g. 2026-01-31T08:30:00Z',
-    read: (value) => (typeof value === 'string' && parseInstant(value) ? value : undefined),
-    compare(a, b) {
-      const first = parseInstant(a);
-      const second = parseInstant(b);
-      if (!first || !second) return compareTexts(a, b);
-      return first.seconds - second.seconds || compareTexts(first.fraction, second.fraction);
-    },
-    mark(latest, began, overlap) {
-      const last = (parseInstant(latest)?.seconds ?? 0) * 1_000;
-      if (overlap === 0 && last < began) return latest;
-      // Also before the latest row: a clock that is ahead would hide rows that appear late. Without a fraction, which
-      // not every API accepts; earlier is safe.
-      return `${new Date(Math.min(last, began) - overlap).toISOString().slice(0, 19)}Z`;
-    },
-  },
-  integer: {
-    wanted: 'an integer',
-    read(value) {
-      if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
-      return typeof value === 'string' && /^-?\d{1,40}$/.test(value) ? value : undefined;
-    },
-    compare(a, b) {
-      const difference = BigInt(a) - BigInt(b);
-      return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-    },
-    mark: (latest, _, overlap) => String(BigInt(latest) - BigInt(overlap)),
-  },
-  text: {
-    wanted: 'text',
-    read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
-    compare: compareTexts,
-    mark: (latest) => latest,
-  },
+  instant: timeRule('instant'),
+  datetime: timeRule('datetime'),
+  date: timeRule('date'),
+  'epoch-seconds': timeRule('epoch-seconds'),
+  'epoch-ms': timeRule('epoch-ms'),
+  integer: { ...integer, given: integer.read },
+  text: { ...text, given: text.read },
 };
 
 /** What a value is instead, for errors. */
@@ -63,23 +60,42 @@ export function kindOfSince(value: unknown): string {
   return typeof value === 'string' ? shownText(value) : kindOf(value);
 }
 
-interface Instant {
-  /** Since 1970. */
-  readonly seconds: number;
-  /** Digits of the fraction, without zeros at the end: an API may write any number of them. */
-  readonly fraction: string;
+function timeRule(format: TimeFormat): SinceRule {
+  // Also of a mark that was saved while the values had another type.
+  const parse = (value: string): bigint | undefined =>
+    parseTime(format, value) ?? parseTime('instant', value) ?? parseTime('date', value);
+  const read = (value: unknown): string | undefined =>
+    parseTime(format, value) === undefined ? undefined : String(value);
+  return {
+    wanted: timeFormats[format].wanted,
+    isTime: true,
+    read,
+    given(value) {
+      const own = read(value);
+      if (own !== undefined) return own;
+      const instant = parse(value);
+      return instant === undefined ? undefined : printTime(format, instant, 'from');
+    },
+    compare(a, b) {
+      const first = parse(a);
+      const second = parse(b);
+      if (first === undefined || second === undefined) return compareTexts(a, b);
+      return first < second ? -1 : first > second ? 1 : 0;
+    },
+    mark(latest, began, overlap) {
+      const last = parse(latest) ?? 0n;
+      const now = instantOf(began);
+      if (overlap === 0 && last < now) return latest;
+      // Also before the latest row: a clock that is ahead would hide rows that appear late. Without a fraction, which
+      // not every API accepts; earlier is safe.
+      return printTime(format, (last < now ? last : now) - instantOf(overlap), 'from');
+    },
+  };
 }
 
-/** RFC 3339, and what is common beside it: a blank instead of the T, no seconds, a zone without a colon. */
-const instantForm = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12}))?([Zz]|[+-]\d\d(?::?\d\d)?)$/;
-
-function parseInstant(text: string): Instant | undefined {
-  const [, day, minute, second = ':00', fraction = '', zone = ''] = instantForm.exec(text) ?? [];
-  // ISO 8601 once had 24:00, RFC 3339 never.
-  if (day === undefined || minute === undefined || !isCalendarDay(day) || minute > '23:59') return undefined;
-  const offset = zone.length === 1 ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(3).replace(':', '') || '00'}`;
-  const ms = Date.parse(`${day}T${minute}${second}${offset}`);
-  return Number.isNaN(ms) ? undefined : { seconds: ms / 1_000, fraction: fraction.replace(/0+$/, '') };
+/** The instant of a value of this type; `undefined` if the type has no times. */
+export function instantOfSince(type: SinceType, value: string): bigint | undefined {
+  return isTimeFormat(type) ? parseTime(type, value) : undefined;
 }
 
 function compareTexts(a: string, b: string): number {

@@ -45,12 +45,13 @@ export function createIncrements(info: SourceInfo<never>, state: StateStore, opt
     throw new ConfigError(
       `${name} can't be exported incrementally: its ${partitions} partitions would share a mark, and rows of one would be missed where another is further. Export each partition by itself, or make it a listing for each row of another one.`,
     );
-  const { from, full = false } = options;
-  if (full && from !== undefined) throw new ConfigError('from and full exclude each other.');
-  if (from !== undefined && increment.read(from) === undefined)
-    throw new ConfigError(`from is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
+  const { full = false } = options;
+  if (full && options.from !== undefined) throw new ConfigError('from and full exclude each other.');
+  const from = options.from === undefined ? undefined : increment.read(options.from);
+  if (options.from !== undefined && from === undefined)
+    throw new ConfigError(`from is ${JSON.stringify(options.from.slice(0, 100))}: it must be ${increment.wanted}.`);
   const markName = `mark-${hashOf([name, rowsIdentity ?? identity])}`;
-  const source = { name, rule: increment, state, markName, ...options };
+  const source = { name, rule: increment, state, markName, from, full };
   return partitions === Infinity ? new ParentIncrements(source) : new SourceIncrement(source);
 }
 
@@ -66,10 +67,10 @@ class SourceIncrement implements Increments {
   }
 
   async load(): Promise<Mark | undefined> {
-    const { state, markName, full } = this.source;
+    const { state, markName, full, rule } = this.source;
     const record = full ? undefined : await state.load(markName);
     if (record === undefined) return undefined;
-    if (!isMark(record)) throw unreadableMarkError();
+    if (!isMark(record) || rule.read(record.value) === undefined) throw unreadableMarkError();
     this.#mark = record;
     return record;
   }

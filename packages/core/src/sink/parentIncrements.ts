@@ -1,5 +1,5 @@
 import { CheckpointError, SluiceError } from '../errors.js';
-import type { Since } from '../source/increment.js';
+import type { Increment, Since } from '../source/increment.js';
 import type { Page } from '../source/page.js';
 import type { StateLog } from '../stateLog.js';
 import { isList, isRecord } from '../values.js';
@@ -33,14 +33,14 @@ export class ParentIncrements {
   }
 
   async load(resumed: Pick<Checkpoint, 'runId' | 'increment'> | undefined): Promise<Mark | undefined> {
-    const { state, markName, full: isFull = false } = this.source;
+    const { state, markName, full: isFull = false, rule } = this.source;
     const record = await state.load(markName).catch((error: unknown) => {
       if (isFull) return undefined;
       throw error;
     });
     const mark = isParentsMark(record) ? record : undefined;
     if (record !== undefined && !mark && !isFull) throw unreadableMarkError();
-    this.#marks = new ParentMarks(state.log(markName));
+    this.#marks = new ParentMarks(state.log(markName), rule);
     const own = resumed && { run: resumed.runId, records: resumed.increment?.records ?? 0 };
     await this.#marks.load(mark, { own, isFull });
     return isFull ? undefined : mark;
@@ -138,12 +138,14 @@ interface OwnRecords {
  */
 class ParentMarks {
   readonly #log: StateLog;
+  readonly #rule: Increment;
   readonly #marks = new Map<string, ListingMark>();
   /** Records of the run that adds to the log. */
   #added = 0;
 
-  constructor(log: StateLog) {
+  constructor(log: StateLog, rule: Increment) {
     this.#log = log;
+    this.#rule = rule;
   }
 
   /**
@@ -202,6 +204,8 @@ class ParentMarks {
 
   #take(parents: readonly MarkedParent[]): void {
     for (const [parent, mark] of parents) {
+      // Values have another type since it was saved.
+      if (mark && this.#rule.read(mark.value) === undefined) throw unreadableMarkError();
       if (mark) this.#marks.set(parent, mark);
       else this.#marks.delete(parent);
     }

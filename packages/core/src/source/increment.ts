@@ -2,7 +2,7 @@
 export interface Increment {
   /** Negative if value `a` is before `b`, 0 if they are equal. */
   compare(a: string, b: string): number;
-  /** The value as the source sends it; `undefined` if it is none. */
+  /** A given value as rows have it, e.g. of a date the seconds since 1970; `undefined` if it is none. */
   read(value: string): string | undefined;
   /** What a value must be, for errors. */
   readonly wanted: string;

@@ -12,6 +12,10 @@ describe('A5 values', () => {
     ],
     ['instant', ['2026-01-01T02:00:00+02:00', '2026-01-01 00:00:00.1Z', '2026-01-01T00:30-0030']],
     ['instant', ['2000-02-29T23:59:59+23:59', '2020-02-29T00:00:00Z', '2020-12-31T23:59-1200']],
+    ['datetime', ['2024-11-06T12:00:00', '2024-11-06 12:00:00.5', '2024-11-06T12:00:01']],
+    ['date', ['2024-02-29', '2024-11-06']],
+    ['epoch-seconds', ['-1.5', '-1', '9', '1730892000.123456', '1730892000.5']],
+    ['epoch-ms', ['-1', '1730892000123', '1730892000123.5']],
     ['integer', ['-3', '9', '10', '9007199254740993', '9007199254740994']],
     ['text', ['10', '9', 'B', 'a']],
   ] as const)('of type %s are compared by it: %j', (type, ascending) => {
@@ -30,6 +34,9 @@ describe('A5 values', () => {
     ['instant', [null, undefined, 5, '', '2026-01-01', '2026-01-01T00:00:00', '2026-13-01T00:00:00Z', 'now']],
     ['instant', ['2020-02-30T00:00:00Z', '2021-02-29T00:00:00Z', '2026-04-31 00:00Z', '2026-00-10T00:00:00Z']],
     ['instant', ['2026-01-01T24:00:00Z', '2016-12-31T23:59:60Z', '2026-01-01T00:60Z', '2026-01-01T00:00:00+25:00']],
+    ['datetime', ['2024-11-06T12:00:00Z', '2024-11-06', 5, null]],
+    ['date', ['2024-11-06T12:00:00', '2023-02-29', '11/06/2024', 20241106]],
+    ['epoch-seconds', [null, '', '1e9', NaN, 253_402_300_800, '2024-11-06T12:00:00Z']],
     ['integer', [null, 1.5, 2 ** 53, '1.5', '', '0x10', Infinity]],
     ['text', [null, 5, '']],
   ] as const)('of type %s are none of %j', (type, values) => {
@@ -44,6 +51,11 @@ describe('A5 values', () => {
     expect(instant.mark('2026-01-01T13:00:00.123456+0200', began, 60_000)).toBe('2026-01-01T10:59:00Z');
     expect(instant.mark('2026-01-01T11:00:00.123456Z', began, 0)).toBe('2026-01-01T11:00:00.123456Z');
     expect(instant.mark('2026-01-01T12:09:30Z', began, 0)).toBe('2026-01-01T12:00:00Z');
+    const { datetime, date, 'epoch-seconds': seconds, 'epoch-ms': ms } = sinceRules;
+    expect(datetime.mark('2026-01-01 11:00:00.5', began, 60_000)).toBe('2026-01-01T10:59:00');
+    expect(date.mark('2026-01-01', began, 60_000)).toBe('2025-12-31');
+    expect(seconds.mark('1767265200.75', began, 60_000)).toBe('1767265140');
+    expect(ms.mark('1767265200750', began, 60_000)).toBe('1767265140000');
     expect(integer.mark('9007199254740993', began, 5)).toBe('9007199254740988');
     expect(text.mark('b', began, 0)).toBe('b');
   });
@@ -154,8 +166,8 @@ describe('A5 paging by a value', () => {
     const size = { param: 'n', default: 10, max: 10 };
     expect(() => define({})).toThrow(/pageSize: bySince needs it/);
     expect(() => define({}, { param: 'n', default: 10 })).toThrow(/with the max of the API/);
-    expect(() => define({ type: 'date' as 'text' }, size)).toThrow(
-      'The type of bySince is "date". Available: instant, integer, text.',
+    expect(() => define({ type: 'dates' as 'text' }, size)).toThrow(
+      'The type of bySince is "dates". Did you mean date?',
     );
     expect(() => define({ overlap: -1 }, size)).toThrow(ConfigError);
     expect(() => define({ type: 'text', overlap: 1 }, size)).toThrow('takes no overlap for texts');
