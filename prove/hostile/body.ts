@@ -118,32 +118,47 @@ function harmed(bytes: Buffer, { kind, at }: Harm): Buffer {
   }
 }
 
-/** The supported encodings. */
+/** The supported encodings. What was compressed twice is a gzip file after that. */
 const unpackers = new Map([
   ['gzip', gunzipSync],
+  ['gzip, gzip', gunzipSync],
   ['x-gzip', gunzipSync],
   ['deflate', inflateSync],
   ['br', brotliDecompressSync],
 ]);
 
-/** The text of a body; the code of the error if it has none. */
+/** The text of a body, whose charset is declared or not; the code of the error if it has none. */
 export function readAs(
   label: string | undefined,
   body: Buffer,
+  charset = 'utf-8',
 ): { readonly text: string } | { readonly code: 'decode' | 'response-too-large' } {
   const unpack = unpackers.get(label?.toLowerCase() ?? '');
+  const options = { maxOutputLength: maxBytes + 1 };
   let plain: Buffer;
   try {
     // An empty body is valid under any declaration.
-    plain = unpack && body.length > 0 ? unpack(body, { maxOutputLength: maxBytes + 1 }) : body;
+    plain = unpack && body.length > 0 ? unpack(body, options) : body;
+    if (plain.length <= maxBytes && plain[0] === 0x1f && plain[1] === 0x8b) plain = gunzipSync(plain, options);
   } catch (error) {
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     return { code: isTooLarge ? 'response-too-large' : 'decode' };
   }
   if (plain.length > maxBytes) return { code: 'response-too-large' };
+  const mark = plain.subarray(0, 2).toString('hex');
+  const charsets = mark === 'fffe' ? ['utf-16le'] : mark === 'feff' ? ['utf-16be'] : [charset];
+  if (charsets[0] === 'latin1') charsets.unshift('utf-8');
+  for (const each of charsets) {
+    const text = decoded(each, plain);
+    if (text !== undefined) return { text };
+  }
+  return { code: 'decode' };
+}
+
+function decoded(charset: string, bytes: Buffer): string | undefined {
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain) };
+    return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return { code: 'decode' };
+    return undefined;
   }
 }

@@ -26,7 +26,7 @@ export function onTheWire(
 /** The permitted reactions of an HTTP parser to what it need not understand. */
 function doubts({ line, status, headers }: Wire): readonly Expected[] {
   // The final response never comes.
-  if (line === informationalLine) return [{ codes: ['timeout', 'network'] }];
+  if (line === informationalLine) return [{ codes: ['timeout', 'network', 'decode'] }];
   if (status === undefined) return [{ codes: ['network', 'decode', 'http', 'unexpected-redirect', 'rate-limited'] }];
   return headers.some(({ isDoubtful }) => isDoubtful) ? [{ codes: ['network', 'decode'] }] : [];
 }
@@ -36,18 +36,29 @@ function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival:
   // These have no body, whatever follows them, and contradict a length.
   if (status === 204) return [{ codes: ['decode', 'network'] }];
   if (status === 304) return [{ codes: ['http', 'decode', 'network'] }];
-  if (arrival === 'refused') return [{ codes: ['network'] }];
+  if (arrival === 'refused') return [{ codes: ['network', 'decode'] }];
   if (arrival === 'cut') return [{ codes: ['decode'] }];
-  const read = readAs(label, arrival);
-  if ('code' in read) return [{ codes: [read.code] }];
+  const read = readAs(label, arrival, declaredCharset(how));
+  // Of an error the status counts, if its body is complete.
+  if ('code' in read) return [{ codes: [read.code] }, ...(isSuccess(status) ? [] : [ofStatus(api, status, '', how)])];
   const expected = ofStatus(api, status, read.text, how);
   return read.text.length > maxCheapBytes ? [expected, { codes: ['response-too-large'] }] : [expected];
 }
 
 function ofStatus(api: ApiName, status: number, text: string, { headers: sent }: Wire): Expected {
-  if (status >= 200 && status < 300) return expectedPage(api, text);
+  if (isSuccess(status)) return expectedPage(api, text);
   if (status >= 300 && status < 400) return { codes: ['unexpected-redirect'] };
   if (status === 429) return { codes: ['rate-limited'] };
   const asks = sent.some(({ text: header }) => header.startsWith('Retry-After'));
   return { codes: asks && (status === 408 || status >= 500) ? ['http', 'rate-limited'] : ['http'], status };
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The first one that is declared. */
+function declaredCharset({ headers }: Wire): string | undefined {
+  const [, charset] = /charset=([\w-]+)/.exec(headers.map(({ text }) => text).join()) ?? [];
+  return charset;
 }

@@ -11,9 +11,10 @@ export function connectionFault(
 ): AttemptFault {
   const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
   const details = { route, platformCode: fault.platformCode };
-  const undecodable = (what: string): AttemptFault => ({
-    error: new DecodeError(`${route}: the server responded${what}`, { ...details, path: '', excerpt: '' }),
-    retry: true,
+  /** The server answers, but with what can't be read: that would come again. */
+  const unreadable = (what: string): AttemptFault => ({
+    error: new DecodeError(`${route}: the server responded, but with ${what}`, { ...details, path: '' }),
+    retry: false,
   });
   const tooLarge = (what: string, cap: { maxBodyBytes?: number }, advice: readonly Advice[]): AttemptFault => ({
     error: new ResponseTooLargeError(`${route}: the server responded with ${what}`, { route, ...cap }, advice),
@@ -24,6 +25,7 @@ export function connectionFault(
       return { error: timeoutError(route, 'connect', limits.connect), retry: true, isUnsent: true };
     case 'network':
     case 'stale': {
+      if (noHttp1.test(fault.platformCode ?? '')) return { ...unreadable(notHttp(fault)), isUnsent: true };
       const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`;
       const retry = mayConnectLater(fault.platformCode, limits.host);
       return { error: new NetworkError(message, { details }), retry, isUnsent: wasUnsent(fault.platformCode) };
@@ -32,12 +34,22 @@ export function connectionFault(
       const message = `${route}: ten permits in a row were too old when the request could be written. Is this process too busy, or its limiter too far away?`;
       return { error: new NetworkError(message, { details }), retry: false, isUnsent: true };
     }
-    case 'cut-body':
-      return undecodable(
-        `, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,
+    case 'not-http':
+      return unreadable(notHttp(fault));
+    case 'cut-body': {
+      const message = `${route}: the server responded, but the body broke off before its end, or can't be decompressed${because}. Try again later.`;
+      return { error: new DecodeError(message, { ...details, path: '', excerpt: '' }), retry: true };
+    }
+    case 'encoding':
+      return unreadable(
+        `a body that is not what its Content-Encoding says, or whose encoding is not supported${because}. Does a proxy in between change it? gzip and br are requested.`,
       );
+    case 'charset':
+      return unreadable(`a charset that this platform can't decode${because}. The API should send UTF-8.`);
     case 'not-text':
-      return undecodable(' with bytes that are not UTF-8 text. Is the base URL right?');
+      return unreadable(
+        `bytes that are not ${(fault.platformCode ?? 'utf-8').toUpperCase()} text. Is the base URL right? Text in another charset needs it in the Content-Type.`,
+      );
     case 'too-large': {
       const { maxBodyBytes } = limits;
       return tooLarge(`more than ${String(maxBodyBytes)} bytes.`, { maxBodyBytes }, [
@@ -86,6 +98,18 @@ export function linkTimeoutError(route: string, ms: number): RequestTimeoutError
     advice: [{ kind: 'raise', option: 'timeouts.total' }],
   });
 }
+
+/** What a server sent that is not a response of HTTP/1.1, and what to do. */
+function notHttp({ platformCode = '' }: AdapterFault): string {
+  if (/HEADERS?_OVERFLOW/.test(platformCode))
+    return `more headers than Node.js takes, which is 16 kB (${platformCode}). Raise that with NODE_OPTIONS=--max-http-header-size=65536.`;
+  if (platformCode === 'HTTP/2' || noHttp1.test(platformCode))
+    return 'HTTP/2 only, and this client speaks HTTP/1.1. Put a proxy in between that translates, or use another address of the API.';
+  return `something that is not HTTP/1.1 (${platformCode}). Check the base URL and its port.`;
+}
+
+/** The server has none of the protocols that the connection offered (RFC 7301, 3.2). */
+const noHttp1 = /^ERR_SSL_\w*ALERT_NO_APPLICATION_PROTOCOL$/;
 
 function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
   return isCertificateFault(platformCode)

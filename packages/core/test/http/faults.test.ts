@@ -266,10 +266,9 @@ const rows: readonly Row[] = [
     error: DecodeError,
   },
   {
-    fault: 'T5 bytes that are not UTF-8',
+    fault: 'R11 T5 bytes that are not UTF-8, which come again',
     answers: [answer(200, Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22]))],
-    options: twice,
-    attempts: 2,
+    attempts: 1,
     error: DecodeError,
     says: /not UTF-8/,
   },
@@ -279,7 +278,7 @@ const rows: readonly Row[] = [
     options: twice,
     attempts: 2,
     error: DecodeError,
-    says: /not UTF-8/,
+    says: /broke off before its end/,
   },
   {
     fault: 'T6 a reset before the answer',
@@ -296,11 +295,27 @@ const rows: readonly Row[] = [
     delays: [125],
   },
   {
-    fault: 'T6 something that is not HTTP',
+    fault: 'R11 something that is not HTTP, which comes again',
     answers: [(response) => response.socket?.end('220 mail.example ESMTP\r\n')],
-    options: twice,
-    attempts: 2,
-    error: NetworkError,
+    attempts: 1,
+    error: DecodeError,
+    says: /something that is not HTTP\/1\.1 \(HPE_INVALID_CONSTANT\)\. Check the base URL and its port/,
+  },
+  {
+    fault: 'R11 more headers than Node.js takes',
+    answers: [answer(200, '{}', { 'content-security-policy': 'x'.repeat(20_000) })],
+    attempts: 1,
+    error: DecodeError,
+    says: /more headers than Node\.js takes.*max-http-header-size/,
+  },
+  {
+    fault: 'R11 a server that begins with HTTP/2',
+    answers: [
+      (response) => response.socket?.end(Buffer.from('000012040000000000000300000064000400100000000600004000', 'hex')),
+    ],
+    attempts: 1,
+    error: DecodeError,
+    says: /HTTP\/[12]/,
   },
   ...(
     [

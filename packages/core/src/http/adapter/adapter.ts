@@ -74,11 +74,22 @@ export interface Adapter {
 export class AdapterFault extends Error {
   /**
    * `stale`: the server closed a reused connection before it sent a byte of the response. `outdated`: `onWrite` did not
-   * allow the write.
+   * allow the write. `not-http`: it sent what this platform can't read as HTTP/1.1. `encoding` and `charset`: the body
+   * is not what its headers say, or nothing that this platform decodes.
    */
   readonly kind:
-    'network' | 'stale' | 'outdated' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';
-  /** The platform's own code, e.g. `ECONNREFUSED`. */
+    | 'network'
+    | 'stale'
+    | 'outdated'
+    | 'connect-timeout'
+    | 'not-http'
+    | 'cut-body'
+    | 'encoding'
+    | 'charset'
+    | 'not-text'
+    | 'too-large'
+    | 'too-heavy';
+  /** The platform's own code, e.g. `ECONNREFUSED`; or the encoding or charset, as the server names it. */
   readonly platformCode: string | undefined;
 
   constructor(kind: AdapterFault['kind'], platformCode?: string) {
@@ -87,6 +98,9 @@ export class AdapterFault extends Error {
     this.platformCode = platformCode;
   }
 }
+
+/** Codes of Node.js for bytes that are not a response of HTTP/1.1, or have more headers than it takes. */
+export const unreadableResponse = /^HPE_|^UND_ERR_HEADERS_OVERFLOW$/;
 
 /** The platform's own code of an error. */
 export function codeOf(error: unknown): string | undefined {

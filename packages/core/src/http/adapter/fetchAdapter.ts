@@ -1,7 +1,8 @@
 import { abortable } from '../../abortable.js';
 import { ConfigError } from '../../errors.js';
-import { type Adapter, AdapterFault, type AdapterOptions } from './adapter.js';
+import { type Adapter, AdapterFault, type AdapterOptions, unreadableResponse } from './adapter.js';
 import type { AttemptRequest, AttemptResponse } from './adapter.js';
+import { bodyText, errorText, isGzipFile } from './bodyText.js';
 
 /**
  * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed; where the
@@ -35,23 +36,51 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
       // A page must come from the API, not from a cache.
       cache: 'no-store',
     }).catch((error: unknown) => {
-      throw new AdapterFault('network', codeOf(error));
+      const code = codeOf(error);
+      throw new AdapterFault(unreadableResponse.test(code ?? '') ? 'not-http' : 'network', code);
     });
     onWrite?.();
+    const sent = Object.fromEntries(answer.headers);
     return {
       status: answer.type === 'opaqueredirect' ? 302 : answer.status,
-      headers: Object.fromEntries(answer.headers),
+      headers: sent,
       // With `beginning` only the status counts, so the body is not read.
-      text: bodies === 'whole' ? await readText(answer, maxBodyBytes) : '',
+      text: bodies === 'whole' ? await readText(answer, sent, maxBodyBytes) : '',
     };
   }
 }
 
-async function readText(answer: Response, maxBytes: number): Promise<string> {
-  if (!answer.body) return '';
-  const reader = answer.body.getReader();
+/** The text of a body. Of an error the status counts, whatever its body is. */
+async function readText(
+  { ok, body }: Response,
+  headers: Readonly<Record<string, string>>,
+  maxBytes: number,
+): Promise<string> {
+  if (!body) return '';
+  const received = await readBytes(body, maxBytes);
+  if (!ok) return errorText(received, headers);
+  if (!isGzipFile(received)) return bodyText(received, headers);
+  const file = new Blob([received]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return bodyText(await readBytes(file, maxBytes), headers);
+}
+
+async function readBytes(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
   try {
-    return await decode(reader, maxBytes);
+    for (;;) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw new AdapterFault('cut-body', codeOf(error));
+      });
+      if (done) return joined(chunks, bytes);
+      bytes += value.length;
+      if (bytes > maxBytes) throw new AdapterFault('too-large');
+      chunks.push(value);
+    }
   } catch (error) {
     // The rest is not needed, nor is the result of cancelling it.
     reader.cancel().catch(() => undefined);
@@ -59,27 +88,14 @@ async function readText(answer: Response, maxBytes: number): Promise<string> {
   }
 }
 
-async function decode(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read().catch((error: unknown) => {
-      throw new AdapterFault('cut-body', codeOf(error));
-    });
-    if (done) return text + decodeText(() => decoder.decode());
-    bytes += value.length;
-    if (bytes > maxBytes) throw new AdapterFault('too-large');
-    text += decodeText(() => decoder.decode(value, { stream: true }));
+function joined(chunks: readonly Uint8Array<ArrayBuffer>[], length: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
   }
-}
-
-function decodeText(decode: () => string): string {
-  try {
-    return decode();
-  } catch {
-    throw new AdapterFault('not-text');
-  }
+  return whole;
 }
 
 /** The code that some platforms give in the error's cause. */

@@ -13,6 +13,9 @@ interface IncomingOptions {
 /** Bytes by which compressed data may exceed its content, if that cannot be compressed. */
 const compressionOverhead = 1024 * 1024;
 
+/** The code of zlib for compressed data that is cut. */
+const endsEarly = 'Z_BUF_ERROR';
+
 /** The body of a response while it arrives: decompressed, up to the first byte beyond `maxBytes`. */
 export class Incoming {
   readonly chunks: Buffer[] = [];
@@ -45,9 +48,12 @@ export class Incoming {
         stop();
       })
       .on('error', (error) => {
+        const code = codeOf(error);
         // Some servers declare an empty body as compressed; the response still counts.
         if (this.#receivedBytes === 0) this.close();
-        else this.fail(new AdapterFault('cut-body', codeOf(error)));
+        // Nothing of it could be decompressed, so it is something else, e.g. not compressed at all.
+        else if (this.#bytes === 0 && code !== endsEarly) this.fail(new AdapterFault('encoding', encoding));
+        else this.fail(new AdapterFault('cut-body', code));
       });
   }
 
@@ -97,16 +103,15 @@ export class Incoming {
   }
 }
 
+/** What decompresses a body. Gzip that was applied twice leaves a gzip file, which is unpacked like others. */
 function decompressor(encoding = ''): Transform | undefined {
-  switch (encoding.toLowerCase()) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
-    case 'deflate':
-      return createInflate();
-    case 'br':
-      return createBrotliDecompress();
-    default:
-      return undefined;
-  }
+  const codings = encoding
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim().replace(/^x-gzip$/, 'gzip'));
+  const applied = new Set(codings.filter((coding) => coding !== 'identity'));
+  if (applied.size !== 1) return undefined;
+  if (applied.has('gzip')) return createGunzip();
+  if (applied.has('deflate')) return createInflate();
+  return applied.has('br') ? createBrotliDecompress() : undefined;
 }

@@ -1,9 +1,18 @@
-import { isUtf8 } from 'node:buffer';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { setImmediate as nextLoopTurn, setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
+import { gunzip } from 'node:zlib';
 import { ConfigError } from '../../errors.js';
-import { type Adapter, AdapterFault, type AdapterOptions, type AttemptRequest, codeOf } from './adapter.js';
+import {
+  type Adapter,
+  AdapterFault,
+  type AdapterOptions,
+  type AttemptRequest,
+  codeOf,
+  unreadableResponse,
+} from './adapter.js';
+import { bodyText, errorText, isGzipFile } from './bodyText.js';
 import { type Connection, Connections } from './connections.js';
 import { heapNeed } from './heapNeed.js';
 import { Incoming } from './incoming.js';
@@ -24,10 +33,11 @@ export function createAdapter(options: AdapterOptions): Adapter {
     async send(request) {
       const url = new URL(request.url);
       const connection = await connections.acquire(url, request);
-      const { status, headers, incoming } = await sendRequest(request, { url, connection, connections, maxBodyBytes });
+      const head = await sendRequest(request, { url, connection, connections, maxBodyBytes });
       const text = await (bodies === 'whole'
-        ? readWhole(incoming, maxHeap)
-        : readBeginning(incoming, status, maxBodyBytes));
+        ? readWhole(head, { maxBytes: maxBodyBytes, maxHeap })
+        : readBeginning(head, maxBodyBytes));
+      const { status, headers } = head;
       return { status, headers, text };
     },
     close: () => connections.close(),
@@ -85,7 +95,7 @@ function sendRequest(request: AttemptRequest, { url, connection, connections, ma
         const code = codeOf(error);
         const isStale = isReused && socket.bytesRead === bytesRead && isClosed(code);
         if (isStale) connections.closeIdle(connection.route);
-        reject(new AdapterFault(isStale ? 'stale' : 'network', code));
+        reject(isReused ? new AdapterFault(isStale ? 'stale' : 'network', code) : newConnectionFault(error, code));
         incoming?.fail(new AdapterFault('cut-body', code));
       };
       signal?.addEventListener('abort', onAbort, { once: true });
@@ -138,6 +148,19 @@ function isClosed(code: string | undefined): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE';
 }
 
+/** What arrived over a new connection: bytes that Node can't read as a response are the server's, and come again. */
+function newConnectionFault(error: Error, code: string | undefined): AdapterFault {
+  if (code === undefined || !unreadableResponse.test(code)) return new AdapterFault('network', code);
+  const isHttp2 = 'rawPacket' in error && error.rawPacket instanceof Uint8Array && isSettingsFrame(error.rawPacket);
+  return new AdapterFault('not-http', isHttp2 ? 'HTTP/2' : code);
+}
+
+/** Whether a server began with the frame that HTTP/2 begins with (RFC 9113, 3.4 and 6.5). */
+function isSettingsFrame(bytes: Uint8Array): boolean {
+  const settings = 0x04;
+  return bytes.length >= 9 && bytes[3] === settings && bytes.subarray(5, 9).every((byte) => byte === 0);
+}
+
 function receive(response: IncomingMessage, incoming: Incoming): void {
   // It has no content, whatever its headers say and whatever follows (RFC 9110, 15.4.5).
   if (response.statusCode === 304) incoming.close();
@@ -162,8 +185,8 @@ const longestDrain = 1_000;
 const longestErrorWait = 250;
 
 /** What has arrived of a body, up to `maxBytes`. The body of a success is not awaited: its status is enough. */
-async function readBeginning(incoming: Incoming, status: number, maxBytes: number): Promise<string> {
-  const isSuccess = status >= 200 && status < 300;
+async function readBeginning({ incoming, status }: Head, maxBytes: number): Promise<string> {
+  const isSuccess = isSuccessStatus(status);
   const drain = setTimeout(() => incoming.drop(), longestDrain);
   // Nobody waits for this body, so the timer must not keep the process alive.
   drain.unref();
@@ -179,11 +202,35 @@ const heapShare = 1 / 16;
 /** Upper bound of heap per byte of JSON, so that short documents need no check. */
 const maxHeapPerByte = 64;
 
-/** A complete body, which may take `maxHeap` bytes once parsed. */
-async function readWhole({ complete, chunks }: Incoming, maxHeap: number): Promise<string> {
-  await complete;
-  const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
-  if (!isUtf8(whole)) throw new AdapterFault('not-text');
-  if (whole.length * maxHeapPerByte > maxHeap && heapNeed(whole) > maxHeap) throw new AdapterFault('too-heavy');
-  return whole.toString().replace(/^\uFEFF/, '');
+const unpack = promisify(gunzip);
+
+/** A complete body, which may take `maxHeap` bytes once parsed. Of an error the status counts, whatever its body is. */
+async function readWhole(
+  { incoming, status, headers }: Head,
+  { maxBytes, maxHeap }: { readonly maxBytes: number; readonly maxHeap: number },
+): Promise<string> {
+  const isSuccess = isSuccessStatus(status);
+  const { complete, chunks } = incoming;
+  await complete.catch((error: unknown) => {
+    if (isSuccess || !(error instanceof AdapterFault && error.kind === 'encoding')) throw error;
+  });
+  const received = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  const whole = isSuccess && isGzipFile(received) ? await unpackFile(received, maxBytes) : received;
+  const text = isSuccess ? bodyText(whole, headers) : errorText(whole, headers);
+  if (whole.length * maxHeapPerByte > maxHeap && heapNeed(Buffer.from(text)) > maxHeap)
+    throw new AdapterFault('too-heavy');
+  return text;
+}
+
+async function unpackFile(file: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await unpack(file, { maxOutputLength: maxBytes });
+  } catch (error) {
+    const code = codeOf(error);
+    throw new AdapterFault(code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'cut-body', code);
+  }
+}
+
+function isSuccessStatus(status: number): boolean {
+  return status >= 200 && status < 300;
 }
