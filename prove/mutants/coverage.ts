@@ -78,9 +78,14 @@ export async function coverage(
   const known = await readFile(path, 'utf8').catch(() => undefined);
   if (known !== undefined) return JSON.parse(known);
   const tests: CoveringTest[] = [];
+  const failed: string[] = [];
   const end = await runs.run(order, {
     on: (message) => {
-      if (message.is !== 'over' || message.state === 'failed') return undefined;
+      if (message.is !== 'over') return undefined;
+      if (message.state === 'failed') {
+        failed.push(message.title);
+        return undefined;
+      }
       const { file, title, ms, isSlow, reached } = message;
       tests.push({ file, title, ms, isSlow, reached });
       onTest(tests.length);
@@ -89,6 +94,9 @@ export async function coverage(
     limitOf: () => timeout,
   });
   if (end.how !== 'ended') throw new Error(`The tests did not end: ${end.how}. ${'stderr' in end ? end.stderr : ''}`);
+  // Otherwise the tests lack something that they have elsewhere, and every mutant would seem to survive.
+  if (failed.length > tests.length / 20)
+    throw new Error(`${failed.length} tests fail without a mutant, e.g. "${failed[0] ?? ''}".`);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, JSON.stringify(tests));
   return tests;

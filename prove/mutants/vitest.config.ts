@@ -66,6 +66,7 @@ export default defineConfig({
   test: {
     include: files,
     tags: [{ ...slow, timeout: 20_000 }],
+    setupFiles: [fileURLToPath(new URL('../../scripts/testScope.setup.ts', import.meta.url))],
     runner: fileURLToPath(new URL('testRunner.ts', import.meta.url)),
     sequence: { sequencer: AsOrdered },
     reporters: [messenger],
