@@ -141,7 +141,7 @@ describe('A9 sluice sources NAME', () => {
       api: {
         name: 'helpdesk',
         baseUrl: baseUrl(),
-        auth: { kind: 'bearer', name: 'Authorization', variables: ['TICKETS_TOKEN'] },
+        auth: [{ kind: 'bearer', name: 'Authorization', variables: ['TICKETS_TOKEN'] }],
         limits: [
           { requests: 1000, per: 60_000 },
           { requests: 50, per: 1000, concurrency: 4 },

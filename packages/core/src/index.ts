@@ -64,17 +64,22 @@ export {
   basic,
   bearer,
   header,
+  bodyKey,
   noAuth,
+  pathKey,
+  sign,
   oauth2,
   queryKey,
   sharedKey,
   type Auth,
+  type Credential,
   type BasicPair,
   type OAuth2Options,
   type SavedToken,
   type Secret,
 } from './http/credentials/auth.js';
 export type { ApiKey } from './http/credentials/keyRing.js';
+export type { Signature, SignFunction, UnsignedRequest } from './http/credentials/signature.js';
 
 // Limiters
 export {

@@ -1,3 +1,4 @@
+import type { ApiDescription } from '@sluice/core';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readNamedFile } from './readInput.js';
@@ -58,6 +59,11 @@ export async function findWebhookSecrets(
       ? `There is no secret to sign with. ${whereSecretsGo}`
       : `The file that ${secretOption} names is empty. Put the secret into it.`,
   );
+}
+
+/** The variables that have the secrets of an API. */
+export function authVariables({ auth }: Pick<ApiDescription, 'auth'>): readonly string[] {
+  return [...new Set(auth.flatMap(({ variables }) => variables))];
 }
 
 export const keyVariable = 'SLUICE_API_KEY';

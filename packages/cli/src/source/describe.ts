@@ -2,7 +2,7 @@ import { type ApiDescription, apisOf, type AuthDescription, type SourceDescripti
 import type { Config } from '../config/config.js';
 import type { Environment, Variables } from '../environment/environment.js';
 import { apis as builtIn, findBaseUrl, isApiName } from '../input/baseUrl.js';
-import { keyVariable } from '../input/secretVariables.js';
+import { keyVariable, authVariables } from '../input/secretVariables.js';
 import { formatDuration, formatNumber } from '../terminal/format.js';
 import { labelledLines } from '../terminal/text.js';
 import { unknownApi, unknownSource, sourceLines } from './findSource.js';
@@ -32,7 +32,10 @@ export function knownApis(config: Pick<Config, 'plugins'>, environment: Environm
 /** Replaces what only stands in: base URLs of built-in APIs; and names the variable of the shared key. */
 function completeApi({ baseUrl, ...api }: ApiDescription, { variables }: Environment): KnownApi {
   const { auth } = api;
-  const known = { ...api, auth: auth.kind === 'client-key' ? { ...auth, variables: [keyVariable] } : auth };
+  const known = {
+    ...api,
+    auth: auth.map((each) => (each.kind === 'client-key' ? { ...each, variables: [keyVariable] } : each)),
+  };
   const address = isApiName(api.name) ? findBaseUrl(api.name, {}, variables) : baseUrl;
   return { ...known, baseUrl: address };
 }
@@ -42,13 +45,13 @@ export function listSecrets(
   apis: readonly Pick<KnownApi, 'auth'>[],
   { variables, secrets }: Environment,
 ): readonly string[] {
-  const values = apis.flatMap(({ auth }) => auth.variables.map((name) => variables[name]?.trim() ?? ''));
+  const values = apis.flatMap((api) => authVariables(api).map((name) => variables[name]?.trim() ?? ''));
   return [...secrets, ...values.filter((value) => value !== '')];
 }
 
 /** The variables of an API's credentials that are not set. */
-export function unsetVariables({ auth }: Pick<KnownApi, 'auth'>, variables: Variables): readonly string[] {
-  return auth.variables.filter((name) => (variables[name] ?? '').trim() === '');
+export function unsetVariables(api: Pick<KnownApi, 'auth'>, variables: Variables): readonly string[] {
+  return authVariables(api).filter((name) => (variables[name] ?? '').trim() === '');
 }
 
 interface Described {
@@ -85,11 +88,13 @@ function apiLines(api: KnownApi, { variables }: Environment): string[] {
 }
 
 /** How an API recognizes its caller, for people. */
-export function authText({ kind, name = '', tokenUrl = '', variables }: AuthDescription): string {
+export function authText(auth: KnownApi['auth']): string {
+  return auth.length === 0 ? 'none' : auth.map(credentialText).join('; ');
+}
+
+function credentialText({ kind, name = '', tokenUrl = '', variables }: AuthDescription): string {
   const from = variables.length > 0 ? `from ${variables.join(' and ')}` : 'given in code';
   switch (kind) {
-    case 'none':
-      return 'none';
     case 'client-key':
       return `the key ${from}, in the header ${name}`;
     case 'bearer':
@@ -98,6 +103,12 @@ export function authText({ kind, name = '', tokenUrl = '', variables }: AuthDesc
       return `a secret ${from}, in the header ${name}`;
     case 'query':
       return `a secret ${from}, in the query parameter ${name}`;
+    case 'path':
+      return `a secret ${from}, in the path as ${name}`;
+    case 'body':
+      return `a secret ${from}, in the field ${name} of the body`;
+    case 'sign':
+      return `a signature with a secret ${from}`;
     case 'basic':
       return `a user name and a password ${from}`;
     case 'oauth2':

@@ -25,7 +25,7 @@ import {
   findBaseUrl,
   isApiName,
 } from '../input/baseUrl.js';
-import { findApiKey, missingKey } from '../input/secretVariables.js';
+import { authVariables, findApiKey, missingKey } from '../input/secretVariables.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
 import { type Notice, followNotices } from '../progress/notices.js';
@@ -94,7 +94,7 @@ export async function openClient<Added>(
     if (!found && apiNames.some((name) => name in client)) throw missingKey();
     for (const plugin of plugins) client.use(plugin);
     for (const api of apisOf(client).values())
-      for (const name of api.describe().auth.variables)
+      for (const name of authVariables(api.describe()))
         environment.secrets.add(environment.variables[name]?.trim() ?? '');
     await addDashboard(client, options, environment);
     const warnings = Array.from(environment.warnings, (message): Notice => ({ level: 'warning', message }));

@@ -36,8 +36,8 @@ export interface PageAnswer extends Answer {
   /** The API's base URL, and the requested path below it. */
   readonly baseUrl: string;
   readonly path: string;
-  /** A query that the server gave, without the parameter that carries the API's secret, if one does. */
-  readonly withoutSecret: (query: string) => string;
+  /** An address that the server gave, without what carries the API's secrets in its path and query. */
+  readonly withoutSecret: (address: string) => string;
 }
 
 /** Selects a value: a path in the body, e.g. `data.items`, or a function of the response. */

@@ -71,7 +71,7 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecr
   if (!isUtf8Query(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
   const below = next.pathname.slice(root.length) || '/';
   if (!isRequestable(baseUrl, below)) throw read.fault(where, `it points to ${shown(uri)}, which is not a plain path`);
-  return below + withoutSecret(next.search);
+  return withoutSecret(below + next.search);
 }
 
 /** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */

@@ -73,7 +73,7 @@ export function defineApi<const Name extends string, const Sources extends Reado
     baseUrl: 'text?',
     arrays: 'text?',
     headers: 'an object?',
-    auth: 'an object?',
+    auth: 'an object or a list?',
     rateLimit: 'anything?',
     limiter: 'an object?',
     quota: 'an object?',

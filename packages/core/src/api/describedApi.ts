@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../checks.js';
-import type { Auth, Secret } from '../http/credentials/auth.js';
+import { type Auth, type Credential, ownCredentials, variablesOf } from '../http/credentials/auth.js';
 import type { Limit } from '../http/limit/limit.js';
 import type { Endpoint, EndpointOptions } from '../plugins/plugin.js';
 import type { Query } from '../http/query.js';
@@ -17,15 +17,15 @@ export interface ApiRequests {
   get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
 }
 
-/** How an API recognizes its caller. It contains no secret, only where one comes from. */
+/** One credential by which an API recognizes its caller. It contains no secret, only where one comes from. */
 export interface AuthDescription {
   /** `client-key` is the client's `apiKey`, which is sent as `X-API-Key`. */
-  readonly kind: 'client-key' | 'none' | 'bearer' | 'header' | 'basic' | 'query' | 'oauth2';
-  /** The name of the header or of the query parameter. */
+  readonly kind: 'client-key' | 'bearer' | 'header' | 'basic' | 'query' | 'path' | 'body' | 'sign' | 'oauth2';
+  /** The name of the header, the query parameter or the field, or the path with a name in braces for the secret. */
   readonly name?: string;
   /** Where OAuth tokens are requested. */
   readonly tokenUrl?: string;
-  /** The environment variables that have its secrets. Empty if code provides them. */
+  /** The environment variables that have its secret, or its secrets. Empty if code provides them. */
   readonly variables: readonly string[];
 }
 
@@ -33,7 +33,8 @@ export interface AuthDescription {
 export interface ApiDescription {
   readonly name: string;
   readonly baseUrl: string;
-  readonly auth: AuthDescription;
+  /** Every request gets all of them. Empty: none. */
+  readonly auth: readonly AuthDescription[];
   /** Its own limits, besides the client's. */
   readonly limits: readonly Limit[];
   /** Set if its responses steer its limiter. Times are in ms. */
@@ -65,37 +66,35 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
     describe: () => ({
       name,
       baseUrl: endpoint.baseUrl,
-      auth: describeAuth(auth),
+      auth: describeAuth(auth, name),
       limits,
       ...(quota && { quota: { concurrency: quota.concurrency, maxQuotaWait: quota.maxQuotaWait } }),
     }),
   });
 }
 
-function describeAuth(auth: Auth | undefined): AuthDescription {
-  switch (auth?.kind) {
-    case undefined:
-    case 'shared':
-      return { kind: 'client-key', name: 'X-API-Key', variables: [] };
-    case 'none':
-      return { kind: 'none', variables: [] };
-    case 'header': {
-      const { name, prefix, secret } = auth;
-      const kind = prefix === 'Bearer ' ? 'bearer' : 'header';
-      return { kind, name, variables: listVariables(secret) };
-    }
-    case 'query':
-      return { kind: 'query', name: auth.param, variables: listVariables(auth.secret) };
-    case 'basic':
-      // Not a user that is a text: some have a key in its place.
-      return { kind: 'basic', variables: listVariables(auth.user, auth.password) };
-    case 'oauth2': {
-      const { tokenUrl, clientSecret, refreshToken } = auth;
-      return { kind: 'oauth2', tokenUrl, variables: listVariables(clientSecret, refreshToken) };
-    }
-  }
+function describeAuth(auth: Auth | undefined, name: string): readonly AuthDescription[] {
+  const own = ownCredentials(auth, name);
+  return own ? own.map(describeCredential) : [{ kind: 'client-key', name: 'X-API-Key', variables: [] }];
 }
 
-function listVariables(...secrets: readonly (Secret | undefined)[]): string[] {
-  return secrets.flatMap((secret) => (typeof secret === 'object' && 'env' in secret ? [secret.env] : []));
+function describeCredential(credential: Credential): AuthDescription {
+  const variables = variablesOf([credential]);
+  switch (credential.kind) {
+    case 'header': {
+      const { name, prefix } = credential;
+      return { kind: prefix === 'Bearer ' ? 'bearer' : 'header', name, variables };
+    }
+    case 'query':
+      return { kind: 'query', name: credential.param, variables };
+    case 'path':
+      return { kind: 'path', name: credential.path, variables };
+    case 'body':
+      return { kind: 'body', name: credential.field, variables };
+    case 'oauth2':
+      return { kind: 'oauth2', tokenUrl: credential.tokenUrl, variables };
+    case 'basic':
+    case 'sign':
+      return { kind: credential.kind, variables };
+  }
 }

@@ -90,7 +90,7 @@ const exampleApi: Omit<ReadingApi, 'name'> = {
   endpoint: {
     baseUrl: 'https://api.example.com',
     isSecret: () => false,
-    withoutSecret: (query) => query,
+    withoutSecret: (address) => address,
     warn: () => undefined,
   },
   clock: { now: () => 0 },

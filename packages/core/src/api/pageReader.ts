@@ -122,7 +122,7 @@ export function pageReader<Row>({
           requested: pageSize,
           baseUrl,
           path,
-          withoutSecret: (query) => endpoint.withoutSecret(query),
+          withoutSecret: (address) => endpoint.withoutSecret(address),
           since: since.from,
         });
         if (error) warnOfPart(error.message);

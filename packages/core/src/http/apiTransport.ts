@@ -1,10 +1,11 @@
 import type { AccessBook } from './credentials/apiAccess.js';
+import type { ApiCredentials } from './credentials/credentials.js';
 import { readResponse } from './response/readResponse.js';
 import { axiosTransport } from './axiosTransport.js';
 import { isConditional, sentTag } from './response/entityTag.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
-import { encodeQuery, withoutParam } from './query.js';
+import { encodeQuery } from './query.js';
 import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './credentials/secrets.js';
 import type { Transport, TransportResponse } from './transport.js';
@@ -32,6 +33,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const response = await call({
       route,
       url,
+      baseUrl: origin + pathname.slice(0, -request.path.length),
       credentials,
       limiter,
       signal,
@@ -40,20 +42,17 @@ export function apiTransport(options: ApiTransportOptions): Transport {
         readResponse(answer, { now, isConditional: !mayBeEmpty && isConditional(message.headers), ...context }),
       ...message,
     });
-    const shown = credentials.param === undefined ? response : withoutCredential(response, credentials.param);
+    const shown = withoutCredential(response, credentials);
     return shown.status === 304 ? withTag(shown, sentTag(message.headers)) : shown;
   };
 }
 
-/** Servers repeat the whole query in links to other pages. Links of this client must not see a credential there. */
-function withoutCredential(response: TransportResponse, param: string): TransportResponse {
+/** Servers repeat the whole address in links to other pages. Links of this client must not see a credential there. */
+function withoutCredential(response: TransportResponse, credentials: ApiCredentials): TransportResponse {
   const { link } = response.headers;
   if (link === undefined) return response;
-  const shown = link.replace(/<([^<>?]*)\?([^<>#]*)/g, (_, path: string, query: string) => {
-    const rest = withoutParam(query, param);
-    return rest === '' ? `<${path}` : `<${path}?${rest}`;
-  });
-  return { ...response, headers: { ...response.headers, link: shown } };
+  const shown = link.replace(/<([^<>]*)/g, (_, address: string) => `<${credentials.withoutSecret(address)}`);
+  return shown === link ? response : { ...response, headers: { ...response.headers, link: shown } };
 }
 
 /** Says which tag a 304 is about, if the server omits it: a link may have sent another one than its request had. */

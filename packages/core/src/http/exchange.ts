@@ -2,11 +2,12 @@ import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { amend } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adapter.js';
-import type { Credentials, Stamped } from './credentials/credentials.js';
+import type { Credentials, Stamped, StampedRequest } from './credentials/credentials.js';
+import { type SignedRequest, signRequest } from './credentials/signing.js';
+import { stampRequest } from './credentials/stamp.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { PauseCause } from './limit/limiterReports.js';
 import type { Limiter } from './limit/limiterTypes.js';
-import { withoutParam } from './query.js';
 import type { HttpMethod } from './requestDetails.js';
 import type { Timeouts } from './requestTimes.js';
 import { closedError, connectionFault, timeoutError } from './requestErrors.js';
@@ -14,7 +15,7 @@ import type { ReadResult } from './response/readResponse.js';
 import { type AttemptFault, underQuota } from './response/statusFault.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryOptions.js';
-import { joinHeaders, sendAttempt } from './sendAttempt.js';
+import { sendAttempt } from './sendAttempt.js';
 import type { SignalWatch } from './signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { TransportResponse } from './transport.js';
@@ -36,6 +37,8 @@ export interface ExchangeOptions {
 export interface Call {
   readonly route: string;
   readonly url: string;
+  /** The beginning of the URL, behind which a path with a secret goes. Default: the origin. */
+  readonly baseUrl?: string | undefined;
   /** The redacted URL, for events. */
   readonly shownUrl: () => string;
   readonly method: HttpMethod;
@@ -201,7 +204,7 @@ export class Exchange {
   /** Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts. */
   async #send({ number, isFresh, isRenewed, outdated }: Again): Promise<TransportResponse | Failure | Unsent> {
     const { adapter, clock, timeouts, onLimiter } = this.#options;
-    const { route, url, method, body, read, limiter, credentials, isRepeatable = true } = this.#call;
+    const { route, read, limiter, credentials, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
     const requested = clock.monotonic();
     this.#stopwatch.pause();
@@ -209,8 +212,11 @@ export class Exchange {
     onLimiter?.(limiter);
     const permit = await acquired;
     let mayBeWritten = false;
+    let ended: (() => void) | undefined;
+    let signedAt: number | undefined;
     const onWrite = (): boolean => {
-      const mayWrite = permit.started?.() ?? true;
+      const isStale = signedAt !== undefined && clock.monotonic() - signedAt > longestUnwritten;
+      const mayWrite = !isStale && (permit.started?.() ?? true);
       mayBeWritten ||= mayWrite;
       return mayWrite;
     };
@@ -222,6 +228,11 @@ export class Exchange {
       // Added here, where links, axios, retries and errors cannot see the credentials.
       const stamped = credentials.current(isRenewed);
       if (!stamped) return 'expired';
+      const sent = await this.#signed(stamped);
+      ended = sent.ended;
+      const { url, method, headers, body } = sent;
+      // One that may not use the connection that is open then would be late again.
+      if (ended && isRepeatable && outdated < maxOutdated) signedAt = clock.monotonic();
       signal.throwIfAborted();
       this.#attempts = number;
       const began = clock.monotonic();
@@ -234,11 +245,9 @@ export class Exchange {
       onLimiter?.(limiter);
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
-      const sentUrl = withCredential(url, stamped.query);
-      const headers = joinHeaders(this.#call.headers, stamped.headers);
       mayBeWritten = adapter.announcesWrites !== true;
       const response = await sendAttempt(
-        { url: sentUrl, method, headers, body, isFresh: isNew, signal, onWrite },
+        { url, method, headers, body, isFresh: isNew, signal, onWrite },
         { adapter, clock, deadline: timeouts.response, stop: this.#stop },
       );
       // The deadline of the attempt aborted it. A request that is over stays aborted.
@@ -266,9 +275,16 @@ export class Exchange {
       this.#wasForbidden ||= status === 403 && fault.retry;
       return { sent: stamped, ...this.#failure(fault, took) };
     } finally {
+      ended?.();
       permit.release(mayBeWritten ? undefined : 'unwritten');
       onLimiter?.(limiter);
     }
+  }
+
+  /** The attempt with its credentials. It is signed with its permit, so that a time in the signature is that of sending. */
+  async #signed(stamped: Stamped): Promise<Partial<SignedRequest> & StampedRequest> {
+    const request = stampRequest(this.#call, stamped);
+    return stamped.signers ? signRequest(request, stamped.signers, this.#stop.signal) : request;
   }
 
   #faultOf(fault: AdapterFault | 'late'): AttemptFault {
@@ -341,15 +357,5 @@ interface Again {
 
 const maxOutdated = 9;
 
-/**
- * Adds the query parameter of a credential. As with headers, it replaces one of the same name.
- *
- * @param credential encoded, `name=value`
- */
-function withCredential(url: string, credential: string | undefined): string {
-  if (credential === undefined) return url;
-  const [path = '', query = ''] = url.split('?');
-  const [name = ''] = new URLSearchParams(credential).keys();
-  const rest = withoutParam(query, name);
-  return `${path}?${rest === '' ? '' : `${rest}&`}${credential}`;
-}
+/** Ms from a signature to the moment when it is written. APIs refuse a time that is 5 seconds old, some an earlier one. */
+const longestUnwritten = 1_000;

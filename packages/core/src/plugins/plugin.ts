@@ -44,8 +44,8 @@ export interface Endpoint {
   isSecret(text: string): boolean;
   /** A text without the client's secrets, in no more than so many characters. Default: all. */
   redact(text: string, length?: number): string;
-  /** A query that the server gave, e.g. of a next page, without the parameter that carries this API's secret. */
-  withoutSecret(query: string): string;
+  /** An address that the server gave, e.g. of a next page, without what carries this API's secrets in its path and query. */
+  withoutSecret(address: string): string;
   /** A short hash of this API's key and salt: it tells keys, hence projects, apart and does not reveal them. */
   keyFingerprint(salt: string): Promise<string>;
   /** Emits an event of a source, as `createSource` does for its endpoint. Replaces anything else by a warning. */

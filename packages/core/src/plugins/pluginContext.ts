@@ -3,11 +3,10 @@ import type { Clock } from '../clock.js';
 import { redacted, reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/credentials/apiAccess.js';
-import type { OwnAuth } from '../http/credentials/auth.js';
+import { type Credential, ownCredentials } from '../http/credentials/auth.js';
 import type { ApiCredentials } from '../http/credentials/credentials.js';
 import type { ApiLimiters } from '../http/limit/apiLimiters.js';
 import { checkBaseUrl } from '../http/origin.js';
-import { withoutParam } from '../http/query.js';
 import type { Secrets } from '../http/credentials/secrets.js';
 import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -29,7 +28,11 @@ export interface ContextParts {
   readonly shared: ApiCredentials;
   readonly limiters: ApiLimiters;
   /** Opens the credentials of an API that has its own. */
-  readonly openCredentials: (auth: OwnAuth, plugin: string, warn: (message: string) => void) => ApiCredentials;
+  readonly openCredentials: (
+    auth: readonly Credential[],
+    plugin: string,
+    warn: (message: string) => void,
+  ) => ApiCredentials;
   readonly transport: Transport;
   readonly closed: AbortSignal;
   readonly allowInsecure: boolean;
@@ -68,7 +71,7 @@ function endpoint(
   const { arrays = 'brackets', headers, auth, ...limits } = options;
   const { secrets, apis, transport, allowInsecure, hub } = parts;
   const warn = (message: string): void => logger.warn(message);
-  const ownAuth = auth?.kind === 'shared' ? undefined : auth;
+  const ownAuth = ownCredentials(auth, plugin);
   const credentials = ownAuth ? parts.openCredentials(ownAuth, plugin, warn) : parts.shared;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
@@ -105,7 +108,7 @@ function endpoint(
     isSecret: (text) => secrets.has(text),
     redact: (text, length) => secrets.redact(text, length),
     keyFingerprint: (salt) => credentials.fingerprint(salt),
-    withoutSecret: (query) => (credentials.param === undefined ? query : withoutParam(query, credentials.param)),
+    withoutSecret: (address) => credentials.withoutSecret(address),
     observe(event) {
       const decoded = decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin };
       hub.emit(decoded.type, () => decoded);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { byCursor, byLink, byOffset, byPage, defineApi, listing, sourcesOf } from '../../src/index.js';
-import { apisOf, basic, bearer, header, noAuth, oauth2, queryKey, rateLimitHeaders } from '../../src/index.js';
-import { ConfigError, createClient } from '../../src/index.js';
+import { apisOf, basic, bearer, bodyKey, header, noAuth, oauth2, pathKey, queryKey } from '../../src/index.js';
+import { type Auth, ConfigError, createClient, rateLimitHeaders, sign } from '../../src/index.js';
 import { openListing, serve } from './servedApi.js';
 import { isApiSource } from '../../src/api/apiSource.js';
 
@@ -153,7 +153,7 @@ describe('an API on a client', () => {
     const own = { requests: 80, per: 60_000 };
     const sources = { all: listing({ path: '/fixed', rows: '', paging: byOffset({ param: 'o' }), columns: ['id'] }) };
     const token = { tokenUrl: 'https://auth.example.com/token', clientId: canary };
-    const auths = {
+    const auths: Readonly<Record<string, Auth | undefined>> = {
       shared: undefined,
       open: noAuth,
       github: bearer({ env: 'TOKEN' }),
@@ -162,6 +162,10 @@ describe('an API on a client', () => {
       weather: queryKey('key', { env: 'KEY' }),
       mail: basic({ user: canary, password: canary }),
       store: basic({ user: { env: 'STORE_KEY' }, password: canary }),
+      dogs: [header('DD-API-KEY', { env: 'API' }), header('DD-APP-KEY', { env: 'APP' })],
+      bots: pathKey('/bot{token}', { env: 'BOT' }),
+      mails: bodyKey('key', { env: 'MAIL' }),
+      coins: [header('X-MBX-APIKEY', canary), sign({ env: 'SIGN' }, () => ({}))],
       music: oauth2({ ...token, clientSecret: { env: 'SECRET' }, refreshToken: { env: 'REFRESH' } }),
     };
     await using client = createClient({ apiKey: canary });
@@ -176,15 +180,25 @@ describe('an API on a client', () => {
     const described = Array.from(apisOf(client).values(), (api) => api.describe());
     expect(JSON.stringify(described)).not.toContain(canary);
     expect(described.map(({ auth }) => auth)).toEqual([
-      { kind: 'client-key', name: 'X-API-Key', variables: [] },
-      { kind: 'none', variables: [] },
-      { kind: 'bearer', name: 'Authorization', variables: ['TOKEN'] },
-      { kind: 'bearer', name: 'Authorization', variables: [] },
-      { kind: 'header', name: 'X-Shop', variables: [] },
-      { kind: 'query', name: 'key', variables: ['KEY'] },
-      { kind: 'basic', variables: [] },
-      { kind: 'basic', variables: ['STORE_KEY'] },
-      { kind: 'oauth2', tokenUrl: 'https://auth.example.com/token', variables: ['SECRET', 'REFRESH'] },
+      [{ kind: 'client-key', name: 'X-API-Key', variables: [] }],
+      [],
+      [{ kind: 'bearer', name: 'Authorization', variables: ['TOKEN'] }],
+      [{ kind: 'bearer', name: 'Authorization', variables: [] }],
+      [{ kind: 'header', name: 'X-Shop', variables: [] }],
+      [{ kind: 'query', name: 'key', variables: ['KEY'] }],
+      [{ kind: 'basic', variables: [] }],
+      [{ kind: 'basic', variables: ['STORE_KEY'] }],
+      [
+        { kind: 'header', name: 'DD-API-KEY', variables: ['API'] },
+        { kind: 'header', name: 'DD-APP-KEY', variables: ['APP'] },
+      ],
+      [{ kind: 'path', name: '/bot{token}', variables: ['BOT'] }],
+      [{ kind: 'body', name: 'key', variables: ['MAIL'] }],
+      [
+        { kind: 'header', name: 'X-MBX-APIKEY', variables: [] },
+        { kind: 'sign', variables: ['SIGN'] },
+      ],
+      [{ kind: 'oauth2', tokenUrl: 'https://auth.example.com/token', variables: ['SECRET', 'REFRESH'] }],
     ]);
     expect(described[2]).toMatchObject({
       name: 'github',

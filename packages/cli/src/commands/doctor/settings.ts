@@ -133,5 +133,5 @@ export async function* configFindings(
 
 /** Whether an API needs something else than the client's key. */
 export function hasOwnAuth({ auth }: Pick<KnownApi, 'auth'>): boolean {
-  return auth.kind !== 'client-key';
+  return auth.every(({ kind }) => kind !== 'client-key');
 }

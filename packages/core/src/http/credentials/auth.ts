@@ -1,7 +1,8 @@
 import { checkOptions } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
-import { inWords, shownText } from '../../values.js';
+import { inWords, isList, isRecord, shownText } from '../../values.js';
 import type { ApiKey } from './keyRing.js';
+import type { SignFunction } from './signature.js';
 
 /**
  * A secret of an API: the text, the environment variable that has it, or a function that fetches it. The function is
@@ -28,19 +29,71 @@ export type BasicPair =
     };
 
 /**
- * How an API recognizes its caller: made by `bearer`, `basic`, `header`, `queryKey` or `oauth2`, or `noAuth` or
- * `sharedKey`.
+ * One credential of an API, which only that API receives: made by `bearer`, `basic`, `header`, `queryKey`, `pathKey`,
+ * `bodyKey`, `sign` or `oauth2`.
  */
-export type Auth =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'shared' }
+export type Credential =
   | { readonly kind: 'header'; readonly name: string; readonly prefix: string; readonly secret: Secret }
   | ({ readonly kind: 'basic' } & BasicPair)
   | { readonly kind: 'query'; readonly param: string; readonly secret: Secret }
+  | { readonly kind: 'path'; readonly path: string; readonly secret: Secret }
+  | { readonly kind: 'body'; readonly field: string; readonly secret: Secret }
+  | { readonly kind: 'sign'; readonly secret: Secret; readonly sign: SignFunction }
   | ({ readonly kind: 'oauth2' } & OAuth2Options);
 
-/** Credentials that only their own API receives. */
-export type OwnAuth = Exclude<Auth, { readonly kind: 'shared' }>;
+/**
+ * How an API recognizes its caller: by a credential, or by a list of several that all requests get; or `noAuth` or
+ * `sharedKey`.
+ *
+ * @example
+ * bearer({ env: 'GITHUB_TOKEN' })
+ * [header('DD-API-KEY', { env: 'DD_API_KEY' }), header('DD-APPLICATION-KEY', { env: 'DD_APP_KEY' })]
+ */
+export type Auth =
+  { readonly kind: 'none' } | { readonly kind: 'shared' } | Credential | readonly [Credential, ...Credential[]];
+
+/**
+ * The credentials that only their own API receives; `undefined` if it gets the client's key.
+ *
+ * @throws ConfigError if a list is empty, or has something else than credentials.
+ */
+export function ownCredentials(auth: Auth | undefined, api: string): readonly Credential[] | undefined {
+  if (auth === undefined) return undefined;
+  if (!isList(auth)) return auth.kind === 'shared' ? undefined : auth.kind === 'none' ? [] : [auth];
+  const given: readonly unknown[] = auth;
+  const refused = given.findIndex((each) => !isRecord(each) || each['kind'] === 'none' || each['kind'] === 'shared');
+  if (refused >= 0)
+    throw new ConfigError(
+      `The auth of ${api} has something at [${refused}] that can't be one of several: only bearer, basic, header, queryKey, pathKey, bodyKey, sign and oauth2 can.`,
+      { api },
+    );
+  if (given.length === 0)
+    throw new ConfigError(`The auth of ${api} is an empty list. If the API needs no credentials, give noAuth.`, {
+      api,
+    });
+  return auth;
+}
+
+/** The environment variables that have the secrets of credentials. */
+export function variablesOf(credentials: readonly Credential[]): readonly string[] {
+  return [...new Set(credentials.flatMap(secretsOf).flatMap((secret) => (isVariable(secret) ? [secret.env] : [])))];
+}
+
+function secretsOf(credential: Credential): readonly (Secret | undefined)[] {
+  switch (credential.kind) {
+    case 'basic':
+      // Not a user that is a text: some have a key in its place.
+      return [credential.user, credential.password];
+    case 'oauth2':
+      return [credential.clientSecret, credential.refreshToken];
+    default:
+      return [credential.secret];
+  }
+}
+
+function isVariable(secret: Secret | undefined): secret is { readonly env: string } {
+  return typeof secret === 'object' && 'env' in secret;
+}
 
 /** No credentials: the API never receives the client's key either. */
 export const noAuth: Auth = Object.freeze({ kind: 'none' });
@@ -58,7 +111,7 @@ export const sharedKey: Auth = Object.freeze({ kind: 'shared' });
  *
  * @example const api = coins({ baseUrl, auth: bearer({ env: 'COINS_TOKEN' }) });
  */
-export function bearer(secret: Secret): Auth {
+export function bearer(secret: Secret): Credential {
   return Object.freeze({ kind: 'header', name: 'Authorization', prefix: 'Bearer ', secret });
 }
 
@@ -74,7 +127,7 @@ export function bearer(secret: Secret): Auth {
  * @throws ConfigError if the user name has a colon, which RFC 7617 forbids, or a control character. The same later, if
  * it is a secret.
  */
-export function basic(pair: BasicPair): Auth {
+export function basic(pair: BasicPair): Credential {
   checkOptions('basic()', pair, { user: 'anything', password: 'anything?' });
   if (typeof pair.user === 'string' && /[:\p{Cc}]/u.test(pair.user))
     throw new ConfigError('The user name of basic must not have a colon or a control character.', { option: 'user' });
@@ -90,7 +143,7 @@ export function basic(pair: BasicPair): Auth {
  *
  * @throws ConfigError if the name cannot be that of a header (RFC 9110, 5.6.2).
  */
-export function header(name: string, secret: Secret, options: { readonly prefix?: string } = {}): Auth {
+export function header(name: string, secret: Secret, options: { readonly prefix?: string } = {}): Credential {
   checkOptions('header()', options, { prefix: 'text?' });
   const { prefix = '' } = options;
   if (typeof name !== 'string' || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name))
@@ -108,10 +161,71 @@ export function header(name: string, secret: Secret, options: { readonly prefix?
  *
  * @example queryKey('api_key', { env: 'WEATHER_KEY' })
  */
-export function queryKey(param: string, secret: Secret): Auth {
+export function queryKey(param: string, secret: Secret): Credential {
   if (typeof param !== 'string' || param === '')
     throw new ConfigError('queryKey needs the name of a query parameter.', { option: 'param' });
   return Object.freeze({ kind: 'query', param, secret });
+}
+
+/** The name in braces stands for the secret. */
+const keyPath = /^(?:\/[\w~-][\w.~-]*)*\/[\w.~-]*\{\w+\}[\w.~-]*(?:\/[\w~-][\w.~-]*)*$/;
+
+/**
+ * Sends a secret in the path, between the base URL and the path of each request. Prefer a header where the API takes
+ * one: servers and proxies log URLs. As with `queryKey`, it is in nothing that is shown or stored, and is removed from
+ * addresses of next pages.
+ *
+ * @param path with a leading slash, and a name in braces where the secret goes
+ *
+ * @example pathKey('/bot{token}', { env: 'TELEGRAM_TOKEN' }) // get('/getMe') requests /bot123:ABC/getMe
+ *
+ * @throws ConfigError if it is not such a path.
+ */
+export function pathKey(path: string, secret: Secret): Credential {
+  if (typeof path !== 'string' || !keyPath.test(path))
+    throw new ConfigError(
+      `pathKey needs a path with one name in braces for the secret, like /bot{token}, and not ${typeof path === 'string' ? shownText(path) : inWords(path)}.`,
+      { option: 'path' },
+    );
+  return Object.freeze({ kind: 'path', path, secret });
+}
+
+/**
+ * Sends a secret as a field of the body, which must be a JSON object. A request without a body gets one; a request with
+ * `GET` can't have one, so it is an error.
+ *
+ * @param field a field of the object itself. A request that has it already is an error.
+ *
+ * @example bodyKey('key', { env: 'MANDRILL_KEY' })
+ */
+export function bodyKey(field: string, secret: Secret): Credential {
+  if (typeof field !== 'string' || field === '')
+    throw new ConfigError('bodyKey needs the name of a field.', { option: 'field' });
+  return Object.freeze({ kind: 'body', field, secret });
+}
+
+/**
+ * Signs each attempt, when the limiter has given its permit and all other credentials are added. So a time in the
+ * signature is that of sending, and a retry is signed again.
+ *
+ * The secret itself is not sent. What `fn` adds is redacted as a secret is, but for times and numbers, and its query
+ * parameters are removed from addresses of next pages.
+ *
+ * @param fn returns the headers and query parameters to add. It has `timeouts.total` of the client.
+ *
+ * @example
+ * sign({ env: 'BINANCE_SECRET' }, ({ url }, secret) => {
+ *   const timestamp = String(Date.now());
+ *   const query = [...new URL(url).search.slice(1).split('&'), `timestamp=${timestamp}`].filter(Boolean).join('&');
+ *   return { query: { timestamp, signature: createHmac('sha256', secret).update(query).digest('hex') } };
+ * });
+ *
+ * @throws ConfigError if `fn` is not a function. At a request: if it fails, or returns anything else.
+ */
+export function sign(secret: Secret, fn: SignFunction): Credential {
+  if (typeof fn !== 'function')
+    throw new ConfigError(`sign needs a function that signs a request, and not ${inWords(fn)}.`, { option: 'fn' });
+  return Object.freeze({ kind: 'sign', secret, sign: fn });
 }
 
 /** A token that `oauth2` passes to `save`. */
@@ -155,7 +269,7 @@ export interface OAuth2Options {
  *
  * @throws ConfigError if the client's id is empty.
  */
-export function oauth2(options: OAuth2Options): Auth {
+export function oauth2(options: OAuth2Options): Credential {
   checkOptions('oauth2()', options, {
     tokenUrl: 'text',
     clientId: 'text',

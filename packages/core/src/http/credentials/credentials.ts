@@ -1,11 +1,35 @@
 import type { Clock } from '../../clock.js';
 import type { Secrets } from './secrets.js';
+import type { HttpMethod } from '../requestDetails.js';
+import type { Signature } from './signature.js';
 
 /** What is added to one attempt. */
 export interface Stamped {
   readonly headers: Readonly<Record<string, string>>;
-  /** A query parameter, encoded: `name=value`. */
-  readonly query?: string;
+  /** Query parameters by name. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** What is between the base URL and the request's path: encoded, with a leading slash. */
+  readonly path?: string;
+  /** Fields of the JSON body. */
+  readonly body?: Readonly<Record<string, string>>;
+  /** Sign the attempt when everything else is added, one after another. */
+  readonly signers?: readonly Signer[];
+}
+
+/** An attempt as it is sent: header names are in lower case. */
+export interface StampedRequest {
+  readonly method: HttpMethod;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** Signs attempts with one secret. */
+export interface Signer {
+  /** @throws ConfigError if the function failed, or its signature can't be added. */
+  sign(request: StampedRequest): Promise<Required<Signature>>;
+  /** Redacts a signature. Returns what to call when the attempt has ended. */
+  hide(signature: Required<Signature>): () => void;
 }
 
 /** Added to each attempt below links and retries, so that only the adapter sees it. */
@@ -24,8 +48,8 @@ export interface ApiCredentials extends Credentials {
   readonly name: string;
   /** Whether anything is added. */
   readonly isSent: boolean;
-  /** The query parameter that carries the secret, if one does. */
-  readonly param?: string | undefined;
+  /** An address that the server gave, without what these credentials add to addresses. */
+  withoutSecret(address: string): string;
   /** A short salted hash in hex: it tells secrets apart and does not reveal them. */
   fingerprint(salt: string): Promise<string>;
 }

@@ -39,6 +39,7 @@ export function tokenCredentials(options: OAuth2Options, tools: TokenTools): Api
   return {
     name: `token of ${tools.api}`,
     isSent: true,
+    withoutSecret: (address) => address,
     async prepare() {
       await tokens.get();
     },

@@ -1,12 +1,14 @@
 import { ConfigError } from '../../errors.js';
 import { checkBaseUrl } from '../origin.js';
-import { encodeQuery } from '../query.js';
+import { withoutParam } from '../query.js';
 import { clientKey } from '../response/readResponse.js';
-import type { BasicPair, OAuth2Options, OwnAuth, Secret } from './auth.js';
+import { type BasicPair, type Credential, type OAuth2Options, type Secret, variablesOf } from './auth.js';
 import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
+import { joinCredentials } from './joinCredentials.js';
 import { type ApiKey, KeyRing, type KeyRules } from './keyRing.js';
 import { tokenCredentials } from './oauth2.js';
 import { shortestSecret } from './secrets.js';
+import { RequestSigner, SignatureSecrets } from './signing.js';
 import { formEncode, requestToken, type TokenServer } from './tokenRequest.js';
 
 export interface AuthTools extends CredentialTools, Pick<TokenServer, 'call' | 'limiter'> {
@@ -53,16 +55,48 @@ const apiKeyRules: KeyRules = {
 };
 
 /**
- * Opens the credentials of an API. A variable that is not set is an error of the first request, so that what needs no
+ * Opens the credentials of an API: none, one or several. A variable that is not set is an error of the first request, so that what needs no
  * request, such as help, works without it.
  *
- * @throws ConfigError if a secret cannot be sent or has an empty id, or the token URL is not an `https:` URL.
+ * @throws ConfigError if a secret cannot be sent or has an empty id, two would have the same place, or the token URL is
+ * not an `https:` URL.
  */
-export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials {
-  const name = `credential of ${tools.api}`;
+export function openCredentials(auth: readonly Credential[], tools: AuthTools): ApiCredentials {
+  const { api } = tools;
+  const name = `credential of ${api}`;
+  const places = auth.map(placeOf);
+  const twice = places.find((place, nth) => place !== undefined && places.indexOf(place) < nth);
+  if (twice !== undefined)
+    throw new ConfigError(`Two credentials of ${api} would be sent in ${twice}. Leave one of them out.`, { api });
+  const all = auth.map((each) => openCredential(each, tools, name));
+  if (all.length > 1) {
+    const unset = variablesOf(auth).filter((env) => valueOf(env, tools) === undefined);
+    return joinCredentials(all, { name, unset: unset.length > 1 ? missing(api, unset) : undefined, ...tools });
+  }
+  return all[0] ?? keyCredentials(openRing(false, tools), () => ({ headers: {} }), { name });
+}
+
+/** What two credentials can't both have. */
+function placeOf(auth: Credential): string | undefined {
   switch (auth.kind) {
-    case 'none':
-      return keyCredentials(openRing(false, tools), () => ({ headers: {} }), { name });
+    case 'header':
+      return `the header ${auth.name.toLowerCase()}`;
+    case 'basic':
+    case 'oauth2':
+      return 'the header authorization';
+    case 'query':
+      return `the query parameter ${JSON.stringify(auth.param)}`;
+    case 'path':
+      return 'the path';
+    case 'body':
+      return `the field ${JSON.stringify(auth.field)} of the body`;
+    case 'sign':
+      return undefined;
+  }
+}
+
+function openCredential(auth: Credential, tools: AuthTools, name: string): ApiCredentials {
+  switch (auth.kind) {
     case 'header':
       return keyCredentials(
         openRing(auth.secret, tools),
@@ -71,8 +105,32 @@ export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials
       );
     case 'query': {
       const { param } = auth;
-      const stamp = (secret: string): Stamped => ({ headers: {}, query: encodeQuery({ [param]: secret }, 'repeat') });
-      return keyCredentials(openRing(auth.secret, tools), stamp, { name, param });
+      const stamp = (secret: string): Stamped => ({ headers: {}, query: { [param]: secret } });
+      const withoutSecret = (address: string): string => withoutParams(address, [param]);
+      return keyCredentials(openRing(auth.secret, tools), stamp, { name, withoutSecret });
+    }
+    case 'path': {
+      const pathOf = (secret: string): string => auth.path.replace(/\{\w+\}/, () => encodeSegment(secret));
+      const ring = openRing(auth.secret, tools, { form: /^(?!\.{1,2}$)[\x21-\x7e]+$/ });
+      return keyCredentials(ring, (secret) => ({ headers: {}, path: pathOf(secret) }), {
+        name,
+        withoutSecret: (address, secret) => (secret === '' ? address : withoutPath(address, pathOf(secret))),
+      });
+    }
+    case 'body': {
+      const stamp = (secret: string): Stamped => ({ headers: {}, body: { [auth.field]: secret } });
+      return keyCredentials(openRing(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, { name });
+    }
+    case 'sign': {
+      const signatures = new SignatureSecrets(tools.secrets);
+      const stamp = (secret: string): Stamped => ({
+        headers: {},
+        signers: [new RequestSigner(tools.api, auth.sign, secret, signatures)],
+      });
+      return keyCredentials(openRing(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, {
+        name,
+        withoutSecret: (address) => withoutParams(address, [...signatures.params]),
+      });
     }
     case 'basic':
       return openPair(auth, tools, name);
@@ -125,17 +183,24 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
   );
 }
 
+/** How the credential of a ring is named, and taken out of addresses. */
+interface KeyTraits {
+  readonly name: string;
+  /** Default: addresses have nothing of it. */
+  readonly withoutSecret?: (address: string, secret: string) => string;
+}
+
 /** Credentials with the current secret of a ring. */
 function keyCredentials(
   ring: KeyRing,
   stamp: (secret: string) => Stamped,
-  { name, param }: Pick<ApiCredentials, 'name' | 'param'>,
+  { name, withoutSecret = (address) => address }: KeyTraits,
 ): ApiCredentials {
   let last: { readonly secret: string; readonly stamped: Stamped } | undefined;
   return {
     name,
     isSent: ring.hasKey,
-    param,
+    withoutSecret: (address) => withoutSecret(address, last?.secret ?? ''),
     async prepare() {
       const secret = await ring.get();
       if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
@@ -167,17 +232,62 @@ function openRing(secret: Secret | false, tools: AuthTools, form: SecretForm = {
   return new KeyRing(findSource(secret, tools), rules, tools);
 }
 
-function findSource(secret: Secret | false, { variables, api }: AuthTools): ApiKey | false | ConfigError {
+function findSource(secret: Secret | false, tools: AuthTools): ApiKey | false | ConfigError {
+  const { api } = tools;
   if (typeof secret !== 'object') return secret;
   if ('get' in secret) {
     if (secret.id === '') throw new ConfigError(`The credential of ${api} has an empty id.`, { api });
     return secret.get;
   }
   const { env } = secret;
+  const value = valueOf(env, tools);
+  if (value !== undefined) return value;
+  return missing(api, [env]);
+}
+
+function valueOf(env: string, { variables }: AuthTools): string | undefined {
   const value = variables[env];
   // Like the client's own key in the environment, it may come with a line break.
-  if (typeof value === 'string' && value.trim() !== '') return value.trim();
-  return new ConfigError(`${api} needs its credential: set the environment variable ${env}.`, { api, env });
+  return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+function missing(api: string, names: readonly string[]): ConfigError {
+  const [credential, variable] = names.length > 1 ? ['credentials', 'variables'] : ['credential', 'variable'];
+  const env = names.join(' and ');
+  return new ConfigError(`${api} needs its ${credential}: set the environment ${variable} ${env}.`, { api, env });
+}
+
+const addressParts = /^([^?#]*)(\?[^#]*)?(.*)$/s;
+
+function withoutParams(address: string, params: readonly string[]): string {
+  const [, path = '', query = '', fragment = ''] = addressParts.exec(address) ?? [];
+  return path + params.reduce(withoutParam, query) + fragment;
+}
+
+/** An address without the segments of a path with a secret, however they are encoded. */
+function withoutPath(address: string, secretPath: string): string {
+  const [, path = '', query = '', fragment = ''] = addressParts.exec(address) ?? [];
+  const segments = path.split('/');
+  const secret = secretPath.split('/').slice(1).map(decodeSegment);
+  const from = segments.findIndex(
+    (_, at) => at > 0 && secret.every((text, nth) => decodeSegment(segments[at + nth] ?? '') === text),
+  );
+  if (from < 0) return address;
+  segments.splice(from, secret.length);
+  return (segments.length === 1 && path.startsWith('/') ? '/' : segments.join('/')) + query + fragment;
+}
+
+/** A segment of a path (RFC 3986, 3.3): what it may have as it is stays, as some servers compare it so. */
+function encodeSegment(text: string): string {
+  return encodeURIComponent(text).replace(/%(?:3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent);
+}
+
+function decodeSegment(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function base64(text: string): string {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.js';
-import type { Auth } from '../credentials/auth.js';
+import type { Credential } from '../credentials/auth.js';
 import type { Timeouts } from '../requestTimes.js';
 import { bottleneckLimiter } from './bottleneckLimiter.js';
 import { GuardedLimiter } from './guardedLimiter.js';
@@ -54,7 +54,7 @@ export class ApiLimiters {
       rateLimit,
       limiter,
       quota,
-    }: LimitOptions & { readonly auth?: Auth | undefined; readonly quota?: QuotaRules | undefined },
+    }: LimitOptions & { readonly auth?: readonly Credential[] | undefined; readonly quota?: QuotaRules | undefined },
   ): Limiter {
     const client = this.#options;
     const hasClientLimit = client.limiter !== undefined || client.rateLimit !== undefined;

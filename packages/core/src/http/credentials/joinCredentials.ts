@@ -1,0 +1,70 @@
+import type { ConfigError } from '../../errors.js';
+import { sha256, shortHasher } from '../../identifiers.js';
+import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
+
+interface JoinOptions extends Pick<CredentialTools, 'sha256'> {
+  readonly name: string;
+  /** Set if several of them have no secret: it names all of these. */
+  readonly unset: ConfigError | undefined;
+}
+
+/** Several credentials of an API as one: every attempt gets all of them. */
+export function joinCredentials(
+  all: readonly ApiCredentials[],
+  { name, unset, sha256: hash = sha256 }: JoinOptions,
+): ApiCredentials {
+  const shortHash = shortHasher(hash);
+  /** What each of them added to what was sent. */
+  const parts = new WeakMap<Stamped, readonly Stamped[]>();
+  return {
+    name,
+    isSent: true,
+    async prepare() {
+      if (unset) throw unset;
+      for (const each of all) await each.prepare();
+    },
+    current(evenExpired) {
+      const found: Stamped[] = [];
+      for (const each of all) {
+        const stamped = each.current(evenExpired);
+        if (!stamped) return undefined;
+        found.push(stamped);
+      }
+      const joined = joinStamps(found);
+      parts.set(joined, found);
+      return joined;
+    },
+    // The API does not say which of them it refuses.
+    async renew(refused) {
+      let isRenewed = false;
+      for (const [nth, part] of (parts.get(refused) ?? []).entries()) if (await all[nth]?.renew(part)) isRenewed = true;
+      return isRenewed;
+    },
+    async fingerprint(salt) {
+      const each = await Promise.all(all.map((one) => one.fingerprint(salt)));
+      return shortHash(`${salt}:${JSON.stringify(each)}`);
+    },
+    withoutSecret: (address) => all.reduce((rest, each) => each.withoutSecret(rest), address),
+  };
+}
+
+function joinStamps(all: readonly Stamped[]): Stamped {
+  const path = all.find((each) => each.path !== undefined)?.path;
+  const query = joinFields(all.map((each) => each.query));
+  const body = joinFields(all.map((each) => each.body));
+  const signers = all.flatMap((each) => each.signers ?? []);
+  return {
+    headers: joinFields(all.map((each) => each.headers)) ?? {},
+    ...(path !== undefined && { path }),
+    ...(query && { query }),
+    ...(body && { body }),
+    ...(signers.length > 0 && { signers }),
+  };
+}
+
+function joinFields(
+  all: readonly (Readonly<Record<string, string>> | undefined)[],
+): Readonly<Record<string, string>> | undefined {
+  const given = all.filter((fields) => fields !== undefined);
+  return given.length === 0 ? undefined : Object.fromEntries(given.flatMap((fields) => Object.entries(fields)));
+}
