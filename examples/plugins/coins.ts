@@ -9,7 +9,7 @@ export const coins = defineApi({
       description: 'Prices of all coins in a currency.',
       path: '/v1/markets',
       params: z.object({ currency: z.string().describe('e.g. usd') }),
-      query: ({ currency }) => ({ vs_currency: currency }),
+      query: { vs_currency: '{currency}' },
       pageSize: { param: 'limit', default: 100, max: 250 },
       paging: byOffset({ param: 'offset' }),
       rows: 'data.items',

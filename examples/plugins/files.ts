@@ -6,7 +6,7 @@ export const files = defineApi({
   sources: {
     inFolder: listing({
       path: '/files',
-      query: ({ folder, trashed }: { folder: string; trashed?: boolean }) => ({ parent: folder, trashed }),
+      query: { parent: '{folder}' },
       pageSize: { param: 'pageSize', default: 100, max: 1000 },
       paging: byCursor({ param: 'pageToken', at: 'nextPageToken?' }),
       rows: 'files?',

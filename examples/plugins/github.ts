@@ -12,7 +12,7 @@ export const github = defineApi({
     issues: listing({
       description: 'Issues and pull requests of a repository.',
       params: z.object({ owner: z.string(), repo: z.string() }),
-      path: ({ owner, repo }) => `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}/issues`,
+      path: '/repos/{owner}/{repo}/issues',
       query: { state: 'all', sort: 'created', direction: 'asc' },
       pageSize: { param: 'per_page', default: 100, max: 100 },
       paging: byLink(),

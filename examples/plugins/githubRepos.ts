@@ -11,7 +11,7 @@ export const githubRepos = defineApi({
   sources: {
     repos: listing({
       description: 'Repositories of an organization.',
-      path: ({ org }: { org: string }) => `/orgs/${encodeURIComponent(org)}/repos`,
+      path: '/orgs/{org}/repos',
       query: { sort: 'created', direction: 'asc' },
       pageSize: { param: 'per_page', default: 100, max: 100 },
       paging: byLink(),
@@ -30,7 +30,7 @@ export const githubRepos = defineApi({
         fields: ({ repo }) => ({ repo }),
         onPartitionError: 'skip', // a repository that was removed meanwhile answers 404
       }),
-      path: ({ repo }) => `/repos/${repo}/issues`,
+      path: '/repos/{+repo}/issues',
       query: { state: 'all', sort: 'updated', direction: 'asc' },
       pageSize: { param: 'per_page', default: 100, max: 100 },
       paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),

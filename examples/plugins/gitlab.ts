@@ -10,7 +10,7 @@ export const gitlab = defineApi({
   sources: {
     issues: listing({
       description: 'Issues of a project, the one that changed last at the end.',
-      path: ({ project }: { project: string }) => `/projects/${encodeURIComponent(project)}/issues`,
+      path: '/projects/{project}/issues',
       query: { scope: 'all', order_by: 'updated_at', sort: 'asc' },
       pageSize: { param: 'per_page', default: 100, max: 100 },
       paging: bySince({ param: 'updated_after', field: 'updated_at', type: 'instant', overlap: 60_000 }),

@@ -13,15 +13,15 @@ export const linear = defineApi({
       method: 'POST',
       path: '/graphql',
       params: z.object({ team: z.string().describe('its key, e.g. ENG') }),
-      body: ({ team }) => ({
+      body: {
         query: `query ($team: String!, $first: Int!, $after: String) {
           issues(filter: { team: { key: { eq: $team } } }, first: $first, after: $after) {
             nodes { id identifier title updatedAt }
             pageInfo { hasNextPage endCursor }
           }
         }`,
-        variables: { team },
-      }),
+        variables: { team: '{team}' },
+      },
       pageSize: { into: 'variables.first', default: 50, max: 250 },
       paging: byConnection('data.issues'), // puts the cursor into variables.after
       errors: graphqlErrors(),

@@ -28,7 +28,7 @@ export const mailchimp = defineApi({
         fields: ({ audience }) => ({ audience }), // added to each row
         onPartitionError: 'skip', // an audience that was removed answers 404
       }),
-      path: ({ audience }) => `/3.0/lists/${encodeURIComponent(audience)}/members`,
+      path: '/3.0/lists/{audience}/members',
       ...paged,
       rows: 'members',
       total: 'total_items',

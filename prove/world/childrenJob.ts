@@ -39,7 +39,7 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
           fields: ({ id }) => ({ parent: id }),
           onPartitionError: isSkipping ? 'skip' : 'fail',
         }),
-        path: ({ id }) => `/parents/${id}/rows`,
+        path: '/parents/{id}/rows',
         rows: 'items',
         columns: ['parent', 'n', 'text'],
         paging,

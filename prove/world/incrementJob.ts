@@ -58,7 +58,7 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
           fields: ({ table }) => ({ table }),
           onPartitionError: 'skip',
         }),
-        path: ({ table }) => `/rows/${table}`,
+        path: '/rows/{table}',
         decode: (row, path, read) => {
           const { id, text, changed, table } = read.record(row, path);
           return { id: Number(id), text: String(text), changed: String(changed), table: Number(table) };

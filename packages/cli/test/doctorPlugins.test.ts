@@ -41,7 +41,7 @@ function libraryFolder({ requires = '' } = {}): string {
         books: listing({ ...rows, path: '/books', params: schema(true), query: ({ shelf }: any) => ({ shelf }) }),
         described: listing({ ...rows, path: '/described', params: schema(false), query: ({ shelf }: any) => ({ shelf }) }),
         free: listing({ ...rows, path: '/free', query: ({ shelf }: { shelf?: string }) => ({ shelf }) }),
-        failing: listing({ ...rows, path: ({ shelf }: { shelf: string }) => '/' + shelf.toLowerCase() }),
+        failing: listing({ ...rows, path: '/{shelf}' }),
       } });
       const { name, setup } = library({ baseUrl: '${baseUrl}' });
       export default { plugins: [{ name, setup, ${requires} }], defaults: { rate: 'unlimited' } };`,

@@ -23,7 +23,7 @@ async function openForge(): Promise<{ readonly forge: ChangingForge; readonly fo
             fields: ({ table }) => ({ table }),
             onPartitionError: 'skip',
           }),
-          path: ({ table }) => '/tables/' + table,
+          path: '/tables/{table}',
           rows: 'items', columns: ['table', 'id', 'text', 'updated_at'], version: '1',
           pageSize: { param: 'n', default: 8, max: 8 },
           paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),

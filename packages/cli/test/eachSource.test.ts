@@ -57,7 +57,7 @@ function forgeFolder(): string {
       fields: ({ repo }) => ({ repo }),
       onPartitionError: '${onPartitionError}',
     }),
-    path: ({ repo }) => '/repos/' + repo + '/issues', query: ({ state }) => ({ state }),
+    path: '/repos/{repo}/issues', query: { state: '{state}' },
     columns: ['repo', 'id'], key: ({ repo, id }) => repo + '/' + id, ${paging} })`;
   return configFolder({
     'sluice.config.ts': `

@@ -123,7 +123,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
           const paging = byPage({ param: 'page', pages: 'pages' });
           const repos = listing({ path: '/repos', columns: ['id'], rows: 'items', total: 'total', paging, key: ({ id }) => id });
           const issues = listing({ each: rowOf({ source: 'repos', params: ({ id }) => ({ repo: id }) }), version: '1',
-            path: ({ repo }) => '/issues/' + repo, columns: ['id'], rows: 'items', paging });
+            path: '/issues/{repo}', columns: ['id'], rows: 'items', paging });
           export default { plugins: [defineApi({ name: 'forge', sources: { repos, issues } })({ baseUrl: 'http://127.0.0.1:${port}' })] };`,
       });
       const run = (...more: string[]) =>

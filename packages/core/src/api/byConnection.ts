@@ -23,10 +23,10 @@ export interface ConnectionOptions {
  * listing({
  *   method: 'POST',
  *   path: '/graphql',
- *   body: ({ query }: { query: string }) => ({
+ *   body: {
  *     query: 'query($query: String!, $after: String) { search(query: $query, type: REPOSITORY, first: 100, after: $after) { nodes { … } pageInfo { hasNextPage endCursor } } }',
- *     variables: { query },
- *   }),
+ *     variables: { query: '{query}' },
+ *   },
  *   errors: graphqlErrors(),
  *   paging: byConnection('data.search'),
  *   rows: 'data.search.nodes',

@@ -16,6 +16,7 @@ import { parsePlace } from './requestPlace.js';
 import { pageReader, type ReadingApi } from './pageReader.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './each.js';
+import { type AskedParams, type KnownNames, type Templates, listPathNames, listValueNames } from './template.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
@@ -30,8 +31,8 @@ export interface Listing<Row extends object, In extends object> {
 }
 
 /**
- * Describes one listing of an API: its requests, where responses have what, and its rows. Its parameters are typed by
- * the `params` schema or by its functions; `pageSize`, `maxRows` and `maxPages` are added.
+ * Describes one listing of an API: its requests, where responses have what, and its rows. Its parameters are those of
+ * the `params` schema, or those that its templates name and its functions take; `pageSize`, `maxRows` and `maxPages` are added.
  *
  * Paths (`rows`, `total`, and those of `paging`) are names separated by dots. A missing value is a `DecodeError`, not
  * an empty listing, unless the path allows it with `?`. A name that has a dot itself is quoted: `['@odata.nextLink']?`.
@@ -40,7 +41,7 @@ export interface Listing<Row extends object, In extends object> {
  * @example
  * listing({
  *   path: '/markets',
- *   query: ({ currency }: { currency: string }) => ({ vs_currency: currency }),
+ *   query: { vs_currency: '{currency}' },
  *   pageSize: { param: 'limit', default: 100, max: 250 },
  *   paging: byOffset({ param: 'offset' }),
  *   rows: 'data.items',
@@ -54,14 +55,26 @@ export interface Listing<Row extends object, In extends object> {
 export function listing<
   Row extends object = Record<string, unknown>,
   Params extends object = object,
-  In extends object & FreeParams = Params,
->(definition: ListingDefinition<Row, In, Params>): Listing<Row, In> {
+  In extends object & FreeParams = never,
+  const Path extends string = string,
+  const RequestQuery = unknown,
+  const Headers = unknown,
+  const Body = unknown,
+>(
+  definition: ListingDefinition<Row, In, Params> &
+    Templates<RequestQuery, Headers, Body> & { readonly path: Path } & KnownNames<
+      In,
+      Params,
+      Path,
+      Templates<RequestQuery, Headers, Body>
+    >,
+): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>> {
   checkOptions('listing()', definition, definitionKinds, 'The definition of a listing');
   checkListing(definition);
   const openReader = pageReader(definition);
   const known = knownParams(definition);
   const { each, key, filter } = definition;
-  return Object.freeze<Listing<Row, In>>({
+  return Object.freeze<Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>>>({
     ...(each && { each: each.source }),
     hasKey: key !== undefined,
     read({ status = 200, headers = {}, body }, name = 'listing') {
@@ -148,12 +161,18 @@ function kindOfPaging({ identity }: Paging): string {
 function knownParams(definition: Checked): readonly ParamDescription[] | undefined {
   if (definition.each) return definition.each.known;
   if (definition.params) return describeParams(definition.params);
-  return takesParams(definition) ? undefined : [];
+  if (takesParams(definition)) return undefined;
+  return listNames(definition).map((name) => ({ name, isRequired: true }));
 }
 
 /** Whether a function of the definition takes parameters. */
-function takesParams({ path, query, body, headers, partitions }: Checked): boolean {
-  return [path, query, body, headers, partitions].some((part) => typeof part === 'function');
+function takesParams({ query, body, headers, partitions }: Checked): boolean {
+  return [query, body, headers, partitions].some((part) => typeof part === 'function');
+}
+
+/** The parameters that its templates name. */
+function listNames({ path, query, body, headers }: Checked): readonly string[] {
+  return [...new Set([...listPathNames(path), ...[query, body, headers].flatMap(listValueNames)])];
 }
 
 /** The parts of a definition that can be checked before any request. */
@@ -172,8 +191,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
   const { responses = {}, filter, format = 'json' } = definition;
-  if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
-    throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
+  listPathNames(path);
   if (pageSize) {
     checkOptions('pageSize of listing()', pageSize, {
       param: 'text?',
@@ -224,8 +242,8 @@ function checkListing(definition: Checked): void {
   for (const [option, standard] of Object.entries({ schema, params }))
     if (standard && !isStandard(standard)) throw fault(option, notStandard);
   if (definition.each) checkEach(definition, fault);
-  if (params && !takesParams(definition))
-    throw fault('params', 'they are not used: let path, query, body, headers or partitions be a function');
+  if (params && !takesParams(definition) && listNames(definition).length === 0)
+    throw fault('params', 'they are not used: write {name} into path, query, body or headers, or give a function');
 }
 
 function firstRepeated(names: readonly string[]): string | undefined {

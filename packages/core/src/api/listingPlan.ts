@@ -1,14 +1,14 @@
 import { checkCount, type OptionKind } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { addressOf } from '../http/origin.js';
-import type { Query, QueryValue } from '../http/query.js';
+import type { Query } from '../http/query.js';
 import { ownHeaders, type RequestDetails } from '../http/requestDetails.js';
 import { isHeader } from '../http/sendAttempt.js';
 import { frozenJson, type Json } from '../json.js';
-import { kindOf, shownText } from '../values.js';
+import { kindOf } from '../values.js';
 import type { PageAddress, Paging } from './paging.js';
 import { checkFree, parsePlace, type RequestPlace } from './requestPlace.js';
 import { withParams } from './requiredParams.js';
+import { fillFields, fillPath, fillValues } from './template.js';
 
 /** Page size of a listing, in rows, and where a request has it, e.g. in `param: 'limit'` or `into: 'variables.first'`. */
 export type PageSize = RequestPlace & {
@@ -23,9 +23,15 @@ type HeaderFields = Readonly<Record<string, string>>;
 
 /** The requests of a listing: everything that determines its rows. */
 export interface RequestSpec<Params> {
-  /** The path below the base URL, with a leading slash. Functions must percent-encode what they insert. */
-  readonly path: string | ((params: Params) => string);
-  /** The query of every request. Default: none. */
+  /**
+   * The path below the base URL, with a leading slash: a template of RFC 6570, e.g. `/repos/{owner}/{repo}/issues`.
+   * `{x}` encodes the parameter `x`, `{+x}` keeps the slashes in it.
+   */
+  readonly path: string;
+  /**
+   * The query of every request. A text that is only `{x}`, here and in `headers` and `body`, is the parameter `x`; one
+   * without a value is left out. Default: none.
+   */
   readonly query?: Query | ((params: Params) => Query);
   /** Default `GET`. A listing only reads, so a `POST` is retried like a `GET`. */
   readonly method?: 'GET' | 'POST';
@@ -62,7 +68,7 @@ export interface RequestSpec<Params> {
 
 /** What these options must be. */
 export const requestSpecKinds = {
-  path: 'text or a function',
+  path: 'text',
   query: 'an object or a function?',
   method: 'text?',
   body: 'anything?',
@@ -102,8 +108,7 @@ export function listingPlan<Params>(
   spec: RequestSpec<Params>,
   { name, baseUrl, params, pageSize, warn }: PlanOf<Params>,
 ): ListingPlan {
-  const path = evaluate(spec.path, params, { name, what: 'path' });
-  checkPath(name, baseUrl, path);
+  const path = fillPath(spec.path, params, { name, baseUrl });
   const size = choosePageSize(name, spec.pageSize, pageSize);
   const sized = spec.pageSize && parsePlace(spec.pageSize);
   const query = evaluate(spec.query ?? {}, params, { name, what: 'query' });
@@ -148,12 +153,12 @@ export function listingPlan<Params>(
   };
 }
 
-function evaluate<Params, Given extends string | Query>(
+function evaluate<Params, Given extends Query | HeaderFields>(
   given: Given | ((params: Params) => Given),
   params: Params,
-  making: { readonly name: string; readonly what: 'path' | 'query' | 'headers' },
-): Given {
-  return isMaker(given) ? withParams(given, params, making) : given;
+  making: { readonly name: string; readonly what: 'query' | 'headers' },
+): Readonly<Record<string, unknown>> {
+  return isMaker(given) ? withParams(given, params, making) : fillFields(given, params, making);
 }
 
 function isMaker<Params, Given>(given: Given | ((params: Params) => Given)): given is (params: Params) => Given {
@@ -167,7 +172,10 @@ function makeBodies<Params>(
   { name, partitions }: { readonly name: string; readonly partitions: readonly Query[] },
 ): readonly Json[] | undefined {
   if (body === undefined) return undefined;
-  const made = typeof body === 'function' ? partitions.map((partition) => bodyFor(body, partition)) : [body];
+  const made =
+    typeof body === 'function'
+      ? partitions.map((partition) => bodyFor(body, partition))
+      : [fillValues(body, params, { name, what: 'body' })];
   const bodies = made.map((each) => frozenJson(each, `The body of ${name}`));
   const texts = bodies.map((each) => JSON.stringify(each));
   if (new Set(texts).size < texts.length)
@@ -184,21 +192,18 @@ function makeBodies<Params>(
 }
 
 /** Copies headers. @throws ConfigError if one cannot be sent. */
-function copyHeaders(name: string, headers: HeaderFields): HeaderFields {
-  for (const [header, value] of Object.entries(headers))
+function copyHeaders(name: string, headers: Readonly<Record<string, unknown>>): HeaderFields {
+  const sent: [string, string][] = [];
+  for (const [header, given] of Object.entries(headers)) {
+    const value = typeof given === 'number' ? String(given) : given;
     if (typeof value !== 'string' || !isHeader(header, value) || ownHeaders.test(header))
       throw new ConfigError(
         `${name} can't send the header ${JSON.stringify(header)}. Check its name and its value, which must be text in Latin-1 without line breaks.`,
         { header },
       );
-  return { ...headers };
-}
-
-/** An empty or unencoded parameter could change the request. */
-function checkPath(name: string, baseUrl: string, path: string): void {
-  addressOf(baseUrl, path, '');
-  if (path.includes('//'))
-    throw new ConfigError(`${name} can't request ${shownText(path)}: is a parameter of its path empty?`);
+    sent.push([header, value]);
+  }
+  return Object.fromEntries(sent);
 }
 
 /** Query parameters that a definition must not set itself. */
@@ -227,7 +232,11 @@ export function choosePageSize(
 type SentValue = string | number | boolean | readonly string[];
 
 /** Copies a query, so that nobody can modify it. @throws ConfigError if it cannot be sent as intended. */
-function copyQuery(name: string, query: Query, reserved: ReadonlySet<string>): Readonly<Record<string, SentValue>> {
+function copyQuery(
+  name: string,
+  query: Readonly<Record<string, unknown>>,
+  reserved: ReadonlySet<string>,
+): Readonly<Record<string, SentValue>> {
   const sent: [string, SentValue][] = [];
   for (const [param, value] of Object.entries(query)) {
     if (reserved.has(param))
@@ -244,7 +253,7 @@ function copyQuery(name: string, query: Query, reserved: ReadonlySet<string>): R
 }
 
 /** Other types would be sent as `null`, `NaN` or `[object Object]`. */
-function isSendable(value: QueryValue): value is SentValue {
+function isSendable(value: unknown): value is SentValue {
   if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }

@@ -7,6 +7,7 @@ import { type ParamDescription, decodeParams } from './decodeParams.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
 import type { ReadingApi, ReadPage } from './pageReader.js';
+import { requireNamed } from './template.js';
 
 /** A listing of an API on a client. */
 export interface OpenListing<Row extends object, In extends object, Params> {
@@ -24,10 +25,14 @@ export function listingSource<Row extends object, In extends object, Params>(
 ): Source<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
+  const params = decodeParams(name, { schema: definition.params, known }, given);
+  const { query, headers, body } = definition;
+  const optional = definition.params ? known?.map((param) => param.name) : [];
+  requireNamed(name, { query, headers, body }, { params, optional });
   const plan = listingPlan(definition, {
     name,
     baseUrl: endpoint.baseUrl,
-    params: decodeParams(name, { schema: definition.params, known }, given),
+    params,
     pageSize: bounds.pageSize,
     warn: (message) => endpoint.warn(message),
   });

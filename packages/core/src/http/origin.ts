@@ -66,7 +66,7 @@ export function addressOf(baseUrl: string, path: string, query: string): URL {
 }
 
 /** Whether a server that decodes `path` first, maybe twice, or drops what follows a `;`, could find a `.` or `..` segment. */
-function hasDotSegment(path: string): boolean {
+export function hasDotSegment(path: string): boolean {
   return path
     .replace(/%(?:25)+/g, '%')
     .replace(/%2e/gi, '.')

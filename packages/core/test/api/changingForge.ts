@@ -114,7 +114,7 @@ function entriesOfEach(isSkipping: boolean) {
       fields: ({ table }) => ({ table }),
       onPartitionError: isSkipping ? 'skip' : 'fail',
     }),
-    path: ({ table }) => `/tables/${table}`,
+    path: '/tables/{table}',
     rows: 'items',
     columns: ['table', 'id', 'text', 'updated_at'],
     version: '1',

@@ -91,7 +91,7 @@ describe('A6 a listing for each row of another one', () => {
             }),
             parentParams: () => ({}),
           }),
-          path: ({ repo }) => `/repos/${repo}/issues`,
+          path: '/repos/{+repo}/issues',
           query: ({ state }) => ({ state }),
           paging: byCursor({ param: 'after', at: 'next' }),
           rows: 'items',
@@ -503,7 +503,7 @@ describe('A6 refuses', () => {
 
   const definition = {
     each: rowOf({ source: 'repos', params: ({ name }: { name: string }) => ({ repo: name }) }),
-    path: ({ repo }: { repo: string }) => `/repos/${repo}`,
+    path: '/repos/{repo}',
     paging: byOffset({ param: 'offset' }),
     rows: 'items',
     columns: ['id'] as const,
@@ -530,7 +530,7 @@ describe('A6 refuses', () => {
     const forge = await forgeOf([1, 1]);
     const disk = emptyDisk();
     const { source } = openForge(forge, { params: ({ id }) => ({ repo: id === 1001 ? '' : 'r0' }) });
-    await expect(exportOn(disk, source)).rejects.toThrow('is a parameter of its path empty?');
+    await expect(exportOn(disk, source)).rejects.toThrow('needs the parameter "repo": its path is made of it');
     expect(loggedOn(disk)).toBe('');
     expect(forge.asked).toHaveLength(1);
   });

@@ -129,7 +129,7 @@ describe('P5 a filter ends no listing', () => {
         }),
         children: listing({
           each: rowOf({ source: 'parents', params: ({ id }: { id: number }) => ({ id }) }),
-          path: ({ id }) => `/items/${id}`,
+          path: '/items/{id}',
           paging: byPage({ param: 'page' }),
           rows: 'items',
           columns: ['id'],

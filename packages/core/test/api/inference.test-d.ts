@@ -31,7 +31,7 @@ const api = defineApi({
     }),
     valibot: listing({
       ...common,
-      path: ({ owner }: { owner: string }) => `/users/${owner}`,
+      path: '/users/{owner}',
       schema: v.object({ n: v.number() }),
       version: '1',
       columns: ['n'],
@@ -111,7 +111,7 @@ const children = defineApi({
     plain: listing({
       ...common,
       each: rowOf({ source: 'repos', params: repo }),
-      path: ({ repo }) => `/repos/${repo.toUpperCase()}`,
+      path: '/repos/{repo}',
       version: '1',
       columns: ['id'],
     }),
@@ -123,8 +123,8 @@ const children = defineApi({
         parentParams: ({ org }) => ({ org: org.trim() }),
         fields: ({ repo }) => ({ repo }),
       }),
-      path: ({ repo }) => `/repos/${repo}`,
-      query: ({ state }) => ({ state }),
+      path: '/repos/{+repo}',
+      query: { state: '{state}' },
       schema: z.object({ repo: z.string(), id: z.number() }),
       version: '1',
       columns: ['repo', 'id'],
@@ -136,7 +136,7 @@ const children = defineApi({
         given: z.object({ days: z.coerce.number<string>() }),
         params: ({ name }: { name: string }, { days }) => ({ repo: name, hours: days * 24 }),
       }),
-      path: ({ repo, hours }) => `/repos/${repo}/${hours.toFixed()}`,
+      path: '/repos/{repo}/{hours}',
       version: '1',
       columns: ['id'],
     }),
@@ -155,3 +155,53 @@ forge.plain({ repo: 'a' });
 forge.given();
 // @ts-expect-error -- a parameter as its schema makes it
 forge.checked({ days: 7 });
+
+// R5 Templates name parameters.
+const named = defineApi({
+  name: 'named',
+  sources: {
+    path: listing({ ...common, path: '/repos/{owner}/{+repo}/issues', columns: ['id'] }),
+    values: listing({
+      ...common,
+      query: { state: '{state}', fields: 'posts{message}' },
+      body: { query: '{ viewer { id } }', variables: { list: ['{after}'] } },
+      method: 'POST',
+      decode: (row, path) => ({ path, row }),
+      version: '1',
+      columns: ['path'],
+    }),
+    mixed: listing({
+      ...common,
+      path: '/{org}',
+      query: ({ day }: { day?: string }) => ({ day: day?.trim() }),
+      columns: ['id'],
+    }),
+  },
+});
+const { path, values, mixed } = createClient({ apiKey: 'key-of-ours' }).use(named({ baseUrl })).named;
+path({ owner: 'a', repo: 1, maxRows: 3 });
+values({ state: true, after: 'a' }) satisfies Source<{ path: string; row: unknown }>;
+values({ state: ['a', 'b'], after: 'a' });
+mixed({ org: 'a' });
+mixed({ org: 'a', day: 'b' });
+// @ts-expect-error -- a parameter of the path is missing
+path({ owner: 'a' });
+// @ts-expect-error -- a parameter of the path is a list
+path({ owner: 'a', repo: ['b'] });
+// @ts-expect-error -- there is no such parameter
+path({ owner: 'a', repo: 'b', name: 'c' });
+// @ts-expect-error -- a parameter of the query is missing
+values({ after: 'a' });
+// @ts-expect-error -- a parameter of the path is missing
+mixed({ day: 'b' });
+// @ts-expect-error -- a path with a parameter that the schema does not have
+listing({ ...common, params: z.object({ owner: z.string() }), path: '/{ownr}', columns: ['id'] });
+// @ts-expect-error -- a path with a parameter that may be missing
+listing({ ...common, params: z.object({ owner: z.string().optional() }), path: '/{owner}', columns: ['id'] });
+// @ts-expect-error -- a query with a parameter that the schema does not have
+listing({ ...common, params: z.object({ owner: z.string() }), query: { a: '{ownr}' }, columns: ['id'] });
+listing({ ...common, params: z.object({ a: z.string().optional() }), query: { a: '{a}' }, columns: ['id'] });
+// @ts-expect-error -- a path with a parameter that no parent has
+listing({ ...common, each: rowOf({ source: 'r', params: repo }), path: '/{rep}', version: '1', columns: ['id'] });
+// @ts-expect-error -- a path is no function
+listing({ ...common, path: () => '/items', columns: ['id'] });

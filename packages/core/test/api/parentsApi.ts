@@ -67,7 +67,7 @@ export const issuesOf = (each: Partial<EachIssue> = {}, paging: Paging = byCurso
       fields: ({ repo }) => ({ repo }),
       ...each,
     }),
-    path: ({ repo }) => `/repos/${repo}/issues`,
+    path: '/repos/{+repo}/issues',
     pageSize: { param: 'size', default: 2 },
     paging,
     rows: 'items',

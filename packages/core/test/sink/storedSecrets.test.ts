@@ -80,7 +80,7 @@ test.each<[string, Repo]>([
       repos: listing<Repo>({ path: '/repos', rows: 'items', columns: ['id'], paging: byNext, key: ({ id }) => id }),
       issues: listing<{ id: number }, { repo: string }, object>({
         each: rowOf({ source: 'repos', params: ({ name }: Repo) => ({ repo: name }) }),
-        path: ({ repo }) => `/repos/${repo}/issues`,
+        path: '/repos/{+repo}/issues',
         paging: byNext,
         rows: 'items',
         columns: ['id'],

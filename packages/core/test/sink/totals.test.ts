@@ -222,7 +222,7 @@ describe('a listing for each row of another one', () => {
           ...parts,
           paging: pagings['byPage']!,
           version: '1',
-          path: ({ parent }) => `/children/${parent}`,
+          path: '/children/{parent}',
         }),
       },
     });

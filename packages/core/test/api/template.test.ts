@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { byLink, listing } from '../../src/index.js';
+import { openListing, serve } from './servedApi.js';
+
+const common = { paging: byLink(), rows: 'items', columns: ['id'] } as const;
+const empty = { body: { items: [] } };
+
+describe('R5 a path is a template', () => {
+  const simple = listing({ ...common, path: '/repos/{owner}/{repo}/issues' });
+  const slashes = listing({ ...common, path: '/repos/{+repo}/issues' });
+
+  test.each<[string | number, string]>([
+    ['a', 'a'],
+    [7, '7'],
+    ['a/b c', 'a%2Fb%20c'],
+    ["Az09-._~ !'()*;:@&=+$,", 'Az09-._~%20%21%27%28%29%2A%3B%3A%40%26%3D%2B%24%2C'],
+    ['https://example.com/?a#b', 'https%3A%2F%2Fexample.com%2F%3Fa%23b'],
+    ['50%', '50%25'],
+    ['grüße', 'gr%C3%BC%C3%9Fe'],
+    ['...', '...'],
+    ['9007199254740993', '9007199254740993'],
+    ['null', 'null'],
+    ['{repo}', '%7Brepo%7D'],
+  ])('{x} encodes all of %j but unreserved characters', async (repo, sent) => {
+    const server = await serve(() => empty);
+    await openListing(simple, server)({ owner: 'o', repo }).toArray();
+    expect(server.asked).toEqual([`/repos/o/${sent}/issues`]);
+  });
+
+  test('{+x} keeps slashes', async () => {
+    const server = await serve(() => empty);
+    await openListing(slashes, server)({ repo: 'acme/a b%2F' }).toArray();
+    expect(server.asked).toEqual(['/repos/acme/a%20b%252F/issues']);
+  });
+
+  test.each(['.', '..', 'a/../b', '../../admin', 'a\\..\\b', '%2e%2e', '..;x', '\ud800', ''])(
+    '{x} refuses %j by the name of the parameter, without its value',
+    (repo) => {
+      const open = openListing(simple, { baseUrl: 'http://127.0.0.1:1' });
+      const refusal: unknown = expect.objectContaining({ code: 'config', details: { param: 'repo' } });
+      expect(() => open({ owner: 'o', repo })).toThrow(refusal);
+      expect(() => open({ owner: 'o', repo })).toThrow(/"repo"[^%;\\]*$/);
+    },
+  );
+
+  test.each(['.', '..', 'a/..', './a', 'a//b', '/a', 'a/', 'a?b', 'a#b', 'https://evil.example', '//evil.example', ''])(
+    '{+x} refuses %j by the name of the parameter',
+    (repo) => {
+      const open = openListing(slashes, { baseUrl: 'http://127.0.0.1:1' });
+      expect(() => open({ repo })).toThrow(expect.objectContaining({ code: 'config', details: { param: 'repo' } }));
+    },
+  );
+
+  test.each([undefined, null, NaN, {}, ['a'], true])('a value that is %j is refused by the name', (repo) => {
+    const open = openListing(simple, { baseUrl: 'http://127.0.0.1:1' });
+    expect(() => open({ owner: 'o', repo: repo as never })).toThrow(/"repo"/);
+  });
+
+  test('values that lead elsewhere together are refused', () => {
+    const dots = listing({ ...common, path: '/a/.{x}' });
+    const open = openListing(dots, { baseUrl: 'http://127.0.0.1:1' });
+    expect(() => open({ x: ';.' })).toThrow(expect.objectContaining({ code: 'config' }));
+  });
+
+  test.each(['users', '/a?b={c}', '/a/{', '/a/{b', '/a/{b.c}', '/a/{?b}', '/a/{b*}', '/a/{}', '/a}', '/a#b'])(
+    '%s is none',
+    (path) => {
+      expect(() => listing({ ...common, path })).toThrow(/must begin with a slash and have no query/);
+    },
+  );
+
+  test('A8 a missing parameter is refused when the source is made, before any request', () => {
+    const open = openListing(listing({ ...common, path: '/orders/{order}/items' }), { baseUrl: 'http://127.0.0.1:1' });
+    expect(() => Reflect.apply(open, undefined, [{}])).toThrow(
+      'test.items needs the parameter "order": its path is made of it.',
+    );
+  });
+});
+
+describe('R5 a value that is only a name in braces', () => {
+  const params = z.object({
+    org: z.string(),
+    state: z.string().optional(),
+    ids: z.array(z.string()).optional(),
+    n: z.coerce.number().optional(),
+  });
+
+  test('is the parameter, of its own kind, and left out if that is optional and missing', async () => {
+    const server = await serve(() => empty);
+    const items = listing({
+      ...common,
+      params,
+      method: 'POST',
+      path: '/{org}',
+      query: { state: '{state}', ids: '{ids}', fields: 'posts{message}' },
+      headers: { 'x-org': '{org}', 'x-n': '{n}' },
+      body: { query: '{ viewer { id } }', json: '{"n":1}', n: '{n}', deep: [{ state: '{state}' }] },
+    });
+    await openListing(items, server)({ org: 'o', n: 7 }).toArray();
+    await openListing(items, server)({ org: 'o', state: 'a b', ids: ['1', '2'] }).toArray();
+    expect(
+      server.requests.map(({ body, headers }, nth) => [server.asked[nth], body, headers['x-org'], headers['x-n']]),
+    ).toEqual([
+      ['/o?fields=posts%7Bmessage%7D', { query: '{ viewer { id } }', json: '{"n":1}', n: 7, deep: [{}] }, 'o', '7'],
+      [
+        '/o?state=a+b&ids%5B%5D=1&ids%5B%5D=2&fields=posts%7Bmessage%7D',
+        { query: '{ viewer { id } }', json: '{"n":1}', deep: [{ state: 'a b' }] },
+        'o',
+        undefined,
+      ],
+    ]);
+  });
+
+  test('is required where there is no schema, and described', () => {
+    const items = listing({ ...common, path: '/{org}', query: { state: '{state}' } });
+    const open = openListing(items, { baseUrl: 'http://127.0.0.1:1' });
+    expect(() => Reflect.apply(open, undefined, [{ org: 'o' }])).toThrow(
+      'test.items needs the parameter "state": its query is made of it.',
+    );
+    expect(() => Reflect.apply(open, undefined, [{ org: 'o', state: 'x', stat: 'y' }])).toThrow(/no parameter "stat"/);
+    expect(open.describe().params).toEqual([
+      { name: 'org', isRequired: true },
+      { name: 'state', isRequired: true },
+    ]);
+  });
+
+  test('is refused if the schema has no such parameter', () => {
+    const items = listing({ ...common, params, path: '/{org}', query: { state: '{stat}' as string } });
+    const open = openListing(items, { baseUrl: 'http://127.0.0.1:1' });
+    expect(() => open({ org: 'o' })).toThrow('test.items needs the parameter "stat": its query is made of it.');
+  });
+});
