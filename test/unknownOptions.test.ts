@@ -139,6 +139,9 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   graphqlErrors: (more) => core.graphqlErrors(more),
   basic: (more) => core.basic({ user: 'me', password: 'secret', ...more }),
   header: (more) => core.header('X-Key', 'secret', more),
+  login: (more) => core.login({ request: { path: '/login', auth: core.bearer('token-one') }, token: 'id', ...more }),
+  'login: request': (more) =>
+    core.login({ request: { path: '/login', auth: core.bearer('token-one'), ...more }, token: 'id' }),
   oauth2: (more) => core.oauth2({ tokenUrl: baseUrl, clientId: 'me', ...more }),
   rateLimitHeaders: (more) => core.rateLimitHeaders(more),
   createSender: (more) => core.createSender({ url: baseUrl, ...more }),

@@ -180,13 +180,12 @@ export function createClient(options: ClientOptions): Client {
     apis,
     shared: openApiKey(options.apiKey, credentialTools),
     limiters,
-    openCredentials: (auth, plugin, warn) =>
+    openCredentials: (auth, api) =>
       openCredentials(auth, {
         ...credentialTools,
-        api: plugin,
+        ...api,
         variables,
         allowInsecure,
-        warn,
         limiter: unlimited(clock),
         // Without events: observers must not see requests for tokens.
         call: axiosTransport({ ...exchange, emit: () => undefined }),

@@ -76,8 +76,11 @@ export {
   type BasicPair,
   type OAuth2Options,
   type SavedToken,
+  type LoginSecret,
   type Secret,
+  type StoredSecret,
 } from './http/credentials/auth.js';
+export { login, type LoginOptions, type LoginRequest } from './api/login.js';
 export type { ApiKey } from './http/credentials/keyRing.js';
 export type { Signature, SignFunction, UnsignedRequest } from './http/credentials/signature.js';
 

@@ -92,8 +92,9 @@ export function authText(auth: KnownApi['auth']): string {
   return auth.length === 0 ? 'none' : auth.map(credentialText).join('; ');
 }
 
-function credentialText({ kind, name = '', tokenUrl = '', variables }: AuthDescription): string {
-  const from = variables.length > 0 ? `from ${variables.join(' and ')}` : 'given in code';
+function credentialText({ kind, name = '', tokenUrl = '', login, variables }: AuthDescription): string {
+  const given = variables.length > 0 ? `from ${variables.join(' and ')}` : 'given in code';
+  const from = login === undefined ? given : `of a login at ${login}, for a secret ${given}`;
   switch (kind) {
     case 'client-key':
       return `the key ${from}, in the header ${name}`;

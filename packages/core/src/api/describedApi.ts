@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../checks.js';
-import { type Auth, type Credential, ownCredentials, variablesOf } from '../http/credentials/auth.js';
+import { type Auth, type Credential, loginOf, ownCredentials, variablesOf } from '../http/credentials/auth.js';
 import type { Limit } from '../http/limit/limit.js';
 import type { Endpoint, EndpointOptions } from '../plugins/plugin.js';
 import type { Query } from '../http/query.js';
@@ -25,6 +25,8 @@ export interface AuthDescription {
   readonly name?: string;
   /** Where OAuth tokens are requested. */
   readonly tokenUrl?: string;
+  /** Where the login goes that gives its secret: a path below the base URL, or a URL. */
+  readonly login?: string;
   /** The environment variables that have its secret, or its secrets. Empty if code provides them. */
   readonly variables: readonly string[];
 }
@@ -75,7 +77,12 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
 
 function describeAuth(auth: Auth | undefined, name: string): readonly AuthDescription[] {
   const own = ownCredentials(auth, name);
-  return own ? own.map(describeCredential) : [{ kind: 'client-key', name: 'X-API-Key', variables: [] }];
+  return own ? own.map(withLogin) : [{ kind: 'client-key', name: 'X-API-Key', variables: [] }];
+}
+
+function withLogin(credential: Credential): AuthDescription {
+  const login = loginOf(credential);
+  return { ...describeCredential(credential), ...(login !== undefined && { login }) };
 }
 
 function describeCredential(credential: Credential): AuthDescription {

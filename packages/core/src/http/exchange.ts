@@ -158,7 +158,7 @@ export class Exchange {
     for (;;) {
       this.#stop.signal.throwIfAborted();
       this.#stopwatch.run();
-      await credentials.prepare();
+      await credentials.prepare({ hasPermit: false, untimed: this.#untimed });
       const outcome = await this.#send(again);
       if (outcome === 'stale') again.isFresh = true;
       else if (outcome === 'expired') again.isRenewed = true;
@@ -224,7 +224,7 @@ export class Exchange {
       // The abort may come in the same moment as the permit.
       signal.throwIfAborted();
       this.#stopwatch.run();
-      if (isRenewed) await credentials.prepare();
+      if (isRenewed) await credentials.prepare({ hasPermit: true, untimed: this.#untimed });
       // Added here, where links, axios, retries and errors cannot see the credentials.
       const stamped = credentials.current(isRenewed);
       if (!stamped) return 'expired';
@@ -286,6 +286,15 @@ export class Exchange {
     const request = stampRequest(this.#call, stamped);
     return stamped.signers ? signRequest(request, stamped.signers, this.#stop.signal) : request;
   }
+
+  readonly #untimed = async <T>(work: Promise<T>): Promise<T> => {
+    this.#stopwatch.pause();
+    try {
+      return await work;
+    } finally {
+      if (!this.#isOver) this.#stopwatch.run();
+    }
+  };
 
   #faultOf(fault: AdapterFault | 'late'): AttemptFault {
     const { timeouts, maxBodyBytes } = this.#options;

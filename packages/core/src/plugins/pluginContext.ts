@@ -5,6 +5,7 @@ import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/credentials/apiAccess.js';
 import { type Credential, ownCredentials } from '../http/credentials/auth.js';
 import type { ApiCredentials } from '../http/credentials/credentials.js';
+import type { AuthTools } from '../http/credentials/openCredentials.js';
 import type { ApiLimiters } from '../http/limit/apiLimiters.js';
 import { checkBaseUrl } from '../http/origin.js';
 import type { Secrets } from '../http/credentials/secrets.js';
@@ -30,8 +31,7 @@ export interface ContextParts {
   /** Opens the credentials of an API that has its own. */
   readonly openCredentials: (
     auth: readonly Credential[],
-    plugin: string,
-    warn: (message: string) => void,
+    api: Pick<AuthTools, 'api' | 'baseUrl' | 'apiLimiter' | 'warn'>,
   ) => ApiCredentials;
   readonly transport: Transport;
   readonly closed: AbortSignal;
@@ -72,11 +72,13 @@ function endpoint(
   const { secrets, apis, transport, allowInsecure, hub } = parts;
   const warn = (message: string): void => logger.warn(message);
   const ownAuth = ownCredentials(auth, plugin);
-  const credentials = ownAuth ? parts.openCredentials(ownAuth, plugin, warn) : parts.shared;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
   const limiter = parts.limiters.open(plugin, { auth: ownAuth, ...limits });
+  const credentials = ownAuth
+    ? parts.openCredentials(ownAuth, { api: plugin, baseUrl: checked, apiLimiter: limiter, warn })
+    : parts.shared;
   const access = { baseUrl: checked, credentials, limiter };
   const own = apis.add(access);
   let isMeant = auth !== undefined || !credentials.isSent;

@@ -1,6 +1,8 @@
 import { checkOptions } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { inWords, isList, isRecord, shownText } from '../../values.js';
+import type { Json } from '../../json.js';
+import type { HttpMethod } from '../requestDetails.js';
 import type { ApiKey } from './keyRing.js';
 import type { SignFunction } from './signature.js';
 
@@ -14,9 +16,37 @@ import type { SignFunction } from './signature.js';
  *
  * @example bearer({ id: 'account-17', get: async () => (await fetch('https://vault.example.com/token')).text() })
  */
-export type Secret = ApiKey | NamedSecret;
+export type Secret = StoredSecret | LoginSecret;
+
+/** A secret that somebody else keeps. */
+export type StoredSecret = ApiKey | NamedSecret;
 
 type NamedSecret = { readonly env: string } | { readonly id: string; readonly get: Exclude<ApiKey, string> };
+
+/** A token that a login gives: made by `login`. */
+export interface LoginSecret {
+  readonly login: LoginSpec;
+}
+
+/** How a token is requested, and found in the response. */
+export interface LoginSpec {
+  /** Below the API's base URL. Either this or `url` is given. */
+  readonly path: string | undefined;
+  readonly url: string | undefined;
+  readonly method: HttpMethod;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly body: Json | undefined;
+  readonly auth: readonly Credential[];
+  /**
+   * @param route names the login in errors
+   * @returns the token, and for how many ms it is valid: `Infinity` if that is unknown
+   * @throws DecodeError if there is none; it quotes nothing of the response
+   */
+  readonly read: (
+    response: { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: unknown },
+    route: string,
+  ) => { readonly secret: string; readonly lifetime: number };
+}
 
 /** The user name and the password of {@link basic}, one of which is the secret. */
 export type BasicPair =
@@ -76,7 +106,20 @@ export function ownCredentials(auth: Auth | undefined, api: string): readonly Cr
 
 /** The environment variables that have the secrets of credentials. */
 export function variablesOf(credentials: readonly Credential[]): readonly string[] {
-  return [...new Set(credentials.flatMap(secretsOf).flatMap((secret) => (isVariable(secret) ? [secret.env] : [])))];
+  return [...new Set(credentials.flatMap(secretsOf).flatMap(variablesOfSecret))];
+}
+
+function variablesOfSecret(secret: Secret | undefined): readonly string[] {
+  if (typeof secret !== 'object') return [];
+  if ('login' in secret) return variablesOf(secret.login.auth);
+  return 'env' in secret ? [secret.env] : [];
+}
+
+/** Where the first login for a credential's secrets goes: a path below the base URL, or a URL. */
+export function loginOf(credential: Credential): string | undefined {
+  for (const secret of secretsOf(credential))
+    if (typeof secret === 'object' && 'login' in secret) return secret.login.path ?? secret.login.url;
+  return undefined;
 }
 
 function secretsOf(credential: Credential): readonly (Secret | undefined)[] {
@@ -89,10 +132,6 @@ function secretsOf(credential: Credential): readonly (Secret | undefined)[] {
     default:
       return [credential.secret];
   }
-}
-
-function isVariable(secret: Secret | undefined): secret is { readonly env: string } {
-  return typeof secret === 'object' && 'env' in secret;
 }
 
 /** No credentials: the API never receives the client's key either. */
@@ -243,7 +282,7 @@ export interface OAuth2Options {
   readonly tokenUrl: string;
   readonly clientId: string;
   /** Default: none, for a public client. */
-  readonly clientSecret?: Secret;
+  readonly clientSecret?: StoredSecret;
   /** Where the client's id and secret go: into a header (Basic, the default) or into the form of the request. */
   readonly clientIn?: 'header' | 'body';
   /** Separated by blanks. */
@@ -251,7 +290,7 @@ export interface OAuth2Options {
   /** Further parameters that the server wants, e.g. `{ audience: 'https://api.example.com' }`. */
   readonly params?: Readonly<Record<string, string>>;
   /** The refresh token to begin with. Default: none; tokens are requested with the client's own credentials. */
-  readonly refreshToken?: Secret;
+  readonly refreshToken?: StoredSecret;
   /**
    * Stores a token with the new refresh token that the server issued, before either is used. Without it, a server that
    * replaces refresh tokens refuses the next start.

@@ -32,10 +32,18 @@ export interface Signer {
   hide(signature: Required<Signature>): () => void;
 }
 
+/** When credentials are prepared for an attempt. */
+export interface PrepareMoment {
+  /** Whether the attempt has its permit, so that nothing may wait for another one of the same limiter. */
+  readonly hasPermit: boolean;
+  /** Waits for work that takes permits and has deadlines of its own: the request's deadline stands still. */
+  readonly untimed: <T>(work: Promise<T>) => Promise<T>;
+}
+
 /** Added to each attempt below links and retries, so that only the adapter sees it. */
 export interface Credentials {
   /** Resolves when there are credentials. */
-  prepare(): Promise<void>;
+  prepare(moment: PrepareMoment): Promise<void>;
   /** Those to send now, after `prepare`; `undefined` if they have expired since, unless expired ones will do. */
   current(evenExpired: boolean): Stamped | undefined;
   /** Whether there are other ones than these, which were refused with 401. */

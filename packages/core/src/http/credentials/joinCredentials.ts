@@ -19,9 +19,9 @@ export function joinCredentials(
   return {
     name,
     isSent: true,
-    async prepare() {
+    async prepare(moment) {
       if (unset) throw unset;
-      for (const each of all) await each.prepare();
+      for (const each of all) await each.prepare(moment);
     },
     current(evenExpired) {
       const found: Stamped[] = [];

@@ -1,13 +1,23 @@
 import { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
+import type { Clock } from '../../clock.js';
 import type { CredentialTools } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
+import { expiryOf, tooNew } from './tokenLife.js';
 
 /**
  * The API key, or a function that fetches it. It is called before the first request, and again when the API refuses the
  * key with 401 (`reason: 'refused'`). If it fails, the next request calls it again.
  */
 export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise<string>);
+
+/** Issues secrets that expire. Unlike those of a function of the user, its errors show no secret. */
+export interface SecretIssuer {
+  /** `lifetime` is in ms. */
+  issue(): Promise<{ readonly secret: string; readonly lifetime: number }>;
+  /** A hash of what the secrets are issued for. */
+  identify(salt: string): Promise<string>;
+}
 
 /** What a {@link KeyRing} does with its secrets. */
 export interface KeyRules {
@@ -21,53 +31,73 @@ export interface KeyRules {
   readonly id?: string | undefined;
 }
 
+/** `false`: no secret. An error: there is none, and `get` rejects with it. */
+type KeySource = ApiKey | false | ConfigError | SecretIssuer;
+
 /** Provides the current secret of an API, and fetches another one after a 401. */
 export class KeyRing {
-  readonly #source: ApiKey | false | ConfigError;
+  readonly #source: KeySource;
   readonly #rules: KeyRules;
   readonly #hidden: RecentSecrets;
   readonly #hash: (text: string) => Promise<string>;
+  readonly #clock: Clock;
   #current: Promise<string> | undefined;
+  /** Of the current secret, by the monotonic clock. */
+  #issued = -Infinity;
+  #expires = Infinity;
 
   /**
    * @param source `false`: no secret; `get` returns an empty text. An error: `get` rejects with it.
    * @throws ConfigError if it is a text that cannot be the secret.
    */
-  constructor(source: ApiKey | false | ConfigError, rules: KeyRules, tools: CredentialTools) {
+  constructor(source: KeySource, rules: KeyRules, tools: CredentialTools) {
     this.#source = source;
     this.#rules = rules;
     this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
+    this.#clock = tools.clock;
     this.#hash = shortHasher(tools.sha256 ?? sha256);
     if (source === false) this.#current = Promise.resolve('');
-    else if (typeof source !== 'function' && !(source instanceof ConfigError))
-      this.#current = Promise.resolve(this.#checked(source));
+    else if (typeof source === 'string') this.#current = Promise.resolve(this.#checked(source));
   }
 
   get hasKey(): boolean {
     return this.#source !== false;
   }
 
+  /** Whether getting a secret may take a request. */
+  get isIssued(): boolean {
+    return typeof this.#source === 'object' && 'issue' in this.#source;
+  }
+
+  get hasExpired(): boolean {
+    return this.#clock.monotonic() >= this.#expires;
+  }
+
   get(): Promise<string> {
-    return this.#current ?? this.#load('first');
+    return (this.hasExpired ? undefined : this.#current) ?? this.#load('first');
   }
 
   /** Whether there is another secret than the refused one. Requests refused together call the provider once. */
   async renew(refused: string): Promise<boolean> {
-    if (typeof this.#source !== 'function') return false;
+    if (typeof this.#source !== 'function' && !this.isIssued) return false;
     const before = this.#current;
     if ((await this.get()) !== refused) return true;
+    if (this.isIssued && this.#clock.monotonic() - this.#issued < tooNew) return false;
     if (this.#current === before) void this.#load('refused');
     return (await this.get()) !== refused;
   }
 
   /** A short salted hash of the id or the current secret, in hex: it tells them apart, and reveals none. */
   async fingerprint(salt: string): Promise<string> {
+    const source = this.#source;
+    if (typeof source === 'object' && 'issue' in source) return source.identify(salt);
     return this.#hash(`${salt}:${this.#rules.id ?? (await this.get())}`);
   }
 
   #load(reason: 'first' | 'refused'): Promise<string> {
     const requested = this.#fetch(reason);
     this.#current = requested;
+    this.#expires = Infinity;
     requested.catch(() => {
       if (this.#current === requested) this.#current = undefined;
     });
@@ -77,6 +107,7 @@ export class KeyRing {
   async #fetch(reason: 'first' | 'refused'): Promise<string> {
     const source = this.#source;
     if (source instanceof ConfigError) throw source;
+    if (typeof source === 'object') return this.#issue(source);
     if (typeof source !== 'function') return source || '';
     let secret: string;
     try {
@@ -86,6 +117,16 @@ export class KeyRing {
       throw new ConfigError(this.#rules.failed);
     }
     return this.#checked(secret);
+  }
+
+  async #issue(issuer: SecretIssuer): Promise<string> {
+    // From before the request, since the life of the secret may count from then.
+    const issued = this.#clock.monotonic();
+    const { secret, lifetime } = await issuer.issue();
+    const checked = this.#checked(secret);
+    this.#issued = issued;
+    this.#expires = expiryOf(issued, lifetime);
+    return checked;
   }
 
   #checked(secret: string): string {

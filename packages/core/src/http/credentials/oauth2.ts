@@ -3,6 +3,7 @@ import { sha256, shortHasher } from '../../identifiers.js';
 import type { OAuth2Options, SavedToken } from './auth.js';
 import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
+import { expiryOf, tooNew } from './tokenLife.js';
 import type { Grant, IssuedToken } from './tokenRequest.js';
 
 export interface TokenTools extends CredentialTools {
@@ -21,12 +22,6 @@ interface HeldToken {
   readonly issued: number;
   readonly expires: number;
 }
-
-/** A token that the API refuses this early (ms) is not replaced: the next one would be refused, too. */
-const tooNew = 30_000;
-
-/** A token counts as expired this long (ms) before its end, or a tenth of its life if that is less. */
-const margin = 30_000;
 
 /**
  * The credentials of an API with OAuth 2 (RFC 6749): a bearer token (RFC 6750) that is requested when it is needed, and
@@ -101,7 +96,7 @@ class Tokens {
     const next = sent === undefined ? undefined : (token.refreshToken ?? sent);
     this.#hidden.replace(next === undefined ? [accessToken] : [accessToken, next]);
     if (next !== undefined && next !== sent) await this.#replaceRefreshToken({ ...token, refreshToken: next });
-    const expires = issued + lifetime - Math.min(margin, lifetime / 10 || 0);
+    const expires = expiryOf(issued, lifetime);
     this.#held = { stamped: { headers: { Authorization: `Bearer ${accessToken}` } }, issued, expires };
     return this.#held;
   }

@@ -5,18 +5,16 @@ import { clientKey } from '../response/readResponse.js';
 import { type BasicPair, type Credential, type OAuth2Options, type Secret, variablesOf } from './auth.js';
 import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
 import { joinCredentials } from './joinCredentials.js';
-import { type ApiKey, KeyRing, type KeyRules } from './keyRing.js';
+import { type ApiKey, KeyRing, type KeyRules, type SecretIssuer } from './keyRing.js';
 import { tokenCredentials } from './oauth2.js';
+import { type LoginTools, openLogin } from './openLogin.js';
 import { shortestSecret } from './secrets.js';
 import { RequestSigner, SignatureSecrets } from './signing.js';
 import { formEncode, requestToken, type TokenServer } from './tokenRequest.js';
 
-export interface AuthTools extends CredentialTools, Pick<TokenServer, 'call' | 'limiter'> {
-  /** The API, for messages. */
-  readonly api: string;
+export interface AuthTools extends LoginTools, Pick<TokenServer, 'limiter'> {
   /** The environment variables. */
   readonly variables: Readonly<Record<string, unknown>>;
-  readonly allowInsecure: boolean;
   readonly warn: (message: string) => void;
 }
 
@@ -165,6 +163,9 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
   const tokenUrl = checkBaseUrl(url, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });
   const openSecret = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
     if (secret === undefined) return undefined;
+    // The compiler refuses it. Tokens are also requested with a permit, with which nothing may log in.
+    if (typeof secret === 'object' && 'login' in secret)
+      throw new ConfigError(`The secrets of oauth2 of ${api} can't come from a login.`, { api });
     // Some servers quote what they were sent.
     const ring = openRing(secret, tools, { hidden: (text) => [text, formEncode(text)] });
     return () => ring.get();
@@ -201,11 +202,13 @@ function keyCredentials(
     name,
     isSent: ring.hasKey,
     withoutSecret: (address) => withoutSecret(address, last?.secret ?? ''),
-    async prepare() {
-      const secret = await ring.get();
+    async prepare({ hasPermit, untimed }) {
+      // A login takes permits, of which the attempt may have the last one. Then the token is sent that there is.
+      if (ring.isIssued && hasPermit && last) return;
+      const secret = ring.isIssued ? await untimed(ring.get()) : await ring.get();
       if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
     },
-    current: () => last?.stamped,
+    current: (evenExpired) => (ring.hasExpired && !evenExpired ? undefined : last?.stamped),
     renew: async (refused) => last?.stamped !== refused || ring.renew(last.secret),
     fingerprint: (salt) => ring.fingerprint(salt),
   };
@@ -232,9 +235,10 @@ function openRing(secret: Secret | false, tools: AuthTools, form: SecretForm = {
   return new KeyRing(findSource(secret, tools), rules, tools);
 }
 
-function findSource(secret: Secret | false, tools: AuthTools): ApiKey | false | ConfigError {
+function findSource(secret: Secret | false, tools: AuthTools): ApiKey | false | ConfigError | SecretIssuer {
   const { api } = tools;
   if (typeof secret !== 'object') return secret;
+  if ('login' in secret) return openLogin(secret.login, openCredentials(secret.login.auth, tools), tools);
   if ('get' in secret) {
     if (secret.id === '') throw new ConfigError(`The credential of ${api} has an empty id.`, { api });
     return secret.get;

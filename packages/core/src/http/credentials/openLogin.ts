@@ -1,0 +1,90 @@
+import { sha256, shortHasher } from '../../identifiers.js';
+import { jsonText } from '../../json.js';
+import { isRetriedStatus } from '../../statuses.js';
+import type { AttemptResponse } from '../adapter/adapter.js';
+import { addressOf, checkBaseUrl } from '../origin.js';
+import { encodeRequest } from '../requestDetails.js';
+import { parseExactly } from '../response/exactNumbers.js';
+import type { ReadResult } from '../response/readResponse.js';
+import { type ResponseContext, statusFault } from '../response/statusFault.js';
+import type { LoginSpec } from './auth.js';
+import type { Call } from '../exchange.js';
+import type { Limiter } from '../limit/limiterTypes.js';
+import type { TransportResponse } from '../transport.js';
+import type { ApiCredentials, CredentialTools } from './credentials.js';
+import type { SecretIssuer } from './keyRing.js';
+
+export interface LoginTools extends CredentialTools {
+  /** The API, for messages. */
+  readonly api: string;
+  readonly baseUrl: string;
+  readonly allowInsecure: boolean;
+  /** Gives the API's requests their permits. */
+  readonly apiLimiter: Limiter;
+  /** Sends a request past links, hooks and events, with retries and deadlines. */
+  readonly call: (call: Call) => Promise<TransportResponse>;
+}
+
+/**
+ * Opens a login, whose requests take permits of the API's own limiter. It must not be asked for a token by a request that
+ * holds such a permit, as it could be the last one.
+ *
+ * @param auth the credentials of the login itself
+ *
+ * @throws ConfigError if its address is not below the base URL, and not an `https:` URL.
+ */
+export function openLogin(spec: LoginSpec, auth: ApiCredentials, tools: LoginTools): SecretIssuer {
+  const { api, allowInsecure, baseUrl, apiLimiter: limiter, secrets, call } = tools;
+  const route = `The login of ${api}`;
+  const shortHash = shortHasher(tools.sha256 ?? sha256);
+  const { url: given, path = '', method, headers, body } = spec;
+  const { origin, pathname } =
+    given === undefined
+      ? addressOf(baseUrl, path, '')
+      : new URL(checkBaseUrl(given, { plugin: api, allowInsecure, what: 'login URL', option: 'url' }));
+  const url = origin + pathname;
+  const message = encodeRequest(route, {
+    method,
+    isRepeatable: true,
+    ...(headers && { headers }),
+    ...(body !== undefined && { body }),
+  });
+  return {
+    async issue() {
+      const { status, headers, body } = await call({
+        route,
+        url,
+        baseUrl: given === undefined ? origin + pathname.slice(0, -path.length) : undefined,
+        limiter,
+        shownUrl: () => secrets.redact(url),
+        credentials: auth,
+        read: (answer, now) => readLogin(answer, { route, secrets, now }),
+        ...message,
+      });
+      return spec.read({ status, headers, body }, route);
+    },
+    // Not the token: the next one must be able to resume.
+    async identify(salt) {
+      const request = jsonText([url, method, { ...headers }, body ?? null]);
+      return shortHash(`${salt}:${request}:${await auth.fingerprint(salt)}`);
+    },
+  };
+}
+
+function readLogin(answer: AttemptResponse, context: ResponseContext): ReadResult {
+  const { status, text } = answer;
+  if (status >= 200 && status < 300) return { ok: true, body: parsed(text) };
+  const isRedirect = status >= 300 && status < 400;
+  const hint = isRedirect || status === 404 ? "Check the login's address." : 'Check the credentials of the login.';
+  const retry = isRetriedStatus(status);
+  return { ok: false, fault: statusFault(answer, context, { retry, hint: retry ? '' : hint, lower: 'rateLimit' }) };
+}
+
+/** A token may be in a header, so there may be no document. */
+function parsed(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+}
