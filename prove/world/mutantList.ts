@@ -309,7 +309,7 @@ export const mutantList: readonly Mutant[] = [
       'await this.#record(page);',
       'void this.#record(page).catch(() => undefined);',
     ],
-    ['a parent that is listed twice has two partitions', 'this.#keys.has(key) || found.has(key)', 'found.has(key)'],
+    ['a parent that is listed twice has two partitions', 'this.#paths.has(text) || paths.has(text)', 'paths.has(text)'],
     ['recorded parents are requested again', 'reached = page.next;', 'reached ??= page.next;'],
   ]),
   ...inFile('packages/core/src/http/response/statusFault.ts', [

@@ -1,8 +1,11 @@
 import { isList, isRecord } from '../values.js';
 import { isPosition, type Position } from '../position.js';
 
-/** A parent: its key, and the parameters of its listing. */
-export type Parent<Params> = readonly [key: string, params: Params];
+/**
+ * A parent: the path of its keys, and the parameters of its listing. Without parameters, it stands for rows that are
+ * missing below the path: a listing of parents that was skipped, or is incomplete.
+ */
+export type Parent<Params> = readonly [path: readonly string[], params: Params | null];
 
 /** A page of parents, as the log has it. The first record also names the export. */
 export interface ParentPage<Params> {
@@ -22,10 +25,14 @@ export function decodeParents<Params>(record: unknown): ParentPage<Params> | und
 }
 
 /** Types parameters that are JSON now. */
-export function decodeParentList<Params>(parents: readonly (readonly [string, unknown])[]): readonly Parent<Params>[] {
+export function decodeParentList<Params>(
+  parents: readonly (readonly [readonly string[], unknown])[],
+): readonly Parent<Params>[] {
   return parents as readonly Parent<Params>[];
 }
 
-function isParent(value: unknown): value is readonly [string, unknown] {
-  return isList(value) && value.length === 2 && typeof value[0] === 'string' && isRecord(value[1]);
+function isParent(value: unknown): value is readonly [readonly string[], unknown] {
+  if (!isList(value) || value.length !== 2) return false;
+  const [path, params] = value;
+  return isList(path) && path.every((key) => typeof key === 'string') && (params === null || isRecord(params));
 }

@@ -137,7 +137,7 @@ function withBaseUrl(name: string, options: Partial<ApiOptions>): ApiOptions {
   );
 }
 
-/** @throws ConfigError if a source has parents that cannot be: they must be another source, with keys, of one level. */
+/** @throws ConfigError if a source has parents that cannot be: they must have keys, and not be below itself. */
 function checkParents(name: string, sources: Readonly<Record<string, Openable>>): void {
   for (const [source, { each }] of Object.entries(sources)) {
     if (each === undefined) continue;
@@ -146,14 +146,23 @@ function checkParents(name: string, sources: Readonly<Record<string, Openable>>)
     const parents = Object.hasOwn(sources, each) ? sources[each] : undefined;
     if (!parents)
       throw new ConfigError(`${refusal}: the API has no such source. ${hintFor(each, Object.keys(sources))}`);
-    if (parents.each !== undefined)
-      throw refused(
-        each === source
-          ? 'that is itself'
-          : `that is one for each row of ${JSON.stringify(parents.each)} itself, and there can only be two levels`,
-      );
+    if (isBelow(each, source, sources)) throw refused('that leads back to itself');
     if (parents.hasKey === false)
       throw refused('its rows have no key, which tells parents apart. Give that listing one');
+  }
+}
+
+/** Whether a source has another one above it, or is it. */
+function isBelow(source: string, other: string, sources: Readonly<Record<string, Openable>>): boolean {
+  const passed = new Set<string>();
+  for (let at: string | undefined = source; at !== undefined && !passed.has(at); at = eachOf(at)) {
+    if (at === other) return true;
+    passed.add(at);
+  }
+  return false;
+
+  function eachOf(name: string): string | undefined {
+    return Object.hasOwn(sources, name) ? sources[name]?.each : undefined;
   }
 }
 

@@ -40,6 +40,7 @@ export function eachSource<Row extends object, In extends object, Params>(
         paging: definition.paging.identity,
       },
       rowsIdentity: { each: rowsIdentity, ...fixed },
+      levels: 1 + (parents.info.levels ?? 0),
     },
     (start) =>
       new Parents<Row, Params>(
@@ -62,10 +63,8 @@ export function eachSource<Row extends object, In extends object, Params>(
 function requireParents(name: string, source: Source<unknown> | undefined): Source<unknown> {
   if (!source) throw new ConfigError(`${name} has parents, so it needs an API that has their source: use defineApi.`);
   const { info } = source;
-  if (info.partitions === Infinity || info.isEndless || !info.schema?.key)
-    throw new ConfigError(
-      `${name} can't have rows of ${info.name} as parents: they have no key, or parents themselves.`,
-    );
+  if (info.isEndless || !info.schema?.key)
+    throw new ConfigError(`${name} can't have rows of ${info.name} as parents: they have no key.`);
   return source;
 }
 

@@ -1,4 +1,4 @@
-import { CheckpointError, ConfigError, DecodeError, PaginationError, SluiceError } from '../errors.js';
+import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../errors.js';
 import { definedJson, type Json } from '../json.js';
 import { isTransient } from '../isTransient.js';
 import type { Position, StatedTotals } from '../position.js';
@@ -7,6 +7,7 @@ import type { Discovery, DiscoveryStart, ParentRow } from '../source/discovery.j
 import type { Page } from '../source/page.js';
 import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
+import type { StateLog } from '../stateLog.js';
 import { shortListing } from '../source/chainErrors.js';
 import { isRecord, kindOf } from '../values.js';
 import { rowKey } from '../watch/snapshotRows.js';
@@ -28,9 +29,9 @@ export interface ParentRules<Row, Params> {
 }
 
 interface OpenParent<Params> {
-  readonly key: string;
-  readonly params: Params;
-  readonly plan: ListingPlan;
+  readonly path: readonly string[];
+  /** Absent if it stands for rows that are missing. */
+  readonly listing: { readonly params: Params; readonly plan: ListingPlan } | undefined;
   /** Whether the last request was for its first page. */
   isAtStart: boolean;
 }
@@ -45,7 +46,9 @@ export class Parents<Row, Params> implements Discovery<Row> {
   count = 0;
   readonly #rules: ParentRules<Row, Params>;
   readonly #start: DiscoveryStart;
-  readonly #keys = new Set<string>();
+  readonly #log: StateLog | undefined;
+  /** The paths of all keys, as JSON. */
+  readonly #paths = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
   readonly #open = new Map<number, OpenParent<Params>>();
   readonly #steps = this.#find();
@@ -57,6 +60,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
   constructor(rules: ParentRules<Row, Params>, start: DiscoveryStart) {
     this.#rules = rules;
     this.#start = start;
+    this.#log = start.partitionLog?.log(1);
   }
 
   async more(): Promise<boolean> {
@@ -65,15 +69,18 @@ export class Parents<Row, Params> implements Discovery<Row> {
   }
 
   parentOf(partition: number): ParentRow | undefined {
-    const key = this.#open.get(partition)?.key;
-    return key === undefined ? undefined : { key, text: () => this.#textOf(key) };
+    const path = this.#open.get(partition)?.path;
+    return path && { path, text: () => this.#textOf(path) };
   }
 
   async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
     const parent = this.#open.get(request.partition);
     if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
     parent.isAtStart = request.at === undefined;
-    const page = await this.#rules.fetch(parent.plan, parent.params, { ...request, partition: 0 });
+    const { listing } = parent;
+    const page = listing
+      ? await this.#rules.fetch(listing.plan, listing.params, { ...request, partition: 0 })
+      : missingRows;
     if (page.next === 'end') this.#open.delete(request.partition);
     return page;
   }
@@ -83,19 +90,20 @@ export class Parents<Row, Params> implements Discovery<Row> {
     const refused = SluiceError.is(error, 'cursor-refused') ? error.cause : error;
     if (!parent || !this.#rules.isSkipping || !isRefusedForGood(refused)) return false;
     // A later page may be refused for its cursor or offset alone, so the first one tells whether the parent is there.
-    const refusal = parent.isAtStart ? refused : await this.#refusalOf(parent, signal);
+    const refusal = parent.isAtStart ? refused : await this.#refusalOf(parent.listing, signal);
     if (!isRefusedForGood(refusal)) return false;
     const { name, warn } = this.#rules;
     const which = parent.isAtStart ? 'its rows' : 'the rest of its rows';
-    warn(`${name}: skipped ${this.#textOf(parent.key)}, so ${which} are missing: ${refusal.summary}`);
+    warn(`${name}: skipped ${this.#textOf(parent.path)}, so ${which} are missing: ${refusal.summary}`);
     this.#open.delete(partition);
     return true;
   }
 
   /** The error with which a parent's first page is refused now, if it is. */
-  async #refusalOf({ plan, params }: OpenParent<Params>, signal: AbortSignal): Promise<unknown> {
+  async #refusalOf(listing: OpenParent<Params>['listing'], signal: AbortSignal): Promise<unknown> {
+    if (!listing) return undefined;
     try {
-      await this.#rules.fetch(plan, params, { partition: 0, at: undefined, atLeast: 1, signal });
+      await this.#rules.fetch(listing.plan, listing.params, { partition: 0, at: undefined, atLeast: 1, signal });
       return undefined;
     } catch (error) {
       return error;
@@ -107,16 +115,14 @@ export class Parents<Row, Params> implements Discovery<Row> {
     await this.#pages?.return().catch(() => undefined);
     // Waits for the current step: a record must not be torn.
     await this.#steps.return();
-    await this.#start.partitionLog?.log.close();
+    await this.#log?.close();
   }
 
   /** Takes the parents of the log first, then requests more: a page with each step. */
   async *#find(): AsyncGenerator<void, void, undefined> {
-    const { name, parents } = this.#rules;
     let reached = await this.#load();
     yield;
-    // The next page of parents is requested when it is needed: what was fetched ahead would not be recorded.
-    this.#pages = parents.pages({ startAt: reached, prefetch: 0 })[Symbol.asyncIterator]();
+    this.#pages = this.#walkParents(reached);
     for (;;) {
       const next = await this.#pages.next().catch((error: unknown) => {
         throw this.#located(error);
@@ -124,18 +130,27 @@ export class Parents<Row, Params> implements Discovery<Row> {
       // A cancelled walk ends like a complete one.
       if (this.#isClosed) return;
       if (next.done) break;
-      const { items, isIncomplete, position } = next.value;
-      if (isIncomplete)
-        throw new DecodeError(
-          `${name} can't continue: the API reports that rows of ${parents.info.name} are missing, so their listings would be, too.`,
-        );
-      const page: ParentPage<Params> = { parents: this.#newParents(items), next: position };
+      const page: ParentPage<Params> = { parents: this.#newParents(next.value), next: next.value.position };
       await this.#record(page);
       this.#take(page);
-      reached = position;
+      reached = next.value.position;
       yield;
     }
     this.#compareTotal(reached?.totals);
+  }
+
+  /** The walk of the parents, which discovers its own partitions in the same way, and records them one level up. */
+  #walkParents(startAt: Position | undefined): PullIterator<Page<unknown>> {
+    const { partitionLog, requireTotal, onShort } = this.#start;
+    const pages = this.#rules.parents.pages({
+      startAt,
+      // The next page of parents is requested when it is needed: what was fetched ahead would not be recorded.
+      prefetch: 0,
+      partitionLog: partitionLog && { ...partitionLog, log: (level) => partitionLog.log(level + 1) },
+      requireTotal,
+      onShort,
+    });
+    return pages[Symbol.asyncIterator]();
   }
 
   /** Takes the parents of the log. @returns where the walk of the parents continues */
@@ -143,9 +158,9 @@ export class Parents<Row, Params> implements Discovery<Row> {
     const { startAt, partitionLog } = this.#start;
     const { before, begun } = startAt;
     let reached: Position | undefined;
-    if (partitionLog) {
-      const { log, runId } = partitionLog;
-      for await (const record of log.read()) {
+    if (partitionLog && this.#log) {
+      const { runId } = partitionLog;
+      for await (const record of this.#log.read()) {
         const page = decodeParents<Params>(record);
         // Of another export, which has ended: the first record of this one replaces it.
         if (!this.#isBegun && page?.runId !== runId) break;
@@ -170,26 +185,32 @@ export class Parents<Row, Params> implements Discovery<Row> {
     this.#start.onShort?.(totals);
   }
 
-  /** The parents of a page whose keys are new, each checked for what its requests need. */
-  #newParents(rows: readonly unknown[]): readonly Parent<Params>[] {
+  /** The parents of a page whose paths are new, each checked for what its requests need. */
+  #newParents({ items, isIncomplete, parents: above = [] }: Page<unknown>): readonly Parent<Params>[] {
     const { name, parents, paramsOf, planOf } = this.#rules;
-    const found = new Map<string, Json>();
-    for (const row of rows) {
-      const key = rowKey((parent: unknown) => parents.info.schema?.key?.(parent), row);
-      if (this.#keys.has(key) || found.has(key)) continue;
+    const found: [readonly string[], Json][] = [];
+    const paths = new Set<string>();
+    for (const row of items) {
+      const path = [...above, rowKey((parent: unknown) => parents.info.schema?.key?.(parent), row)];
+      const text = JSON.stringify(path);
+      if (this.#paths.has(text) || paths.has(text)) continue;
       if (!isRecord(row))
         throw new ConfigError(`${name} can't have ${kindOf(row)} of ${parents.info.name} as a parent.`);
-      found.set(key, definedJson(paramsOf(row), `The parameters of ${name} for ${this.#textOf(key)}`));
+      paths.add(text);
+      found.push([path, definedJson(paramsOf(row), `The parameters of ${name} for ${this.#textOf(path)}`)]);
     }
-    const made = decodeParentList<Params>([...found]);
-    for (const [, params] of made) planOf(params);
+    // A partition as well, so that a run that resumes knows of it.
+    if (isIncomplete) found.push([above, null]);
+    const made = decodeParentList<Params>(found);
+    for (const [, params] of made) if (params !== null) planOf(params);
     return made;
   }
 
   /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
   async #record(page: ParentPage<Params>): Promise<void> {
-    if (!this.#start.partitionLog) return;
-    const { log, runId } = this.#start.partitionLog;
+    const log = this.#log;
+    if (!log || !this.#start.partitionLog) return;
+    const { runId } = this.#start.partitionLog;
     const { name, parents, isSecret } = this.#rules;
     if (isSecret(JSON.stringify(page.parents)))
       throw new PaginationError(
@@ -203,20 +224,24 @@ export class Parents<Row, Params> implements Discovery<Row> {
 
   #take({ parents }: ParentPage<Params>): void {
     const { before, begun } = this.#start.startAt;
-    for (const [key, params] of parents) {
+    for (const [path, params] of parents) {
       const partition = this.count;
       this.count += 1;
-      this.#keys.add(key);
-      const isDone = partition < before || begun[partition] === 'done';
-      if (!isDone) this.#open.set(partition, { key, params, plan: this.#rules.planOf(params), isAtStart: true });
+      if (params !== null) this.#paths.add(JSON.stringify(path));
+      if (partition < before || begun[partition] === 'done') continue;
+      const listing = params === null ? undefined : { params, plan: this.#rules.planOf(params) };
+      this.#open.set(partition, { path, listing, isAtStart: true });
     }
   }
 
   /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */
-  #textOf(key: string): string {
+  #textOf(path: readonly string[]): string {
     const { parents, isSecret } = this.#rules;
-    const isShown = key.length <= longestKey && !isSecret(key);
-    return `${isShown ? JSON.stringify(key.slice(0, 100)) : 'a row'} of ${parents.info.name}`;
+    const keys = path.map((key) =>
+      key.length <= longestKey && !isSecret(key) ? JSON.stringify(key.slice(0, 100)) : '',
+    );
+    const isShown = keys.every((key) => key !== '');
+    return `${isShown ? keys.join(' > ') : 'a row'} of ${parents.info.name}`;
   }
 
   /** An error of the parents' walk, without what refers to a partition or a position of theirs. */
@@ -239,6 +264,9 @@ export class Parents<Row, Params> implements Discovery<Row> {
 }
 
 const longestKey = 10_000;
+
+/** The only page of a partition that stands for rows that are missing. */
+const missingRows = { received: [], decode: () => [], next: 'end', isIncomplete: true } as const;
 
 /** Statuses that concern the credentials rather than the parent. */
 const ofCredentials: readonly unknown[] = [401, 403, 407];

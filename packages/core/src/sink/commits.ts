@@ -3,7 +3,7 @@ import { startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import { notify } from '../source/sourceEvent.js';
-import type { StateLog } from '../stateLog.js';
+import type { PartitionLog } from '../source/discovery.js';
 import { removePartition, countPage, type Checkpoint, type WrittenCounts } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';
@@ -192,13 +192,17 @@ export class Commits {
 
   /** What is left of it harms nobody: it names its export. */
   async #removePartitionLog(): Promise<void> {
-    await this.partitionLog?.remove().catch(() => undefined);
+    for (let level = 1; level <= (this.#setup.info.levels ?? 0); level += 1)
+      await this.partitionLog?.(level)
+        .remove()
+        .catch(() => undefined);
   }
 
-  /** Where the source records the partitions that it discovers. */
-  get partitionLog(): StateLog | undefined {
+  /** Where the source records the partitions that it discovers, level by level. */
+  get partitionLog(): PartitionLog['log'] | undefined {
     const { info, state } = this.#setup;
-    return info.partitions === Infinity ? state?.log('partitions') : undefined;
+    if (!state || info.partitions !== Infinity) return undefined;
+    return (level) => state.log(level === 1 ? 'partitions' : `partitions-${String(level)}`);
   }
 
   get checkpoint(): Checkpoint | undefined {

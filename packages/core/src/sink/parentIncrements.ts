@@ -24,7 +24,7 @@ export class ParentIncrements {
   /** Unfinished listings of a checkpoint that the walk has not continued yet, by partition. */
   #resumed = new Map<number, ListingProgress>();
   /** Listings that the walk has begun or continued, by partition. */
-  readonly #open = new Map<number, { readonly parent: string; readonly listing: ListingIncrement }>();
+  readonly #open = new Map<number, { readonly parent: readonly string[]; readonly listing: ListingIncrement }>();
   /** Parents whose listings ended since the last commit. */
   #ended: MarkedParent[] = [];
 
@@ -71,6 +71,8 @@ export class ParentIncrements {
     if (!endsPartition) return;
     this.#open.delete(partition);
     this.#ended.push([parent, listing.next ?? this.#marks?.get(parent) ?? null]);
+    // Rows above may be missing, and with them parents that have a mark.
+    if (isIncomplete) this.#ended.push(...(this.#marks?.below(parent) ?? []));
   }
 
   async prepare(runId: string): Promise<void> {
@@ -109,7 +111,7 @@ export class ParentIncrements {
     await this.#marks?.close();
   }
 
-  #opened(parent: string, partition: number): ListingIncrement {
+  #opened(parent: readonly string[], partition: number): ListingIncrement {
     const { from, isFull } = this.#start;
     const start = { mark: isFull ? undefined : this.#marks?.get(parent), from };
     const listing = new ListingIncrement(this.source.rule, start, this.#resumed.get(partition));
@@ -119,8 +121,8 @@ export class ParentIncrements {
   }
 }
 
-/** A parent's key and its mark; `null` if it has none yet. */
-type MarkedParent = readonly [parent: string, mark: ListingMark | null];
+/** The path of a parent's keys, and its mark; `null` if it has none yet. */
+type MarkedParent = readonly [parent: readonly string[], mark: ListingMark | null];
 
 /** What the checkpoint of a run says about its records in the log. */
 interface OwnRecords {
@@ -139,7 +141,8 @@ interface OwnRecords {
 class ParentMarks {
   readonly #log: StateLog;
   readonly #rule: Increment;
-  readonly #marks = new Map<string, ListingMark>();
+  /** By the path of the parent's keys, as JSON. */
+  readonly #marks = new Map<string, { readonly parent: readonly string[]; readonly mark: ListingMark }>();
   /** Records of the run that adds to the log. */
   #added = 0;
 
@@ -183,8 +186,16 @@ class ParentMarks {
     if (isNew && isStale) await this.#log.replace(kept);
   }
 
-  get(parent: string): ListingMark | undefined {
-    return this.#marks.get(parent);
+  get(parent: readonly string[]): ListingMark | undefined {
+    return this.#marks.get(JSON.stringify(parent))?.mark;
+  }
+
+  /** The marks of all parents below a row. */
+  below(row: readonly string[]): readonly MarkedParent[] {
+    const marked = [...this.#marks.values()].filter(
+      ({ parent }) => parent.length > row.length && row.every((key, level) => parent[level] === key),
+    );
+    return marked.map(({ parent, mark }) => [parent, mark]);
   }
 
   /** Resolves when the marks are durable. They count once the source's mark names the run. */
@@ -206,8 +217,8 @@ class ParentMarks {
     for (const [parent, mark] of parents) {
       // Values have another type since it was saved.
       if (mark && this.#rule.read(mark.value) === undefined) throw unreadableMarkError();
-      if (mark) this.#marks.set(parent, mark);
-      else this.#marks.delete(parent);
+      if (mark) this.#marks.set(JSON.stringify(parent), { parent, mark });
+      else this.#marks.delete(JSON.stringify(parent));
     }
   }
 }
@@ -226,7 +237,8 @@ function isMarks(record: unknown): record is { readonly run: string; readonly pa
     (parent) =>
       isList(parent) &&
       parent.length === 2 &&
-      typeof parent[0] === 'string' &&
+      isList(parent[0]) &&
+      parent[0].every((key) => typeof key === 'string') &&
       (parent[1] === null || isListingMark(parent[1])),
   );
 }

@@ -4,7 +4,8 @@ import type { SourceDefinition } from './definition.js';
 
 /** Where a walk records the partitions that it discovers, so that a later run of the same export has the same ones. */
 export interface PartitionLog {
-  readonly log: StateLog;
+  /** The log of one level: 1 has the rows whose listings the partitions are, 2 the rows above those, and so on. */
+  readonly log: (level: number) => StateLog;
   /** Identifies the export: a walk from the start replaces the records of another one. */
   readonly runId: string;
 }
@@ -21,7 +22,8 @@ export interface DiscoveryStart {
 
 /** The row whose listing a partition is. */
 export interface ParentRow {
-  readonly key: string;
+  /** Its key, after those of the rows above it, from the top. */
+  readonly path: readonly string[];
   /** Names it in errors, without a secret: e.g. `"acme/web" of github.repos`. */
   readonly text: () => string;
 }

@@ -22,10 +22,10 @@ export interface Since {
   /** Whether an earlier walk emitted this row already, by its hash. */
   readonly isKnown?: (row: string) => boolean;
   /**
-   * For a source that has a listing for each parent: the value of one of them, by the parent's key. Called once in a
-   * walk for each parent whose listing it begins or continues. Default: the same for all.
+   * For a source that has a listing for each parent: the value of one of them, by the path of its keys. Called once in
+   * a walk for each parent whose listing it begins or continues. Default: the same for all.
    */
-  readonly ofParent?: (parent: string, partition: number) => Since;
+  readonly ofParent?: (parent: readonly string[], partition: number) => Since;
 }
 
 /** What a page says about its rows' values. */

@@ -12,6 +12,8 @@ export interface Page<T> {
   /** The partition, from 0, and whether this is its last page. */
   readonly partition: number;
   readonly endsPartition: boolean;
+  /** With `each`: the keys of the rows to whose listing the page belongs, from the top. */
+  readonly parents?: readonly string[];
   /** Rows of the whole source, if the API tells. Absent after `pipePages`, which may change their number. */
   readonly total?: number;
   /** Rows in the API's listing, if it tells, also after `pipePages`. */

@@ -59,6 +59,8 @@ export interface SourceInfo<T> {
   readonly rowsIdentity?: Json | undefined;
   /** `Infinity` if a walk discovers them. */
   readonly partitions: number;
+  /** Levels of rows above its own, if a walk discovers its partitions: each has a log. */
+  readonly levels?: number | undefined;
   /** The walk ends after this many rows. */
   readonly maxRows?: number | undefined;
   /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
@@ -254,11 +256,11 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
 
 /** Creates a source whose partitions are discovered while it is walked, as far as the walk needs them. */
 export function createDiscoveringSource<T>(
-  definition: Omit<SourceDefinition<T>, 'fetch' | 'partitions'>,
+  definition: Omit<SourceDefinition<T>, 'fetch' | 'partitions'> & { readonly levels: number },
   discover: (start: DiscoveryStart) => Discovery<T>,
 ): Source<T> {
   const plan = { ...definition, partitions: Infinity };
-  return new Source(describeSource(plan), (options) => {
+  return new Source({ ...describeSource(plan), levels: definition.levels }, (options) => {
     const discovery = discover(options);
     return walk({ ...plan, fetch: (request) => discovery.fetch(request) }, { ...options, discovery });
   });

@@ -117,7 +117,7 @@ class Walk<T> {
     const items = this.#itemsOf(page);
     this.#position = this.#positionAfter(page, items.length);
     this.#startFetching();
-    const { partition, position, isIncomplete, increment } = page;
+    const { partition, position, parent, isIncomplete, increment } = page;
     // That of a parent is not that of all.
     const total = this.#options.discovery ? undefined : page.total;
     return {
@@ -126,6 +126,7 @@ class Walk<T> {
       index: this.#position.pages - 1,
       partition,
       endsPartition: position === 'done',
+      ...(parent && { parents: parent.path }),
       ...(total !== undefined && { listed: total, ...(!this.#definition.filter && { total }) }),
       ...(isIncomplete && { isIncomplete }),
       ...(increment && { increment }),
@@ -208,7 +209,7 @@ class Walk<T> {
     const at = begun[partition];
     const from = at === 'done' ? undefined : at;
     const parent = discovery?.parentOf(partition);
-    const since = (parent && this.#options.since?.ofParent?.(parent.key, partition)) ?? this.#options.since;
+    const since = (parent && this.#options.since?.ofParent?.(parent.path, partition)) ?? this.#options.since;
     const chain = new PageChain(this.#definition, { partition, parent, from, since, cache });
     this.#chains.add(chain);
     return chain;

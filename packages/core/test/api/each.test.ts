@@ -490,11 +490,11 @@ describe('A6 refuses', () => {
 
   test.each([
     ['parents that are no source', { issues: issuesOf() }, 'the API has no such source. Available: issues.'],
-    ['itself', { repos: issuesOf() }, 'that is itself'],
+    ['itself', { repos: issuesOf() }, 'that leads back to itself'],
     [
-      'three levels',
-      { repos: reposOf(), comments: issuesOf({ source: 'issues' }), issues: issuesOf() },
-      'that is one for each row of "repos" itself, and there can only be two levels',
+      'levels that lead back',
+      { repos: issuesOf({ source: 'comments' }), comments: issuesOf({ source: 'issues' }), issues: issuesOf() },
+      'that leads back to itself',
     ],
     ['parents without a key', { repos: reposOf(null), issues: issuesOf() }, 'its rows have no key'],
   ])('A6 %s', (_, sources, message) => {

@@ -132,7 +132,7 @@ describe('a walk of one partition', () => {
   test('K3 refuses maxRows, and partitions that are discovered', () => {
     const bounded = createSource({ ...untouched, partitions: 2, maxRows: 10 });
     expect(() => bounded.pages({ partition: 0 })).toThrow('maxRows and partition exclude each other');
-    const discovering = createDiscoveringSource(untouched, () => expect.unreachable());
+    const discovering = createDiscoveringSource({ ...untouched, levels: 1 }, () => expect.unreachable());
     expect(() => discovering.pages({ partition: 0 })).toThrow('discovers its partitions while it is walked');
   });
 });

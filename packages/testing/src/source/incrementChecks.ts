@@ -18,7 +18,7 @@ export const incrementChecks: Checks<WalkedSource> = {
     const parents = new Map<string, number>();
     const since: Since = {
       ofParent: (parent, partition) => {
-        parents.set(parent, partition);
+        parents.set(JSON.stringify(parent), partition);
         const own = partitions.get(partition);
         return own && hasRows(own) ? { from: computeMark(own, increment) } : {};
       },

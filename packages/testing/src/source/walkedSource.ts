@@ -141,7 +141,8 @@ export class WalkedSource {
 const maxPages = 200;
 
 function newPartitionLog(): PartitionLog {
-  return { log: memoryState().log('partitions'), runId: 'trial' };
+  const state = memoryState();
+  return { log: (level) => state.log(`partitions-${level}`), runId: 'trial' };
 }
 
 export function pull<R>(flow: AsyncIterable<R>): AsyncIterator<R> {

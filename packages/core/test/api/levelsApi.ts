@@ -1,0 +1,109 @@
+import { byCursor, createClient, defineApi, listing, rowOf, type RowFormat } from '../../src/index.js';
+import type { Said } from './servedApi.js';
+
+/** The number of runs of each test of each project; a status for one that is refused. */
+export type Tree = readonly (readonly (number | Refusal)[] | Refusal)[];
+
+export interface Refusal {
+  readonly status: number;
+}
+
+/** A run of a test of a project. The numbers of tests and runs begin anew in each project and test. */
+export interface Run {
+  readonly project: string;
+  readonly test: number;
+  readonly id: number;
+}
+
+const pageOf = 2;
+
+/** What a server with projects, their tests and the runs of these says to a request. */
+export function answerOf(tree: Tree, url: URL): Said {
+  const [, project, test] = /^\/api\/projects(?:\/p(\d+)\/tests(?:\/(\d+)\/runs)?)?$/.exec(url.pathname) ?? [];
+  const from = Number(url.searchParams.get('after') ?? 0);
+  const tests = project === undefined ? undefined : tree[Number(project)];
+  if (project === undefined)
+    return pageFrom(
+      from,
+      tree.map((_, nth) => ({ name: `p${String(nth)}` })),
+    );
+  if (!Array.isArray(tests)) return { status: (tests as Refusal | undefined)?.status ?? 404, body: {} };
+  if (test === undefined)
+    return pageFrom(
+      from,
+      tests.map((_, nth) => ({ id: nth })),
+    );
+  const runs: unknown = tests[Number(test)];
+  if (typeof runs !== 'number') return { status: (runs as Refusal | undefined)?.status ?? 404, body: {} };
+  return pageFrom(
+    from,
+    Array.from({ length: runs }, (_, id) => ({ id })),
+  );
+}
+
+function pageFrom(from: number, all: readonly object[]): Said {
+  const items = all.slice(from, from + pageOf);
+  return { body: { items, next: from + pageOf < all.length ? String(from + pageOf) : null } };
+}
+
+const common = { rows: 'items', paging: byCursor({ param: 'after', at: 'next' }), version: '1' } as const;
+
+/** A client with three levels. The key of a test is its number in its project. */
+export function levelsClient(baseUrl: string) {
+  const api = defineApi({
+    name: 'lab',
+    sources: {
+      projects: listing<{ name: string }>({
+        ...common,
+        path: '/projects',
+        columns: ['name'],
+        key: ({ name }) => name,
+      }),
+      tests: listing<{ project: string; id: number }, { project: string }, object>({
+        ...common,
+        each: rowOf({
+          source: 'projects',
+          params: ({ name }: { name: string }) => ({ project: name }),
+          fields: ({ project }) => ({ project }),
+          onPartitionError: 'skip',
+        }),
+        path: '/projects/{project}/tests',
+        columns: ['project', 'id'],
+        key: ({ id }) => id,
+      }),
+      runs: listing<Run, { project: string; test: number }, object>({
+        ...common,
+        each: rowOf({
+          source: 'tests',
+          params: ({ project, id }: { project: string; id: number }) => ({ project, test: id }),
+          fields: ({ project, test }) => ({ project, test }),
+          onPartitionError: 'skip',
+        }),
+        path: '/projects/{project}/tests/{test}/runs',
+        columns: ['project', 'test', 'id'],
+        key: ({ project, test, id }) => `${project}/${String(test)}/${String(id)}`,
+      }),
+    },
+  });
+  return createClient({ apiKey: 'test-key-1', rateLimit: false, retry: { retries: 0 } }).use(api({ baseUrl }));
+}
+
+/** All runs as text, in the plan's order. */
+export function runsOf(tree: Tree): string[] {
+  return tree.flatMap((tests, project) =>
+    (Array.isArray(tests) ? (tests as readonly (number | Refusal)[]) : []).flatMap((runs, test) =>
+      Array.from({ length: typeof runs === 'number' ? runs : 0 }, (_, id) =>
+        textOf({ project: `p${String(project)}`, test, id }),
+      ),
+    ),
+  );
+}
+
+export const textOf = ({ project, test, id }: Run): string => `${project}/${String(test)}/${String(id)}`;
+
+/** A run a line. */
+export const runLines: RowFormat<Run> = {
+  name: 'lines',
+  identity: null,
+  encoder: () => ({ header: '', encode: (rows) => rows.map((row) => `${textOf(row)}\n`).join('') }),
+};
