@@ -209,7 +209,10 @@ export class RateLimitError extends SluiceError {
   }
 }
 
-/** The API responded with a redirect. It is never followed, because the key would be sent elsewhere. */
+/**
+ * The API responded with a redirect that is not followed: it leaves the base URL, where the key would be sent along,
+ * drops a parameter of the request, is the sixth in a row, or answers another method than GET.
+ */
 export class UnexpectedRedirectError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('unexpected-redirect', summary, { details, advice });

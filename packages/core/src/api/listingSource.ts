@@ -96,6 +96,18 @@ export function pageFetcher<Row extends object, In extends object, Params>(
   const readPage = open.openReader(opening);
   const conditional = new ConditionalPages<Row>();
   const made = identityOfRows(open);
+  let isRedirected = false;
+  /** The path below the base URL that a response is of, to which its links are relative. */
+  const pathOf = (redirectedTo: string): string => {
+    const path = new URL(redirectedTo).pathname.slice(new URL(endpoint.baseUrl).pathname.replace(/\/$/, '').length);
+    // Once: each parent may have moved.
+    if (!isRedirected)
+      endpoint.warn(
+        `${name}: the API redirects requests to ${path}, which costs two requests for each page. Use that path in its place.`,
+      );
+    isRedirected = true;
+    return path;
+  };
   return async (plan, { partition, at, atLeast, since: given, signal, cache }, fields) => {
     const start = plan.first(partition, atLeast);
     const from = given?.from ?? increment?.begin;
@@ -116,7 +128,7 @@ export function pageFetcher<Row extends object, In extends object, Params>(
     const isAgain = atLeast === 2;
     const read: Parameters<typeof conditional.fetch>[0]['read'] = (response) =>
       readPage(response, {
-        path: address.path,
+        path: response.redirectedTo === undefined ? address.path : pathOf(response.redirectedTo),
         from: at,
         isAgain,
         pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),

@@ -6,6 +6,7 @@ import { isConditional, sentTag } from './response/entityTag.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery } from './query.js';
+import { redirectOf } from './redirect.js';
 import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './credentials/secrets.js';
 import type { Transport, TransportResponse } from './transport.js';
@@ -30,6 +31,13 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const mayBeEmpty = message.method !== 'GET';
     const hasRange = Object.keys(message.headers).some((header) => header.toLowerCase() === 'range');
     const context = { route, secrets, credentials, format, errors, mayBeEmpty, hasRange };
+    const redirects = {
+      method: message.method,
+      baseUrl: request.baseUrl,
+      asked: url,
+      withoutSecret: (address: string) => credentials.withoutSecret(address),
+      isSecret: (text: string) => secrets.has(text),
+    };
     const response = await call({
       route,
       url,
@@ -38,8 +46,12 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       limiter,
       signal,
       shownUrl: () => secrets.redact(url),
-      read: (answer, now) =>
-        readResponse(answer, { now, isConditional: !mayBeEmpty && isConditional(message.headers), ...context }),
+      read: (answer, now, from) => {
+        const { redirectTo, refusal: redirectRefusal } = redirectOf(answer, from, redirects);
+        if (redirectTo !== undefined) return { ok: false, redirectTo };
+        const isOfTag = !mayBeEmpty && isConditional(message.headers);
+        return readResponse(answer, { now, isConditional: isOfTag, redirectRefusal, ...context });
+      },
       ...message,
     });
     const shown = withoutCredential(response, credentials);

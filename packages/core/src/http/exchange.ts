@@ -50,9 +50,16 @@ export interface Call {
   readonly isRepeatable?: boolean;
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
-  /** Reads a response. `now` is wall time in ms. */
-  readonly read: (response: AttemptResponse, now: number) => ReadResult;
+  /** Reads a response. `now` is wall time in ms. After redirects, `from` is where it comes from. */
+  readonly read: (response: AttemptResponse, now: number, from: RequestedUrl) => ReadResult;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The URL that an attempt requests now, without credentials. */
+export interface RequestedUrl {
+  readonly url: string;
+  /** How many redirects led there. */
+  readonly redirects: number;
 }
 
 /** What the exchanges of a client share, and which one this is. */
@@ -154,7 +161,9 @@ export class Exchange {
   /** Sends an attempt until it is written. If the API refuses the credentials, they are renewed and it is sent once more. */
   async #attempt(): Promise<TransportResponse | Failure> {
     const { credentials, limiter } = this.#call;
-    const again: Again = { number: this.#attempts + 1, isFresh: false, isRenewed: false, outdated: 0 };
+    // An address that a server redirected to may be for once, so each attempt begins with the request's own.
+    const requested: RequestedUrl = { url: this.#call.url, redirects: 0 };
+    const again: Again = { number: this.#attempts + 1, isFresh: false, isRenewed: false, outdated: 0, requested };
     for (;;) {
       this.#stop.signal.throwIfAborted();
       this.#stopwatch.run();
@@ -164,6 +173,7 @@ export class Exchange {
       else if (outcome === 'expired') again.isRenewed = true;
       // A pause may begin whenever a connection opens: it ends by itself.
       else if (outcome === 'outdated') again.outdated += limiter.state.pausedFor === 0 ? 1 : 0;
+      else if ('redirects' in outcome) again.requested = outcome;
       else if ('fault' in outcome && (await this.#renew(outcome))) return this.#attempt();
       else return outcome;
     }
@@ -202,7 +212,13 @@ export class Exchange {
   }
 
   /** Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts. */
-  async #send({ number, isFresh, isRenewed, outdated }: Again): Promise<TransportResponse | Failure | Unsent> {
+  async #send({
+    number,
+    isFresh,
+    isRenewed,
+    outdated,
+    requested: from,
+  }: Again): Promise<TransportResponse | RequestedUrl | Failure | Unsent> {
     const { adapter, clock, timeouts, onLimiter } = this.#options;
     const { route, read, limiter, credentials, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
@@ -228,7 +244,7 @@ export class Exchange {
       // Added here, where links, axios, retries and errors cannot see the credentials.
       const stamped = credentials.current(isRenewed);
       if (!stamped) return 'expired';
-      const sent = await this.#signed(stamped);
+      const sent = await this.#signed(stamped, from.url);
       ended = sent.ended;
       const { url, method, headers, body } = sent;
       // One that may not use the connection that is open then would be late again.
@@ -269,8 +285,12 @@ export class Exchange {
         took,
         ...(quota && { quota }),
       }));
-      const reading = read(response, clock.now());
-      if (reading.ok) return { status, headers: response.headers, body: reading.body, attempts: number };
+      const reading = read(response, clock.now(), from);
+      if ('redirectTo' in reading) return { url: reading.redirectTo, redirects: from.redirects + 1 };
+      if (reading.ok) {
+        const answer = { status, headers: response.headers, body: reading.body, attempts: number };
+        return from.redirects === 0 ? answer : { ...answer, redirectedTo: from.url };
+      }
       const fault = underQuota(reading.fault, notice, this.#wasForbidden);
       this.#wasForbidden ||= status === 403 && fault.retry;
       return { sent: stamped, ...this.#failure(fault, took) };
@@ -282,8 +302,8 @@ export class Exchange {
   }
 
   /** The attempt with its credentials. It is signed with its permit, so that a time in the signature is that of sending. */
-  async #signed(stamped: Stamped): Promise<Partial<SignedRequest> & StampedRequest> {
-    const request = stampRequest(this.#call, stamped);
+  async #signed(stamped: Stamped, url: string): Promise<Partial<SignedRequest> & StampedRequest> {
+    const request = stampRequest({ ...this.#call, url }, stamped);
     return stamped.signers ? signRequest(request, stamped.signers, this.#stop.signal) : request;
   }
 
@@ -362,6 +382,8 @@ interface Again {
   isRenewed: boolean;
   /** Permits in a row that were too old, but for those that a pause had ended. */
   outdated: number;
+  /** A redirect changes it. */
+  requested: RequestedUrl;
 }
 
 const maxOutdated = 9;

@@ -28,6 +28,8 @@ export interface TransportResponse {
   readonly body: unknown;
   /** Attempts made, at least 1. */
   readonly attempts: number;
+  /** The URL that redirects led to, below the base URL; absent without one. */
+  readonly redirectedTo?: string;
 }
 
 /** Returns the response to a request, or rejects with a `SluiceError`. */

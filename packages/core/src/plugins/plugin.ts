@@ -30,6 +30,8 @@ export interface ApiResponse {
   readonly headers: Readonly<Record<string, string>>;
   /** The decoded JSON document, or the list of documents of JSON Lines. */
   readonly body: unknown;
+  /** The URL that redirects led to, below the base URL; absent without one. */
+  readonly redirectedTo?: string;
 }
 
 /** One API behind the client's limiter, retries and key. */

@@ -94,8 +94,9 @@ function endpoint(
     try {
       const all = { ...headers, ...request.headers };
       const sent = { arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }), baseUrl: checked };
-      const { status, headers: received, body } = await transport(own(sent));
-      return { status, headers: received, body };
+      const { status, headers: received, body, redirectedTo } = await transport(own(sent));
+      const response = { status, headers: received, body };
+      return redirectedTo === undefined ? response : { ...response, redirectedTo };
     } catch (thrown) {
       if (request.signal?.aborted && thrown === request.signal.reason) throw thrown;
       const error = redacted(thrown, secrets);

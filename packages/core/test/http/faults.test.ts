@@ -173,11 +173,11 @@ const rows: readonly Row[] = [
     details: { status: 429, retryAt: undefined },
   },
   {
-    fault: 'T1 a redirect to another path',
-    answers: [answer(302, '', { location: '/elsewhere' })],
+    fault: 'T1 several choices, of which none is taken',
+    answers: [answer(300, '', { location: '/elsewhere' })],
     attempts: 1,
     error: UnexpectedRedirectError,
-    details: { status: 302, to: 'another path' },
+    details: { status: 300, to: 'another path' },
   },
   {
     fault: 'T1 a redirect that takes the key along in its address',

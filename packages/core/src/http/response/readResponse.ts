@@ -12,7 +12,10 @@ import type { ResponseError } from './errorFinder.js';
 import { type AttemptFault, quote, rateLimitError, type ResponseContext, statusFault } from './statusFault.js';
 
 export type ReadResult =
-  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
+  | { readonly ok: true; readonly body: unknown }
+  | { readonly ok: false; readonly fault: AttemptFault }
+  /** The request is sent again, to this URL. */
+  | { readonly ok: false; readonly redirectTo: string };
 
 interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'errors'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
@@ -22,6 +25,8 @@ interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'form
   readonly hasRange?: boolean;
   /** Whether the request had a validator, so that the response may be 304. */
   readonly isConditional?: boolean;
+  /** Why a redirect is not followed. Default: it would send the credentials elsewhere. */
+  readonly redirectRefusal?: string | undefined;
 }
 
 /** What the client's own key is called in messages. */
@@ -46,7 +51,8 @@ export function readResponse(answer: AttemptResponse, context: ApiResponseContex
   if (status === notModified) return readNotModified(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
-    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the ${context.credentials.name} there: check the base URL.`;
+    const why = context.redirectRefusal ?? `that would send the ${context.credentials.name} there`;
+    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since ${why}: check the base URL.`;
     return failure({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
   const { isSent, name } = context.credentials;
