@@ -44,6 +44,7 @@ const packages: Readonly<Record<string, object>> = {
 const withoutOptions: Readonly<Record<string, string>> = {
   ...reason('takes a value, not options', [
     'isTransient',
+    'parseJson',
     'isStatedTotal',
     'checkCount',
     'hintFor',

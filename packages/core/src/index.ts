@@ -117,6 +117,8 @@ export { createSource, Source, type PagesOptions, type PipePagesOptions, type So
 export type { ColumnType } from './source/columnTypes.js';
 export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
 export { ExactNumber } from './json.js';
+export { parseExactly as parseJson } from './http/response/exactNumbers.js';
+export type { BodyParser } from './http/response/parsedBody.js';
 export type { PartitionLog } from './source/discovery.js';
 export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';

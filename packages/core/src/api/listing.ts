@@ -73,13 +73,13 @@ export function listing<
   checkListing(definition);
   const openReader = pageReader(definition);
   const known = knownParams(definition);
-  const { each, key, filter } = definition;
+  const { each, key, filter, parse } = definition;
   return Object.freeze<Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>>>({
     ...(each && { each: each.source }),
     hasKey: key !== undefined,
     read({ status = 200, headers = {}, body }, name = 'listing') {
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
-        { status, headers, body },
+        { status, headers, body: parse && typeof body === 'string' ? parse(body, headers) : body },
         { path: '/', from: undefined, isAgain: false, pageSize: undefined },
       );
       const rows = decode();
@@ -103,6 +103,7 @@ const exampleApi: Omit<ReadingApi, 'name'> = {
   endpoint: {
     baseUrl: 'https://api.example.com',
     isSecret: () => false,
+    redact: (text) => text,
     withoutSecret: (address) => address,
     warn: () => undefined,
   },
@@ -117,6 +118,7 @@ const definitionKinds = {
   rows: 'text or a function',
   total: 'text or a function?',
   format: 'text?',
+  parse: 'a function?',
   errors: 'a function?',
   schema: 'an object or a function?',
   decode: 'a function?',
@@ -181,6 +183,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly each?: Each<never, never> | undefined;
   readonly filter?: ((row: never) => boolean) | undefined;
   readonly format?: string | undefined;
+  readonly parse?: unknown;
   readonly version?: string | undefined;
   readonly columns: readonly string[];
   readonly types?: Readonly<Record<string, unknown>> | undefined;
@@ -211,6 +214,8 @@ function checkListing(definition: Checked): void {
   ];
   const fields = [...(pageSize ? parsePlace(pageSize).fields : []), ...(paging.fields ?? [])];
   if (!['GET', 'POST'].includes(method)) throw fault('method', 'it must be GET or POST');
+  if (definition.parse !== undefined && definition.format !== undefined)
+    throw fault('parse', 'it excludes format: give one of the two');
   if (!['json', 'jsonLines'].includes(format)) throw fault('format', 'it must be json or jsonLines');
   if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");
   if (method === 'GET' && fields.length > 0)
@@ -233,7 +238,15 @@ function checkListing(definition: Checked): void {
     if (meaning !== 'expired-cursor') throw fault('responses', `${status} can only mean 'expired-cursor'`);
   }
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
-  const code = schema ? 'the schema' : decode ? 'decode' : filter ? 'the filter' : undefined;
+  const code = schema
+    ? 'the schema'
+    : decode
+      ? 'decode'
+      : definition.parse
+        ? 'parse'
+        : filter
+          ? 'the filter'
+          : undefined;
   if (code !== undefined && !version)
     throw fault(
       'version',

@@ -75,11 +75,18 @@ export function sourceOptions<Row extends object, In extends object, Params>(
 
 /** What determines the rows besides their requests. */
 export function identityOfRows<Row extends object, In extends object, Params>(
-  { definition: { rows, version, filter }, opening: { arrays } }: OpenListing<Row, In, Params>,
+  { definition: { rows, version, filter, parse }, opening: { arrays } }: OpenListing<Row, In, Params>,
   maxRows?: number,
 ): Readonly<Record<string, Json>> {
   const rowsAt = typeof rows === 'string' ? rows : 'function';
-  return { arrays, rowsAt, version: version ?? null, maxRows: maxRows ?? null, filter: filter ? 'function' : null };
+  return {
+    arrays,
+    rowsAt,
+    version: version ?? null,
+    maxRows: maxRows ?? null,
+    filter: filter ? 'function' : null,
+    ...(parse && { parse: 'function' }),
+  };
 }
 
 /** Fetches a page of a partition of a plan. `fields` are added to each row before it is decoded. */
@@ -91,7 +98,7 @@ export function pageFetcher<Row extends object, In extends object, Params>(
 ): FetchPage<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
-  const { paging, format, errors } = definition;
+  const { paging, format, parse, errors } = definition;
   const { increment } = paging;
   const readPage = open.openReader(opening);
   const conditional = new ConditionalPages<Row>();
@@ -119,6 +126,7 @@ export function pageFetcher<Row extends object, In extends object, Params>(
       route: name,
       signal,
       format,
+      parse,
       errors,
       // The first page is a beginning from which a partition can start again, whatever later ones consume.
       isRepeatable: definition.isRepeatable !== false || at === undefined,

@@ -1,7 +1,9 @@
 import type { Clock } from '../clock.js';
-import { HttpError } from '../errors.js';
+import { amend, HttpError, SluiceError } from '../errors.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
+import type { BodyParser } from '../http/response/parsedBody.js';
 import type { ErrorFinder } from '../http/response/errorFinder.js';
+import { quote } from '../http/response/statusFault.js';
 import type { ApiResponse, Endpoint } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
@@ -10,6 +12,7 @@ import type { Since } from '../source/increment.js';
 import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { Answer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
+import { documentMessages } from './documentMessages.js';
 import { documentPath, finder, type Finder } from './documentPath.js';
 import { thrownFault } from './issueText.js';
 import type { Paging } from './paging.js';
@@ -36,6 +39,14 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   readonly paging: Paging;
   /** The format of responses. Default `json`. With `jsonLines`, the document is the list of all lines: `rows: ''`. */
   readonly format?: ResponseFormat;
+  /**
+   * Makes the document of the text of a response, instead of `format`, e.g. of CSV, of XML by a library, or of JSON after a
+   * prefix. It is synchronous, and returns what JSON can represent, as large and as deep as a body may be. What it throws
+   * means that the response is broken: it is retried like a 503, and never quoted. It needs `version`.
+   *
+   * @example parse: (text) => parseJson(text.replace(")]}'", ''))
+   */
+  readonly parse?: BodyParser;
   /**
    * Finds errors in responses with a success status, e.g. `graphqlErrors()`, before anything else is read. Called again
    * with a page that a link has changed. Default: there are none.
@@ -65,7 +76,7 @@ export type ReadPage<Row> = (response: ApiResponse, requested: RequestedPage) =>
 export interface ReadingApi {
   /** The name of the source. */
   readonly name: string;
-  readonly endpoint: Pick<Endpoint, 'baseUrl' | 'isSecret' | 'withoutSecret' | 'warn'>;
+  readonly endpoint: Pick<Endpoint, 'baseUrl' | 'isSecret' | 'redact' | 'withoutSecret' | 'warn'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -110,7 +121,7 @@ export function pageReader<Row>({
         const error = errors?.({ status, headers, body });
         // Otherwise the transport has refused it, unless a link made this response.
         if (error && error.kind !== 'partial') throw read.fault('', 'it reports an error');
-        const found = findRows(answer);
+        const found = findOrQuote(findRows, answer, endpoint);
         const count = total && readTotal(total, answer);
         const next = paging.next({
           ...answer,
@@ -169,6 +180,21 @@ interface ListedRows {
   readonly path: string;
   /** The length of that list. */
   readonly items: number;
+}
+
+/** Where there are no rows, an API may say why, in spite of its success status: `{"ok":false,"error":"missing_scope"}`. */
+function findOrQuote(
+  findRows: (answer: Answer) => ListedRows,
+  answer: Answer,
+  endpoint: ReadingApi['endpoint'],
+): ListedRows {
+  try {
+    return findRows(answer);
+  } catch (error) {
+    const said = SluiceError.is(error, 'decode') ? quote(documentMessages(answer.body), endpoint) : '';
+    if (said !== '' && SluiceError.is(error)) amend(error, `The document says: "${said}".`);
+    throw error;
+  }
 }
 
 /** Only a path may allow a missing list. @throws ConfigError if it is invalid. */

@@ -22,7 +22,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   const call = axiosTransport(options);
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, signal, format = 'json', errors } = request;
+    const { route, signal, format = 'json', parse, errors } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const { origin, pathname, search } = addressOf(request.baseUrl, request.path, query);
@@ -30,7 +30,8 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const message = encodeRequest(route, request);
     const mayBeEmpty = message.method !== 'GET';
     const hasRange = Object.keys(message.headers).some((header) => header.toLowerCase() === 'range');
-    const context = { route, secrets, credentials, format, errors, mayBeEmpty, hasRange };
+    const { maxBodyBytes } = options;
+    const context = { route, secrets, credentials, format, parse, maxBodyBytes, errors, mayBeEmpty, hasRange };
     const redirects = {
       method: message.method,
       baseUrl: request.baseUrl,

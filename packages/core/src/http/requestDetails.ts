@@ -1,6 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { frozenJson, type Json, jsonText } from '../json.js';
 import type { ErrorFinder } from './response/errorFinder.js';
+import type { BodyParser } from './response/parsedBody.js';
 
 /** The methods that requests may have. */
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -23,6 +24,8 @@ export interface RequestDetails {
   readonly isRepeatable?: boolean;
   /** The format of the response. Default `json`. */
   readonly format?: ResponseFormat | undefined;
+  /** Makes a document of the text of a response, instead of `format`. */
+  readonly parse?: BodyParser | undefined;
   /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
   readonly errors?: ErrorFinder | undefined;
 }
@@ -43,12 +46,13 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] sat
 const accept: Readonly<Record<string, { readonly Accept: string }>> = {
   json: Object.freeze({ Accept: 'application/json' }),
   jsonLines: Object.freeze({ Accept: 'application/jsonl, application/x-ndjson, */*;q=0.5' }),
-} satisfies Record<ResponseFormat, object>;
+  parsed: Object.freeze({ Accept: '*/*' }),
+} satisfies Record<ResponseFormat | 'parsed', object>;
 const none = Object.freeze({});
 
 /** The message of a request, the same for each of its attempts. @throws ConfigError if it cannot be sent. */
 export function encodeRequest(route: string, details: RequestDetails): EncodedRequest {
-  const { method = 'GET', body, headers = none, format = 'json' } = details;
+  const { method = 'GET', body, headers = none, parse, format = parse ? 'parsed' : 'json' } = details;
   const refusal = (what: string): ConfigError => new ConfigError(`${route} can't be sent: ${what}.`, { route });
   // Plugins and links in JavaScript may pass anything.
   if (!methods.includes(method)) throw refusal(`its method must be ${methods.join(', ')}`);

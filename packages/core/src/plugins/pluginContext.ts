@@ -133,5 +133,6 @@ const requestNames = {
   headers: true,
   isRepeatable: true,
   format: true,
+  parse: true,
   errors: true,
 } as const satisfies Readonly<Record<keyof ApiRequest, true>>;

@@ -96,7 +96,7 @@ describe.each(limiters)('$name', ({ limiter }) => {
     ['an hour', 3_600],
     ['a day', 86_400],
     ['a day, although the API asks for a year', 365 * 86_400],
-  ])('T7 a request gives up after maxRetryAfter, and the others keep the pause of %s', async (_what, seconds) => {
+  ])('R12 T7 a request gives up after maxRetryAfter, and the others keep the pause of %s', async (_what, seconds) => {
     const server = await startServer(answer(429, '', { 'retry-after': String(seconds) }), ok());
     const transport = openTransport(server.url, { limiter, retry: { maxRetryAfter: 20_000 } });
     await expect(transport.get()).rejects.toMatchObject({ code: 'rate-limited' });

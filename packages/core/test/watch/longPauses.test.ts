@@ -36,7 +36,7 @@ async function watched(seconds: number): Promise<{
   return { clock, server, health, ended };
 }
 
-test('C9 a watch reports a poll that was told to wait for 90 s, and requests nothing before these are over', async () => {
+test('R12 C9 a watch reports a poll that was told to wait for 90 s, and requests nothing before these are over', async () => {
   const { clock, server, health, ended } = await watched(90);
   await server.until(() => server.requests.length === 1);
   await clock.asked(5_000);
@@ -47,7 +47,7 @@ test('C9 a watch reports a poll that was told to wait for 90 s, and requests not
   expect(await ended).toBe('polled');
 });
 
-test('C9 a watch ends if the API asks it to wait for more than a day', async () => {
+test('R12 C9 a watch ends if the API asks it to wait for more than a day', async () => {
   const { server, ended } = await watched(86_401);
   expect(await ended).toMatchObject({ code: 'rate-limited', details: { retryAfter: 86_401_000 } });
   expect(server.requests).toHaveLength(1);

@@ -1,4 +1,4 @@
-import { DecodeError, HttpError, UnexpectedRedirectError } from '../../errors.js';
+import { type Advice, DecodeError, HttpError, UnexpectedRedirectError, ResponseTooLargeError } from '../../errors.js';
 import { isRateLimitStatus, isRetriedStatus } from '../../statuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ApiCredentials } from '../credentials/credentials.js';
@@ -7,6 +7,7 @@ import type { RequestDetails } from '../requestDetails.js';
 import { retryAfter } from './retryAfter.js';
 import { parseExactly } from './exactNumbers.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
+import { type BodyParser, parseBody, ParseFault } from './parsedBody.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import type { ResponseError } from './errorFinder.js';
 import { type AttemptFault, quote, rateLimitError, type ResponseContext, statusFault } from './statusFault.js';
@@ -17,7 +18,7 @@ export type ReadResult =
   /** The request is sent again, to this URL. */
   | { readonly ok: false; readonly redirectTo: string };
 
-interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'errors'> {
+interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'parse' | 'errors'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
   /** Whether there may be no document, after a request that changes something. */
   readonly mayBeEmpty?: boolean;
@@ -25,6 +26,8 @@ interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'form
   readonly hasRange?: boolean;
   /** Whether the request had a validator, so that the response may be 304. */
   readonly isConditional?: boolean;
+  /** The largest size of a document that `parse` makes, as JSON. */
+  readonly maxBodyBytes?: number;
   /** Why a redirect is not followed. Default: it would send the credentials elsewhere. */
   readonly redirectRefusal?: string | undefined;
 }
@@ -77,9 +80,11 @@ function readNotModified(
   return failure({ error: new HttpError(message, { status, excerpt: '', details: { route } }), retry: false, status });
 }
 
-function readDocument({ status, headers, text }: AttemptResponse, context: ApiResponseContext): ReadResult {
-  const { route, secrets, format, mayBeEmpty = false } = context;
+function readDocument(answer: AttemptResponse, context: ApiResponseContext): ReadResult {
+  const { status, headers, text } = answer;
+  const { route, secrets, format, parse, mayBeEmpty = false } = context;
   if (mayBeEmpty && (status === 204 || status === 205) && text === '') return { ok: true, body: null };
+  if (parse && text.trim() !== '') return readParsed(parse, answer, context);
   let document: unknown;
   try {
     document = format === 'jsonLines' ? parseJsonLines(text) : parseExactly(text);
@@ -96,6 +101,37 @@ function readDocument({ status, headers, text }: AttemptResponse, context: ApiRe
   if (!isDeeperThan(deepestDocument, document, text)) return { ok: true, body: document };
   const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base URL right?`;
   return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+}
+
+/** The errors have nothing of the body: only the parser knows where a secret may be in it. */
+function readParsed(parse: BodyParser, answer: AttemptResponse, context: ApiResponseContext): ReadResult {
+  const { route, maxBodyBytes = Infinity } = context;
+  const { status } = answer;
+  try {
+    return { ok: true, body: parseBody(parse, answer, maxBodyBytes) };
+  } catch (error) {
+    const { kind, message: what } =
+      error instanceof ParseFault ? error : new ParseFault('unfit', 'what can not be read');
+    if (kind === 'refused') {
+      const message = `${route}: the server responded with status ${status} and a body that the definition's \`parse\` refuses. Is a proxy or a sign-in page in between, or does it not fit the API?`;
+      const details = { route, status, excerpt: '', path: '' };
+      return failure({ error: new DecodeError(message, details), retry: true, status });
+    }
+    if (kind === 'unfit') {
+      const message = `${route}: the definition's \`parse\` returned ${what}. It must return what JSON can represent.`;
+      return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+    }
+    const message = `${route}: the definition's \`parse\` made a document of more than ${maxBodyBytes} characters as JSON.`;
+    const advice: readonly Advice[] = [
+      { kind: 'lower', option: 'pageSize' },
+      { kind: 'raise', option: 'maxBodyBytes' },
+    ];
+    return failure({
+      error: new ResponseTooLargeError(message, { route, maxBodyBytes }, advice),
+      retry: false,
+      status,
+    });
+  }
 }
 
 function lineFault({ line, what }: JsonLineError, route: string, status: number): DecodeError {

@@ -111,7 +111,7 @@ const excerptLength = 200;
 const excerptSource = 4096;
 
 /** The beginning of a body on one line. Redacts before it cuts: half a secret would not be found. */
-export function quote(text: string, secrets: Secrets): string {
+export function quote(text: string, secrets: Pick<Secrets, 'redact'>): string {
   const visible = text.slice(0, 4 * excerptSource).replace(invisible, '');
   const line = secrets.redact(visible, excerptSource).replace(/\s+/g, ' ').trim();
   const isCut = line.length > excerptLength || text.length > excerptSource;
