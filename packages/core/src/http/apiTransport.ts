@@ -49,7 +49,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       shownUrl: () => secrets.redact(url),
       read: (answer, now, from) => {
         const { redirectTo, refusal: redirectRefusal } = redirectOf(answer, from, redirects);
-        if (redirectTo !== undefined) return { ok: false, redirectTo };
+        if (redirectTo !== undefined) return { redirectTo };
         const isOfTag = !mayBeEmpty && isConditional(message.headers);
         return readResponse(answer, { now, isConditional: isOfTag, redirectRefusal, ...context });
       },

@@ -50,8 +50,15 @@ export interface Call {
   readonly isRepeatable?: boolean;
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
-  /** Reads a response. `now` is wall time in ms. After redirects, `from` is where it comes from. */
-  readonly read: (response: AttemptResponse, now: number, from: RequestedUrl) => ReadResult;
+  /**
+   * Reads a response; or says to which URL the request is sent again. `now` is wall time in ms. After redirects, `from` is
+   * where the response comes from.
+   */
+  readonly read: (
+    response: AttemptResponse,
+    now: number,
+    from: RequestedUrl,
+  ) => ReadResult | { readonly redirectTo: string };
   readonly signal?: AbortSignal | undefined;
 }
 

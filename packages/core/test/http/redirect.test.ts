@@ -4,14 +4,13 @@ import { createAdapter as createNodeAdapter } from '../../src/http/adapter/nodeA
 import {
   createClient,
   byLink,
-  bearer,
   defineApi,
   listing,
   noAuth,
   queryKey,
   UnexpectedRedirectError,
 } from '../../src/index.js';
-import { openListing, serve } from '../api/servedApi.js';
+import { serve } from '../api/servedApi.js';
 import { canary } from './canary.js';
 import { openTransport } from './openTransport.js';
 import { answer, ok, startServer } from './scriptedServer.js';

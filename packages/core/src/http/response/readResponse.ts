@@ -13,10 +13,7 @@ import type { ResponseError } from './errorFinder.js';
 import { type AttemptFault, quote, rateLimitError, type ResponseContext, statusFault } from './statusFault.js';
 
 export type ReadResult =
-  | { readonly ok: true; readonly body: unknown }
-  | { readonly ok: false; readonly fault: AttemptFault }
-  /** The request is sent again, to this URL. */
-  | { readonly ok: false; readonly redirectTo: string };
+  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
 
 interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'parse' | 'errors'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
