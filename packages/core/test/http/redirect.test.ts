@@ -7,6 +7,7 @@ import {
   defineApi,
   listing,
   noAuth,
+  pathKey,
   queryKey,
   UnexpectedRedirectError,
 } from '../../src/index.js';
@@ -147,6 +148,19 @@ test('R9 T1 a key in the query is added to each hop, once, and not taken from th
   );
   for await (const row of client.test.items()) expect(row).toBeUndefined();
   expect(asked).toEqual(['/old?page=1&key=k3y-of-the-test', '/new?page=1&key=k3y-of-the-test']);
+});
+
+test('R9 T1 a key in the path is added to each hop, once', async () => {
+  const { baseUrl, asked } = await serve((url) =>
+    url.pathname.endsWith('/old')
+      ? { status: 302, headers: { location: url.pathname.replace('/old', '/new') } }
+      : { body: { fine: true } },
+  );
+  const old = listing({ path: '/old', paging: byLink(), rows: '', columns: ['id'] });
+  const api = defineApi({ name: 'test', auth: pathKey('/bot{key}', 'k3y-of-the-test'), sources: { old } });
+  await using client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl }));
+  expect(await client.test.get('/old')).toEqual({ fine: true });
+  expect(asked).toEqual(['/botk3y-of-the-test/old', '/botk3y-of-the-test/new']);
 });
 
 test('R9 a listing that moved is walked, links are relative to where it is, and a warning says it once', async () => {
