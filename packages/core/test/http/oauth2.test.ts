@@ -204,6 +204,50 @@ describe('A1 oauth2 with client credentials', () => {
     expect(issuer.api.arrived).toEqual([]);
   });
 
+  test.each<[string, Reply, number]>([
+    ['a life as text', { body: { access_token: 'tok-abcdefgh', token_type: 'Bearer', expires_in: '3599' } }, 3_599],
+    ['a life with decimals', { body: { access_token: 'tok-abcdefgh', expires_in: '3599.5' } }, 3_599],
+    ['a life of 0, which is no end', { body: { access_token: 'tok-abcdefgh', expires_in: 0 } }, Infinity],
+    ['no life', { body: { access_token: 'tok-abcdefgh', expires_in: null } }, Infinity],
+    ['the type BearerToken', { body: { access_token: 'tok-abcdefgh', token_type: 'BearerToken' } }, Infinity],
+    ['the type bot', { status: 201, body: { ok: true, access_token: 'tok-abcdefgh', token_type: 'bot' } }, Infinity],
+    [
+      'a form',
+      {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        text: 'access_token=tok-abcdefgh&scope=a%2Cb&token_type=bearer&expires_in=60',
+      },
+      60,
+    ],
+    [
+      'a form that is called text',
+      { headers: { 'content-type': 'text/plain' }, text: 'access_token=tok-abcdefgh' },
+      Infinity,
+    ],
+  ])('R8 accepts tokens with %s', async (_, reply, seconds) => {
+    const issuer = await issuing();
+    issuer.reply = () => reply;
+    issuer.accepts = (token) => token === 'tok-abcdefgh';
+    const clock = new FakeClock();
+    const client = open(issuer, {}, { clock });
+    await client.shop.get('/a');
+    await clock.advance(Math.min(seconds, 1e6) * 800);
+    await client.shop.get('/a');
+    expect(issuer.tokens.arrived).toHaveLength(1);
+    if (seconds === Infinity) return;
+    await clock.advance(seconds * 200);
+    await client.shop.get('/a');
+    expect(issuer.tokens.arrived).toHaveLength(2);
+  });
+
+  test('R8 says what is wrong with a form, too', async () => {
+    const issuer = await issuing();
+    issuer.reply = () => ({ status: 401, headers: { 'content-type': 'text/plain' }, text: 'error=invalid_client' });
+    await expect(open(issuer).shop.get('/a')).rejects.toThrow('Check clientId and clientSecret');
+    issuer.reply = () => ({ body: { code: 0, data: { access_token: 'tok-abcdefgh' } } });
+    await expect(open(issuer).shop.get('/a')).rejects.toThrow('use login()');
+  });
+
   test('refuses a token URL that is not encrypted', async () => {
     const issuer = await issuing();
     expect(() => open(issuer, { tokenUrl: 'http://auth.example.com/token' })).toThrow(

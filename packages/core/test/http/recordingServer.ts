@@ -17,6 +17,8 @@ export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Instead of a body: the text as it is. */
+  readonly text?: string;
 }
 
 export interface RecordingServer {
@@ -37,9 +39,13 @@ export async function recordingServer(
       const body = parts.join('');
       const one = { method, url, headers, body, raw: [method, url, ...rawHeaders, body].join('\n') };
       arrived.push(one);
-      void Promise.resolve(reply(one, arrived.length)).then(({ status = 200, headers: sent = {}, body: document }) => {
-        response.writeHead(status, { 'content-type': 'application/json', ...sent }).end(JSON.stringify(document));
-      });
+      void Promise.resolve(reply(one, arrived.length)).then(
+        ({ status = 200, headers: sent = {}, body: document, text }) => {
+          response
+            .writeHead(status, { 'content-type': 'application/json', ...sent })
+            .end(text ?? JSON.stringify(document));
+        },
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -82,16 +82,19 @@ export function formEncode(text: string): string {
 }
 
 function readToken(answer: AttemptResponse, context: ResponseContext, grant: Grant): ReadResult {
-  const { status, text } = answer;
+  const { status } = answer;
   const { route } = context;
-  const document = parseDocument(text);
+  const document = parseDocument(answer);
   if (status >= 200 && status < 300) {
     if (document !== undefined) return { ok: true, body: document };
-    const error = new DecodeError(`${route}: the server responded with something that is not JSON. Check tokenUrl.`, {
-      route,
-      status,
-      path: '',
-    });
+    const error = new DecodeError(
+      `${route}: the server responded with something that is neither JSON nor a form. Check tokenUrl.`,
+      {
+        route,
+        status,
+        path: '',
+      },
+    );
     return { ok: false, fault: { error, retry: true, status } };
   }
   const code = isRecord(document) && typeof document['error'] === 'string' ? document['error'] : '';
@@ -116,14 +119,20 @@ const hints: ReadonlyMap<string, string> = new Map([
   ['unsupported_grant_type', 'The server does not know this grant: is it a refresh token that it wants?'],
 ]);
 
-function parseDocument(json: string): unknown {
+/** Some servers answer with a form, as GitHub does by default, and not all of these say so. */
+function parseDocument({ headers, text }: AttemptResponse): unknown {
   try {
-    const document: unknown = JSON.parse(json);
+    const document: unknown = JSON.parse(text);
     return document;
   } catch {
-    return undefined;
+    const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
+    if (!isForm && !/^(?:[\w.-]+=[^&\s<>]*&)*(?:access_token|error)=/.test(text)) return undefined;
+    return Object.fromEntries(new URLSearchParams(text));
   }
 }
+
+/** Types of tokens that need more than to be sent (RFC 9449 and others). Slack's `bot` and Apigee's `BearerToken` don't. */
+const boundTypes: readonly string[] = ['mac', 'pop', 'dpop'];
 
 /** @throws DecodeError if it is no answer as in RFC 6749, section 5.1; ConfigError if the token cannot be sent. */
 function decodeToken(document: unknown, route: string): IssuedToken {
@@ -132,13 +141,18 @@ function decodeToken(document: unknown, route: string): IssuedToken {
   const fault = (path: string, message: string): DecodeError =>
     new DecodeError(`${route}: ${message}`, { route, path, excerpt: '' });
   if (typeof accessToken !== 'string' || accessToken === '')
-    throw fault('access_token', 'the server responded without an access_token. Check tokenUrl.');
-  if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer'))
+    throw fault(
+      'access_token',
+      'the server responded without an access_token. Check tokenUrl; if it has its tokens elsewhere, use login().',
+    );
+  if (typeof type === 'string' && boundTypes.includes(type.toLowerCase()))
     throw fault('token_type', 'the server issued a token that is not a bearer token, which is not supported.');
   // RFC 6750, section 2.1, allows fewer characters, but tokens of Salesforce have a `!`, for example.
   if (!/^[\x21-\x7e]+$/.test(accessToken))
     throw new ConfigError(`${route} issued a token that cannot be sent in a header.`, { route });
-  const life = typeof seconds === 'string' && /^\d+$/.test(seconds) ? Number(seconds) : seconds;
+  const stated = typeof seconds === 'string' && /^\d+(?:\.\d+)?$/.test(seconds) ? Number(seconds) : seconds;
+  // Tokens that do not expire.
+  const life = stated === 0 ? undefined : stated;
   if (life !== undefined && life !== null && !(typeof life === 'number' && life > 0 && life < maxSeconds))
     throw fault('expires_in', 'the server responded with an expires_in that is not a number of seconds.');
   return {
