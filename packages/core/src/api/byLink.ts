@@ -1,7 +1,7 @@
 import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
-import type { Query } from '../http/query.js';
+import { isSendableQuery } from '../http/query.js';
 import type { PageAnswer, Selector } from './answer.js';
 import { shownText } from '../values.js';
 import { finder, headersRead } from './documentPath.js';
@@ -22,7 +22,9 @@ export interface LinkOptions {
  * Paging by the URL of the next page, in the `Link` header (RFC 8288) or in the body.
  *
  * The URL may be relative. It must be below the API's base URL, because the key is sent to it. Its path and query
- * become the cursor and are sent unchanged, so page size and filters are those of the server; a body is sent again.
+ * become the cursor, and the query is sent byte for byte, but for the parameter of a `queryKey`. So page size and filters
+ * are those of the server; a body is sent again. A link sees the query as `rawQuery`, and may add to it with `query`. An
+ * address with a character that cannot be sent so, e.g. a blank, is an error.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers: Link`), or the first
  * page seems to be the only one. As with `byCursor`, the API decides what happens to rows that move during a walk.
@@ -46,7 +48,7 @@ export function byLink(options: LinkOptions = {}): Paging {
     next(answer) {
       const where = selector ? selector.text : 'the Link header';
       const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);
-      return uri === undefined ? 'end' : { cursor: cursorTo(uri, where, answer) };
+      return uri === undefined ? 'end' : { cursor: cursorTo(uri.trim(), where, answer) };
     },
   };
 }
@@ -58,7 +60,7 @@ function linkedNext({ headers, read }: PageAnswer, where: string): string | unde
   return links.find((link) => hasRelation(link, 'next') && !link.params.has('anchor'))?.uri;
 }
 
-/** Path and query of the next page, below the base URL. */
+/** Path and query of the next page, below the base URL. The query is as the server wrote it. */
 function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecret }: PageAnswer): string {
   const page = baseUrl + path;
   if (!URL.canParse(uri, page)) throw read.fault(where, 'it has no URL of a next page');
@@ -68,10 +70,17 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecr
   const isBelow = next.pathname === root || next.pathname.startsWith(`${root}/`);
   if (next.origin !== base.origin || !isBelow)
     throw read.fault(where, `it points to ${shown(uri)}, which is not below the base URL: the key must not go there`);
-  if (!isUtf8Query(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
+  const [address = ''] = uri.split('#');
+  const [before = '', ...rest] = address.split('?');
+  const query = rest.join('?');
   const below = next.pathname.slice(root.length) || '/';
+  if (!/^[!-~]*$/.test(address) || /["<>\\^`{|}]/.test(before) || !isSendableQuery(query))
+    throw read.fault(
+      where,
+      "it has a character that can't be sent as it is, e.g. a blank: addresses are ASCII, and others are percent-encoded",
+    );
   if (!isRequestable(baseUrl, below)) throw read.fault(where, `it points to ${shown(uri)}, which is not a plain path`);
-  return withoutSecret(below + next.search);
+  return withoutSecret(query === '' ? below : `${below}?${query}`);
 }
 
 /** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */
@@ -81,37 +90,22 @@ function shown(uri: string): string {
 
 /** Whether a request may use a path: an escaped `..`, for example, could send the key elsewhere. */
 function isRequestable(baseUrl: string, path: string): boolean {
-  return !throws(() => addressOf(baseUrl, path, ''));
-}
-
-/** Whether a query is valid percent-encoded UTF-8: otherwise we would send another query. */
-function isUtf8Query(query: string): boolean {
-  return !throws(() => decodeURIComponent(query));
-}
-
-function throws(run: () => unknown): boolean {
   try {
-    run();
-    return false;
-  } catch {
+    addressOf(baseUrl, path);
     return true;
+  } catch {
+    return false;
   }
 }
 
 function addressAt(cursor: string): PageAddress {
-  if (!cursor.startsWith('/'))
+  const [path = '', ...rest] = cursor.split('?');
+  const rawQuery = rest.join('?');
+  if (!cursor.startsWith('/') || !isSendableQuery(rawQuery))
     throw new ConfigError(
-      'startAt is not the address of a page: it must be a path below the base URL, with its query.',
+      'startAt is not the address of a page: it must be a path below the base URL, with its query, percent-encoded.',
     );
-  const [path = '', ...query] = cursor.split('?');
-  return { path, query: parseQuery(query.join('?')), arrays: 'repeat' };
-}
-
-/** A query by name, with all values of repeated names. */
-function parseQuery(text: string): Query {
-  const values = new Map<string, string[]>();
-  for (const [name, value] of new URLSearchParams(text)) values.set(name, [...(values.get(name) ?? []), value]);
-  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]));
+  return { path, query: {}, ...(rawQuery !== '' && { rawQuery }) };
 }
 
 interface HeaderLink {

@@ -1,5 +1,5 @@
 import { ConfigError, type DecodeError } from '../errors.js';
-import type { ArrayFormat, Query } from '../http/query.js';
+import type { Query } from '../http/query.js';
 import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
@@ -10,10 +10,10 @@ import type { PageAnswer } from './answer.js';
 export interface PageAddress {
   readonly path: string;
   readonly query: Query;
+  /** A query without question mark, sent byte for byte before `query`. Default: none. */
+  readonly rawQuery?: string;
   /** Default: the listing has no body. */
   readonly body?: Json;
-  /** Default: that of the API. */
-  readonly arrays?: ArrayFormat;
 }
 
 /**

@@ -106,7 +106,7 @@ export function fillPath(path: string, params: unknown, { name, baseUrl }: { nam
     if (hasDotSegment(encoded)) throw refusal('it has "." or ".." as a part, which would lead to another address');
     return encoded;
   });
-  addressOf(baseUrl, filled, '');
+  addressOf(baseUrl, filled);
   if (filled.includes('//'))
     throw new ConfigError(`${name} can't request ${shownText(filled)}: a part of it is empty.`);
   return filled;

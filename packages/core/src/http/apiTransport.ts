@@ -1,3 +1,4 @@
+import { ConfigError } from '../errors.js';
 import type { AccessBook } from './credentials/apiAccess.js';
 import type { ApiCredentials } from './credentials/credentials.js';
 import { readResponse } from './response/readResponse.js';
@@ -5,7 +6,7 @@ import { axiosTransport } from './axiosTransport.js';
 import { isConditional, sentTag } from './response/entityTag.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
-import { encodeQuery } from './query.js';
+import { encodeQuery, isSendableQuery } from './query.js';
 import { redirectOf } from './redirect.js';
 import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './credentials/secrets.js';
@@ -25,8 +26,14 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const { route, signal, format = 'json', parse, errors } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
-    const { origin, pathname, search } = addressOf(request.baseUrl, request.path, query);
-    const url = origin + pathname + search;
+    const { origin, pathname } = addressOf(request.baseUrl, request.path);
+    const { rawQuery = '' } = request;
+    if (!isSendableQuery(rawQuery))
+      throw new ConfigError(`${route} can't be sent: its raw query has a character that an address can't have.`, {
+        route,
+      });
+    const whole = [rawQuery, query].filter((part) => part !== '').join('&');
+    const url = origin + pathname + (whole === '' ? '' : `?${whole}`);
     const message = encodeRequest(route, request);
     const mayBeEmpty = message.method !== 'GET';
     const hasRange = Object.keys(message.headers).some((header) => header.toLowerCase() === 'range');

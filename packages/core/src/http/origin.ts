@@ -46,12 +46,12 @@ export function checkBaseUrl(
 }
 
 /**
- * The URL of a request, which is always below the base URL.
+ * The URL of a request without its query, which is always below the base URL.
  *
  * @throws ConfigError unless `path` begins with one slash and is percent-encoded: an absolute URL, `..` in any
  * spelling, a backslash or a query could send the key elsewhere.
  */
-export function addressOf(baseUrl: string, path: string, query: string): URL {
+export function addressOf(baseUrl: string, path: string): URL {
   const base = new URL(baseUrl);
   const url = new URL(base);
   const pathname = base.pathname.replace(/\/+$/, '') + path;
@@ -61,7 +61,6 @@ export function addressOf(baseUrl: string, path: string, query: string): URL {
     throw new ConfigError(
       `A request path must begin with one slash, stay below the base URL and be percent-encoded: ${shownText(path)}.`,
     );
-  url.search = query;
   return url;
 }
 

@@ -27,6 +27,14 @@ function arrayName(name: string, index: number, arrays: Exclude<ArrayFormat, 'co
   return arrays === 'brackets' ? `${name}[]` : `${name}[${String(index)}]`;
 }
 
+/**
+ * Whether a query can be sent as it is: an address of visible ASCII characters (RFC 9112, 3.2), without a fragment. So
+ * it may have quotes and brackets, which a `URL` would encode.
+ */
+export function isSendableQuery(query: string): boolean {
+  return /^[!"$-~]*$/.test(query);
+}
+
 /** A query as it was written, without one parameter. A question mark before it is kept while something follows. */
 export function withoutParam(query: string, param: string): string {
   const kept = query

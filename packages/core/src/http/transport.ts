@@ -10,6 +10,8 @@ export interface TransportRequest extends RequestDetails {
   /** The path below the base URL, with a leading slash. An absolute URL is refused. */
   readonly path: string;
   readonly query: Query;
+  /** A query without question mark, sent byte for byte before `query`, e.g. that of a next page's address. Default: none. */
+  readonly rawQuery?: string;
   /** Default: `brackets`. */
   readonly arrays?: ArrayFormat;
   /** Cancels the request at any stage: the promise rejects with `signal.reason`. */

@@ -18,6 +18,8 @@ export interface ApiRequest extends RequestDetails {
   /** Below the base URL, with a leading slash. */
   readonly path: string;
   readonly query: Query;
+  /** A query without question mark, sent byte for byte before `query`. Default: none. */
+  readonly rawQuery?: string;
   /** Default: the endpoint's. */
   readonly arrays?: ArrayFormat;
   readonly signal?: AbortSignal;

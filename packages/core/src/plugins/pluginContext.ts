@@ -126,6 +126,7 @@ const requestNames = {
   route: true,
   path: true,
   query: true,
+  rawQuery: true,
   arrays: true,
   signal: true,
   method: true,

@@ -120,14 +120,15 @@ function sendRequest(request: AttemptRequest, { url, connection, connections, ma
 }
 
 function createRequest(
-  { method, headers, body, isFresh = false }: AttemptRequest,
+  { url, method, headers, body, isFresh = false }: AttemptRequest,
   { host, pathname, search }: URL,
   { socket }: Connection,
 ): ReturnType<typeof httpRequest> {
   try {
     return httpRequest({
       method,
-      path: pathname + search,
+      // `URL` would encode more of a query, e.g. the quotes of OData.
+      path: pathname + (/^[^?#]*(\?[!"$-~]+)$/.exec(url)?.[1] ?? search),
       headers: {
         host,
         connection: isFresh ? 'close' : 'keep-alive',

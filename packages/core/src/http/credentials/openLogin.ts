@@ -40,7 +40,7 @@ export function openLogin(spec: LoginSpec, auth: ApiCredentials, tools: LoginToo
   const { url: given, path = '', method, headers, body } = spec;
   const { origin, pathname } =
     given === undefined
-      ? addressOf(baseUrl, path, '')
+      ? addressOf(baseUrl, path)
       : new URL(checkBaseUrl(given, { plugin: api, allowInsecure, what: 'login URL', option: 'url' }));
   const url = origin + pathname;
   const message = encodeRequest(route, {
