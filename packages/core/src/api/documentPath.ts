@@ -72,6 +72,77 @@ export function documentPath(path: string): DocumentPath {
   };
 }
 
+/** Where a document has its rows. */
+export interface RowsPath {
+  readonly text: string;
+  /** `undefined` if an optional part of the path to the list is missing. `items` is the length of the outermost list. */
+  find(
+    document: unknown,
+    read: DocumentReader,
+  ): { readonly rows: readonly unknown[]; readonly items: number } | undefined;
+}
+
+/**
+ * Parses the path of a list of rows, or one with `[*]`, as in RFC 9535, which selects a row in each item of a list.
+ *
+ * @example
+ * rowsPath('data.items')           // the items
+ * rowsPath('data.items[*].node')   // the node of each item; `node?` leaves out items without one
+ * rowsPath('groups[*].members[*]') // the members of all groups
+ */
+export function rowsPath(path: string): RowsPath {
+  const [outer = '', ...inner] = path.replace(quotedOrItems, (part) => (part === '[*]' ? '\0' : part)).split('\0');
+  const list = documentPath(outer);
+  if (inner.some((part) => part === '.' || !/^(?:[.[]|$)/.test(part))) throw notAPath(path);
+  const parts = inner.map((part) => documentPath(part.replace(/^\./, '')));
+  return {
+    text: inner.length === 0 ? list.text : path,
+    find(document, read) {
+      const found = list.find(document, read);
+      if (found === undefined) return undefined;
+      const items = listAt(list.text, found, read);
+      return {
+        items: items.length,
+        rows: parts.length === 0 ? items : selectRows(items, parts, { at: list.text, read }),
+      };
+    },
+  };
+}
+
+const quotedOrItems = /\['(?:[^'\\]|\\.)*'\]|\["(?:[^"\\]|\\.)*"\]|\[\*\]/gs;
+
+/** What the paths, each from the items of the list before, lead to. */
+function selectRows(
+  items: readonly unknown[],
+  [path, ...rest]: readonly DocumentPath[],
+  { at, read }: { readonly at: string; readonly read: DocumentReader },
+): readonly unknown[] {
+  return items.flatMap((item, index) => {
+    const place = `${at}[${index}]`;
+    const value = path?.find(item, readerAt(place, read));
+    if (value === undefined) return [];
+    const found = joinPaths(place, path?.text ?? '');
+    if (rest.length > 0) return selectRows(listAt(found, value, read), rest, { at: found, read });
+    if (isList(value))
+      throw read.fault(found, 'it is a list, and not a row: write [*] after it, if its items are rows');
+    return [value];
+  });
+}
+
+function listAt(at: string, value: unknown, read: DocumentReader): readonly unknown[] {
+  if (isList(value)) return value;
+  throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
+}
+
+/** Reads a part of a document, whose paths begin there. */
+function readerAt(place: string, read: DocumentReader): DocumentReader {
+  return { ...read, fault: (path, what, hint) => read.fault(joinPaths(place, path), what, hint) };
+}
+
+function joinPaths(place: string, path: string): string {
+  return path === '' || path.startsWith('[') ? place + path : `${place}.${path}`;
+}
+
 function partOf(value: unknown, { name }: PathStep): unknown {
   if (typeof name === 'number') return isList(value) ? value[name] : undefined;
   return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;

@@ -13,7 +13,7 @@ import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { Answer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentMessages } from './documentMessages.js';
-import { documentPath, finder, type Finder } from './documentPath.js';
+import { documentPath, finder, type Finder, rowsPath } from './documentPath.js';
 import { thrownFault } from './issueText.js';
 import type { Paging } from './paging.js';
 
@@ -31,7 +31,8 @@ export interface FoundRows {
 export interface ResponseSpec<Row> extends RowMaking<Row> {
   /**
    * The path of the list of rows; empty text is the document itself. It must exist, unless the path allows otherwise
-   * with `?`. Or a function that returns the rows and that path.
+   * with `?`. With `[*]` it selects a row in each item of a list, e.g. `items[*].node` or `groups[*].members[*]`; whether
+   * a page was full or the last one is judged by the outermost list. Or a function that returns the rows and that path.
    */
   readonly rows: string | ((answer: Answer) => FoundRows);
   /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
@@ -178,7 +179,7 @@ interface ListedRows {
   readonly rows: readonly unknown[];
   /** The path of their list. */
   readonly path: string;
-  /** The length of that list. */
+  /** The length of that list; with `[*]`, of the outermost. */
   readonly items: number;
 }
 
@@ -200,13 +201,8 @@ function findOrQuote(
 /** Only a path may allow a missing list. @throws ConfigError if it is invalid. */
 function rowFinder(where: ResponseSpec<unknown>['rows']): (answer: Answer) => ListedRows {
   if (typeof where === 'function') return (answer) => checkFoundRows(where(answer), answer);
-  const { text: path, find } = documentPath(where);
-  return ({ body, read }) => {
-    const list = find(body, read);
-    if (list === undefined) return { rows: [], path, items: 0 };
-    if (!isList(list)) throw read.fault(path, `it is ${kindOf(list)}, and not a list`);
-    return { rows: list, path, items: list.length };
-  };
+  const { text: path, find } = rowsPath(where);
+  return ({ body, read }) => ({ path, ...(find(body, read) ?? { rows: [], items: 0 }) });
 }
 
 /** What a function found. One in JavaScript may return anything. */

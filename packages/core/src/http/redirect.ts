@@ -41,7 +41,7 @@ export function redirectOf(
   if (!URL.canParse(location, from)) return {};
   const target = new URL(withoutSecret(new URL(location, from).href));
   const query = target.search.slice(1);
-  if (!isBelow(baseUrl, target, query)) return {};
+  if (!isBelow(baseUrl, target)) return {};
   const redirectTo = target.origin + target.pathname + target.search;
   if (isSecret(redirectTo)) return {};
   if (method !== 'GET') return { refusal: `only a GET request is sent again, and this is a ${method}` };
@@ -52,12 +52,12 @@ export function redirectOf(
 }
 
 /** Whether a request of this client could have that address: the same rules hold for both. */
-function isBelow(baseUrl: string, { origin, pathname, username, password }: URL, query: string): boolean {
+function isBelow(baseUrl: string, { origin, pathname, username, password }: URL): boolean {
   const base = new URL(baseUrl);
   const root = base.pathname.replace(/\/+$/, '');
   if (origin !== base.origin || username !== '' || password !== '' || !pathname.startsWith(`${root}/`)) return false;
   try {
-    addressOf(baseUrl, pathname.slice(root.length), query);
+    addressOf(baseUrl, pathname.slice(root.length));
     return true;
   } catch {
     return false;

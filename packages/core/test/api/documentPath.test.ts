@@ -140,3 +140,75 @@ describe('a path in a document', () => {
     expect(() => documentPath(path)).toThrow(expect.objectContaining({ code: 'config' }));
   });
 });
+
+describe('R5 rows in each item of a list', () => {
+  const rowsOf = (rows: string, body: unknown): readonly unknown[] =>
+    listing({ path: '/items', paging: byLink(), columns: ['id'], rows }).read({ body }).rows;
+
+  test.each<[string, unknown, unknown[]]>([
+    ['items[*].row', { items: [{ row: { id: 1 } }, { row: { id: 2 } }] }, [{ id: 1 }, { id: 2 }]],
+    ['items[*].row?', { items: [{ row: { id: 1 } }, {}, { row: null }] }, [{ id: 1 }]],
+    ['items?[*].row', {}, []],
+    ['items[*]', { items: [{ id: 1 }] }, [{ id: 1 }]],
+    ['[*].row', [{ row: { id: 1 } }], [{ id: 1 }]],
+    ['[*][0]', [[{ id: 1 }, { id: 2 }]], [{ id: 1 }]],
+    [
+      'groups[*].members[*]',
+      { groups: [{ members: [{ id: 1 }, { id: 2 }] }, { members: [] }, { members: [{ id: 3 }] }] },
+      [{ id: 1 }, { id: 2 }, { id: 3 }],
+    ],
+    ['a[*].b?[*].c', { a: [{ b: [{ c: { id: 1 } }] }, {}] }, [{ id: 1 }]],
+    ["items[*]['a[*].b']", { items: [{ 'a[*].b': { id: 1 } }] }, [{ id: 1 }]],
+  ])('%s', (rows, body, found) => {
+    expect(rowsOf(rows, body)).toEqual(found);
+  });
+
+  test.each<[string, unknown, string, string]>([
+    ['items[*].row', { items: [{ row: { id: 1 } }, {}] }, 'items[1].row', 'there is no such field'],
+    ['items[*].row', { items: { row: 1 } }, 'items', 'it is an object, and not a list'],
+    ['items[*].row', { items: [null] }, 'items[0]', 'it is null, and not an object'],
+    ['items[*].row', {}, 'items', 'there is no such field'],
+    [
+      'groups[*].members',
+      { groups: [{ members: [] }] },
+      'groups[0].members',
+      'it is a list, and not a row: write [*] after it',
+    ],
+    ['groups[*].members[*]', { groups: [{ members: null }] }, 'groups[0].members', 'it is null, and not a list'],
+  ])('%s of %j is an error at its place', (rows, body, path, what) => {
+    expect(() => rowsOf(rows, body)).toThrow(
+      expect.objectContaining({
+        code: 'decode',
+        details: expect.objectContaining({ path }),
+        message: expect.stringContaining(what),
+      }),
+    );
+  });
+
+  test.each(['items[*]row', 'items[*]?', 'items[*].', 'items[*]..row', '[**]'])('%s is no path', (rows) => {
+    expect(() => rowsOf(rows, {})).toThrow(expect.objectContaining({ code: 'config' }));
+  });
+
+  test.each(['total', 'more', 'next'])('a %s has none', (name) => {
+    const paging = byCursor({ param: 'c', at: 'next' });
+    const of = {
+      total: () => listing({ path: '/', paging, columns: ['id'], rows: '', total: 'items[*].n' }),
+      more: () => byCursor({ param: 'c', at: 'next', more: 'items[*].n' }),
+      next: () => byCursor({ param: 'c', at: 'items[*].n' }),
+    }[name];
+    expect(of).toThrow(expect.objectContaining({ code: 'config' }));
+  });
+
+  test('a page without rows is not the last one while its outermost list has items', async () => {
+    const groups = [[{ members: [{ id: 1 }] }], [{ members: [] }, {}], [{ members: [{ id: 2 }] }], []];
+    const server = await serve((_url, nth) => ({ body: { groups: groups[nth - 1] } }));
+    const items = listing({
+      path: '/items',
+      paging: byPage({ param: 'p' }),
+      columns: ['id'],
+      rows: 'groups[*].members?[*]',
+    });
+    expect(await openListing(items, server)().toArray()).toEqual([{ id: 1 }, { id: 2 }]);
+    expect(server.asked).toHaveLength(4);
+  });
+});
