@@ -245,7 +245,7 @@ test('A10 a misspelt option is refused with the nearest known one', () => {
     [() => createClient({ apikey: 'key-1' } as never), 'Did you mean apiKey?'],
     [() => createClient({ apiKey: false, timeouts: { conect: 1 } } as never), 'Did you mean connect?'],
     [() => exportTo(source, sink, { comitEvery: 3 } as never), 'Did you mean commitEvery?'],
-    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Available: param, into.'],
+    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Available: param, into, header.'],
     [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Available: '],
   ];
   expect(cases.map(([call]) => refusal(call))).toEqual(cases.map(([, hint]) => expect.stringContaining(hint)));

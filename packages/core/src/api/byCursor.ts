@@ -3,7 +3,7 @@ import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
-import { parsePlace, type RequestPlace } from './requestPlace.js';
+import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. */
 export type CursorOptions = RequestPlace & {
@@ -33,19 +33,19 @@ export type CursorOptions = RequestPlace & {
  */
 export function byCursor(options: CursorOptions): Paging {
   checkOptions('byCursor()', options, {
-    param: 'text?',
-    into: 'text?',
+    ...placeKinds,
     at: 'text or a function',
     more: 'text or a function?',
   });
   const { at, more, ...place } = options;
-  const { identity, params, fields, put } = parsePlace(place);
+  const { identity, params, fields, headers, put } = parsePlace(place);
   const cursor = finder(at);
   const flag = more === undefined ? undefined : finder(more);
   return {
     identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
     params,
     fields,
+    headers,
     reads: headersRead(cursor, flag),
     request(first, from) {
       const text = cursorOf(from);

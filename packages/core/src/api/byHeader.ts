@@ -1,10 +1,10 @@
 import { checkOptions } from '../checks.js';
 import { byCursor } from './byCursor.js';
 import type { Paging } from './paging.js';
-import { parsePlace, type RequestPlace } from './requestPlace.js';
+import { type BodyPlace, parsePlace, type QueryPlace } from './requestPlace.js';
 
 /** Options of {@link byHeader}: where a request has the token, and which header of a response has the next one. */
-export type HeaderOptions = RequestPlace & {
+export type HeaderOptions = (Omit<QueryPlace, 'header'> | Omit<BodyPlace, 'header'>) & {
   /** The header's name, e.g. `x-continuation-token`. */
   readonly header: string;
 };
@@ -12,7 +12,7 @@ export type HeaderOptions = RequestPlace & {
 /**
  * Paging by a token (cursor) in a header of each response. A response without the header, or with an empty one, ends
  * the listing, so a misspelt name ends every listing after its first page. For an address in the `Link` header, use
- * `byLink`.
+ * `byLink`. If the request has the token in a header, too: `byCursor({ header, at: ({ headers }) => headers['x-token'] })`.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers`), or the first page
  * seems to be the only one.

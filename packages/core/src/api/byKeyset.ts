@@ -7,7 +7,7 @@ import { isList, kindOf } from '../values.js';
 import type { Selector } from './answer.js';
 import { type DocumentPath, documentPath, finder, headersRead } from './documentPath.js';
 import { cursorOf, leftOutFault, type Paging } from './paging.js';
-import { parsePlace, type RequestPlace } from './requestPlace.js';
+import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** One value of the last row, and where the next request has it. */
 export type KeysetValue = RequestPlace & {
@@ -36,8 +36,7 @@ export interface KeysetOptions {
 export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions = {}): Paging {
   checkOptions('byKeyset()', options, { more: 'text or a function?' });
   if (!isList(values)) throw new ConfigError(`The values of byKeyset() are ${kindOf(values)}, and must be a list.`);
-  for (const value of values)
-    checkOptions('A value of byKeyset()', value, { param: 'text?', into: 'text?', field: 'text' });
+  for (const value of values) checkOptions('A value of byKeyset()', value, { ...placeKinds, field: 'text' });
   const { more } = options;
   if (values.length === 0) throw new ConfigError('byKeyset needs at least one value of the last row.');
   const keys = values.map(({ field, ...place }) => ({ ...parsePlace(place), field, path: documentPath(field) }));
@@ -50,6 +49,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
     },
     params: keys.flatMap(({ params }) => params),
     fields: keys.flatMap(({ fields }) => fields),
+    headers: keys.flatMap(({ headers }) => headers),
     reads: headersRead(flag),
     request(first, from) {
       const known = decodeKeyset(cursorOf(from), keys.length);

@@ -44,7 +44,11 @@ export function byLink(options: LinkOptions = {}): Paging {
     identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
     reads: selector ? headersRead(selector) : ['link'],
-    request: ({ body }, from) => ({ ...addressAt(cursorOf(from)), ...(body !== undefined && { body }) }),
+    request: ({ body, headers }, from) => ({
+      ...addressAt(cursorOf(from)),
+      ...(body !== undefined && { body }),
+      ...(headers && { headers }),
+    }),
     next(answer) {
       const where = selector ? selector.text : 'the Link header';
       const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);

@@ -1,7 +1,7 @@
 import { checkOptions } from '../checks.js';
 import type { PageCursor } from '../position.js';
 import { leftOutFault, offsetOf, type Paging } from './paging.js';
-import { parsePlace, type RequestPlace } from './requestPlace.js';
+import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byOffset}: where a request has the number of rows to skip, e.g. `{ param: 'offset' }`. */
 export type OffsetOptions = RequestPlace;
@@ -19,12 +19,13 @@ export type OffsetOptions = RequestPlace;
  * @example byOffset({ param: 'offset' })
  */
 export function byOffset(place: OffsetOptions): Paging {
-  checkOptions('byOffset()', place, { param: 'text?', into: 'text?' });
-  const { identity, params, fields, put } = parsePlace(place);
+  checkOptions('byOffset()', place, placeKinds);
+  const { identity, params, fields, headers, put } = parsePlace(place);
   return {
     identity: { by: 'offset', ...identity },
     params,
     fields,
+    headers,
     reads: [],
     request: (first, at) => put(first, offsetOf(at)),
     next({ rows, newRows, total, requested, from, read, items }) {

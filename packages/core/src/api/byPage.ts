@@ -4,7 +4,7 @@ import { checkCount, checkOptions } from '../checks.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
-import { parsePlace, type RequestPlace } from './requestPlace.js';
+import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byPage}: where a request has the page number, e.g. `{ param: 'page' }`, and how it counts. */
 export type PageNumberOptions = RequestPlace & {
@@ -27,19 +27,19 @@ export type PageNumberOptions = RequestPlace & {
  */
 export function byPage(options: PageNumberOptions): Paging {
   checkOptions('byPage()', options, {
-    param: 'text?',
-    into: 'text?',
+    ...placeKinds,
     first: 'a number?',
     pages: 'text or a function?',
   });
   const { first = 1, pages, ...place } = options;
-  const { identity, params, fields, put } = parsePlace(place);
+  const { identity, params, fields, headers, put } = parsePlace(place);
   checkCount('first', first, { min: 0 });
   const last = pages === undefined ? undefined : finder(pages);
   return {
     identity: { by: 'page', ...identity, first, pages: last?.identity ?? null },
     params,
     fields,
+    headers,
     reads: headersRead(last),
     request: (request, at) => put(request, parsePageNumber(cursorOf(at))),
     next(answer) {

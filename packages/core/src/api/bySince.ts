@@ -1,12 +1,13 @@
 import { checkCount, checkOptions, hintFor } from '../checks.js';
 import { ConfigError, PaginationError } from '../errors.js';
+import { ExactNumber } from '../json.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { PageIncrement } from '../source/increment.js';
 import { isList, shownText } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { documentPath } from './documentPath.js';
 import { cursorOf, type IncrementalPaging, leftOutFault, type PageAddress, type Paging } from './paging.js';
-import { parsePlace, type RequestPlace } from './requestPlace.js';
+import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 import { kindOfSince, sinceRules, type SinceType } from './sinceValue.js';
 import { type SinceWriting, writeSince } from './writeSince.js';
 
@@ -24,7 +25,8 @@ export type SinceOptions = RequestPlace & {
    * How the request has a value, if not as rows have it: a text with a format in braces, e.g. `{epoch-seconds}` or
    * `updated >= "{minute}"`; the formats are `instant`, `datetime`, `minute`, `date`, `epoch-seconds`, `epoch-ms`, and
    * `value` for the row's own text. Or a function `(value, bound) => text`. What is written for the bound `from` may ask
-   * for more rows, which are left out, and never for less: rows would be missed. Formats round down.
+   * for more rows, which are left out, and never for less: rows would be missed. Formats round down. Without it, an
+   * `integer` is a number in a body, and with `{value}` a text.
    */
   readonly write?: SinceWriting;
   /**
@@ -64,8 +66,7 @@ export type SinceOptions = RequestPlace & {
  */
 export function bySince(options: SinceOptions): Paging {
   checkOptions('bySince()', options, {
-    param: 'text?',
-    into: 'text?',
+    ...placeKinds,
     field: 'text',
     type: 'text',
     write: 'text or a function?',
@@ -86,10 +87,14 @@ export function bySince(options: SinceOptions): Paging {
     throw new ConfigError(`begin of bySince is ${shownText(options.begin)}: it must be ${rule.wanted}.`);
   const place = parsePlace(options);
   const write = writeSince(options.write, type);
-  const put = (first: PageAddress, value: string): PageAddress =>
-    place.put(first, write(rule.given(value) ?? value, 'from'));
+  const put = (first: PageAddress, value: string): PageAddress => {
+    const written = write(rule.given(value) ?? value, 'from');
+    // In a body, an integer is a number, however large it is.
+    const isNumber = type === 'integer' && options.into !== undefined && options.write === undefined;
+    return place.put(first, isNumber ? new ExactNumber(String(BigInt(written))) : written);
+  };
   const path = documentPath(field);
-  const doesFilter = `Does it filter by ${JSON.stringify(options.param ?? options.into)}?`;
+  const doesFilter = `Does it filter by ${JSON.stringify(options.param ?? options.into ?? options.header)}?`;
   const valueOf = (row: unknown, { read }: Pick<PageAnswer, 'read'>): string => {
     const found = path.find(row, read);
     const value = rule.read(found);
@@ -187,6 +192,7 @@ export function bySince(options: SinceOptions): Paging {
     },
     params: [...place.params, ...(stable?.params ?? [])],
     fields: [...place.fields, ...(stable?.fields ?? [])],
+    headers: [...place.headers, ...(stable?.headers ?? [])],
     request: (first, at) => (stable ? stable.request(first, at) : put(first, decodeSince(cursorOf(at)).value)),
     next: (answer) => stable?.next(answer) ?? nextAfter(answer),
     increment,

@@ -1,5 +1,6 @@
 import { checkOptions, hintFor, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
+import { type Auth, ownCredentials } from '../http/credentials/auth.js';
 import { isRecord, kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/pluginTypes.js';
@@ -21,6 +22,8 @@ export interface Openable {
   readonly each?: string;
   /** Whether its rows have a key, so that they can be parents. */
   readonly hasKey?: boolean;
+  /** The headers that its paging sets, in lower case. Default: none. */
+  readonly placedHeaders?: readonly string[];
   /** Creates the source for an API. */
   open(opening: SourceOpening): object;
 }
@@ -92,6 +95,7 @@ export function defineApi<const Name extends string, const Sources extends Reado
   return (given) => {
     refuseUnknown(`${name}()`, given, apiOptionNames);
     const { baseUrl, ...options } = withBaseUrl(name, { ...defaults, ...withoutUndefined(given) });
+    checkPlacedHeaders(name, sources, options.auth);
     return {
       name,
       setup({ endpoint: openEndpoint, clock, random }) {
@@ -164,6 +168,19 @@ function isBelow(source: string, other: string, sources: Readonly<Record<string,
   function eachOf(name: string): string | undefined {
     return Object.hasOwn(sources, name) ? sources[name]?.each : undefined;
   }
+}
+
+/** @throws ConfigError if a source sets a header that has a credential, which would replace it. */
+function checkPlacedHeaders(name: string, sources: Readonly<Record<string, Openable>>, auth: Auth | undefined): void {
+  const secret = (ownCredentials(auth, name) ?? []).flatMap((each) =>
+    each.kind === 'header' ? [each.name.toLowerCase()] : [],
+  );
+  for (const [source, { placedHeaders = [] }] of Object.entries(sources))
+    for (const header of placedHeaders)
+      if (secret.includes(header))
+        throw new ConfigError(`${name}: the source ${source} sets the header ${header}, which has the credential.`, {
+          header,
+        });
 }
 
 function addMembers<Sources extends Readonly<Record<string, Openable>>>(

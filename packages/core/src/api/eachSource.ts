@@ -69,9 +69,17 @@ function requireParents(name: string, source: Source<unknown> | undefined): Sour
 }
 
 /** What does not depend on a parent. Functions are not visible: the version stands for them. */
-function collectFixedParts({ path, query, method, body, headers }: RequestSpec<never>): Readonly<Record<string, Json>> {
-  const fixed = Object.entries({ path, method, body, headers }).flatMap(([option, value]): [string, Json][] =>
-    value === undefined || typeof value === 'function' ? [] : [[option, frozenJson(value, option)]],
+function collectFixedParts({
+  path,
+  query,
+  method,
+  body,
+  bodyType,
+  headers,
+}: RequestSpec<never>): Readonly<Record<string, Json>> {
+  const fixed = Object.entries({ path, method, body, bodyType, headers }).flatMap(
+    ([option, value]): [string, Json][] =>
+      value === undefined || typeof value === 'function' ? [] : [[option, frozenJson(value, option)]],
   );
   return { ...Object.fromEntries(fixed), ...(typeof query === 'object' && { query: definedJson(query, 'query') }) };
 }

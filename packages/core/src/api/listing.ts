@@ -9,10 +9,11 @@ import { eachSource } from './eachSource.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import { type RequestSpec, requestSpecKinds } from './listingPlan.js';
+import { listPlacedHeaders, type RequestSpec, requestSpecKinds } from './listingPlan.js';
+import { parseSteps } from './documentPath.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
-import { parsePlace } from './requestPlace.js';
+import { parsePlace, placeKinds } from './requestPlace.js';
 import { pageReader, type ReadingApi } from './pageReader.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './each.js';
@@ -26,6 +27,8 @@ export interface Listing<Row extends object, In extends object> {
   readonly each?: string;
   /** Whether its rows have a key, so that they can be parents. */
   readonly hasKey: boolean;
+  /** The headers that its paging and its page size set, in lower case. */
+  readonly placedHeaders: readonly string[];
   /** Creates the source for an API. */
   open(opening: SourceOpening): ApiSource<In, Row>;
 }
@@ -77,6 +80,7 @@ export function listing<
   return Object.freeze<Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>>>({
     ...(each && { each: each.source }),
     hasKey: key !== undefined,
+    placedHeaders: listPlacedHeaders(definition),
     read({ status = 200, headers = {}, body }, name = 'listing') {
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
         { status, headers, body: parse && typeof body === 'string' ? parse(body, headers) : body },
@@ -193,12 +197,11 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
-  const { responses = {}, filter, format = 'json' } = definition;
+  const { responses = {}, filter, format = 'json', bodyType = 'json' } = definition;
   listPathNames(path);
   if (pageSize) {
     checkOptions('pageSize of listing()', pageSize, {
-      param: 'text?',
-      into: 'text?',
+      ...placeKinds,
       default: 'a number',
       max: 'a number?',
     });
@@ -212,11 +215,21 @@ function checkListing(definition: Checked): void {
     ...paging.params,
     ...(typeof query === 'object' ? Object.keys(query) : []),
   ];
+  const headers = [
+    ...listPlacedHeaders(definition),
+    ...(typeof definition.headers === 'object' ? Object.keys(definition.headers) : []),
+  ].map((header) => header.toLowerCase());
+  const headerTwice = firstRepeated(headers);
+  if (headerTwice !== undefined) throw fault('headers', `${JSON.stringify(headerTwice)} is set twice`);
   const fields = [...(pageSize ? parsePlace(pageSize).fields : []), ...(paging.fields ?? [])];
   if (!['GET', 'POST'].includes(method)) throw fault('method', 'it must be GET or POST');
   if (definition.parse !== undefined && definition.format !== undefined)
     throw fault('parse', 'it excludes format: give one of the two');
   if (!['json', 'jsonLines'].includes(format)) throw fault('format', 'it must be json or jsonLines');
+  if (!['json', 'form'].includes(bodyType)) throw fault('bodyType', 'it must be json or form');
+  const nested = bodyType === 'form' ? fields.find((field) => parseSteps(field).length > 1) : undefined;
+  if (nested !== undefined) throw fault('bodyType', `a form has fields, and no place like ${nested}`);
+  if (method === 'GET' && bodyType === 'form') throw fault('bodyType', "a GET request has no body: set method: 'POST'");
   if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");
   if (method === 'GET' && fields.length > 0)
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");

@@ -1,7 +1,7 @@
 import { checkCount, type OptionKind } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { Query } from '../http/query.js';
-import { ownHeaders, type RequestDetails } from '../http/requestDetails.js';
+import { type BodyType, formFields, ownHeaders, type RequestDetails } from '../http/requestDetails.js';
 import { isHeader } from '../http/sendAttempt.js';
 import { frozenJson, type Json } from '../json.js';
 import { kindOf } from '../values.js';
@@ -41,6 +41,11 @@ export interface RequestSpec<Params> {
    * `undefined` in a body is refused.
    */
   readonly body?: Json | ((params: Params, partition: Query) => Json);
+  /**
+   * How a body is encoded: `json` (the default), or `form`, as application/x-www-form-urlencoded: an object of texts,
+   * numbers, booleans and lists of them, encoded as a query is.
+   */
+  readonly bodyType?: BodyType;
   /** Headers of every request. Not for secrets: links and hooks see them. Default: none. */
   readonly headers?: HeaderFields | ((params: Params) => HeaderFields);
   /**
@@ -72,6 +77,7 @@ export const requestSpecKinds = {
   query: 'an object or a function?',
   method: 'text?',
   body: 'anything?',
+  bodyType: 'text?',
   headers: 'an object or a function?',
   isRepeatable: 'a boolean?',
   partitions: 'a function?',
@@ -90,7 +96,7 @@ export interface ListingPlan {
   /** What determines the rows only. */
   readonly requestedRows: Readonly<Record<string, Json>>;
   /** What all its requests have besides their addresses and bodies. */
-  readonly details: Pick<RequestDetails, 'method' | 'headers'>;
+  readonly details: Pick<RequestDetails, 'method' | 'headers' | 'bodyType'>;
   /** The request for a partition's first page of at least this many rows. */
   first(partition: number, atLeast: number): PageAddress;
 }
@@ -123,13 +129,18 @@ export function listingPlan<Params>(
   const bodies = makeBodies(spec, params, { name, partitions: partitions ?? [{}] });
   const offset = spec.offset?.(params) ?? 0;
   checkCount('offset', offset, { min: 0 });
-  const { method = 'GET' } = spec;
-  const headers = copyHeaders(name, evaluate(spec.headers ?? {}, params, { name, what: 'headers' }));
+  const { method = 'GET', bodyType = 'json' } = spec;
+  const headers = copyHeaders(
+    name,
+    evaluate(spec.headers ?? {}, params, { name, what: 'headers' }),
+    listPlacedHeaders(spec),
+  );
   const requests = {
     query: shared,
     partitions: own ?? null,
     method,
     headers,
+    ...(bodyType !== 'json' && { bodyType }),
     ...(bodies?.length === 1 ? { body: bodies[0] ?? null } : { bodies: bodies ?? null }),
   };
   return {
@@ -143,7 +154,11 @@ export function listingPlan<Params>(
       ...(spec.rowsIdentity ? { rows: spec.rowsIdentity(params) } : requests),
       offset,
     },
-    details: { ...(method !== 'GET' && { method }), ...(Object.keys(headers).length > 0 && { headers }) },
+    details: {
+      ...(method !== 'GET' && { method }),
+      ...(Object.keys(headers).length > 0 && { headers }),
+      ...(bodyType !== 'json' && { bodyType }),
+    },
     first(partition, atLeast) {
       const body = bodies?.[isOfBody ? partition : 0];
       const empty: PageAddress = { path, query: {}, ...(body !== undefined && { body }) };
@@ -167,7 +182,7 @@ function isMaker<Params, Given>(given: Given | ((params: Params) => Given)): giv
 
 /** The body of each partition, or the one of all; `undefined` if there are none. */
 function makeBodies<Params>(
-  { body, paging, pageSize }: RequestSpec<Params>,
+  { body, bodyType, paging, pageSize }: RequestSpec<Params>,
   params: Params,
   { name, partitions }: { readonly name: string; readonly partitions: readonly Query[] },
 ): readonly Json[] | undefined {
@@ -177,6 +192,7 @@ function makeBodies<Params>(
       ? partitions.map((partition) => bodyFor(body, partition))
       : [fillValues(body, params, { name, what: 'body' })];
   const bodies = made.map((each) => frozenJson(each, `The body of ${name}`));
+  if (bodyType === 'form') for (const each of bodies) formFields(each, `The body of ${name}`);
   const texts = bodies.map((each) => JSON.stringify(each));
   if (new Set(texts).size < texts.length)
     throw new ConfigError(
@@ -192,7 +208,11 @@ function makeBodies<Params>(
 }
 
 /** Copies headers. @throws ConfigError if one cannot be sent. */
-function copyHeaders(name: string, headers: Readonly<Record<string, unknown>>): HeaderFields {
+function copyHeaders(
+  name: string,
+  headers: Readonly<Record<string, unknown>>,
+  placed: readonly string[],
+): HeaderFields {
   const sent: [string, string][] = [];
   for (const [header, given] of Object.entries(headers)) {
     const value = typeof given === 'number' ? String(given) : given;
@@ -201,9 +221,16 @@ function copyHeaders(name: string, headers: Readonly<Record<string, unknown>>): 
         `${name} can't send the header ${JSON.stringify(header)}. Check its name and its value, which must be text in Latin-1 without line breaks.`,
         { header },
       );
+    if (placed.includes(header.toLowerCase()))
+      throw new ConfigError(`${name} sets the header ${JSON.stringify(header)} twice.`, { header });
     sent.push([header, value]);
   }
   return Object.fromEntries(sent);
+}
+
+/** Headers that a definition must not set itself. */
+export function listPlacedHeaders({ pageSize, paging }: RequestSpec<never>): readonly string[] {
+  return [...(pageSize ? parsePlace(pageSize).headers : []), ...(paging.headers ?? [])];
 }
 
 /** Query parameters that a definition must not set itself. */

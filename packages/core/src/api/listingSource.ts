@@ -121,7 +121,8 @@ export function pageFetcher<Row extends object, In extends object, Params>(
     const since = from === undefined ? given : { ...given, from };
     const first = from !== undefined && increment ? increment.from(start, from) : start;
     const address = at ? paging.request(first, at) : first;
-    const { method, headers } = plan.details;
+    const { method } = plan.details;
+    const headers = address.headers ? { ...plan.details.headers, ...address.headers } : plan.details.headers;
     const request: ApiRequest = {
       route: name,
       signal,
@@ -130,8 +131,9 @@ export function pageFetcher<Row extends object, In extends object, Params>(
       errors,
       // The first page is a beginning from which a partition can start again, whatever later ones consume.
       isRepeatable: definition.isRepeatable !== false || at === undefined,
-      ...address,
       ...plan.details,
+      ...address,
+      ...(headers && { headers }),
     };
     const isAgain = atLeast === 2;
     const read: Parameters<typeof conditional.fetch>[0]['read'] = (response) =>

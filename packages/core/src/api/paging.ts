@@ -14,6 +14,8 @@ export interface PageAddress {
   readonly rawQuery?: string;
   /** Default: the listing has no body. */
   readonly body?: Json;
+  /** Besides those of the listing. Default: none. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -38,6 +40,8 @@ export interface Paging {
   readonly params: readonly string[];
   /** The places in the body that it sets, e.g. `variables.after`, so that nothing else sets them. Default: none. */
   readonly fields?: readonly string[];
+  /** The headers that it sets, in lower case, so that nothing else sets them. Default: none. */
+  readonly headers?: readonly string[];
   /**
    * The response headers, in lower case, that `next` looks at. A 304 stands for a page that ends the listing only if it
    * repeats them all. Default: unknown, so that page is always requested in full.

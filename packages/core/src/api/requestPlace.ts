@@ -1,21 +1,34 @@
 import { ConfigError } from '../errors.js';
 import { ExactNumber, type Json } from '../json.js';
-import { isList, isRecord, kindOf } from '../values.js';
+import { ownHeaders } from '../http/requestDetails.js';
+import { isHeader } from '../http/sendAttempt.js';
+import { isList, isRecord, kindOf, shownText } from '../values.js';
 import { parseSteps, type PathStep } from './documentPath.js';
 import type { PageAddress } from './paging.js';
 
-/** Where a request has a value: in a query parameter, or in its body. */
-export type RequestPlace =
-  | {
-      /** A query parameter, e.g. `cursor`. */
-      readonly param: string;
-      readonly into?: undefined;
-    }
-  | {
-      /** A path in the body, e.g. `variables.after`. Objects and lists on the way are made. */
-      readonly into: string;
-      readonly param?: undefined;
-    };
+/** Where a request has a value: in a query parameter, in its body, or in a header. */
+export type RequestPlace = QueryPlace | BodyPlace | HeaderPlace;
+
+export interface QueryPlace {
+  /** A query parameter, e.g. `cursor`. */
+  readonly param: string;
+  readonly into?: undefined;
+  readonly header?: undefined;
+}
+
+export interface BodyPlace {
+  /** A path in the body, e.g. `variables.after`. Objects and lists on the way are made. */
+  readonly into: string;
+  readonly param?: undefined;
+  readonly header?: undefined;
+}
+
+export interface HeaderPlace {
+  /** A header, e.g. `x-page`. Not one of the credentials, of the connection, or of the format and its encoding. */
+  readonly header: string;
+  readonly param?: undefined;
+  readonly into?: undefined;
+}
 
 /** A {@link RequestPlace} ready to use. */
 export interface Placing {
@@ -23,37 +36,87 @@ export interface Placing {
   /** What it sets, for {@link Paging}. */
   readonly params: readonly string[];
   readonly fields: readonly string[];
-  /** A copy of the request with the value. */
-  readonly put: (request: PageAddress, value: string | number | boolean | ExactNumber) => PageAddress;
+  readonly headers: readonly string[];
+  /** A copy of the request with the value. @throws ConfigError if a header can't have it. */
+  readonly put: (request: PageAddress, value: PlacedValue) => PageAddress;
 }
 
-/** @throws ConfigError if the path is invalid, or `param` and `into` are not one of the two. */
-export function parsePlace(place: RequestPlace): Placing {
-  const { param, into }: { readonly param?: string | undefined; readonly into?: string | undefined } = place;
-  if (param !== undefined && into === undefined)
-    return {
-      identity: { param },
-      params: [param],
-      fields: [],
-      put: (request, value) => ({
-        ...request,
-        query: { ...request.query, [param]: value instanceof ExactNumber ? value.text : value },
-      }),
-    };
-  if (param !== undefined || into === undefined)
-    throw new ConfigError(
-      'A value is sent either in a query parameter (param) or in the body (into): give one of them.',
-    );
+interface PlaceOptions {
+  readonly param?: string | undefined;
+  readonly into?: string | undefined;
+  readonly header?: string | undefined;
+}
+
+type PlacedValue = string | number | boolean | ExactNumber;
+
+/** What a place is, for the options of a paging. */
+export const placeKinds = { param: 'text?', into: 'text?', header: 'text?' } as const;
+
+/** @throws ConfigError if the place is invalid, or not exactly one. */
+export function parsePlace({ param, into, header }: PlaceOptions): Placing {
+  const [place, ...more] = [
+    param === undefined ? undefined : queryPlacing(param),
+    into === undefined ? undefined : bodyPlacing(into),
+    header === undefined ? undefined : headerPlacing(header),
+  ].filter((each) => each !== undefined);
+  if (place && more.length === 0) return place;
+  throw new ConfigError(
+    'A value is sent in a query parameter (param), in the body (into) or in a header (header): give one of them.',
+  );
+}
+
+const none = { params: [], fields: [], headers: [] } as const;
+
+function queryPlacing(param: string): Placing {
+  return {
+    ...none,
+    identity: { param },
+    params: [param],
+    put: (request, value) => ({
+      ...request,
+      query: { ...request.query, [param]: value instanceof ExactNumber ? value.text : value },
+    }),
+  };
+}
+
+function bodyPlacing(into: string): Placing {
   const steps = parseSteps(into);
   if (steps.length === 0 || steps.some(({ mayBeMissing }) => mayBeMissing))
     throw new ConfigError(
       `${JSON.stringify(into)} is not a place in a body. Write a path without ?, e.g. variables.after.`,
     );
   return {
+    ...none,
     identity: { into },
-    params: [],
     fields: [steps.at(-1)?.text ?? into],
     put: (request, value) => ({ ...request, body: withValue(request.body, steps, value) }),
+  };
+}
+
+/** Those that the credentials, the transport, or its stored pages set. */
+const takenHeaders =
+  /^(authorization|proxy-authorization|cookie|x-api-key|accept|accept-encoding|content-type|content-encoding|range|if-.*|idempotency-key)$/i;
+
+function headerPlacing(header: string): Placing {
+  if (!isHeader(header, '') || ownHeaders.test(header) || takenHeaders.test(header))
+    throw new ConfigError(
+      `${shownText(header)} is not a header that a listing can set: it is no name, or one that the credentials or the transport set.`,
+      { header },
+    );
+  const name = header.toLowerCase();
+  return {
+    ...none,
+    identity: { header: name },
+    headers: [name],
+    put(request, value) {
+      const text = value instanceof ExactNumber ? value.text : String(value);
+      if (text.trim() !== text || !isHeader(name, text))
+        throw new ConfigError(
+          `The header ${name} can't have the value for the next page: it must be text in Latin-1 without line breaks or blanks around it.`,
+          { header: name },
+        );
+      return { ...request, headers: { ...request.headers, [name]: text } };
+    },
   };
 }
 

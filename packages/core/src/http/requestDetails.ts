@@ -1,5 +1,7 @@
 import { ConfigError } from '../errors.js';
-import { frozenJson, type Json, jsonText } from '../json.js';
+import { ExactNumber, frozenJson, isPlain, type Json, jsonText } from '../json.js';
+import { kindOf } from '../values.js';
+import { type ArrayFormat, encodeQuery, type Query } from './query.js';
 import type { ErrorFinder } from './response/errorFinder.js';
 import type { BodyParser } from './response/parsedBody.js';
 
@@ -9,12 +11,17 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** `json`: one document. `jsonLines`: a document on each line, which become one list. */
 export type ResponseFormat = 'json' | 'jsonLines';
 
+/** A document, or the fields of a form. */
+export type BodyType = 'json' | 'form';
+
 /** What a request sends besides its address, and what its response may be. */
 export interface RequestDetails {
   /** Default `GET`. */
   readonly method?: HttpMethod;
   /** Sent as JSON, with any method but `GET`. Default: none. */
   readonly body?: Json;
+  /** How the body is encoded. `form`: application/x-www-form-urlencoded, with lists as in the query. Default `json`. */
+  readonly bodyType?: BodyType;
   /** Not for secrets: links and hooks see them. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
@@ -51,24 +58,73 @@ const accept: Readonly<Record<string, { readonly Accept: string }>> = {
 const none = Object.freeze({});
 
 /** The message of a request, the same for each of its attempts. @throws ConfigError if it cannot be sent. */
-export function encodeRequest(route: string, details: RequestDetails): EncodedRequest {
-  const { method = 'GET', body, headers = none, parse, format = parse ? 'parsed' : 'json' } = details;
+export function encodeRequest(
+  route: string,
+  details: RequestDetails & { readonly arrays?: ArrayFormat },
+): EncodedRequest {
+  const { method = 'GET', body, bodyType = 'json', headers = none, parse, arrays = 'brackets' } = details;
+  const { format = parse ? 'parsed' : 'json' } = details;
   const refusal = (what: string): ConfigError => new ConfigError(`${route} can't be sent: ${what}.`, { route });
   // Plugins and links in JavaScript may pass anything.
   if (!methods.includes(method)) throw refusal(`its method must be ${methods.join(', ')}`);
+  if (!Object.hasOwn(contentTypes, bodyType)) throw refusal('its bodyType must be json or form');
   if (body !== undefined && method === 'GET') throw refusal('a GET request has no body. Give it another method');
   const own = Object.keys(headers).find((name) => ownHeaders.test(name));
   if (own !== undefined)
     throw refusal(`a link or a plugin gave it the header ${JSON.stringify(own)}, which only the connection sets`);
   const { isRepeatable = method === 'GET' || hasIdempotencyKey(headers) } = details;
-  const isJson = body !== undefined;
-  if (!isJson && headers === none) return { method, headers: accept[format] ?? none, isRepeatable };
+  if (body === undefined && headers === none) return { method, headers: accept[format] ?? none, isRepeatable };
   return {
     method,
     isRepeatable,
-    headers: { ...accept[format], ...(isJson && { 'Content-Type': 'application/json' }), ...headers },
-    ...(isJson && { body: jsonText(frozenJson(body, `The body of ${route}`)) }),
+    headers: {
+      ...accept[format],
+      ...(body !== undefined && { 'Content-Type': contentTypes[bodyType] }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: encodeBody(body, { route, bodyType, arrays }) }),
   };
+}
+
+const contentTypes = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+} as const satisfies Record<BodyType, string>;
+
+/**
+ * The fields of a form, each with its text or texts.
+ *
+ * @param place names the body in errors
+ *
+ * @throws ConfigError unless it is an object of texts, numbers, booleans and lists of them.
+ */
+export function formFields(body: Json, place: string): Query {
+  const textOf = (value: Json, field: string): string => {
+    if (value instanceof ExactNumber) return value.text;
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value);
+    throw new ConfigError(
+      `${place} has ${kindOf(value)} at ${field}, which a form can't represent. Give text, a number, a boolean or a list of them.`,
+      { place },
+    );
+  };
+  if (!isPlain(body))
+    throw new ConfigError(`${place} is ${kindOf(body)}, and a form has fields: give an object.`, { place });
+  const fields = Object.entries(body as Readonly<Record<string, Json>>);
+  return Object.fromEntries(
+    fields.map(([field, value]): [string, string | readonly string[]] => [
+      field,
+      Array.isArray(value) ? value.map((item: Json) => textOf(item, field)) : textOf(value, field),
+    ]),
+  );
+}
+
+function encodeBody(
+  body: Json,
+  { route, bodyType, arrays }: { readonly route: string; readonly bodyType: BodyType; readonly arrays: ArrayFormat },
+): string {
+  const place = `The body of ${route}`;
+  const sent = frozenJson(body, place);
+  return bodyType === 'form' ? encodeQuery(formFields(sent, place), arrays) : jsonText(sent);
 }
 
 /** The key by which a server recognizes a repeated request (draft-ietf-httpapi-idempotency-key-header). */

@@ -131,6 +131,7 @@ const requestNames = {
   signal: true,
   method: true,
   body: true,
+  bodyType: true,
   headers: true,
   isRepeatable: true,
   format: true,

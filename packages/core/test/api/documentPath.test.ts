@@ -42,7 +42,7 @@ describe('every option that is a path takes quoted names', () => {
     const parts = { method: 'POST', path: '/items', body: {}, rows: 'items', columns: ['id'], paging } as const;
     const items = listing({ ...parts, pageSize: { into: "['page.size']", default: 2, max: 2 } });
     expect(await openListing(items, { baseUrl })().toArray()).toHaveLength(1);
-    expect(requests.at(-1)?.body).toEqual({ 'page.size': 2, filter: { 'updated.at': '1' } });
+    expect(requests.at(-1)?.body).toEqual({ 'page.size': 2, filter: { 'updated.at': 1 } });
     expect(() =>
       listing({ ...parts, paging: byPage({ into: 'a.b' }), pageSize: { into: "['a']['b']", default: 2 } }),
     ).toThrow('a.b is set twice');

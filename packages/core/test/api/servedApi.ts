@@ -16,7 +16,7 @@ export interface Said {
 export interface Asked {
   readonly method: string | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** Its JSON; `undefined` without a body. */
+  /** Its JSON; `undefined` without a body, and of a form. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   /** Its body as it was sent. */
   readonly text: string;
@@ -39,7 +39,8 @@ export async function serve(
         method,
         headers: sent,
         text: received,
-        body: received === '' ? undefined : (JSON.parse(received) as Record<string, unknown>),
+        body:
+          sent['content-type'] !== 'application/json' ? undefined : (JSON.parse(received) as Record<string, unknown>),
       });
       const said = say(url, asked.length, requests.at(-1)!);
       if (said === 'cut') return void response.destroy();

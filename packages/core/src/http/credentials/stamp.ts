@@ -24,6 +24,8 @@ export interface BareRequest {
 export function stampRequest(request: BareRequest, stamped: Stamped): StampedRequest {
   const { method, headers } = request;
   const url = withQuery(withPath(request, stamped.path), stamped.query);
+  if (stamped.body && isForm(headers))
+    return { method, url, headers: joinHeaders(headers, stamped.headers), body: withFormFields(request, stamped.body) };
   if (!stamped.body) return { method, url, headers: joinHeaders(headers, stamped.headers), body: request.body };
   return {
     method,
@@ -42,6 +44,24 @@ function withQuery(url: string, params: Stamped['query']): string {
   const [path = '', ...rest] = url.split('?');
   const kept = Object.keys(params).reduce(withoutParam, rest.join('?'));
   return `${path}?${kept === '' ? '' : `${kept}&`}${encodeQuery(params, 'repeat')}`;
+}
+
+function isForm(headers: BareRequest['headers']): boolean {
+  return Object.entries(headers).some(
+    ([name, type]) => name.toLowerCase() === 'content-type' && type.startsWith('application/x-www-form-urlencoded'),
+  );
+}
+
+/** Adds fields before the others of a form. */
+function withFormFields({ route, body = '' }: BareRequest, fields: Readonly<Record<string, string>>): string {
+  const given = new URLSearchParams(body);
+  const taken = Object.keys(fields).find((name) => given.has(name));
+  if (taken !== undefined)
+    throw new ConfigError(
+      `${route} can't get the credential of its body: it has ${JSON.stringify(taken)} already. Leave that out.`,
+      { route },
+    );
+  return `${encodeQuery(fields, 'repeat')}${body === '' ? '' : `&${body}`}`;
 }
 
 /** Adds fields before the others of an object, which stay as they were written. */
