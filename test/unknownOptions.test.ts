@@ -77,7 +77,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'rateUse',
     'rateWindows',
   ]),
-  ...reason('takes nothing', ['memoryState', 'lockQueues', 'statusChanges']),
+  ...reason('takes nothing', ['memoryState', 'onePage', 'lockQueues', 'statusChanges']),
   ...reason('takes an object that the caller implements', ['guardStore', 'recordState', 'newPermit']),
   ...reason('is what refuses them', ['refuseUnknown', 'checkLimit']),
   ...reason('returns its argument, which the command checks when it reads it', ['defineConfig']),
@@ -245,7 +245,7 @@ test('A10 a misspelt option is refused with the nearest known one', () => {
     [() => createClient({ apikey: 'key-1' } as never), 'Did you mean apiKey?'],
     [() => createClient({ apiKey: false, timeouts: { conect: 1 } } as never), 'Did you mean connect?'],
     [() => exportTo(source, sink, { comitEvery: 3 } as never), 'Did you mean commitEvery?'],
-    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Available: param, into, header.'],
+    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Available: param, into, header, first, step.'],
     [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Available: '],
   ];
   expect(cases.map(([call]) => refusal(call))).toEqual(cases.map(([, hint]) => expect.stringContaining(hint)));

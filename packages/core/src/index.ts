@@ -27,7 +27,9 @@ export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { bySince, type SinceOptions } from './api/bySince.js';
 export type { SinceBound, TimeFormat } from './api/timeFormat.js';
 export type { SinceWriting } from './api/writeSince.js';
+export { onePage } from './api/onePage.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
+export type { Until } from './api/until.js';
 export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
 export { rowOf, type Each, type RowOfOptions } from './api/each.js';
 export { graphqlErrors, type GraphqlErrorOptions } from './api/graphqlErrors.js';
@@ -115,7 +117,15 @@ export type { Link, Transport, TransportRequest, TransportResponse } from './htt
 export type { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PipePagesOptions, type SourceInfo } from './source/source.js';
 export type { ColumnType } from './source/columnTypes.js';
-export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
+export type {
+  FetchedPage,
+  Json,
+  PageRequest,
+  RowKey,
+  RowSchema,
+  SourceDefinition,
+  WalkedPages,
+} from './source/definition.js';
 export { ExactNumber } from './json.js';
 export { parseExactly as parseJson } from './http/response/exactNumbers.js';
 export type { BodyParser } from './http/response/parsedBody.js';

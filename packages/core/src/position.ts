@@ -24,6 +24,8 @@ export interface ChainPosition {
   readonly previous?: string;
   readonly landmark?: string;
   readonly lastRow?: string;
+  /** The hash of the previous page that its source has computed, if it does. */
+  readonly hash?: string;
   /** The smallest number of rows in the whole listing that the API has stated; absent if it states none. */
   readonly total?: number;
   /** Consecutive empty pages up to here. */
@@ -112,7 +114,7 @@ function isChainPosition(value: unknown): boolean {
   if (!isRecord(value) || !isRecord(value['next'])) return false;
   if (!isCount(value['pages']) || !isCount(value['rows'])) return false;
   const { cursor, isNumber, offset } = value['next'];
-  const optional = [value['first'], value['previous'], value['landmark'], value['lastRow']];
+  const optional = [value['first'], value['previous'], value['landmark'], value['lastRow'], value['hash']];
   return (
     (typeof cursor === 'string' || isCount(offset)) &&
     (isNumber === undefined || isNumber === true) &&

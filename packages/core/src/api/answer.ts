@@ -38,6 +38,8 @@ export interface PageAnswer extends Answer {
   readonly path: string;
   /** An address that the server gave, without what carries the API's secrets in its path and query. */
   readonly withoutSecret: (address: string) => string;
+  /** Reports a warning to observers of the client, each message once. */
+  readonly warn: (message: string) => void;
 }
 
 /** Selects a value: a path in the body, e.g. `data.items`, or a function of the response. */

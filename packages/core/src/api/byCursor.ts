@@ -64,5 +64,6 @@ export function byCursor(options: CursorOptions): Paging {
       if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
       return 'end';
     },
+    more: (answer) => flag?.find(answer) === true,
   };
 }

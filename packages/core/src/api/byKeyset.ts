@@ -69,6 +69,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       const last = keys.map(({ path }) => readKey(path, rows.at(-1), inRow));
       return { cursor: jsonText(last) };
     },
+    more: (answer) => flag?.find(answer) === true,
   };
 }
 

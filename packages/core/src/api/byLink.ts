@@ -13,7 +13,8 @@ const longestShown = 200;
 export interface LinkOptions {
   /**
    * Where the body has the next page's URL, e.g. `links.next`. `null`, empty text, and a missing value if the path has
-   * a `?`, end the listing. Default: the `Link` header with `rel="next"`; without it, the listing ends.
+   * a `?`, end the listing. Default: the `Link` header with `rel="next"`; without it, or with `results="false"` as
+   * Sentry has it, the listing ends.
    */
   readonly at?: Selector<unknown>;
 }
@@ -40,6 +41,11 @@ export function byLink(options: LinkOptions = {}): Paging {
   checkOptions('byLink()', options, { at: 'text or a function?' });
   const { at } = options;
   const selector = at === undefined ? undefined : finder(at);
+  const next = (answer: PageAnswer): { readonly cursor: string } | 'end' => {
+    const where = selector ? selector.text : 'the Link header';
+    const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);
+    return uri === undefined ? 'end' : { cursor: cursorTo(uri.trim(), where, answer) };
+  };
   return {
     identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
@@ -49,19 +55,23 @@ export function byLink(options: LinkOptions = {}): Paging {
       ...(body !== undefined && { body }),
       ...(headers && { headers }),
     }),
-    next(answer) {
-      const where = selector ? selector.text : 'the Link header';
-      const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);
-      return uri === undefined ? 'end' : { cursor: cursorTo(uri.trim(), where, answer) };
+    next,
+    // An address that stays the same is not one of a next page: the API advances by itself, until it has no more rows.
+    more(answer) {
+      const to = next(answer);
+      return to !== 'end' && !(answer.from && cursorOf(answer.from) === to.cursor);
     },
   };
 }
 
-function linkedNext({ headers, read }: PageAnswer, where: string): string | undefined {
+/** The address of the next page in the `Link` header. @throws DecodeError if the header is invalid. */
+export function linkedNext({ headers, read }: PageAnswer, where: string): string | undefined {
   const links = parseLinkHeader(headers['link'] ?? '');
   if (!links) throw read.fault(where, 'it is not written as RFC 8288 says');
-  // With an anchor it is a link of something else than this page.
-  return links.find((link) => hasRelation(link, 'next') && !link.params.has('anchor'))?.uri;
+  // With an anchor it is a link of something else than this page. Sentry marks the link of its last page.
+  return links.find(
+    (link) => hasRelation(link, 'next') && !link.params.has('anchor') && link.params.get('results') !== 'false',
+  )?.uri;
 }
 
 /** Path and query of the next page, below the base URL. The query is as the server wrote it. */

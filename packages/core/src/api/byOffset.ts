@@ -1,13 +1,24 @@
-import { checkOptions } from '../checks.js';
+import { checkCount, checkOptions, hintFor } from '../checks.js';
+import { ConfigError } from '../errors.js';
 import type { PageCursor } from '../position.js';
+import { shownText } from '../values.js';
+import { byPage } from './byPage.js';
 import { leftOutFault, offsetOf, type Paging } from './paging.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
-/** Options of {@link byOffset}: where a request has the number of rows to skip, e.g. `{ param: 'offset' }`. */
-export type OffsetOptions = RequestPlace;
+/** Options of {@link byOffset}: where a request has the offset, e.g. `{ param: 'offset' }`, and how it counts. */
+export type OffsetOptions = RequestPlace & {
+  /** The offset of the first page: 1 if the API counts rows from 1, as SCIM's `startIndex`. Default 0. */
+  readonly first?: number;
+  /**
+   * What the offset counts. Default `row`. With `page`, it is the number of a page, so rows that move are not detected,
+   * as with `byPage`.
+   */
+  readonly step?: 'row' | 'page';
+};
 
 /**
- * Paging by the number of rows to skip. The first request omits it.
+ * Paging by the number of rows to skip, or of the row to start at (`first: 1`). The first request omits it.
  *
  * Each later page starts with the last known row: if it has changed, rows were added or removed before it, and the walk
  * ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `byPage`.
@@ -16,24 +27,38 @@ export type OffsetOptions = RequestPlace;
  * `total` of a full page, or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An
  * empty first page with a `total` above 0 raises `no-progress`.
  *
- * @example byOffset({ param: 'offset' })
+ * @example
+ * byOffset({ param: 'offset' })
+ * byOffset({ param: 'startIndex', first: 1 })
+ *
+ * @throws ConfigError if `first` is not a count, `step` is neither, or a path is invalid.
  */
-export function byOffset(place: OffsetOptions): Paging {
-  checkOptions('byOffset()', place, placeKinds);
+export function byOffset(options: OffsetOptions): Paging {
+  checkOptions('byOffset()', options, { ...placeKinds, first: 'a number?', step: 'text?' });
+  const { first: base = 0, step = 'row', ...place } = options;
+  checkCount('first', base, { min: 0 });
+  const steps: readonly string[] = ['row', 'page'];
+  if (!steps.includes(step))
+    throw new ConfigError(`The step of byOffset() is ${shownText(step)}. ${hintFor(step, steps)}`, { option: 'step' });
+  if (step === 'page') return byPage({ ...place, first: base });
   const { identity, params, fields, headers, put } = parsePlace(place);
   return {
-    identity: { by: 'offset', ...identity },
+    identity: { by: 'offset', ...identity, ...(base > 0 && { first: base }) },
     params,
     fields,
     headers,
     reads: [],
-    request: (first, at) => put(first, offsetOf(at)),
+    request: (first, at) => put(first, base + offsetOf(at)),
     next({ rows, newRows, total, requested, from, read, items }) {
       if (newRows === 0 && items > rows.length) throw leftOutFault(read);
       const received = (from ? offsetOf(from) : 0) + rows.length;
       // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
-      if (newRows === 0)
-        return total !== undefined && received < total && mayHaveMore(rows, from) ? 'by-offset' : 'end';
+      if (newRows === 0) {
+        const isStated = total !== undefined && received < total;
+        // An API that allows one row a page sends only the known one, although two were requested.
+        const isOneByOne = requested === 2 && rows.length === 1;
+        return isOneByOne || (isStated && mayHaveMore(rows, from)) ? 'by-offset' : 'end';
+      }
       const isFull = requested !== undefined && rows.length >= requested;
       const isOfListing = total !== undefined && total > rows.length;
       return isOfListing && received >= total && !isFull ? 'end' : 'by-offset';

@@ -1,16 +1,19 @@
 import { ConfigError } from '../errors.js';
 import { isCount } from '../values.js';
 import { checkCount, checkOptions } from '../checks.js';
-import type { Selector } from './answer.js';
+import type { PageAnswer, Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
-import { finder, headersRead } from './documentPath.js';
+import { type Finder, finder, headersRead } from './documentPath.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byPage}: where a request has the page number, e.g. `{ param: 'page' }`, and how it counts. */
 export type PageNumberOptions = RequestPlace & {
   /** The number of the first page. Default 1. */
   readonly first?: number;
-  /** Where a response has the number of pages. Default: none; then the first empty page ends the listing. */
+  /**
+   * Where a response has the number of pages: a number, or text of digits, e.g. of a header. Default: none. Then, and
+   * where a response has none (`undefined`), the first empty page ends the listing.
+   */
   readonly pages?: Selector<unknown>;
 };
 
@@ -20,7 +23,9 @@ export type PageNumberOptions = RequestPlace & {
  * Repeated pages are detected, moved rows are not: a row that is added during a walk makes another one appear twice, a
  * removed one makes another be missed. If the API also takes an offset, use `byOffset`, which detects both.
  *
- * @example byPage({ param: 'page', pages: 'meta.total_pages' })
+ * @example
+ * byPage({ param: 'page', pages: 'meta.total_pages' })
+ * byPage({ param: 'page', pages: ({ headers }) => headers['x-total-pages'] })
  *
  * @throws ConfigError if `first` is not a count, or a path is invalid. Later: DecodeError if the number of pages is not
  * a count.
@@ -35,6 +40,12 @@ export function byPage(options: PageNumberOptions): Paging {
   const { identity, params, fields, headers, put } = parsePlace(place);
   checkCount('first', first, { min: 0 });
   const last = pages === undefined ? undefined : finder(pages);
+  const numberOf = ({ from }: PageAnswer): number => (from ? parsePageNumber(cursorOf(from)) : first);
+  /** Whether there is a page behind this one; unknown without the number of pages. */
+  const isMore = (answer: PageAnswer): boolean | undefined => {
+    const count = last && readPages(last, answer);
+    return count === undefined ? undefined : numberOf(answer) - first + 1 < count;
+  };
   return {
     identity: { by: 'page', ...identity, first, pages: last?.identity ?? null },
     params,
@@ -43,15 +54,19 @@ export function byPage(options: PageNumberOptions): Paging {
     reads: headersRead(last),
     request: (request, at) => put(request, parsePageNumber(cursorOf(at))),
     next(answer) {
-      const { from, items, read } = answer;
-      const page = from ? parsePageNumber(cursorOf(from)) : first;
-      const next = { cursor: String(page + 1) };
-      if (!last) return items === 0 ? 'end' : next;
-      const count = last.find(answer);
-      if (!isCount(count)) throw read.fault(last.text, 'it is not a number of pages');
-      return page - first + 1 >= count ? 'end' : next;
+      const goesOn = isMore(answer) ?? answer.items > 0;
+      return goesOn ? { cursor: String(numberOf(answer) + 1) } : 'end';
     },
+    more: (answer) => isMore(answer) === true,
   };
+}
+
+function readPages(pages: Finder, answer: PageAnswer): number | undefined {
+  const found = pages.find(answer);
+  if (found === undefined) return undefined;
+  const count = typeof found === 'string' && /^\d{1,15}$/.test(found) ? Number(found) : found;
+  if (isCount(count)) return count;
+  throw answer.read.fault(pages.text, 'it is not a number of pages');
 }
 
 function parsePageNumber(cursor: string): number {

@@ -195,6 +195,7 @@ export function bySince(options: SinceOptions): Paging {
     headers: [...place.headers, ...(stable?.headers ?? [])],
     request: (first, at) => (stable ? stable.request(first, at) : put(first, decodeSince(cursorOf(at)).value)),
     next: (answer) => stable?.next(answer) ?? nextAfter(answer),
+    more: (answer) => stable?.more?.(answer) === true,
     increment,
   };
 }

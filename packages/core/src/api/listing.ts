@@ -18,6 +18,7 @@ import { pageReader, type ReadingApi } from './pageReader.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './each.js';
 import { type AskedParams, type KnownNames, type Templates, listPathNames, listValueNames } from './template.js';
+import { checkUntil, type Until } from './until.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
@@ -73,6 +74,7 @@ export function listing<
     >,
 ): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>> {
   checkOptions('listing()', definition, definitionKinds, 'The definition of a listing');
+  if (!definition.paging) throw noPaging();
   checkListing(definition);
   const openReader = pageReader(definition);
   const known = knownParams(definition);
@@ -84,7 +86,7 @@ export function listing<
     read({ status = 200, headers = {}, body }, name = 'listing') {
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
         { status, headers, body: parse && typeof body === 'string' ? parse(body, headers) : body },
-        { path: '/', from: undefined, isAgain: false, pageSize: undefined },
+        { path: '/', from: undefined, isAgain: false, pageSize: undefined, walked: { pages: 0, rows: 0 } },
       );
       const rows = decode();
       const kept = filter ? rows.filter(filter) : rows;
@@ -116,11 +118,14 @@ const exampleApi: Omit<ReadingApi, 'name'> = {
 
 const definitionKinds = {
   ...requestSpecKinds,
+  // Without it, the error says what to write.
+  paging: 'an object?',
   params: 'an object or a function?',
   each: 'an object?',
   description: 'text?',
   rows: 'text or a function',
   total: 'text or a function?',
+  until: 'text or a function?',
   format: 'text?',
   parse: 'a function?',
   errors: 'a function?',
@@ -163,6 +168,13 @@ function kindOfPaging({ identity }: Paging): string {
   return typeof by === 'string' ? by : 'own';
 }
 
+function noPaging(): ConfigError {
+  return new ConfigError(
+    'The definition of a listing is invalid at paging: it is missing. Write paging: onePage() if one response has all rows. Otherwise say how the API continues: byCursor(), byLink(), byOffset(), byPage(), byHeader(), byKeyset(), byConnection() or bySince().',
+    { option: 'paging' },
+  );
+}
+
 /** All parameters of a listing, if they can be known. */
 function knownParams(definition: Checked): readonly ParamDescription[] | undefined {
   if (definition.each) return definition.each.known;
@@ -183,6 +195,7 @@ function listNames({ path, query, body, headers }: Checked): readonly string[] {
 
 /** The parts of a definition that can be checked before any request. */
 interface Checked extends RequestSpec<never>, RowMaking<object> {
+  readonly until?: Until | undefined;
   readonly params?: StandardSchema | undefined;
   readonly each?: Each<never, never> | undefined;
   readonly filter?: ((row: never) => boolean) | undefined;
@@ -197,7 +210,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
-  const { responses = {}, filter, format = 'json', bodyType = 'json' } = definition;
+  const { responses = {}, filter, format = 'json', bodyType = 'json', until } = definition;
   listPathNames(path);
   if (pageSize) {
     checkOptions('pageSize of listing()', pageSize, {
@@ -235,6 +248,9 @@ function checkListing(definition: Checked): void {
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
   if (paging.increment && pageSize?.max === undefined)
     throw fault('pageSize', 'bySince needs it, with the max of the API, to tell a page that could have more rows');
+  if (until !== undefined && kindOfPaging(paging) === 'one-page')
+    throw fault('until', 'onePage() ends after its page: leave until out');
+  checkUntil(definition, fault);
   const twice = firstRepeated(names);
   const filledTwice = firstRepeated(fields);
   if (filledTwice !== undefined) throw fault('body', `${filledTwice} is set twice`);

@@ -33,7 +33,7 @@ export type RowsMade<Row> =
 
 /** Describes one listing of an API, except how its rows are made. */
 export interface ListingParts<Row extends object, In extends object, Params>
-  extends RequestSpec<Params>, Pick<ResponseSpec<Row>, 'rows' | 'total' | 'format' | 'parse' | 'errors'> {
+  extends RequestSpec<Params>, Pick<ResponseSpec<Row>, 'rows' | 'total' | 'until' | 'format' | 'parse' | 'errors'> {
   /** A sentence for users, e.g. on the command line. */
   readonly description?: string;
   /** Validates parameters, and may convert them, e.g. from text. Default: the compiler checks the functions' input. */

@@ -8,6 +8,7 @@ import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
 import type { ReadingApi, ReadPage } from './pageReader.js';
 import { requireNamed } from './template.js';
+import { untilIdentity } from './until.js';
 
 /** A listing of an API on a client. */
 export interface OpenListing<Row extends object, In extends object, Params> {
@@ -75,7 +76,7 @@ export function sourceOptions<Row extends object, In extends object, Params>(
 
 /** What determines the rows besides their requests. */
 export function identityOfRows<Row extends object, In extends object, Params>(
-  { definition: { rows, version, filter, parse }, opening: { arrays } }: OpenListing<Row, In, Params>,
+  { definition: { rows, version, filter, parse, until }, opening: { arrays } }: OpenListing<Row, In, Params>,
   maxRows?: number,
 ): Readonly<Record<string, Json>> {
   const rowsAt = typeof rows === 'string' ? rows : 'function';
@@ -86,7 +87,20 @@ export function identityOfRows<Row extends object, In extends object, Params>(
     maxRows: maxRows ?? null,
     filter: filter ? 'function' : null,
     ...(parse && { parse: 'function' }),
+    ...untilIdentity(until),
   };
+}
+
+/** The headers that say whether a page ends the listing; unknown where a function may look at any. */
+function headersOfEnd<Row extends object, In extends object, Params>({
+  total,
+  pageSize,
+  until,
+  paging,
+}: ListingDefinition<Row, In, Params>): readonly string[] | undefined {
+  // Without a page size, a total may end the listing at a full page.
+  const isTotal = typeof total === 'function' && (until !== undefined || !pageSize);
+  return isTotal || typeof until === 'function' ? undefined : paging.reads;
 }
 
 /** Fetches a page of a partition of a plan. `fields` are added to each row before it is decoded. */
@@ -115,7 +129,7 @@ export function pageFetcher<Row extends object, In extends object, Params>(
     isRedirected = true;
     return path;
   };
-  return async (plan, { partition, at, atLeast, since: given, signal, cache }, fields) => {
+  return async (plan, { partition, at, atLeast, walked, since: given, signal, cache }, fields) => {
     const start = plan.first(partition, atLeast);
     const from = given?.from ?? increment?.begin;
     const since = from === undefined ? given : { ...given, from };
@@ -142,6 +156,7 @@ export function pageFetcher<Row extends object, In extends object, Params>(
         from: at,
         isAgain,
         pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),
+        walked,
         fields,
         since,
       });
@@ -150,8 +165,7 @@ export function pageFetcher<Row extends object, In extends object, Params>(
     return conditional.fetch({
       cache,
       read,
-      // Without a page size, a total may end the listing at a full page, and a function for it may look at any header.
-      reads: typeof definition.total === 'function' && !definition.pageSize ? undefined : paging.reads,
+      reads: headersOfEnd(definition),
       identity: { of: made, fields: { ...fields }, baseUrl: endpoint.baseUrl, address, headers, isAgain },
       fingerprint: () => endpoint.keyFingerprint('pages'),
       send: (tag) =>

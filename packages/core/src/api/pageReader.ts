@@ -6,16 +6,17 @@ import type { ErrorFinder } from '../http/response/errorFinder.js';
 import { quote } from '../http/response/statusFault.js';
 import type { ApiResponse, Endpoint } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
-import type { UndecodedPage } from '../source/definition.js';
+import type { UndecodedPage, WalkedPages } from '../source/definition.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';
 import type { Since } from '../source/increment.js';
 import { isCount, isList, isRecord, kindOf } from '../values.js';
-import type { Answer, Selector } from './answer.js';
+import type { Answer, PageAnswer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentMessages } from './documentMessages.js';
 import { documentPath, finder, type Finder, rowsPath } from './documentPath.js';
 import { thrownFault } from './issueText.js';
 import type { Paging } from './paging.js';
+import { type EndSpec, endsAt, pageHash, type Until } from './until.js';
 
 /** Rows that a function found, and where in the body their list is. */
 export interface FoundRows {
@@ -38,6 +39,13 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
   readonly total?: Selector<unknown>;
   readonly paging: Paging;
+  /**
+   * What ends the listing, if the API does not say which page is the last one: `short-page`, `no-rows`, `repeated-page`,
+   * or a function of the page. Default: only `paging` ends it.
+   *
+   * @example until: ({ at }) => at('end_of_stream') === true
+   */
+  readonly until?: Until;
   /** The format of responses. Default `json`. With `jsonLines`, the document is the list of all lines: `rows: ''`. */
   readonly format?: ResponseFormat;
   /**
@@ -64,6 +72,8 @@ export interface RequestedPage {
   readonly isAgain: boolean;
   /** The requested number of rows, if any. */
   readonly pageSize: number | undefined;
+  /** What the walk has received of the partition before this page. */
+  readonly walked: WalkedPages;
   /** Added to each row before it is decoded; pages are compared without them. */
   readonly fields?: object | undefined;
   /** The rows that the walk asks for; absent for all. */
@@ -87,8 +97,11 @@ export function pageReader<Row>({
   total: totalAt,
   paging,
   errors,
+  until,
+  pageSize: sizes,
   ...making
-}: ResponseSpec<Row>): (api: ReadingApi) => ReadPage<Row> {
+}: ResponseSpec<Row> & EndSpec): (api: ReadingApi) => ReadPage<Row> {
+  const end = { until, paging, pageSize: sizes };
   const findRows = rowFinder(rows);
   const total = totalAt === undefined ? undefined : finder(totalAt);
   const decode = rowDecoder(making);
@@ -109,7 +122,7 @@ export function pageReader<Row>({
         );
       reported = message;
     };
-    return ({ status, headers, body }, { path, from, isAgain, pageSize, fields, since = {} }) => {
+    return ({ status, headers, body }, { path, from, isAgain, pageSize, walked, fields, since = {} }) => {
       // One that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(
@@ -124,7 +137,7 @@ export function pageReader<Row>({
         if (error && error.kind !== 'partial') throw read.fault('', 'it reports an error');
         const found = findOrQuote(findRows, answer, endpoint);
         const count = total && readTotal(total, answer);
-        const next = paging.next({
+        const pageAnswer: PageAnswer = {
           ...answer,
           rows: found.rows,
           items: found.items,
@@ -136,14 +149,20 @@ export function pageReader<Row>({
           path,
           withoutSecret: (address) => endpoint.withoutSecret(address),
           since: since.from,
-        });
+          warn,
+        };
+        const next = paging.next(pageAnswer);
+        const hash = pageHash(until, found.rows);
+        const isEnd = next !== 'end' && !error && endsAt(end, { answer: pageAnswer, walked, hash });
+        if (isEnd && until === 'repeated-page') return { ...withoutRows, total: count };
         if (error) warnOfPart(error.message);
         // In place of a row with an error, GraphQL has null. Offsets count it.
         const received = error && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
         const page: UndecodedPage<Row> = {
           received,
-          next,
+          next: isEnd ? 'end' : next,
           total: count,
+          hash,
           isIncomplete: error && true,
           decode: () => decode(withFields(received, fields), found.path, read),
         };
@@ -163,6 +182,8 @@ export function pageReader<Row>({
     };
   };
 }
+
+const withoutRows = { received: [], next: 'end', decode: () => [] } as const;
 
 /** Only objects get fields: the decoder refuses others. */
 function withFields(received: readonly unknown[], fields: object | undefined): readonly unknown[] {

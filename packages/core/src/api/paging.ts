@@ -19,8 +19,8 @@ export interface PageAddress {
 }
 
 /**
- * How a listing continues from page to page: `byCursor`, `byConnection`, `byHeader`, `byKeyset`, `byOffset`, `byPage`,
- * `byLink`, `bySince`, or any object with these members.
+ * How a listing continues from page to page: `onePage`, `byCursor`, `byConnection`, `byHeader`, `byKeyset`, `byOffset`,
+ * `byPage`, `byLink`, `bySince`, or any object with these members.
  *
  * @example
  * // An API that says whether there is more, and continues after the last row's id.
@@ -51,6 +51,11 @@ export interface Paging {
   request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
+  /**
+   * Whether a response states that more rows follow, e.g. with `more: true`. A listing's `until` then does not end it. A
+   * cursor states nothing, since some APIs send one with every page. Default: no response does.
+   */
+  more?(answer: PageAnswer): boolean;
   /** How rows are found that are new since an earlier walk: made by `bySince`. */
   readonly increment?: IncrementalPaging;
 }

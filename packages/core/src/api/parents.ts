@@ -103,7 +103,13 @@ export class Parents<Row, Params> implements Discovery<Row> {
   async #refusalOf(listing: OpenParent<Params>['listing'], signal: AbortSignal): Promise<unknown> {
     if (!listing) return undefined;
     try {
-      await this.#rules.fetch(listing.plan, listing.params, { partition: 0, at: undefined, atLeast: 1, signal });
+      await this.#rules.fetch(listing.plan, listing.params, {
+        partition: 0,
+        at: undefined,
+        atLeast: 1,
+        walked: { pages: 0, rows: 0 },
+        signal,
+      });
       return undefined;
     } catch (error) {
       return error;

@@ -15,7 +15,7 @@ export function repeatedPage(place: ChainPlace, which: string): PaginationError 
   return chainError(
     'no-progress',
     place,
-    `page ${place.page} has the same rows as ${which}: the API ignores its cursor, repeats its pages, or the cursor expired. If it still does so later, tell the API's operator`,
+    `page ${place.page} has the same rows as ${which}: the API ignores its cursor, repeats its pages, or the cursor expired. If the API repeats the last page of a listing, set until: 'repeated-page' (the only page must also be shorter than its pageSize, or have its total). If it still does so later, tell the API's operator`,
     [{ kind: 'wait' }, { kind: 'restart' }],
   );
 }
@@ -24,13 +24,17 @@ export function repeatedCursor(place: ChainPlace): PaginationError {
   return chainError(
     'no-progress',
     place,
-    `page ${place.page - 1} gave a cursor for the next page that an earlier page had given, so the API repeats its pages and rows would come twice. Tell the API's operator, and wait until it is fixed`,
+    `page ${place.page - 1} gave a cursor for the next page that an earlier page had given, so the API repeats its pages and rows would come twice. If the listing had ended before, set until. Otherwise tell the API's operator, and wait until it is fixed`,
     [{ kind: 'restart' }],
   );
 }
 
 export function repeatedRow(place: ChainPlace): PaginationError {
-  return chainError('no-progress', place, 'the API says that more rows follow, but sends the last one again');
+  return chainError(
+    'no-progress',
+    place,
+    'the API says that more rows follow, but sends the last one again. If its total is too large, leave total out',
+  );
 }
 
 export function movedRows(place: ChainPlace, isFirstPage: boolean): PaginationError {
@@ -39,7 +43,7 @@ export function movedRows(place: ChainPlace, isFirstPage: boolean): PaginationEr
     place,
     isFirstPage
       ? `page ${place.page} has the rows of the first one, so the API ignores the offset (is its parameter right?), or rows were added during the walk. Start over`
-      : `the row before page ${place.page} has changed, so rows were added or removed during the walk. Start over`,
+      : `the row before page ${place.page} has changed, so rows were added or removed during the walk. Start over. If it fails again, the API may count rows from 1 (byOffset with first: 1), or skip only whole pages (byPage)`,
   );
 }
 
@@ -55,7 +59,7 @@ export function emptyPages(place: ChainPlace, count: number): PaginationError {
   return chainError(
     'no-progress',
     place,
-    `the API sent ${count} pages without rows in a row, each saying that more follow`,
+    `the API sent ${count} pages without rows in a row, each saying that more follow. If the API ends a listing with a page without rows, set until: 'no-rows'. If its total is too large, leave total out`,
   );
 }
 
@@ -78,7 +82,11 @@ export function unknownOffset(place: ChainPlace): PaginationError {
 }
 
 export function nothingSent(place: ChainPlace): PaginationError {
-  return chainError('no-progress', place, 'the API says that more rows follow, gives no cursor and sent none');
+  return chainError(
+    'no-progress',
+    place,
+    'the API says that more rows follow, gives no cursor and sent none. If its total is too large, leave total out',
+  );
 }
 
 /** Each page can be fetched only once, and nobody knows whether this one was. */

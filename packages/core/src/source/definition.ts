@@ -44,11 +44,26 @@ export interface PageRequest {
   readonly at: PageCursor | undefined;
   /** Minimum page size: 2 if the last known row is read again, to compare it. */
   readonly atLeast: 1 | 2;
+  /** What the walk has received of the partition before this page. */
+  readonly walked: WalkedPages;
   /** Only rows from a value on; absent unless the definition has `increment`. */
   readonly since?: Since | undefined;
   /** Stores pages between the walks of a poll or watch, for conditional requests. */
   readonly cache?: PageCache | undefined;
   readonly signal: AbortSignal;
+}
+
+/** What a walk has received of a partition. */
+export interface WalkedPages {
+  readonly pages: number;
+  /** From the partition's beginning; unknown if the walk started at a given cursor. */
+  readonly rows: number | undefined;
+  /** Rows of the first page that had some. Default: none had. */
+  readonly firstRows?: number;
+  /** The smallest total that the API has stated. Default: it has stated none. */
+  readonly total?: number;
+  /** That of the last page, if it has one. */
+  readonly hash?: string;
 }
 
 /** The response to a {@link PageRequest}. */
@@ -66,6 +81,8 @@ export interface FetchedPage<T> {
   readonly isIncomplete?: true | undefined;
   /** What its rows say about an increment, if the definition has `increment`. */
   readonly increment?: PageIncrement;
+  /** Identifies the page for the request of the next one, which has it in `walked`. It is part of positions. */
+  readonly hash?: string | undefined;
 }
 
 /** What a source needs of its endpoint. Endpoints that a plugin context opens have all of it. */

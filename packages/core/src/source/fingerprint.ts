@@ -11,6 +11,11 @@ export function fingerprintOf(rows: readonly unknown[]): string {
   return fingerprintsOf(rows).page;
 }
 
+/** The number of rows of a page, from its fingerprint. */
+export function rowsOfFingerprint(fingerprint: string): number {
+  return Number(fingerprint.split('.')[0]);
+}
+
 /** The fingerprint of a page, and the JSON of its last row, which is among the rows that are hashed. */
 export function fingerprintsOf(rows: readonly unknown[]): { readonly page: string; readonly lastRow: string } {
   const sample = rows.length > maxSampled ? sampleOf(rows).map(jsonOf) : [];

@@ -17,9 +17,9 @@ import {
   unknownOffset,
   unusableCursor,
 } from './chainErrors.js';
-import type { FetchedPage, PageRequest, SourceDefinition, UndecodedPage } from './definition.js';
+import type { FetchedPage, PageRequest, SourceDefinition, UndecodedPage, WalkedPages } from './definition.js';
 import type { ParentRow } from './discovery.js';
-import { fingerprintsOf, hashOfJson } from './fingerprint.js';
+import { fingerprintsOf, hashOfJson, rowsOfFingerprint } from './fingerprint.js';
 import type { PageIncrement, Since } from './increment.js';
 import { type ChainStart, fetchBehindKnownRow } from './knownRow.js';
 import type { PageCache } from './pageCache.js';
@@ -122,7 +122,7 @@ export class PageChain<T> {
     const { partition, since, cache } = this.#options;
     const { at } = request;
     try {
-      const page = await definition.fetch({ partition, ...request, since, cache });
+      const page = await definition.fetch({ partition, ...request, walked: this.#walked(), since, cache });
       if (!isRecord(page)) throw notAPage(this.#place(), page);
       return asUndecoded(page);
     } catch (error) {
@@ -132,6 +132,17 @@ export class PageChain<T> {
         throw refusedCursor(this.#place(), error, definition.expiredStatuses);
       throw sourceFault(error, this.#place().name, 'fetch');
     }
+  }
+
+  #walked(): WalkedPages {
+    const { pages, offset: rows, first, total, hash } = this.#position;
+    return {
+      pages,
+      rows,
+      ...(first !== undefined && { firstRows: rowsOfFingerprint(first) }),
+      ...(total !== undefined && { total }),
+      ...(hash !== undefined && { hash }),
+    };
   }
 
   #checkStart(): void {
@@ -157,6 +168,7 @@ export class PageChain<T> {
       ...(offset !== undefined && { offset: offset + received.length }),
       ...this.#repeats.known,
       ...(last !== undefined && { lastRow: last }),
+      ...(page.hash !== undefined && { hash: page.hash }),
       ...(smallest < Infinity && { total: smallest }),
       ...(!hasRows && { empty: empty + 1 }),
     };

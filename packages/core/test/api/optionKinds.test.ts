@@ -105,10 +105,10 @@ describe('options that a function needs', () => {
     }
   });
 
-  test('a definition that lacks its paging says so in the manner of all its errors', () => {
+  test('R2 a definition that lacks its paging says so in the manner of all its errors', () => {
     const { paging: _paging, ...without } = items;
     expect(() => loose(listing)(without)).toThrow(
-      'The definition of a listing is invalid at paging: it is missing, and must be an object.',
+      'The definition of a listing is invalid at paging: it is missing. Write paging: onePage() if one response has all rows.',
     );
     expect(() => loose(listing)({ ...items, paging: byPage })).toThrow('invalid at paging: it is a function');
     expect(() => loose(listing)(undefined)).toThrow('listing() takes an object with options: given is undefined.');

@@ -81,6 +81,40 @@ const kinds: Record<string, Fitting> = {
       return { body: { items: rows.slice(skip, skip + size) } };
     },
   },
+  'byOffset that counts from 1': {
+    paging: byOffset({ param: 'startIndex', first: 1 }),
+    pageSize: { param: 'count', default: size },
+    total: 'totalResults',
+    answer(url, rows) {
+      // RFC 7644, 3.4.2.4: a value below 1 is 1.
+      const start = Math.max(1, number(url, 'startIndex', 1)) - 1;
+      return { body: { items: rows.slice(start, start + number(url, 'count', size)), totalResults: rows.length } };
+    },
+  },
+  'byOffset that counts pages': {
+    paging: byOffset({ param: 'start', step: 'page' }),
+    answer: (url, rows) => ({ body: { items: pageOf(rows, number(url, 'start', 0) + 1).items } }),
+  },
+  'byPage with the number of pages in a header': {
+    paging: byPage({ param: 'p', pages: ({ headers }) => headers['x-total-pages'] }),
+    answer(url, rows) {
+      const { items, pages } = pageOf(rows, number(url, 'p', 1));
+      return { body: { items }, headers: { 'X-Total-Pages': String(pages) } };
+    },
+  },
+  'byLink that marks the last link, as Sentry does': {
+    paging: byLink(),
+    answer(url, rows) {
+      const page = number(url, 'cursor', 1);
+      const { items, isLast } = pageOf(rows, page);
+      const link = (to: number, rel: string, results: boolean) =>
+        `<${url.origin}/api/items?cursor=${String(to)}>; rel="${rel}"; results="${String(results)}"; cursor="0:${String(to)}:0"`;
+      return {
+        body: { items },
+        headers: { Link: `${link(page - 1, 'previous', page > 1)}, ${link(page + 1, 'next', !isLast)}` },
+      };
+    },
+  },
   'byPage with the number of pages': {
     paging: byPage({ param: 'p', first: 0, pages: 'pages' }),
     answer(url, rows) {
@@ -421,6 +455,51 @@ describe('paging by page numbers', () => {
     });
     expect(() => items.read({ body: { items: [], pages } })).toThrow(/at pages: it is not a number of pages/);
   });
+});
+
+describe('R2 the number of pages', () => {
+  test('R2 as text of digits counts, and where there is none, the first empty page is the end', async () => {
+    for (const [pages, requests] of [
+      ['3', 3],
+      [undefined, 4],
+    ] as const) {
+      const { source, asked } = await open(
+        {
+          paging: byPage({ param: 'p', pages: ({ headers }) => headers['x-total-pages'] }),
+          answer: (url, rows) => ({
+            body: { items: pageOf(rows, number(url, 'p', 1)).items },
+            ...(pages !== undefined && { headers: { 'x-total-pages': pages } }),
+          }),
+        },
+        numbered(25),
+      );
+      expect(await source.toArray()).toEqual(numbered(25));
+      expect(asked).toHaveLength(requests);
+    }
+  });
+});
+
+describe('R2 offsets that count from 1', () => {
+  test('R2 begin at first, which the first request omits', async () => {
+    const { source, asked } = await open(kinds['byOffset that counts from 1']!, numbered(25));
+    await source.toArray();
+    expect(asked).toEqual(['/items?count=10', '/items?count=10&startIndex=10', '/items?count=10&startIndex=19']);
+  });
+
+  test('R2 are no offsets of rows: the error says what to write', async () => {
+    const { source } = await open(
+      { ...kinds['byOffset that counts from 1']!, paging: byOffset({ param: 'startIndex' }) },
+      numbered(25),
+    );
+    await expect(source.toArray()).rejects.toThrow('the API may count rows from 1 (byOffset with first: 1)');
+  });
+
+  test.each([{ first: -1 }, { first: 1.5 }, { step: 'pages' as 'page' }, { frist: 1 } as object])(
+    'R2 %j is refused',
+    (wrong) => {
+      expect(() => byOffset({ param: 'startIndex', ...wrong })).toThrow(/first|Did you mean page\?/);
+    },
+  );
 });
 
 describe('paging by link', () => {

@@ -1,0 +1,90 @@
+import { ConfigError } from '../errors.js';
+import { isRecord } from '../values.js';
+import type { PageAnswer } from './answer.js';
+import { linkedNext } from './byLink.js';
+import type { Paging } from './paging.js';
+
+/**
+ * Paging of a listing that has one page: a single response has all rows.
+ *
+ * A response that names a next page is an error, whether in a `Link` header or in a field such as `next_page`,
+ * `nextPageToken`, `has_more` or `total_pages`, since rows would be missed. A page with exactly as many rows as were
+ * requested is reported with a warning, since there may be more.
+ *
+ * @example listing({ path: '/currencies', paging: onePage(), rows: 'currencies', columns: ['code'] })
+ */
+export function onePage(): Paging {
+  return {
+    identity: { by: 'one-page' },
+    params: [],
+    reads: [],
+    request() {
+      throw new ConfigError('This listing has one page, so there is no cursor in it. Start without startAt.');
+    },
+    next(answer) {
+      const named = namedNext(answer);
+      if (named !== undefined)
+        throw answer.read.fault(
+          named,
+          'it names a next page, but paging is onePage(), so rows would be missed. Write how the API continues, e.g. byLink(), byCursor() or byPage()',
+          '',
+        );
+      const { items, requested, warn } = answer;
+      if (requested !== undefined && items === requested)
+        warn(
+          `the only page has exactly the ${items} rows that were requested, so there may be more. If so, replace onePage() with how the API continues; otherwise raise pageSize.`,
+        );
+      return 'end';
+    },
+  };
+}
+
+/** The place that names a next page, if one does. */
+function namedNext(answer: PageAnswer): string | undefined {
+  if (linkedNext(answer, 'the Link header') !== undefined) return 'the Link header';
+  if (answer.headers['x-next-page']) return 'the header x-next-page';
+  return nextIn(answer.body);
+}
+
+/** Names without their case and signs: `@odata.nextLink` is `odatanextlink`. */
+const pagingParts = /^(meta|metadata|responsemetadata|links|paging|pagination|page|pageinfo|cursors?)$/;
+const wrappers = /^(data|result|response)$/;
+const addresses =
+  /^(odata)?next(pages?|link|url|uri|href|cursor|token|id|offset|marker|start|records|results)(url|link|uri|token|cursor|number)?$/;
+const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload)$/;
+const lastFlags = /^islast(page)?$/;
+const counts = /^(totalpages?|pagestotal|lastpage)$/;
+const maxDepth = 3;
+const longestName = 50;
+
+/** Only in the places where APIs have it: rows may have fields of these names. */
+function nextIn(value: unknown, path: readonly string[] = [], isOfPaging = false): string | undefined {
+  if (!isRecord(value)) return undefined;
+  for (const [field, found] of Object.entries(value)) {
+    if (field.length > longestName) continue;
+    const name = field.toLowerCase().replace(/[^a-z]/g, '');
+    const place = [...path, field];
+    if (namesNext(name, found, isOfPaging)) return place.join('.');
+    const isPart = pagingParts.test(name);
+    if (place.length > maxDepth || !(isPart || wrappers.test(name))) continue;
+    const inner = nextIn(found, place, isPart);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+/** @param isOfPaging whether the field is in an object about pages, where `next` is a page, whatever its value is */
+function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
+  if (typeof value === 'boolean') return value ? flags.test(name) : lastFlags.test(name);
+  if (typeof value === 'number' && counts.test(name)) return value > 1;
+  if (!isGiven(value)) return false;
+  if (addresses.test(name)) return true;
+  if (name !== 'next') return false;
+  const address = isRecord(value) ? (value['href'] ?? value['url']) : value;
+  return isOfPaging || (typeof address === 'string' && /^(https?:|[/?])/.test(address));
+}
+
+function isGiven(value: unknown): boolean {
+  if (isRecord(value)) return Object.values(value).some(isGiven);
+  return typeof value === 'string' ? value !== '' : typeof value === 'number' && value > 0;
+}

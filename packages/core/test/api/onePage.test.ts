@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { createClient, defineApi, listing, noAuth, onePage, type ApiResponse } from '../../src/index.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { numbered, openListing, serve } from './servedApi.js';
+
+type Row = Record<string, unknown>;
+
+const items = listing<Row>({ path: '/items', paging: onePage(), rows: 'items', columns: ['id'] });
+
+function read(body: object, headers: ApiResponse['headers'] = {}) {
+  return items.read({ body: { items: numbered(3), ...body }, headers });
+}
+
+describe('R2 onePage', () => {
+  test('R2 requests one page', async () => {
+    const server = await serve(() => ({ body: { items: numbered(3) } }));
+    expect(await openListing(items, server)().toArray()).toEqual(numbered(3));
+    expect(server.asked).toEqual(['/items']);
+  });
+
+  test.each<[string, object]>([
+    ['next', { next: 'https://api.example.com/items?page=2' }],
+    ['next', { next: '?page=2' }],
+    ['next_page', { next_page: 2 }],
+    ['nextPageToken', { nextPageToken: 'abc' }],
+    ['@odata.nextLink', { '@odata.nextLink': 'https://api.example.com/items?$skip=100' }],
+    ['nextRecordsUrl', { nextRecordsUrl: '/query/01g-2000' }],
+    ['has_more', { has_more: true }],
+    ['isLast', { isLast: false }],
+    ['total_pages', { total_pages: 2 }],
+    ['paging.next', { paging: { next: { after: '100' } } }],
+    ['links.next', { links: { next: '/items?page=2' } }],
+    ['_links.next', { _links: { next: { href: '/items?page=2' } } }],
+    ['meta.pagination.next_page', { meta: { pagination: { next_page: 2 } } }],
+    ['response_metadata.next_cursor', { response_metadata: { next_cursor: 'dXNlcg==' } }],
+    ['data.pageInfo.hasNextPage', { data: { pageInfo: { hasNextPage: true, endCursor: 'c' } } }],
+  ])('R2 a response that names a next page at %s is an error', (place, body) => {
+    expect(() => read(body)).toThrow(`at ${place}: it names a next page, but paging is onePage()`);
+  });
+
+  test('R2 so is one that names it in a header', () => {
+    expect(() => read({}, { link: '</items?page=2>; rel="next"' })).toThrow('at the Link header: it names a next page');
+    expect(() => read({}, { 'x-next-page': '2' })).toThrow('at the header x-next-page: it names a next page');
+  });
+
+  test.each<[object]>([
+    [{ next: null }],
+    [{ next: '' }],
+    [{ next_page: 0 }],
+    [{ next_page: '' }],
+    [{ has_more: false }],
+    [{ isLast: true }],
+    [{ total_pages: 1 }],
+    [{ links: { next: null, self: '/items' } }],
+    [{ _links: { next: { href: null } } }],
+    [{ paging: {} }],
+    [{ next: 'launch' }],
+    [{ next: { name: 'launch' } }],
+    [{ page_count: 300 }],
+    [{ item: { next_page: 2 } }],
+  ])('R2 %j names none', (body) => {
+    expect(read(body).next).toBe('end');
+  });
+
+  test('R2 rows may have fields of these names', () => {
+    const page = items.read({ body: { items: [{ id: 1, next: '/items/2', has_more: true }] } });
+    expect(page.next).toBe('end');
+  });
+
+  test('R2 the link of a last page names none', () => {
+    expect(read({}, { link: '</items?c=2>; rel="next"; results="false"; cursor="0:2:0"' }).next).toBe('end');
+  });
+
+  test('R2 a page of exactly the requested size is a warning, and another one is not', async () => {
+    const warnings: string[] = [];
+    const sized = listing<Row>({
+      path: '/items',
+      paging: onePage(),
+      rows: 'items',
+      columns: ['id'],
+      pageSize: { param: 'limit', default: 3 },
+    });
+    const { baseUrl } = await serve(() => ({ body: { items: numbered(3) } }));
+    const api = defineApi({ name: 'test', auth: noAuth, rateLimit: false, sources: { sized } });
+    const client = createClient({ apiKey: false }).use(api({ baseUrl }));
+    client.events.subscribe((event) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    });
+    onTestEnd(() => client.close());
+    const source = client.test.sized;
+    expect(await source({ pageSize: 4 }).toArray()).toEqual(numbered(3));
+    expect(warnings).toEqual([]);
+    expect(await source().toArray()).toEqual(numbered(3));
+    expect(warnings).toEqual([expect.stringContaining('the only page has exactly the 3 rows that were requested')]);
+  });
+});
