@@ -26,6 +26,7 @@ export { byLink, type LinkOptions } from './api/byLink.js';
 export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { bySince, type SinceOptions } from './api/bySince.js';
 export type { SinceBound, TimeFormat } from './api/timeFormat.js';
+export type { SinceOrder } from './api/pageInside.js';
 export type { SinceWriting } from './api/writeSince.js';
 export { onePage } from './api/onePage.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';

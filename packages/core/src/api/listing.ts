@@ -246,7 +246,7 @@ function checkListing(definition: Checked): void {
   if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");
   if (method === 'GET' && fields.length > 0)
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
-  if (paging.increment && pageSize?.max === undefined)
+  if (paging.increment?.needsPageSize && pageSize?.max === undefined)
     throw fault('pageSize', 'bySince needs it, with the max of the API, to tell a page that could have more rows');
   if (until !== undefined && kindOfPaging(paging) === 'one-page')
     throw fault('until', 'onePage() ends after its page: leave until out');

@@ -173,6 +173,7 @@ export function pageReader<Row>({
           read,
           warn,
           items: found.items,
+          isAgain,
           requested: pageSize,
           at: timeOf(headers, clock.now()),
         });

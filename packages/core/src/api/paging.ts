@@ -62,11 +62,13 @@ export interface Paging {
 
 /** What `bySince` adds to a paging. */
 export interface IncrementalPaging extends Increment {
+  /** Whether only the size of a page tells that there is no other. */
+  readonly needsPageSize: boolean;
   /** Where a walk starts for which no value is given. Default: it has all rows. */
   readonly begin?: string | undefined;
   /** The request for the first page from a value on. */
   from(first: PageAddress, value: string): PageAddress;
-  /** Removes rows that are known, from an earlier page or an earlier walk. */
+  /** Leaves out rows that are known, from an earlier page or an earlier walk. */
   newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
 }
 
@@ -74,6 +76,8 @@ interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | '
   readonly since: Since;
   /** When the API responded, by its own clock (wall time in ms). */
   readonly at: number;
+  /** Whether the page begins with the last known row. */
+  readonly isAgain: boolean;
   /** Called if the API seems not to be as the paging needs it. */
   readonly warn: (message: string) => void;
 }

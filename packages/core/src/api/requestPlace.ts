@@ -30,6 +30,13 @@ export interface HeaderPlace {
   readonly into?: undefined;
 }
 
+/** No place. */
+export interface NoPlace {
+  readonly param?: undefined;
+  readonly into?: undefined;
+  readonly header?: undefined;
+}
+
 /** A {@link RequestPlace} ready to use. */
 export interface Placing {
   readonly identity: Readonly<Record<string, string>>;

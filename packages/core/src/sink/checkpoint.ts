@@ -28,6 +28,8 @@ export interface Checkpoint {
   readonly pages: number;
   /** Counts of each unfinished partition. */
   readonly begun: Readonly<Record<string, { readonly rows: number; readonly pages: number }>>;
+  /** How often an unfinished partition started over because rows had moved, by partition. */
+  readonly moved?: Readonly<Record<string, number>>;
   /** Where the sink resumes; absent before its first commit, and while a target without rows is removed. */
   readonly sinkPosition?: Json;
   /** Rows may be missing: the API refused a part of the listing for good, or reported errors beside its rows. */
@@ -99,12 +101,22 @@ function isCheckpoint(record: unknown): record is Checkpoint {
       (text) => text === undefined || typeof text === 'string',
     ) &&
     isTexts(record['settings']) &&
+    (record['moved'] === undefined || (isRecord(record['moved']) && Object.values(record['moved']).every(isCount))) &&
     isRecord(record['begun']) &&
     Object.values(record['begun']).every((each) => isRecord(each) && isCount(each['rows']) && isCount(each['pages'])) &&
     (record['key'] === undefined || isTexts(record['key'])) &&
     (record['increment'] === undefined || isIncrementProgress(record['increment'])) &&
     isPosition(record['position'])
   );
+}
+
+/** The checkpoint with another start of a partition whose rows had moved. Finished ones are not counted any more. */
+export function countMove(checkpoint: Checkpoint, partition: number): Checkpoint {
+  const { moved = {}, position } = checkpoint;
+  const unfinished = Object.entries(moved).filter(
+    ([each]) => Number(each) >= position.before && position.begun[each] !== 'done',
+  );
+  return { ...checkpoint, moved: { ...Object.fromEntries(unfinished), [partition]: (moved[partition] ?? 0) + 1 } };
 }
 
 function isTexts(value: unknown): boolean {

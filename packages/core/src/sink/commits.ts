@@ -4,7 +4,7 @@ import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import { notify } from '../source/sourceEvent.js';
 import type { PartitionLog } from '../source/discovery.js';
-import { removePartition, countPage, type Checkpoint, type WrittenCounts } from './checkpoint.js';
+import { countMove, countPage, removePartition, type Checkpoint, type WrittenCounts } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';
 import { checkpointName, checkSameKey } from './findCheckpoint.js';
@@ -126,19 +126,21 @@ export class Commits {
    * Removes the rows of an unfinished partition from the checkpoint. The sink is opened after that, and truncates its
    * target to it, so a kill in between does no harm.
    *
+   * @param why counted in the checkpoint if rows had moved: another run must not begin to count again
    * @returns how many rows were removed; `undefined` if nothing is committed
    */
-  async restart(partition: number): Promise<number | undefined> {
+  async restart(partition: number, why: 'cursor-refused' | 'rows-moved'): Promise<number | undefined> {
     const { info, sink } = this.#setup;
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return undefined;
     // A walk that reopens can't continue any partition whose pages are sent only once, so all of these start over.
     const begun = Object.entries(before.position.begun).filter(([, at]) => at !== 'done');
     const others = info.isRepeatable === false ? begun.map(([each]) => Number(each)) : [];
+    const counted = why === 'rows-moved' ? countMove(before, partition) : before;
     const checkpoint = [...new Set([partition, ...others])].reduce((kept, each) => {
       const sinkPosition = sink.withoutPartition?.(kept.sinkPosition ?? null, each) ?? null;
       return removePartition(kept, each, sinkPosition);
-    }, before);
+    }, counted);
     this.increments?.begin(checkpoint.increment);
     this.#checkpoint = checkpoint;
     await this.#save(checkpoint);

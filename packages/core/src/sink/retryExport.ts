@@ -20,31 +20,39 @@ export async function retryExport<T>(
 }
 
 /**
- * Removes the rows of a partition from the checkpoint whose cursor the API has refused, so that it is walked again: see
- * `onExpired`. Returns `false` if it may not be.
+ * Removes the rows of a partition from the checkpoint whose cursor the API has refused (see `onExpired`), or whose rows
+ * have moved while an increment walked them by offsets. It is walked again. Returns `false` if it may not be.
  */
 async function restartPartition<T>(job: ExportJob<T>, error: unknown, writer: SinkWriter<T>): Promise<boolean> {
-  const { info, sink, options, commits, restarts } = job;
-  const { onExpired = info.isRepeatable === false ? 'restart-partition' : 'fail' } = options;
-  if (onExpired === 'fail' || !SluiceError.is(error, 'cursor-refused')) return false;
+  const { sink, options, commits, restarts } = job;
+  const why = whyRestart(job, error);
+  if (!why || !SluiceError.is(error)) return false;
   const { partition } = error.details;
   if (typeof partition !== 'number' || !sink.withoutPartition) return false;
-  const count = (restarts.get(partition) ?? 0) + 1;
-  restarts.set(partition, count);
-  if (count > maxRestarts) {
+  const counts = why === 'rows-moved' ? (commits.checkpoint?.moved?.[partition] ?? 0) : (restarts.get(partition) ?? 0);
+  if (counts >= maxRestarts) {
     // What has failed so often is not advised again.
-    Object.assign(error, { advice: [] });
+    Object.assign(error, { advice: why === 'rows-moved' ? [{ kind: 'restart' }] : [] });
     amend(
       error,
-      `The partition started over ${maxRestarts} times, and was refused again. Its cursors may expire before its walk ends: request larger pages, or smaller partitions.`,
+      why === 'rows-moved'
+        ? `The partition started over ${maxRestarts} times, and rows moved again: request larger pages, or export while less changes.`
+        : `The partition started over ${maxRestarts} times, and was refused again. Its cursors may expire before its walk ends: request larger pages, or smaller partitions.`,
     );
     return false;
   }
   if (commits.isBehind) await commits.commit(writer);
-  const rows = await commits.restart(partition);
+  const rows = await commits.restart(partition, why);
   if (rows === undefined) return false;
+  if (why === 'cursor-refused') restarts.set(partition, counts + 1);
   options.onWarning?.(`${error.summary} Its ${rows} rows are removed, and the partition starts over.`);
   return true;
+}
+
+function whyRestart<T>({ info, options }: ExportJob<T>, error: unknown): 'cursor-refused' | 'rows-moved' | undefined {
+  const { onExpired = info.isRepeatable === false ? 'restart-partition' : 'fail' } = options;
+  if (SluiceError.is(error, 'cursor-refused')) return onExpired === 'fail' ? undefined : 'cursor-refused';
+  return info.increment && SluiceError.is(error, 'rows-moved') ? 'rows-moved' : undefined;
 }
 
 /** Whether a new run may succeed where the earlier one, which this one resumes, can't be continued. */

@@ -105,6 +105,8 @@ export interface SourceEndpoint {
 export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'received'> {
   /** The original rows. */
   readonly received: readonly unknown[];
+  /** The received rows that are not emitted, by their index, since an earlier walk has emitted them. Default: none. */
+  readonly leftOut?: ReadonlySet<number>;
   /** Returns one row for each of `received`. Called at most once; an error ends the walk at this page. */
   readonly decode: () => readonly T[];
 }

@@ -13,6 +13,8 @@ export interface Increment {
    * one: otherwise that of a partition would hide later rows of another. Default `false`.
    */
   readonly isBounded?: boolean;
+  /** Whether requests have the value from which a walk starts. Otherwise rows before it are left out. Default `true`. */
+  readonly isSent?: boolean;
 }
 
 /** Walks only rows from a value on. */

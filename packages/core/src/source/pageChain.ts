@@ -85,14 +85,16 @@ export class PageChain<T> {
       () => this.#place(),
     );
     const received = page.received.slice(known);
-    const reached = this.#check(page, received);
+    const emitted = received.filter((_, index) => !page.leftOut?.has(index + known)).length;
+    const reached = this.#check(page, received, emitted);
     const next = this.#nextCursor(page.next, reached);
     const isCircle = next !== undefined && this.#repeats.addCursor(next, this.#position.next);
     const position = next && { next, ...reached, ...(isCircle && { isCircle }) };
     if (position) this.#position = position;
     return {
-      rows: received.length,
-      items: () => decodePage(page, this.#definition.name).slice(known),
+      rows: emitted,
+      items: () =>
+        decodePage(page, this.#definition.name).filter((_, index) => index >= known && !page.leftOut?.has(index)),
       partition: this.partition,
       parent: this.parent,
       page: reached.pages,
@@ -153,7 +155,7 @@ export class PageChain<T> {
   }
 
   /** Checks the rows of a page, and adds them to what the position says. */
-  #check(page: UndecodedPage<T>, received: readonly unknown[]): Omit<ChainPosition, 'next'> {
+  #check(page: UndecodedPage<T>, received: readonly unknown[], emitted: number): Omit<ChainPosition, 'next'> {
     const { maxPages = Infinity } = this.#definition;
     const { pages, rows, offset, total = Infinity, lastRow, empty = 0 } = this.#position;
     if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
@@ -164,7 +166,7 @@ export class PageChain<T> {
     const smallest = Math.min(total, page.total ?? Infinity);
     return {
       pages: pages + 1,
-      rows: rows + received.length,
+      rows: rows + emitted,
       ...(offset !== undefined && { offset: offset + received.length }),
       ...this.#repeats.known,
       ...(last !== undefined && { lastRow: last }),

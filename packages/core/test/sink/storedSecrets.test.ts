@@ -40,12 +40,12 @@ describe('T2 a value of an incremental export that holds the key is refused, and
     ['one that is not the latest', [`a ${key.toUpperCase()}`, 'z']],
     ['one that is escaped', [encodeURIComponent(JSON.stringify(`"${key}"`)).replaceAll('-', '%2D'), 'z']],
   ])('%s', async (_which, values) => {
-    for (const stable of [byNext, undefined]) {
+    for (const paging of [byNext, undefined]) {
       const { baseUrl } = await serve(() => ({ body: { items: values.map((at, id) => ({ id, at })) } }));
       const items = listing<{ id: number; at: string }>({
         path: '/items',
         pageSize: { param: 'limit', default: 10, max: 10 },
-        paging: bySince({ param: 'since', field: 'at', type: 'text', ...(stable && { stable }) }),
+        paging: bySince({ param: 'since', field: 'at', type: 'text', ...(paging && { paging }) }),
         rows: 'items',
         columns: ['id', 'at'],
       });

@@ -1,0 +1,89 @@
+import { ConfigError, PaginationError } from '../errors.js';
+import { isList } from '../values.js';
+import type { PageAnswer } from './answer.js';
+import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
+import { checkOrder, pageIncrement, rowValues, type SinceField } from './sinceField.js';
+
+type ValuePages = Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'>;
+
+/** Requests each page with the value of the last row. The rows that it has again are left out. */
+export function pageByValue(by: SinceField): ValuePages {
+  const { field, rule, put, doesFilter, isCoarse } = by;
+  return {
+    request: (first, at) => put(first, decodeSince(cursorOf(at)).value),
+    newRows(page, { since, from, at, requested, read, warn, items }) {
+      const last = from && decodeSince(cursorOf(from));
+      const start = last?.value ?? since.from;
+      const rows = rowValues(by, page.received, read);
+      // The walk has had them, or was not to have them.
+      const isEarly = rows.map(({ value }) => start !== undefined && rule.compare(value, start) < 0);
+      if (isEarly.includes(true) && !isCoarse)
+        warn(`the API lists rows from before the ${field} that it was asked for, which are left out. ${doesFilter}`);
+      // It would at least have the last row again, unless that was removed just now.
+      if (from && rows.length === 0)
+        warn(
+          `asked for rows from the ${field} of the last row on, the API lists none. If it leaves out rows with the value itself, some are missed: bySince needs an inclusive filter.`,
+        );
+      const isNew = rows.map(
+        ({ hash }, index) => !isEarly[index] && last?.rows.includes(hash) !== true && since.isKnown?.(hash) !== true,
+      );
+      const isShort = requested !== undefined && items < requested;
+      const emitted = rows.filter((_, index) => isNew[index]);
+      return {
+        ...page,
+        // It counts rows that are left out.
+        total: isEarly.includes(true) ? undefined : page.total,
+        received: page.received.filter((_, index) => isNew[index]),
+        decode: () => page.decode().filter((_, index) => isNew[index]),
+        // After a page that could have had more rows and has none that is new, there is nothing new.
+        next: isShort && emitted.length === 0 ? 'end' : page.next,
+        increment: pageIncrement(by, rows, { at, emitted }),
+      };
+    },
+    next: (answer) => nextAfter(by, answer),
+  };
+}
+
+function nextAfter(by: SinceField, answer: PageAnswer): { readonly cursor: string } | 'end' {
+  const { field, rule, doesFilter, isCoarse } = by;
+  const { from, since, requested, read, items } = answer;
+  const rows = rowValues(by, answer.rows, read);
+  checkOrder(by, rows, 'ascending', read);
+  const last = rows.at(-1)?.value;
+  if (last === undefined) {
+    if (items >= (requested ?? 1)) throw leftOutFault(read);
+    return 'end';
+  }
+  const start = from ? decodeSince(cursorOf(from)).value : since;
+  if (start === undefined || rule.compare(last, start) > 0) {
+    const atLast = rows.filter(({ value }) => rule.compare(value, last) === 0);
+    return { cursor: JSON.stringify([last, atLast.map(({ hash }) => hash)]) };
+  }
+  const isShort = requested !== undefined && rows.length < requested;
+  if (isShort && items >= requested) throw leftOutFault(read);
+  if (requested === undefined || isShort) return 'end';
+  if (rule.compare(rows[0]?.value ?? '', last) < 0 && !isCoarse)
+    throw new PaginationError(
+      'no-progress',
+      `a page is full of rows that are not after the ${field} that it was asked for, so it leads no further. ${doesFilter}`,
+    );
+  throw new PaginationError(
+    'no-progress',
+    `${field} is the same in all ${String(rows.length)} rows of a page${isCoarse ? ', as requests have it' : ''}, so those after them cannot be requested. Raise pageSize, or give bySince the paging of the API, e.g. paging: byOffset(…).`,
+  );
+}
+
+/** A cursor of {@link pageByValue}. */
+function decodeSince(cursor: string): { readonly value: string; readonly rows: readonly string[] } {
+  try {
+    const decoded: unknown = JSON.parse(cursor);
+    if (isList(decoded)) {
+      const [value, rows] = decoded;
+      if (typeof value === 'string' && isList(rows) && rows.every((row) => typeof row === 'string'))
+        return { value, rows };
+    }
+  } catch {
+    // Not JSON: a person has given it, or another paging.
+  }
+  throw new ConfigError('startAt is not a cursor of bySince. Give a position that a walk has reached.');
+}

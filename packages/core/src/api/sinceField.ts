@@ -1,0 +1,82 @@
+import { ConfigError } from '../errors.js';
+import { hashOf } from '../source/fingerprint.js';
+import type { DocumentReader } from '../source/documentReader.js';
+import type { PageIncrement } from '../source/increment.js';
+import { documentPath } from './documentPath.js';
+import type { PageAddress } from './paging.js';
+import { kindOfSince, type SinceRule } from './sinceValue.js';
+
+/** The field of a row by whose values new rows are found. */
+export interface SinceField {
+  readonly field: string;
+  readonly rule: SinceRule;
+  /** Whether a request may ask for more than is wanted. */
+  readonly isCoarse: boolean;
+  /** For messages about an API that seems not to filter. */
+  readonly doesFilter: string;
+  /** A request for the rows from a value on. */
+  readonly put: (first: PageAddress, value: string) => PageAddress;
+}
+
+/** A received row as increments see it. */
+export interface RowValue {
+  readonly hash: string;
+  readonly value: string;
+}
+
+/** @throws DecodeError if a row has none. */
+export function rowValues({ field, rule }: SinceField, rows: readonly unknown[], read: DocumentReader): RowValue[] {
+  const path = documentPath(field);
+  return rows.map((row) => {
+    const found = path.find(row, read);
+    const value = rule.read(found);
+    if (value === undefined)
+      throw read.fault(field, `it is ${kindOfSince(found)}, and not ${rule.wanted}, so rows could be missed`);
+    return { hash: hashOf(row), value };
+  });
+}
+
+/** @throws DecodeError if the rows are not in order. */
+export function checkOrder(
+  { field, rule }: SinceField,
+  rows: readonly RowValue[],
+  order: 'ascending' | 'newest-first',
+  read: DocumentReader,
+): void {
+  const sign = order === 'ascending' ? 1 : -1;
+  const wrong = rows.findIndex(
+    ({ value }, index) => index > 0 && sign * rule.compare(rows[index - 1]?.value ?? '', value) > 0,
+  );
+  if (wrong < 0) return;
+  throw read.fault(
+    field,
+    order === 'ascending'
+      ? `row ${wrong} is before the one above it: rows must be in ascending order`
+      : `row ${wrong} is after the one above it: the newest rows must come first`,
+  );
+}
+
+/** What a page says about an increment, of the rows that it emits. */
+export function pageIncrement(
+  { rule }: SinceField,
+  rows: readonly RowValue[],
+  { at, emitted }: { readonly at: number; readonly emitted: readonly RowValue[] },
+): PageIncrement {
+  const latest = rows.reduce<string | undefined>(
+    (last, { value }) => (last === undefined || rule.compare(value, last) > 0 ? value : last),
+    undefined,
+  );
+  return {
+    at,
+    rows: emitted.map(({ hash, value }) => [hash, value] as const),
+    ...(latest !== undefined && { latest }),
+  };
+}
+
+/** @throws ConfigError if a value that the definition gives is none of its type. */
+export function givenValue(rule: SinceRule, option: string, given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const value = rule.given(given);
+  if (value !== undefined) return value;
+  throw new ConfigError(`${option} of bySince is ${kindOfSince(given)}: it must be ${rule.wanted}.`);
+}
