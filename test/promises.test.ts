@@ -16,7 +16,7 @@ const proven = new Set(
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
     )
     .filter((path) => /\.test(-d)?\.ts$/.test(path))
-    .flatMap((path) => [...readFileSync(join(root, path), 'utf8').matchAll(/['"`]([TLPECDWGAKU]\d+) \S/g)])
+    .flatMap((path) => [...readFileSync(join(root, path), 'utf8').matchAll(/['"`]([TLPECDWGAKUR]\d+) \S/g)])
     .map(([, number = '']) => number),
 );
 

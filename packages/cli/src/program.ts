@@ -86,6 +86,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     'cluster clean': plain(async () => (await import('./commands/cluster/manage.js')).clusterClean),
     'cluster limit': plain(async () => (await import('./commands/cluster/manage.js')).clusterLimit),
     sandbox: plain(async () => (await import('./commands/sandbox.js')).sandbox),
+    new: plain(async () => (await import('./commands/new.js')).draftDefinition),
     doctor: configured(async () => (await import('./commands/doctor.js')).doctor, { reportsErrors: true }),
   } satisfies Record<Exclude<CommandName, 'completion'>, Action>;
   for (const [name, action] of Object.entries(actions)) addCommand(program, name, action);

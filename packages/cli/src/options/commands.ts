@@ -190,6 +190,15 @@ export const commands = {
     options: [groups.server, groups.served, groups.faults],
     examples: ['sluice sandbox', 'sluice sandbox --port 4010 --rate-limit 50/s --fail serverError=0.05,reset=0.01'],
   },
+  new: {
+    help: 'draft the definition of an API from one of its responses, or from its OpenAPI description',
+    takes: { '<name>': 'the name of the API, e.g. coins' },
+    options: [groups.draft],
+    examples: [
+      'sluice new coins --from "https://api.example.com/v1/markets?limit=100"',
+      'sluice new shop --from openapi.json --paths /orders,/customers --header-file headers.txt',
+    ],
+  },
   doctor: {
     help: 'check the settings, and request one row from each API in use',
     options: [groups.anyApi, groups.findings],

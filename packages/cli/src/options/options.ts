@@ -353,6 +353,17 @@ export const groups = {
     to: text('file', 'the report (default: the name of the file, with .html); - for stdout', oneRun),
     ifExists: what(['fail', 'overwrite'], 'what to do if the report exists (default: fail)', ofFile),
   }),
+  draft: group('Options:', {
+    from: text(
+      'url|file',
+      'the address of a listing that has rows, or an OpenAPI description: its address, a file, or - for stdin',
+      oneRun,
+    ),
+    headerFile: webhook.headerFile,
+    paths: list('paths', 'of an OpenAPI description only the listings of these paths: /a,/b', oneRun),
+    to: text('file', 'the definition (default: NAME.ts); - for stdout', oneRun),
+    ifExists: what(['fail', 'overwrite'], 'what to do if the file exists (default: fail)', ofFile),
+  }),
   letters: group('Options:', { format }),
   checkpoint: group('Options:', { format, config }),
   work: group('Work:', {

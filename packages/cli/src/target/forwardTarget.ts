@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { type EndpointOptions, secretsInHeader, webhook } from '@sluice/exporters/webhook';
+import { type EndpointOptions, webhook } from '@sluice/exporters/webhook';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
-import { readNamedFile } from '../input/readInput.js';
+import { readHeaders } from '../input/readHeaders.js';
 import { findWebhookSecrets } from '../input/secretVariables.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
@@ -77,28 +77,6 @@ export async function webhookOptions(
     timeout,
     retry: chooseRetries(options),
   };
-}
-
-/**
- * The headers in a file: one per line, as in HTTP. Blank lines are skipped. Errors do not quote them: they may be
- * tokens.
- *
- * @example 'Authorization: Bearer …' // { Authorization: 'Bearer …' }
- */
-async function readHeaders(file: string, environment: Environment): Promise<Readonly<Record<string, string>>> {
-  const headers = new Map<string, string>();
-  const text = await readNamedFile(file, { option: '--header-file', holds: 'headers' }, environment);
-  for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
-    if (line.trim() === '') continue;
-    const [, name, value] = /^([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name === undefined || value === undefined)
-      throw new UsageError(
-        `Line ${String(index + 1)} of the file that --header-file names is not a header. Write one a line, like Authorization: Bearer TOKEN.`,
-      );
-    headers.set(name, value);
-    for (const secret of secretsInHeader(value)) environment.secrets.add(secret);
-  }
-  return Object.fromEntries(headers);
 }
 
 /**

@@ -5,7 +5,7 @@ import { shownText } from '../values.js';
 import { documentPath } from './documentPath.js';
 import { pageByValue } from './pageByValue.js';
 import { pageInside, type SinceOrder } from './pageInside.js';
-import type { PageAddress, Paging } from './paging.js';
+import type { IncrementalPaging, PageAddress, Paging } from './paging.js';
 import { type NoPlace, parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 import { givenValue, type SinceField } from './sinceField.js';
 import { type SinceRule, sinceRules, type SinceType } from './sinceValue.js';
@@ -122,8 +122,12 @@ export function bySince(options: SinceOptions): Paging {
     doesFilter: `Does it filter by ${JSON.stringify(options.param ?? options.into ?? options.header)}?`,
   };
   documentPath(field);
-  const { newRows, ...pages } = paging
-    ? { ...pageInside(by, order, place !== undefined), request: paging.request, next: paging.next }
+  const pages: Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'> = paging
+    ? {
+        ...pageInside(by, order, place !== undefined),
+        request: (first, at) => paging.request(first, at),
+        next: (answer) => paging.next(answer),
+      }
     : pageByValue(by);
   return {
     identity: {
@@ -152,7 +156,7 @@ export function bySince(options: SinceOptions): Paging {
       needsPageSize: !paging,
       begin,
       from: put,
-      newRows,
+      newRows: (page, answer) => pages.newRows(page, answer),
     },
   };
 }

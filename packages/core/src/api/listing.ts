@@ -74,7 +74,8 @@ export function listing<
     >,
 ): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>> {
   checkOptions('listing()', definition, definitionKinds, 'The definition of a listing');
-  if (!definition.paging) throw noPaging();
+  const { paging }: { readonly paging?: unknown } = definition;
+  if (!paging) throw noPaging();
   checkListing(definition);
   const openReader = pageReader(definition);
   const known = knownParams(definition);

@@ -223,8 +223,8 @@ function findOrQuote(
 /** Only a path may allow a missing list. @throws ConfigError if it is invalid. */
 function rowFinder(where: ResponseSpec<unknown>['rows']): (answer: Answer) => ListedRows {
   if (typeof where === 'function') return (answer) => checkFoundRows(where(answer), answer);
-  const { text: path, find } = rowsPath(where);
-  return ({ body, read }) => ({ path, ...(find(body, read) ?? { rows: [], items: 0 }) });
+  const path = rowsPath(where);
+  return ({ body, read }) => ({ path: path.text, ...(path.find(body, read) ?? { rows: [], items: 0 }) });
 }
 
 /** What a function found. One in JavaScript may return anything. */

@@ -81,11 +81,11 @@ export function parseTime(format: TimeFormat, value: unknown): Instant | undefin
 
 /** Writes a time, in whole steps of its format: a `from` never later than it is, a `to` never earlier. */
 export function printTime(format: TimeFormat, instant: Instant, bound: SinceBound): string {
-  const { step, print } = timeFormats[format];
-  const size = BigInt(step) * second;
+  const known = timeFormats[format];
+  const size = BigInt(known.step) * second;
   const rest = ((instant % size) + size) % size;
   const whole = instant - rest + (bound === 'to' && rest > 0n ? size : 0n);
-  return print(Number(whole / second));
+  return known.print(Number(whole / second));
 }
 
 /** @param ms wall time since 1970, or a duration */

@@ -109,7 +109,7 @@ export function formFields(body: Json, place: string): Query {
   };
   if (!isPlain(body))
     throw new ConfigError(`${place} is ${kindOf(body)}, and a form has fields: give an object.`, { place });
-  const fields = Object.entries(body as Readonly<Record<string, Json>>);
+  const fields: [string, Json][] = Object.entries(body);
   return Object.fromEntries(
     fields.map(([field, value]): [string, string | readonly string[]] => [
       field,

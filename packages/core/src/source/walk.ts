@@ -278,7 +278,7 @@ class Walk<T> {
 
 /** Waits until the event loop has sent what was requested in this turn. Browsers send in a process of their own. */
 async function endTurn(): Promise<void> {
-  if (typeof setImmediate === 'function') await new Promise((resolve) => setImmediate(resolve));
+  if ('setImmediate' in globalThis) await new Promise((resolve) => globalThis.setImmediate(resolve));
 }
 
 /** Counts finished partitions at the front instead of listing them, so that positions stay small. */

@@ -83,19 +83,19 @@ describe('R6 three levels', () => {
   test.each([1, 4])(
     'R6 that fail at any request resume with a concurrency of %i',
     { tags: ['slow'] },
-    async (lanes) => {
+    async (concurrency) => {
       const lab = await labOf(tree);
-      await exportOn(emptyDisk(), lab, lanes);
+      await exportOn(emptyDisk(), lab, concurrency);
       const all = [...lab.asked];
       for (let nth = 1; nth <= all.length; nth += 1) {
         const disk = emptyDisk();
         const from = lab.asked.length;
         lab.say = (_url, at) => (at >= from + nth ? 'cut' : undefined);
-        await expect(exportOn(disk, lab, lanes)).rejects.toThrow('lab.');
+        await expect(exportOn(disk, lab, concurrency)).rejects.toThrow('lab.');
         lab.say = () => undefined;
         const logged = disk.text('/data/runs.sluice/partitions.log') ?? '';
         const before = lab.asked.length;
-        await exportOn(disk, lab, lanes);
+        await exportOn(disk, lab, concurrency);
         expect(exportedOn(disk), `after request ${String(nth)}`).toEqual(runsOf(tree));
         expect(disk.paths()).toEqual(['/data/', '/data/runs', '/data/runs.sluice/', '/data/runs.sluice/checkpoint']);
         // A page of tests that is logged is not requested again, nor one of projects.
@@ -108,12 +108,12 @@ describe('R6 three levels', () => {
   test.each([1, 4])(
     'R6 killed at any request: same bytes with a concurrency of %i',
     { tags: ['slow'] },
-    async (lanes) => {
+    async (concurrency) => {
       const lab = await labOf(tree);
       const folder = temporaryFolder();
       const path = join(folder, 'runs');
       const start = () =>
-        forkChild(new URL('children/exportRuns.ts', import.meta.url), lab.baseUrl, path, String(lanes));
+        forkChild(new URL('children/exportRuns.ts', import.meta.url), lab.baseUrl, path, String(concurrency));
       let reached: () => void = () => undefined;
       let limit = Infinity;
       lab.say = (_url, nth) => {
@@ -170,10 +170,10 @@ describe('R6 three levels', () => {
 describe('R6 below a skipped parent', () => {
   const refused: Tree = [[2, 1], { status: 404 }, [1, { status: 410 }, 2]];
 
-  test.each([1, 4])('R6 the rows are missing, with a warning, with a concurrency of %i', async (lanes) => {
+  test.each([1, 4])('R6 the rows are missing, with a warning, with a concurrency of %i', async (concurrency) => {
     const lab = await labOf(refused);
     const disk = emptyDisk();
-    expect(await exportOn(disk, lab, lanes)).toMatchObject({ isIncomplete: true });
+    expect(await exportOn(disk, lab, concurrency)).toMatchObject({ isIncomplete: true });
     expect(exportedOn(disk)).toEqual(runsOf(refused));
     const { lab: opened, warnings } = openLab(lab);
     await opened.runs().toArray();

@@ -85,7 +85,7 @@ describe('R9 what parse may not do', () => {
     ['a Date', () => [{ at: new Date(0) }], 'an object of a class'],
     ['NaN', () => [{ value: NaN }], 'the number NaN'],
     ['nothing', () => undefined, 'undefined'],
-    ['a hole', () => [, 1], 'undefined'], // eslint-disable-line no-sparse-arrays -- what is tested
+    ['a hole', () => [, 1], 'undefined'],
     ['a function', () => [() => 1], 'a function'],
     ['a bigint', () => [1n], 'a bigint'],
     [

@@ -66,12 +66,21 @@ export async function sourceFinding(
     return finding(
       'ok',
       subject,
-      typeof probed === 'number' ? `answered in ${formatDuration(probed)}` : probed.notAsked,
+      typeof probed === 'number' ? `answered in ${formatDuration(probed)}${nameUnknown(description)}` : probed.notAsked,
     );
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
     return describeRefusal(subject, error, credentials, params === undefined, hasFlag);
   }
+}
+
+/** What a definition does not say, although runs can need it. */
+function nameUnknown({ hasKey, pageSize }: SourceDescription): string {
+  const unknown = [
+    ...(hasKey ? [] : ['key, which a watch and --mode merge need']),
+    ...(pageSize && pageSize.max === undefined ? ['pageSize.max, the most rows of a page'] : []),
+  ];
+  return unknown.length === 0 ? '' : `. Its definition does not say: ${unknown.join('; ')}`;
 }
 
 /** The source limited to one row, unless it has none without parameters. */

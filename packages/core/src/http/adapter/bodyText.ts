@@ -75,6 +75,5 @@ const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“
 
 /** Node.js 20 decodes it as ISO-8859-1, so that `€` would become a control character. */
 function decodeWindows1252(decoder: TextDecoder, bytes: Uint8Array): string {
-  // eslint-disable-next-line no-control-regex -- the pattern must match controls
   return decoder.decode(bytes).replace(/[\x80-\x9f]/g, (char) => windows1252[char.charCodeAt(0) - 0x80] ?? char);
 }

@@ -1,6 +1,7 @@
 import { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
 import type { Clock } from '../../clock.js';
+import { isRecord } from '../../values.js';
 import type { CredentialTools } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
 import { expiryOf, tooNew } from './tokenLife.js';
@@ -57,7 +58,8 @@ export class KeyRing {
     this.#clock = tools.clock;
     this.#hash = shortHasher(tools.sha256 ?? sha256);
     if (source === false) this.#current = Promise.resolve('');
-    else if (typeof source === 'string') this.#current = Promise.resolve(this.#checked(source));
+    else if (typeof source !== 'function' && !(source instanceof ConfigError) && !isIssuer(source))
+      this.#current = Promise.resolve(this.#checked(source));
   }
 
   get hasKey(): boolean {
@@ -66,7 +68,7 @@ export class KeyRing {
 
   /** Whether getting a secret may take a request. */
   get isIssued(): boolean {
-    return typeof this.#source === 'object' && 'issue' in this.#source;
+    return isIssuer(this.#source);
   }
 
   get hasExpired(): boolean {
@@ -90,7 +92,7 @@ export class KeyRing {
   /** A short salted hash of the id or the current secret, in hex: it tells them apart, and reveals none. */
   async fingerprint(salt: string): Promise<string> {
     const source = this.#source;
-    if (typeof source === 'object' && 'issue' in source) return source.identify(salt);
+    if (isIssuer(source)) return source.identify(salt);
     return this.#hash(`${salt}:${this.#rules.id ?? (await this.get())}`);
   }
 
@@ -107,7 +109,7 @@ export class KeyRing {
   async #fetch(reason: 'first' | 'refused'): Promise<string> {
     const source = this.#source;
     if (source instanceof ConfigError) throw source;
-    if (typeof source === 'object') return this.#issue(source);
+    if (isIssuer(source)) return this.#issue(source);
     if (typeof source !== 'function') return source || '';
     let secret: string;
     try {
@@ -134,4 +136,9 @@ export class KeyRing {
     this.#hidden.replace(this.#rules.hidden(secret));
     return secret;
   }
+}
+
+/** In JavaScript, a key may be anything, e.g. `null`. */
+function isIssuer(source: KeySource): source is SecretIssuer {
+  return isRecord(source) && 'issue' in source;
 }

@@ -53,8 +53,8 @@ function measure(value: unknown, size: { left: number }, levels: number): void {
     throw new ParseFault('unfit', typeof value === 'object' ? 'an object of a class' : nameOf(value));
   if (levels === 0) throw new ParseFault('unfit', `lists and objects nested more than ${deepestDocument} levels deep`);
   if (isList(value)) {
-    // An index also visits the holes of a list.
-    for (let index = 0; index < value.length; index += 1) measure(value[index], size, levels - 1);
+    // It visits the holes of a list, too.
+    for (const item of value) measure(item, size, levels - 1);
     return;
   }
   for (const [name, field] of Object.entries(value)) {

@@ -1,0 +1,339 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../scripts/testScope.js';
+import { configFolder, run } from './config/configFolder.js';
+
+interface Answer {
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An API on a free port; `answer` gets the query and the request. */
+async function serve(
+  answer: (query: URLSearchParams, request: IncomingMessage, origin: string) => Answer,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', origin);
+    const { body, headers = {} } = answer(url.searchParams, request, origin);
+    response.writeHead(200, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify(body));
+  });
+  let origin = '';
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  origin = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  onTestEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return origin;
+}
+
+const rows = Array.from({ length: 7 }, (_, nth) => ({
+  id: `r${nth}`,
+  size: nth,
+  at: '2026-01-02T03:04:05Z',
+  tags: ['a'],
+}));
+const page = (query: URLSearchParams, first: number): unknown[] =>
+  rows.slice(first, first + Number(query.get('limit') ?? 3));
+
+/** What `sluice new` wrote, and all rows that its source then exports. */
+async function draft(address: string, more: readonly string[] = []) {
+  const folder = configFolder({});
+  const made = await run(['new', 'shop', '--from', address, ...more], folder);
+  expect(made).toMatchObject({ code: 0, stdout: '' });
+  const text = readFileSync(join(folder, 'shop.ts'), 'utf8');
+  const exported = await run(
+    ['export', 'shop.items', '--to', '-', '--format', 'jsonl', '--rate', 'unlimited'],
+    folder,
+    {
+      SHOP_TOKEN: 'secret-token',
+      SHOP_KEY: 'secret-key',
+    },
+  );
+  const ids = exported.stdout.split('\n').flatMap((line) => (line === '' ? [] : [String(JSON.parse(line).id)]));
+  return { ...made, text, folder, exported, ids };
+}
+
+const all = rows.map(({ id }) => id);
+
+describe('U7 sluice new drafts a definition from one response', () => {
+  test('whose Link header has the next page', async () => {
+    const origin = await serve((query, _, origin) => {
+      const at = Number(query.get('page') ?? 1);
+      const next = at < 3 ? { link: `<${origin}/v1/items?page=${at + 1}&limit=3>; rel="next"` } : {};
+      return { body: page(query, (at - 1) * 3), headers: next };
+    });
+    const { text, ids } = await draft(`${origin}/v1/items?limit=3`);
+    expect(text).toContain('paging: byLink(),');
+    expect(text).toContain(`baseUrl: '${origin}/v1/',`);
+    expect(text).toContain("pageSize: { param: 'limit', default: 3 },");
+    expect(text).toContain("types: { size: 'integer', at: 'timestamp', tags: 'json' },");
+    expect(ids).toEqual(all);
+  });
+
+  test('that has the address of the next page under a name with a dot', async () => {
+    const origin = await serve((query, _, origin) => {
+      const at = Number(query.get('$skip') ?? 0);
+      return {
+        body: {
+          value: page(query, at),
+          ...(at + 3 < rows.length && { '@odata.nextLink': `${origin}/items?$skip=${at + 3}` }),
+        },
+      };
+    });
+    const { text, ids } = await draft(`${origin}/items`);
+    expect(text).toContain("paging: byLink({ at: '[\\'@odata.nextLink\\']?' }),");
+    expect(ids).toEqual(all);
+  });
+
+  test('that has a cursor, and says whether there is more', async () => {
+    const origin = await serve((query) => {
+      const at = Number(query.get('cursor') ?? 0);
+      const hasMore = at + 3 < rows.length;
+      return {
+        body: {
+          data: { items: page(query, at) },
+          meta: { has_more: hasMore, next_cursor: hasMore ? String(at + 3) : null },
+        },
+      };
+    });
+    const { text, stderr, ids } = await draft(`${origin}/api/v2/items?limit=3&color=red`);
+    expect(text).toContain("query: { color: 'red' },");
+    expect(text).toContain('// guess: whether the parameter of a next page is cursor, is not known');
+    expect(text).toContain("paging: byCursor({ param: 'cursor', at: 'meta.next_cursor?', more: 'meta.has_more' }),");
+    expect(text).toContain("rows: 'data.items',");
+    expect(stderr).toMatch(
+      /^Wrote shop\.ts: shop\.items, with \d guesses to check\. sluice\.config\.json uses it\.\nNext: /,
+    );
+    expect(ids).toEqual(all);
+  });
+
+  test('that has page numbers, and a total', async () => {
+    const origin = await serve((query) => {
+      const at = Number(query.get('page') ?? 1);
+      return { body: { items: page(query, (at - 1) * 3), page: at, total_pages: 3, total: rows.length } };
+    });
+    const { text, ids } = await draft(`${origin}/items?page=1`);
+    expect(text).toContain("paging: byPage({ param: 'page', pages: 'total_pages' }),");
+    expect(text).toContain("total: 'total?',");
+    expect(ids).toEqual(all);
+  });
+
+  test('that has offsets', async () => {
+    const origin = await serve((query) => ({ body: { items: page(query, Number(query.get('offset') ?? 0)) } }));
+    const { text, ids } = await draft(`${origin}/items?offset=0&limit=2`);
+    expect(text).toContain("paging: byOffset({ param: 'offset' }),");
+    expect(ids).toEqual(all);
+  });
+
+  test('that only says that there is more, as where the last id is the cursor', async () => {
+    const origin = await serve((query) => {
+      const at = all.indexOf(query.get('starting_after') ?? '') + 1;
+      return { body: { data: page(query, at), has_more: at + 3 < rows.length } };
+    });
+    const { text, ids } = await draft(`${origin}/items`);
+    expect(text).toContain("paging: byKeyset([{ field: 'id', param: 'starting_after' }], { more: 'has_more' }),");
+    expect(ids).toEqual(all);
+  });
+
+  test('that shows no next page', async () => {
+    const origin = await serve(() => ({ body: { items: rows } }));
+    const { text, ids } = await draft(`${origin}/items`);
+    expect(text).toContain('// guess: nothing shows how the listing continues\n      paging: onePage(),');
+    expect(ids).toEqual(all);
+  });
+
+  test('with credentials, which it names and never writes', async () => {
+    const seen: unknown[] = [];
+    const origin = await serve((query, { headers }) => {
+      seen.push([query.get('api_key'), headers.authorization, headers['x-shop-version']]);
+      return { body: { items: rows } };
+    });
+    const folder = configFolder({ 'headers.txt': 'Authorization: Bearer secret-token\nX-Shop-Version: 7\n' });
+    const made = await run(
+      ['new', 'shop', '--from', `${origin}/items?api_key=secret-key`, '--header-file', 'headers.txt'],
+      folder,
+    );
+    const text = readFileSync(join(folder, 'shop.ts'), 'utf8');
+    expect(seen).toEqual([['secret-key', 'Bearer secret-token', '7']]);
+    expect(text).toContain("auth: [queryKey('api_key', { env: 'SHOP_KEY' }), bearer({ env: 'SHOP_TOKEN' })],");
+    expect(text).toContain("headers: { 'X-Shop-Version': '7' },");
+    expect(`${text}${made.stdout}${made.stderr}`).not.toMatch(/secret-/);
+  });
+});
+
+const openApi = {
+  openapi: '3.1.0',
+  servers: [{ url: 'https://{region}.example.com/v3', variables: { region: { default: 'eu' } } }],
+  components: {
+    securitySchemes: { main: { type: 'http', scheme: 'bearer' } },
+    schemas: {
+      Order: {
+        allOf: [
+          { type: 'object', properties: { id: { type: 'integer' } } },
+          {
+            type: 'object',
+            properties: { placed_at: { type: 'string', format: 'date-time' }, note: { type: ['string', 'null'] } },
+          },
+        ],
+      },
+      Page: {
+        type: 'object',
+        properties: {
+          orders: { type: 'array', items: { $ref: '#/components/schemas/Order' } },
+          next_page_token: { type: 'string' },
+          total_count: { type: 'integer' },
+        },
+      },
+    },
+    parameters: { size: { name: 'page_size', in: 'query', schema: { type: 'integer', default: 50, maximum: 200 } } },
+  },
+  paths: {
+    '/shops/{shop-id}/orders': {
+      get: {
+        summary: 'Orders of a shop.\nMore.',
+        parameters: [
+          { $ref: '#/components/parameters/size' },
+          { name: 'page_token', in: 'query', schema: { type: 'string' } },
+          { name: 'state', in: 'query', required: true, schema: { type: 'string' } },
+        ],
+        responses: { 200: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Page' } } } } },
+      },
+    },
+    '/status': { get: { responses: { 200: { content: { 'application/json': { schema: { type: 'object' } } } } } } },
+  },
+};
+
+describe('U7 sluice new drafts a definition from an OpenAPI description', () => {
+  test('with a listing for each list of objects', async () => {
+    const folder = configFolder({ 'openapi.json': JSON.stringify(openApi) });
+    expect(await run(['new', 'shop', '--from', 'openapi.json'], folder)).toMatchObject({ code: 0 });
+    const text = readFileSync(join(folder, 'shop.ts'), 'utf8');
+    expect(text).toContain("baseUrl: 'https://eu.example.com/v3',");
+    expect(text).toContain("auth: bearer({ env: 'SHOP_TOKEN' }),");
+    expect(text).toContain("description: 'Orders of a shop.',");
+    expect(text).toContain("pageSize: { param: 'page_size', default: 50, max: 200 },");
+    expect(text).toContain("paging: byCursor({ param: 'page_token', at: 'next_page_token?' }),");
+    expect(text).toContain("columns: ['id', 'placed_at', 'note'],");
+    expect(text).toContain("types: { id: 'integer', placed_at: 'timestamp' },");
+    expect(text).toContain("path: '/shops/{shop_id}/orders',");
+    expect(text).toContain("query: { state: '{state}' },");
+    const { stdout } = await run(['sources', 'shop.orders'], folder);
+    expect(stdout).toMatch(/shop_id[^]*state/);
+  });
+
+  test('of Swagger 2, from stdin, to stdout', async () => {
+    const swagger = {
+      swagger: '2.0',
+      host: 'api.example.com',
+      basePath: '/v1',
+      securityDefinitions: { key: { type: 'apiKey', in: 'query', name: 'api_key' } },
+      definitions: { Pet: { type: 'object', properties: { id: { type: 'integer' }, name: { type: 'string' } } } },
+      paths: {
+        '/pets': {
+          get: {
+            parameters: [
+              { name: 'offset', in: 'query', type: 'integer' },
+              { name: 'limit', in: 'query', type: 'integer', maximum: 30 },
+            ],
+            responses: { 200: { schema: { type: 'array', items: { $ref: '#/definitions/Pet' } } } },
+          },
+        },
+      },
+    };
+    const folder = configFolder({ 'swagger.json': JSON.stringify(swagger) });
+    const { stdout } = await run(['new', 'zoo', '--from', 'swagger.json', '--to', '-'], folder);
+    expect(stdout).toContain("baseUrl: 'https://api.example.com/v1',");
+    expect(stdout).toContain("auth: queryKey('api_key', { env: 'ZOO_KEY' }),");
+    expect(stdout).toContain("pageSize: { param: 'limit', default: 30, max: 30 },");
+    expect(stdout).toContain("paging: byOffset({ param: 'offset' }),");
+    expect(stdout).toContain("rows: '',");
+  });
+
+  test('only of the paths that were asked for', async () => {
+    const folder = configFolder({ 'openapi.json': JSON.stringify(openApi) });
+    const { code, stderr } = await run(['new', 'shop', '--from', 'openapi.json', '--paths', '/orders'], folder);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('has no listing at "/orders". It has /shops/{shop_id}/orders.'),
+    });
+  });
+});
+
+describe('U7 sluice new refuses', () => {
+  test.each([
+    ['nothing to draft from', [], 'Give --from URL, or --from openapi.json.'],
+    ['a file that is not there', ['--from', 'gone.json'], "can't be read: it is not there."],
+    ['YAML', ['--from', 'openapi.yaml'], 'is not JSON. If it is YAML, convert it first.'],
+    ['a description without a list', ['--from', 'empty.json'], 'has no GET whose response is a list of objects.'],
+  ])('%s', async (_, args, message) => {
+    const folder = configFolder({
+      'openapi.yaml': 'openapi: 3.0.0',
+      'empty.json': '{ "openapi": "3.0.0", "paths": {} }',
+    });
+    const { code, stderr } = await run(['new', 'shop', ...args], folder);
+    expect(code).toBeGreaterThan(0);
+    expect(stderr).toContain(message);
+  });
+
+  test('a response without rows', async () => {
+    const origin = await serve(() => ({ body: { items: [] } }));
+    const { code, stderr } = await run(['new', 'shop', '--from', `${origin}/items`], configFolder({}));
+    expect(code).toBe(1);
+    expect(stderr).toContain('has no list of objects with at least one row.');
+  });
+
+  test('to overwrite a definition', async () => {
+    const origin = await serve(() => ({ body: { items: rows } }));
+    const folder = configFolder({ 'shop.ts': '// mine' });
+    const { code } = await run(['new', 'shop', '--from', `${origin}/items`], folder);
+    expect(code).toBe(1);
+    expect(readFileSync(join(folder, 'shop.ts'), 'utf8')).toBe('// mine');
+  });
+});
+
+test('U7 what sluice new writes compiles', { tags: ['slow'] }, async () => {
+  const origin = await serve((query) => ({
+    body: { "it's": page(query, 0), "a'b\\": { next: '/x?y=1' }, total: 7 },
+    headers: { 'x-total-pages': '3' },
+  }));
+  const folder = configFolder({
+    'openapi.json': JSON.stringify(openApi),
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        module: 'nodenext',
+        target: 'es2022',
+        noEmit: true,
+        skipLibCheck: true,
+        types: [],
+      },
+      include: ['*.ts'],
+    }),
+    'headers.txt': 'Authorization: Token token=abcdef\n',
+  });
+  for (const [name, address] of [
+    ['one', `${origin}/items?limit=3&page=1`],
+    ['two', `${origin}/items?limit=3`],
+    ['three', 'openapi.json'],
+  ] as const)
+    expect(await run(['new', name, '--from', address, '--header-file', 'headers.txt'], folder)).toMatchObject({
+      code: 0,
+    });
+  const files = ['one', 'two', 'three'].map((name) => join(folder, `${name}.ts`));
+  const { options } = ts.parseJsonConfigFileContent(
+    JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8')),
+    ts.sys,
+    folder,
+  );
+  const program = ts.createProgram(files, options);
+  expect(
+    ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+  ).toEqual([]);
+});
