@@ -192,8 +192,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a page that failed is passed over',
-      'else this.#fail(withParent(error, chain.parent));',
-      'else this.#chains.delete(chain);',
+      'this.#fail(withParent(failure, chain.parent));',
+      'this.#chains.delete(chain);',
     ],
   ]),
   ...inFile('packages/core/src/source/repeats.ts', [

@@ -91,6 +91,8 @@ export class Parents<Row, Params> implements Discovery<Row> {
     if (!parent || !this.#rules.isSkipping || !isRefusedForGood(refused)) return false;
     // A later page may be refused for its cursor or offset alone, so the first one tells whether the parent is there.
     const refusal = parent.isAtStart ? refused : await this.#refusalOf(parent.listing, signal);
+    // During an outage, nobody knows.
+    if (isTransient(refusal)) throw refusal;
     if (!isRefusedForGood(refusal)) return false;
     const { name, warn } = this.#rules;
     const which = parent.isAtStart ? 'its rows' : 'the rest of its rows';

@@ -224,7 +224,6 @@ class Walk<T> {
   }
 
   async #fetch(chain: PageChain<T>): Promise<void> {
-    const { discovery } = this.#options;
     const { signal } = this.#requests;
     this.#busy.add(chain);
     try {
@@ -232,14 +231,25 @@ class Walk<T> {
       this.#tellPage(page);
       this.#add(chain, page);
     } catch (error) {
-      if (await discovery?.skips(error, { partition: chain.partition, signal })) this.#add(chain, chain.skip());
-      else this.#fail(withParent(error, chain.parent));
+      await this.#skipOrFail(chain, error);
     } finally {
       this.#busy.delete(chain);
       this.#startFetching();
       // So that the next request is sent before the consumer decodes and writes this page.
       if (this.#busy.size > 0) await endTurn();
       this.#wake();
+    }
+  }
+
+  /** Ends the walk with the error of a partition, unless that ends only the partition. */
+  async #skipOrFail(chain: PageChain<T>, error: unknown): Promise<void> {
+    const { partition } = chain;
+    const { signal } = this.#requests;
+    try {
+      if (!(await this.#options.discovery?.skips(error, { partition, signal }))) throw error;
+      this.#add(chain, chain.skip());
+    } catch (failure) {
+      this.#fail(withParent(failure, chain.parent));
     }
   }
 
