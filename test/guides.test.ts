@@ -50,8 +50,10 @@ describe.concurrent.each(someOf(guides))('the guide $name', ({ guide }) => {
       const ts = configIn(guide, 'ts');
       const config = (json ?? ts)?.replace('https://coins.example.com', coins.baseUrl);
       if (config) writeFileSync(join(cwd, `sluice.config.${json ? 'json' : 'ts'}`), config);
-      // The guide's service runs on this machine, so its address must be allowed.
-      const here = code.replaceAll('https://hooks.example.com/changes', `${receiver.url} --allow-address 127.0.0.1`);
+      // The guide's services run on this machine; the address of the one that is sent to must be allowed.
+      const here = code
+        .replaceAll('https://hooks.example.com/changes', `${receiver.url} --allow-address 127.0.0.1`)
+        .replaceAll('https://coins.example.com', coins.baseUrl);
       const variables = redis && { SLUICE_REDIS_URL: redis.url };
       const outcome = await runShown(`set -e; ${here}`, { sandbox, cwd, ...(variables && { variables }) });
       expect({ shown: code, ...outcome }).toMatchObject({ code: 0 });

@@ -37,7 +37,12 @@ describe('U6 the help', () => {
     for (const words of await commandsUnder()) helps.push((await sluice([...words, '--help'])).stdout);
     const flag = /(?<![\w(-])--[a-z]+(?:-[a-z]+)*(?![\w:-])/g;
     // The second and the third are options of Node.js.
-    const known = new Set(['--version', '--max-old-space-size', '--max-http-header-size', ...helps.join().match(flag)!]);
+    const known = new Set([
+      '--version',
+      '--max-old-space-size',
+      '--max-http-header-size',
+      ...helps.join().match(flag)!,
+    ]);
     const unknown: string[] = [];
     for (const name of ['cli', 'cluster', 'core', 'exporters']) {
       const folder = new URL(`../../${name}/src/`, import.meta.url);
