@@ -29,7 +29,8 @@ const attacks: Record<string, (path: string) => void> = {
     writeSync(file, 'XXXX', Math.floor(statSync(path).size / 2));
     closeSync(file);
   },
-  'appended to': (path) => appendFileSync(path, 'mine\n'),
+  // More than a write has: one that is under way would replace less, and the file would be as it should.
+  'appended to': (path) => appendFileSync(path, 'mine\n'.repeat(200_000)),
   'replaced by another of its size': (path) => {
     writeFileSync(`${path}.other`, 'x'.repeat(statSync(path).size));
     renameSync(`${path}.other`, path);
