@@ -127,7 +127,7 @@ export function isApiSource(value: unknown): value is ApiSource {
  * The APIs of a client's sources by name, whichever plugin has opened them.
  *
  * @example
- * for (const [name, api] of apisOf(client)) console.log(name, api.describe().auth.kind);
+ * for (const [name, api] of apisOf(client)) console.log(name, api.describe().auth);
  */
 export function apisOf(client: object): ReadonlyMap<string, Api> {
   const apis = new Map<string, Api>();

@@ -43,7 +43,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
    * What ends the listing, if the API does not say which page is the last one: `short-page`, `no-rows`, `repeated-page`,
    * or a function of the page. Default: only `paging` ends it.
    *
-   * @example until: ({ at }) => at('end_of_stream') === true
+   * @example const until: Until = ({ at }) => at('end_of_stream') === true;
    */
   readonly until?: Until;
   /** The format of responses. Default `json`. With `jsonLines`, the document is the list of all lines: `rows: ''`. */
@@ -53,7 +53,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
    * prefix. It is synchronous, and returns what JSON can represent, as large and as deep as a body may be. What it throws
    * means that the response is broken: it is retried like a 503, and never quoted. It needs `version`.
    *
-   * @example parse: (text) => parseJson(text.replace(")]}'", ''))
+   * @example const parse: BodyParser = (text) => parseJson(text.replace(")]}'", ''));
    */
   readonly parse?: BodyParser;
   /**

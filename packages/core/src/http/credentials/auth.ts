@@ -76,8 +76,8 @@ export type Credential =
  * `sharedKey`.
  *
  * @example
- * bearer({ env: 'GITHUB_TOKEN' })
- * [header('DD-API-KEY', { env: 'DD_API_KEY' }), header('DD-APPLICATION-KEY', { env: 'DD_APP_KEY' })]
+ * const one: Auth = bearer({ env: 'GITHUB_TOKEN' });
+ * const two: Auth = [header('DD-API-KEY', { env: 'DD_API_KEY' }), header('DD-APPLICATION-KEY', { env: 'DD_APP_KEY' })];
  */
 export type Auth =
   { readonly kind: 'none' } | { readonly kind: 'shared' } | Credential | readonly [Credential, ...Credential[]];
@@ -253,6 +253,8 @@ export function bodyKey(field: string, secret: Secret): Credential {
  * @param fn returns the headers and query parameters to add. It has `timeouts.total` of the client.
  *
  * @example
+ * import { createHmac } from 'node:crypto';
+ *
  * sign({ env: 'BINANCE_SECRET' }, ({ url }, secret) => {
  *   const timestamp = String(Date.now());
  *   const query = [...new URL(url).search.slice(1).split('&'), `timestamp=${timestamp}`].filter(Boolean).join('&');

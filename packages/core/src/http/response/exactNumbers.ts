@@ -4,7 +4,7 @@ import { deepestDocument } from './nesting.js';
  * `JSON.parse`, but a number that it would change arrives as its text: an integer beyond 2^53, or a number that is not
  * what any serializer writes for a double, e.g. because it has more digits. All other values are those of `JSON.parse`.
  *
- * @example parseExactly('[9007199254740993, 0.5, 1.5e16]') // ['9007199254740993', 0.5, 1.5e16]
+ * @example parseJson('[9007199254740993, 0.5, 1.5e16]') // ['9007199254740993', 0.5, 1.5e16]
  * @throws SyntaxError if the text is not JSON.
  */
 export function parseExactly(json: string): unknown {
