@@ -73,7 +73,7 @@ export function listing<
       Templates<RequestQuery, Headers, Body>
     >,
 ): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>> {
-  checkOptions('listing()', definition, definitionKinds, 'The definition of a listing');
+  checkOptions('listing()', definition, listDefinitionKinds(), 'The definition of a listing');
   const { paging }: { readonly paging?: unknown } = definition;
   if (!paging) throw noPaging();
   checkListing(definition);
@@ -117,30 +117,33 @@ const exampleApi: Omit<ReadingApi, 'name'> = {
   clock: { now: () => 0 },
 };
 
-const definitionKinds = {
-  ...requestSpecKinds,
-  // Without it, the error says what to write.
-  paging: 'an object?',
-  params: 'an object or a function?',
-  each: 'an object?',
-  description: 'text?',
-  rows: 'text or a function',
-  total: 'text or a function?',
-  until: 'text or a function?',
-  format: 'text?',
-  parse: 'a function?',
-  errors: 'a function?',
-  schema: 'an object or a function?',
-  decode: 'a function?',
-  version: 'text?',
-  columns: 'a list',
-  types: 'an object?',
-  key: 'a function?',
-  statusOf: 'a function?',
-  event: 'a function?',
-  filter: 'a function?',
-  responses: 'an object?',
-} as const satisfies Readonly<Record<keyof ListingDefinition<never, never, never>, OptionKind>>;
+/** A function, so that a bundle of a page without listings leaves it out. */
+function listDefinitionKinds() {
+  return {
+    ...requestSpecKinds,
+    // Without it, the error says what to write.
+    paging: 'an object?',
+    params: 'an object or a function?',
+    each: 'an object?',
+    description: 'text?',
+    rows: 'text or a function',
+    total: 'text or a function?',
+    until: 'text or a function?',
+    format: 'text?',
+    parse: 'a function?',
+    errors: 'a function?',
+    schema: 'an object or a function?',
+    decode: 'a function?',
+    version: 'text?',
+    columns: 'a list',
+    types: 'an object?',
+    key: 'a function?',
+    statusOf: 'a function?',
+    event: 'a function?',
+    filter: 'a function?',
+    responses: 'an object?',
+  } as const satisfies Readonly<Record<keyof ListingDefinition<never, never, never>, OptionKind>>;
+}
 
 function describe<Row extends object, In extends object, Params>(
   { description, each, columns, key, pageSize, paging, filter }: ListingDefinition<Row, In, Params>,

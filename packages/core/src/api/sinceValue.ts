@@ -23,13 +23,11 @@ export interface SinceRule {
   mark(latest: string, began: number, overlap: number): string;
 }
 
-const integer: Omit<SinceRule, 'given'> = {
+const integer: SinceRule = {
   wanted: 'an integer',
   isTime: false,
-  read(value) {
-    if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
-    return typeof value === 'string' && /^-?\d{1,40}$/.test(value) ? value : undefined;
-  },
+  read: readInteger,
+  given: readInteger,
   compare(a, b) {
     const difference = BigInt(a) - BigInt(b);
     return difference < 0n ? -1 : difference > 0n ? 1 : 0;
@@ -37,23 +35,33 @@ const integer: Omit<SinceRule, 'given'> = {
   mark: (latest, _, overlap) => String(BigInt(latest) - BigInt(overlap)),
 };
 
-const text: Omit<SinceRule, 'given'> = {
+const text: SinceRule = {
   wanted: 'text',
   isTime: false,
-  read: (value) => (typeof value === 'string' && value !== '' ? value : undefined),
+  read: readText,
+  given: readText,
   compare: compareTexts,
   mark: (latest) => latest,
 };
 
 export const sinceRules: Readonly<Record<SinceType, SinceRule>> = {
-  instant: timeRule('instant'),
-  datetime: timeRule('datetime'),
-  date: timeRule('date'),
-  'epoch-seconds': timeRule('epoch-seconds'),
-  'epoch-ms': timeRule('epoch-ms'),
-  integer: { ...integer, given: integer.read },
-  text: { ...text, given: text.read },
+  instant: /* @__PURE__ */ timeRule('instant'),
+  datetime: /* @__PURE__ */ timeRule('datetime'),
+  date: /* @__PURE__ */ timeRule('date'),
+  'epoch-seconds': /* @__PURE__ */ timeRule('epoch-seconds'),
+  'epoch-ms': /* @__PURE__ */ timeRule('epoch-ms'),
+  integer,
+  text,
 };
+
+function readInteger(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+  return typeof value === 'string' && /^-?\d{1,40}$/.test(value) ? value : undefined;
+}
+
+function readText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
 
 /** What a value is instead, for errors. */
 export function kindOfSince(value: unknown): string {

@@ -51,9 +51,9 @@ const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] sat
 
 /** The headers of a request without its own: one object for all, so that what is made of them is made once. */
 const accept: Readonly<Record<string, { readonly Accept: string }>> = {
-  json: Object.freeze({ Accept: 'application/json' }),
-  jsonLines: Object.freeze({ Accept: 'application/jsonl, application/x-ndjson, */*;q=0.5' }),
-  parsed: Object.freeze({ Accept: '*/*' }),
+  json: /* @__PURE__ */ Object.freeze({ Accept: 'application/json' }),
+  jsonLines: /* @__PURE__ */ Object.freeze({ Accept: 'application/jsonl, application/x-ndjson, */*;q=0.5' }),
+  parsed: /* @__PURE__ */ Object.freeze({ Accept: '*/*' }),
 } satisfies Record<ResponseFormat | 'parsed', object>;
 const none = Object.freeze({});
 

@@ -14,16 +14,22 @@ const isOneOf =
 /** The fields of events, in their order, and what they must be. */
 const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Check>>>> = {
   page: { source: isText, partition: isCount, page: isCount, rows: isCount },
-  commit: { source: isText, sink: isText, rows: isCount, pages: isCount, isSealed: isOneOf(true, false) },
+  commit: {
+    source: isText,
+    sink: isText,
+    rows: isCount,
+    pages: isCount,
+    isSealed: /* @__PURE__ */ isOneOf(true, false),
+  },
   change: {
     source: isText,
     key: isText,
-    kind: isOneOf('initial', 'added', 'changed', 'removed', 'known'),
+    kind: /* @__PURE__ */ isOneOf('initial', 'added', 'changed', 'removed', 'known'),
     before: isTextOrNull,
     after: isTextOrNull,
     observedAt: isText,
   },
-  error: { of: isOneOf('walk', 'watch', 'export'), name: isText, error: () => true },
+  error: { of: /* @__PURE__ */ isOneOf('walk', 'watch', 'export'), name: isText, error: () => true },
 };
 
 /** Copies the fields of a source's event; `undefined` if it is not one. A plugin may pass anything. */
