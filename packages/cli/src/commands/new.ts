@@ -1,7 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { basename, relative, resolve } from 'node:path';
 import { createClient, header, noAuth, queryKey } from '@sluice/core';
-import { nodeFileSystem, PartFile } from '@sluice/core/node';
 import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
@@ -9,6 +8,7 @@ import { exitCodes, UsageError } from '../errors/errors.js';
 import { readHeaders } from '../input/readHeaders.js';
 import { readInput, whyUnreadable } from '../input/readInput.js';
 import { standardOutput } from '../options/checkTarget.js';
+import { publishFile } from '../target/publishFile.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { definitionText } from './new/definitionText.js';
@@ -41,7 +41,7 @@ export const draftDefinition: Run<'new'> = async (options, environment) => {
     return exitCodes.done;
   }
   const path = resolve(folder, to);
-  await write(path, text, ifExists);
+  await publishFile(path, text, ifExists);
   const sources = chosen.listings.map((listing) => `${name}.${listing.name}`);
   const config = await findOrWriteConfig(`./${relative(folder, path)}`, environment);
   const found = `${listNames(sources)}, with ${formatCount(guesses, 'guess', 'guesses')} to check`;
@@ -129,25 +129,11 @@ function listNames(names: readonly string[]): string {
   return names.slice(0, mostNames).join(', ') + (left > 0 ? ` and ${left} more` : '');
 }
 
-/** Under a temporary name first, so that a definition is complete or absent. */
-async function write(path: string, text: string, ifExists: 'fail' | 'overwrite'): Promise<void> {
-  const part = new PartFile(nodeFileSystem, path, ifExists);
-  await part.create(true);
-  try {
-    await part.append(text);
-    await part.flush();
-    await part.publish();
-  } catch (error) {
-    await part.abandon(false);
-    throw error;
-  }
-}
-
 /** Writes a configuration with the definition if the folder has none. @returns what the user has to know of it */
 async function findOrWriteConfig(module: string, { folder }: Environment): Promise<string> {
   const existing = (await readdir(folder)).find((name) => /^sluice\.config\.\w+$/.test(name));
   if (existing !== undefined) return `Add ${JSON.stringify(module)} to the plugins of ${existing}.`;
-  await write(
+  await publishFile(
     resolve(folder, 'sluice.config.json'),
     `${JSON.stringify({ plugins: [module] }, undefined, 2)}\n`,
     'fail',

@@ -1,9 +1,9 @@
 import { basename, resolve } from 'node:path';
-import { nodeFileSystem, PartFile } from '@sluice/core/node';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
 import { standardOutput } from '../options/checkTarget.js';
+import { publishFile } from '../target/publishFile.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { type Figures, countFigures, type ReportRow, findSubject, subjects } from './report/figures.js';
@@ -21,7 +21,7 @@ export const report: Run<'report'> = async ({ file, to, ifExists = 'fail' }, env
   const figures = await read(file, (path) => resolve(folder, path), signal);
   const page = reportPage(figures, { file: basename(file), madeAt: new Date() });
   if (target === standardOutput) await stdout.write(page);
-  else await write(resolve(folder, target), page, ifExists);
+  else await publishFile(resolve(folder, target), page, ifExists);
   const { subject, rows } = figures;
   if (target !== standardOutput)
     stderr.print(`${formatCount(rows, ...subject.noun)} of ${visibleText(file)} -> ${visibleText(target)}\n`);
@@ -49,20 +49,5 @@ async function* stoppable(rows: AsyncIterable<ReportRow>, signal: AbortSignal): 
   for await (const row of rows) {
     signal.throwIfAborted();
     yield row;
-  }
-}
-
-/** Under a temporary name first, so that a report is complete or absent. */
-async function write(path: string, page: string, ifExists: 'fail' | 'overwrite'): Promise<void> {
-  const part = new PartFile(nodeFileSystem, path, ifExists);
-  // What a killed report left is of no use.
-  await part.create(true);
-  try {
-    await part.append(page);
-    await part.flush();
-    await part.publish();
-  } catch (error) {
-    await part.abandon(false);
-    throw error;
   }
 }
