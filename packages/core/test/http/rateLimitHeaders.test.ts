@@ -83,6 +83,81 @@ describe('A4 headers that report a quota', () => {
       { 'ratelimit-remaining': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' },
       one(0, 30_000),
     ],
+    ['decimals', { 'x-ratelimit-remaining': '7.0', 'x-ratelimit-reset': '30' }, one(7, 30_000)],
+    ['less than a request', { 'x-ratelimit-remaining': '0.5', 'x-ratelimit-reset': '30' }, one(0, 30_000)],
+    ...['30s', '0m30s', '0h0m30.0s', '30000ms', '29s1000ms'].map((reset): [string, Record<string, string>, unknown] => [
+      `a duration of ${reset}`,
+      { 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': reset },
+      one(7, 30_000),
+    ]),
+    [
+      "OpenAI's, of requests and not of tokens",
+      {
+        'x-ratelimit-limit-requests': '60',
+        'x-ratelimit-remaining-requests': '59',
+        'x-ratelimit-reset-requests': '6m0s',
+        'x-ratelimit-remaining-tokens': '0',
+        'x-ratelimit-reset-tokens': '1d2h',
+      },
+      one(59, 360_000, 'requests'),
+    ],
+    [
+      "Anthropic's",
+      {
+        'anthropic-ratelimit-requests-limit': '50',
+        'anthropic-ratelimit-requests-remaining': '49',
+        'anthropic-ratelimit-requests-reset': '2030-01-01T00:00:30Z',
+        'anthropic-ratelimit-input-tokens-remaining': '0',
+        'anthropic-ratelimit-input-tokens-reset': '2030-01-01T00:00:30Z',
+      },
+      one(49, 30_000, 'requests'),
+    ],
+    [
+      "Discord's, of a bucket",
+      {
+        'x-ratelimit-remaining': '4',
+        'x-ratelimit-reset': String(epoch + 60.25),
+        'x-ratelimit-reset-after': '0.064',
+        'x-ratelimit-bucket': 'abcd1234',
+      },
+      one(4, 64, 'abcd1234'),
+    ],
+    [
+      "Kong's, of windows",
+      {
+        'x-ratelimit-limit-second': '5',
+        'x-ratelimit-remaining-second': '4',
+        'x-ratelimit-limit-hour': '1000',
+        'x-ratelimit-remaining-hour': '990',
+      },
+      [...one(4, 1_000, 'second'), ...one(990, 3_600_000, 'hour')],
+    ],
+    [
+      "HubSpot's",
+      {
+        'x-hubspot-ratelimit-max': '100',
+        'x-hubspot-ratelimit-remaining': '98',
+        'x-hubspot-ratelimit-interval-milliseconds': '10000',
+        'x-hubspot-ratelimit-daily': '250000',
+        'x-hubspot-ratelimit-daily-remaining': '249000',
+      },
+      [...one(98, 10_000), ...one(249_000, 86_400_000, 'daily')],
+    ],
+    [
+      "Atlassian's date, without seconds",
+      { 'x-ratelimit-remaining': '7', 'x-ratelimit-reset': '2030-01-01T00:01Z' },
+      one(7, 60_000),
+    ],
+    [
+      "Reddit's, of two servers behind each other",
+      { 'x-ratelimit-remaining': '990.0, 4.0', 'x-ratelimit-reset': '600, 30' },
+      one(4, 30_000),
+    ],
+    [
+      'a quota of something else than requests',
+      { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '30' },
+      [],
+    ],
     [
       'an invalid structured form, and others',
       { ratelimit: '"a";r=1;t=2, "', 'x-ratelimit-remaining': '70', 'x-ratelimit-reset': '30' },
@@ -92,7 +167,23 @@ describe('A4 headers that report a quota', () => {
     expect(read(headers, now)).toEqual(quotas);
   });
 
-  const hostile = ['-1', 'NaN', 'Infinity', '1e9', '0x10', '', ' ', '5, 5', '9'.repeat(16), '５', 'null', '1 2', '+5'];
+  const hostile = [
+    '5.',
+    '.5',
+    '-1',
+    'NaN',
+    'Infinity',
+    '1e9',
+    '0x10',
+    '',
+    ' ',
+    '5, 5',
+    '9'.repeat(16),
+    '５',
+    'null',
+    '1 2',
+    '+5',
+  ];
   test.each(hostile)('a remaining of %j is ignored', (remaining) => {
     expect(read({ 'x-ratelimit-remaining': remaining, 'x-ratelimit-reset': '30' }, now)).toEqual([]);
     expect(read({ 'ratelimit-remaining': remaining, 'ratelimit-reset': '30' }, now)).toEqual([]);
@@ -109,6 +200,14 @@ describe('A4 headers that report a quota', () => {
     '1900-01-01T00:00:00Z',
     '2030-02-30T00:00:00Z',
     'soon',
+    '5 s',
+    '6m0',
+    's',
+    '1y',
+    '1.2.3s',
+    '400d',
+    '1s'.repeat(6),
+    '2030-01-01T00:01',
   ])('a reset of %j is ignored', (reset) => {
     expect(read({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset }, now)).toEqual([]);
     expect(read({ ratelimit: `"a";r=0;t=${reset}` }, now)).toEqual([]);
@@ -129,6 +228,9 @@ describe('A4 headers that report a quota', () => {
     for (const part of [';', ' ;', '; ', '"', ',', 'a;', ';a="', '\\"', ' ', 'a', ';pk="\\"'])
       expect(read({ ratelimit: `"a"${part.repeat(400)}`, 'ratelimit-policy': part.repeat(500) }, now)).toEqual([]);
     expect(read({ ratelimit: '"a";r=1;t=1, '.repeat(10_000) }, now)).toEqual([]);
+    expect(read({ [`${'a-'.repeat(20_000)}ratelimit`]: '1' }, now)).toEqual([]);
+    for (const reset of ['1', '1s', '9'.repeat(9)])
+      expect(read({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset.repeat(10_000) }, now)).toEqual([]);
   });
 
   test('options that make no sense are refused', () => {

@@ -41,11 +41,16 @@ export interface QuotaRules {
  * Lets the response headers of an API steer its limiter: what is left of a quota is spread until the quota is renewed.
  *
  * It reads `RateLimit` and `RateLimit-Policy` in their structured form (`"default";r=50;t=30`) and in the older one
- * (`limit=100, remaining=50, reset=30`), or else `RateLimit-Remaining`, `X-RateLimit-Remaining` or
- * `X-Rate-Limit-Remaining` with `-Reset` and `-Limit`. A reset is in seconds, in seconds or ms since 1970, or a date,
- * and is compared with the response's `Date`. Quotas of several resources (`X-RateLimit-Resource`) or policies are kept
- * apart. Values that make no sense are ignored: negative, repeated, more than a year ahead. Without a reset, only a
- * refusal with nothing left is noticed.
+ * (`limit=100, remaining=50, reset=30`), or else the fields `RateLimit-Remaining`, `-Reset` or `-Reset-After`, and
+ * `-Limit`, also as `X-RateLimit-…`, as `X-Rate-Limit-…` or with a vendor's name before. They may be of requests or of a
+ * window: `X-RateLimit-Reset-Requests`, `X-RateLimit-Remaining-Minute`. Quotas of something else, e.g. of tokens, are
+ * ignored.
+ *
+ * A reset is in seconds, a duration (`6m0s`), in seconds or ms since 1970, or a date, and is compared with the response's
+ * `Date`. Without one, more is left after the field's window, if that is named, from the response on. If servers behind
+ * each other report several values (`900, 4`), the smallest counts. Quotas of several resources (`X-RateLimit-Resource`
+ * or `-Bucket`), windows or policies are kept apart. Values that make no sense are ignored: negative, repeated, more than
+ * a year ahead. Without a reset and a window, only a refusal with nothing left is noticed.
  *
  * The guarantee holds for one process per quota.
  *
@@ -72,19 +77,61 @@ function readQuotas(headers: Headers, now: number): readonly QuotaReport[] {
   const resetIn = (text: string): number | undefined => timeUntil(text, httpDate(headers['date'] ?? '', now) ?? now);
   const policies = readPolicies(headers['ratelimit-policy'] ?? '');
   const structured = dropRepeated(readRateLimit(headers['ratelimit'] ?? '', policies, resetIn));
-  const named = headers['x-ratelimit-resource'] ?? '';
-  const prefixes = [
-    ['ratelimit', ''],
-    ['x-ratelimit', named],
-    ['x-rate-limit', named],
-  ] as const;
-  const single = prefixes.map(([prefix, name]) => {
-    const [remaining, reset, limit] = ['remaining', 'reset', 'limit'].map((each) => headers[`${prefix}-${each}`]);
-    const until = reset === undefined ? (policies.get('') ?? 'unsaid') : resetIn(reset);
-    return makeReports(name, { remaining, limit, in: until });
-  });
-  const all = [structured, ...single].filter(({ length }) => length > 0);
+  const all = [structured, ...readFields(headers, policies, resetIn)].filter(({ length }) => length > 0);
   return all.find((reports) => reports.some((report) => report.resetIn !== undefined)) ?? all[0] ?? [];
+}
+
+/** Ms of the windows that a field may name. */
+const windows: Readonly<Record<string, number>> = {
+  second: 1_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  daily: 86_400_000,
+  month: 31 * 86_400_000,
+};
+const kinds = ['requests', ...Object.keys(windows)].join('|');
+const fields = 'remaining|limit|reset-after|reset|interval-milliseconds';
+/** A field: its prefix, what the quota is of, and what is said of it. APIs write the last two in either order. */
+const fieldForm = new RegExp(`^((?:[a-z]+-)*rate-?limit)-(?:(${kinds})-)?(${fields})(?:-(${kinds}))?$`);
+const usualPrefixes = ['ratelimit', 'x-ratelimit', 'x-rate-limit'];
+
+/** The reports of single fields, of each prefix. */
+function readFields(
+  headers: Headers,
+  policies: ReadonlyMap<string, number | undefined>,
+  resetIn: (text: string) => number | undefined,
+): QuotaReport[][] {
+  const found = Object.entries(headers).flatMap(([header, value]) => {
+    const [, prefix = '', before, field = '', kind = before ?? ''] = fieldForm.exec(header) ?? [];
+    return prefix === '' ? [] : [{ prefix, kind, field, value }];
+  });
+  const resource = headers['x-ratelimit-resource'] ?? headers['x-ratelimit-bucket'] ?? '';
+  return [...new Set([...usualPrefixes, ...found.map(({ prefix }) => prefix)])].map((prefix) => {
+    const own = found.filter((each) => each.prefix === prefix);
+    return [...new Set(own.map(({ kind }) => kind))].flatMap((kind) => {
+      const valueOf = (field: string): string | undefined =>
+        own.find((each) => each.kind === kind && each.field === field)?.value;
+      const name = [prefix === 'ratelimit' ? '' : resource, kind].filter((part) => part !== '').join(';');
+      const [remaining, reset] = readLayers(valueOf('remaining'), valueOf('reset-after') ?? valueOf('reset'));
+      const window =
+        windows[kind] ?? parseNumber(valueOf('interval-milliseconds')) ?? policies.get('') ?? ('unsaid' as const);
+      return makeReports(name, {
+        remaining,
+        limit: valueOf('limit'),
+        in: reset === undefined ? window : resetIn(reset),
+      });
+    });
+  });
+}
+
+/** What is left and its reset, of the layer that has the least: those behind each other may each have added a value. */
+function readLayers(remaining: string | undefined, reset: string | undefined): (string | undefined)[] {
+  const all = remaining?.split(',') ?? [];
+  const resets = reset?.split(',') ?? [];
+  if (all.length < 2 || all.length !== resets.length) return [remaining, reset];
+  const least = all.reduce((found, text, at) => (Number(text) < Number(all[found]) ? at : found), 0);
+  return [all[least], resets[least]];
 }
 
 /** The value of `RateLimit`, in its older form (to draft 7) or its structured one (from draft 8). */
@@ -145,10 +192,10 @@ function makeReports(
     readonly in: number | undefined | 'unsaid';
   },
 ): QuotaReport[] {
-  const remaining = parseCount(given.remaining);
-  if (remaining === undefined || given.in === undefined || name.length > longestName) return [];
+  const remaining = Math.floor(parseNumber(given.remaining?.trim()) ?? NaN);
+  if (Number.isNaN(remaining) || given.in === undefined || name.length > longestName) return [];
   // Old drafts list the policies after the limit: `100, 100;w=60`.
-  const limit = parseCount(given.limit?.split(',')[0]) ?? 0;
+  const limit = parseNumber(given.limit?.split(',')[0]?.trim()) ?? 0;
   if (given.in === 'unsaid') return remaining === 0 ? [{ name, remaining }] : [];
   return [{ name, remaining: limit > 0 ? Math.min(remaining, limit) : remaining, resetIn: given.in }];
 }
@@ -161,10 +208,6 @@ function dropRepeated(reports: readonly QuotaReport[]): QuotaReport[] {
 
 function isNumber(text: string): boolean {
   return /^\d+$/.test(text);
-}
-
-function parseCount(text: string | undefined): number | undefined {
-  return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
 }
 
 function parseNumber(text: string | undefined): number | undefined {
@@ -181,14 +224,24 @@ function timeUntil(given: string, sent: number): number | undefined {
   const text = given.trim();
   const seconds = parseNumber(text);
   let ms: number | undefined;
-  if (seconds === undefined) ms = (parseDate(text, sent) ?? NaN) - sent;
+  if (seconds === undefined) ms = parseDuration(text) ?? (parseDate(text, sent) ?? NaN) - sent;
   else if (seconds >= leastEpochMs) ms = seconds - sent;
   else ms = seconds >= leastEpoch ? seconds * 1000 - sent : seconds * 1000;
   return ms >= -60_000 && ms <= year * 1000 ? Math.max(0, ms) : undefined;
 }
 
+const units: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+
+/** A duration as Go writes it: `6m0s`, `1.5s`, `250ms`. */
+function parseDuration(text: string): number | undefined {
+  const parts = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms])){1,5}$/.test(text) ? text.match(/[\d.]+|[a-z]+/g) : null;
+  if (!parts) return undefined;
+  return parts.reduce((ms, part, at) => ms + Number(at % 2 === 0 ? part : 0) * (units[parts[at + 1] ?? ''] ?? 0), 0);
+}
+
 function parseDate(text: string, now: number): number | undefined {
-  const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text);
+  // Atlassian's have no seconds.
+  const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
   if (!isIso) return httpDate(text, now);
   return isCalendarDay(text.slice(0, 10)) ? Date.parse(text) : undefined;
 }
