@@ -87,7 +87,12 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecr
   const [address = ''] = uri.split('#');
   const [before = '', ...rest] = address.split('?');
   const query = rest.join('?');
-  const below = next.pathname.slice(root.length) || '/';
+  const below = next.pathname.slice(root.length);
+  if (below === '')
+    throw read.fault(
+      where,
+      'it points to the base URL itself, and requests go below it: take the last part off baseUrl, and begin path with it',
+    );
   if (!/^[!-~]*$/.test(address) || /["<>\\^`{|}]/.test(before) || !isSendableQuery(query))
     throw read.fault(
       where,

@@ -3,25 +3,28 @@ import { ConfigError } from '../errors.js';
 import type { PageCursor } from '../position.js';
 import { shownText } from '../values.js';
 import { byPage } from './byPage.js';
-import { leftOutFault, offsetOf, type Paging } from './paging.js';
+import { cursorOf, leftOutFault, offsetOf, type Paging } from './paging.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
+import { usualSizes } from './until.js';
 
 /** Options of {@link byOffset}: where a request has the offset, e.g. `{ param: 'offset' }`, and how it counts. */
 export type OffsetOptions = RequestPlace & {
   /** The offset of the first page: 1 if the API counts rows from 1, as SCIM's `startIndex`. Default 0. */
   readonly first?: number;
   /**
-   * What the offset counts. Default `row`. With `page`, it is the number of a page, so rows that move are not detected,
-   * as with `byPage`.
+   * By what the offset grows. Default `row`: by the rows of each page. `size`: by the page size, for APIs that accept
+   * only multiples of it, or leave out rows of a page; it needs `pageSize` with the max of the API, and a page without
+   * rows is the last one unless `total` is larger. `page`: by 1. With the last two, rows that move are not detected, as
+   * with `byPage`.
    */
-  readonly step?: 'row' | 'page';
+  readonly step?: 'row' | 'size' | 'page';
 };
 
 /**
  * Paging by the number of rows to skip, or of the row to start at (`first: 1`). The first request omits it.
  *
  * Each later page starts with the last known row: if it has changed, rows were added or removed before it, and the walk
- * ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `byPage`.
+ * ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `step: 'size'`.
  *
  * A listing ends with a page without a new row, or at its `total` if the definition has one, which saves a request. A
  * `total` of a full page, or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An
@@ -31,16 +34,17 @@ export type OffsetOptions = RequestPlace & {
  * byOffset({ param: 'offset' })
  * byOffset({ param: 'startIndex', first: 1 })
  *
- * @throws ConfigError if `first` is not a count, `step` is neither, or a path is invalid.
+ * @throws ConfigError if `first` is not a count, `step` is none of them, or a path is invalid.
  */
 export function byOffset(options: OffsetOptions): Paging {
   checkOptions('byOffset()', options, { ...placeKinds, first: 'a number?', step: 'text?' });
   const { first: base = 0, step = 'row', ...place } = options;
   checkCount('first', base, { min: 0 });
-  const steps: readonly string[] = ['row', 'page'];
+  const steps: readonly string[] = ['row', 'size', 'page'];
   if (!steps.includes(step))
     throw new ConfigError(`The step of byOffset() is ${shownText(step)}. ${hintFor(step, steps)}`, { option: 'step' });
   if (step === 'page') return byPage({ ...place, first: base });
+  if (step === 'size') return bySize(place, base);
   const { identity, params, fields, headers, put } = parsePlace(place);
   return {
     identity: { by: 'offset', ...identity, ...(base > 0 && { first: base }) },
@@ -69,4 +73,34 @@ export function byOffset(options: OffsetOptions): Paging {
 /** Whether a page without a new row does not prove the end: after the known row, or for the first page. */
 function mayHaveMore(rows: readonly unknown[], from: PageCursor | undefined): boolean {
   return rows.length > 0 || from === undefined;
+}
+
+/** The cursor is the offset itself: it depends on no rows, so the last row cannot be read again. */
+function bySize(place: RequestPlace, base: number): Paging {
+  const { identity, params, fields, headers, put } = parsePlace(place);
+  return {
+    identity: { by: 'offset', ...identity, step: 'size', ...(base > 0 && { first: base }) },
+    params,
+    fields,
+    headers,
+    reads: [],
+    needsPageSize: true,
+    request: (first, at) => put(first, parseOffset(cursorOf(at))),
+    next({ items, total = 0, requested = items, from, warn }) {
+      const next = (from ? parseOffset(cursorOf(from)) : base) + requested;
+      // Rows of a page may be left out, so only a total can tell an empty page from the last one. It ends nothing: it may
+      // count only rows that are listed, and the offset counts all.
+      if (items === 0 && total <= next - base) return 'end';
+      if (!from && items < requested && usualSizes.includes(items))
+        warn(
+          `the first page has ${items} rows, although ${requested} were requested. If the API never sends more, rows are missed: set pageSize.max to ${items}.`,
+        );
+      return { cursor: String(next) };
+    },
+  };
+}
+
+function parseOffset(cursor: string): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new ConfigError('startAt is not an offset. Give one as text, e.g. "200", or start without it.');
 }

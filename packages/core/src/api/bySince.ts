@@ -146,6 +146,7 @@ export function bySince(options: SinceOptions): Paging {
     request: (first, at) => pages.request(first, at),
     next: (answer) => pages.next(answer),
     more: (answer) => paging?.more?.(answer) === true,
+    needsPageSize: paging?.needsPageSize ?? !paging,
     increment: {
       compare: (a, b) => rule.compare(a, b),
       read: (value) => rule.given(value),
@@ -153,7 +154,6 @@ export function bySince(options: SinceOptions): Paging {
       mark: (latest, began) => rule.mark(latest, began, overlap),
       isBounded: rule.isTime,
       isSent: place !== undefined,
-      needsPageSize: !paging,
       begin,
       from: put,
       newRows: (page, answer) => pages.newRows(page, answer),

@@ -250,8 +250,8 @@ function checkListing(definition: Checked): void {
   if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");
   if (method === 'GET' && fields.length > 0)
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
-  if (paging.increment?.needsPageSize && pageSize?.max === undefined)
-    throw fault('pageSize', 'bySince needs it, with the max of the API, to tell a page that could have more rows');
+  if (paging.needsPageSize && pageSize?.max === undefined)
+    throw fault('pageSize', 'its paging needs it, with the max of the API: of more, a server sends only as many');
   if (until !== undefined && kindOfPaging(paging) === 'one-page')
     throw fault('until', 'onePage() ends after its page: leave until out');
   checkUntil(definition, fault);

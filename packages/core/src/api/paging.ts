@@ -56,14 +56,14 @@ export interface Paging {
    * cursor states nothing, since some APIs send one with every page. Default: no response does.
    */
   more?(answer: PageAnswer): boolean;
+  /** Whether a listing needs a `pageSize` with the API's maximum. Default: no. */
+  readonly needsPageSize?: boolean;
   /** How rows are found that are new since an earlier walk: made by `bySince`. */
   readonly increment?: IncrementalPaging;
 }
 
 /** What `bySince` adds to a paging. */
 export interface IncrementalPaging extends Increment {
-  /** Whether only the size of a page tells that there is no other. */
-  readonly needsPageSize: boolean;
   /** Where a walk starts for which no value is given. Default: it has all rows. */
   readonly begin?: string | undefined;
   /** The request for the first page from a value on. */

@@ -41,7 +41,7 @@ interface OpenPage {
 }
 
 /** Sizes to which servers reduce larger ones. */
-const usualSizes: readonly number[] = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000];
+export const usualSizes: readonly number[] = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000];
 
 /** How `until` is part of what a checkpoint must match. */
 export function untilIdentity(until: Until | undefined): { readonly until?: string } {

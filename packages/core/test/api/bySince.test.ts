@@ -164,7 +164,7 @@ describe('A5 paging by a value', () => {
         paging: bySince({ param: 'since', field: 'at', type: 'instant', ...options } as SinceOptions),
       });
     const size = { param: 'n', default: 10, max: 10 };
-    expect(() => define({})).toThrow(/pageSize: bySince needs it/);
+    expect(() => define({})).toThrow(/pageSize: its paging needs it/);
     expect(() => define({}, { param: 'n', default: 10 })).toThrow(/with the max of the API/);
     expect(() => define({ type: 'dates' as 'text' }, size)).toThrow(
       'The type of bySince is "dates". Did you mean date?',

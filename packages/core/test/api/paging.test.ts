@@ -41,6 +41,12 @@ function pageOf(rows: readonly Row[], page: number): { items: readonly Row[]; pa
   return { items: rows.slice((page - 1) * size, page * size), pages, isLast: page >= pages };
 }
 
+/** A server that accepts only multiples of the page size as offsets. */
+const multiplesOnly: Fitting['answer'] = (url, rows) => {
+  const [skip, take] = [number(url, 'skip', 0), number(url, 'take', size)];
+  return skip % take === 0 ? { body: { items: rows.slice(skip, skip + take) } } : { status: 400, body: {} };
+};
+
 const kinds: Record<string, Fitting> = {
   byCursor: {
     paging: byCursor({ param: 'after', at: 'meta.next' }),
@@ -94,6 +100,11 @@ const kinds: Record<string, Fitting> = {
   'byOffset that counts pages': {
     paging: byOffset({ param: 'start', step: 'page' }),
     answer: (url, rows) => ({ body: { items: pageOf(rows, number(url, 'start', 0) + 1).items } }),
+  },
+  'byOffset that grows by the page size': {
+    paging: byOffset({ param: 'skip', step: 'size' }),
+    pageSize: { param: 'take', default: size, max: size },
+    answer: multiplesOnly,
   },
   'byPage with the number of pages in a header': {
     paging: byPage({ param: 'p', pages: ({ headers }) => headers['x-total-pages'] }),
@@ -232,7 +243,8 @@ async function open(
     ...(body !== undefined && { body }),
     ...(total !== undefined && { total }),
   });
-  return { ...server, source: openListing(items, server)() };
+  const warnings: string[] = [];
+  return { ...server, warnings, source: openListing(items, { ...server, onWarning: (text) => warnings.push(text) })() };
 }
 
 async function positionsOf(source: Source<Row>): Promise<Position[]> {
@@ -494,12 +506,88 @@ describe('R2 offsets that count from 1', () => {
     await expect(source.toArray()).rejects.toThrow('the API may count rows from 1 (byOffset with first: 1)');
   });
 
-  test.each([{ first: -1 }, { first: 1.5 }, { step: 'pages' as 'page' }, { frist: 1 } as object])(
-    'R2 %j is refused',
-    (wrong) => {
-      expect(() => byOffset({ param: 'startIndex', ...wrong })).toThrow(/first|Did you mean page\?/);
-    },
-  );
+  test.each([
+    { first: -1 },
+    { first: 1.5 },
+    { step: 'pages' as 'page' },
+    { step: 'sized' as 'size' },
+    { frist: 1 } as object,
+  ])('R2 %j is refused', (wrong) => {
+    expect(() => byOffset({ param: 'startIndex', ...wrong })).toThrow(/first|Did you mean (page|size)\?/);
+  });
+});
+
+describe('R2 offsets that grow by the page size', () => {
+  const pageSize = { param: 'take', default: size, max: size } as const;
+  const bySize = { paging: byOffset({ param: 'skip', step: 'size' }), pageSize };
+  const evenOnly = (url: URL, rows: readonly Row[]): readonly Row[] => {
+    const skip = number(url, 'skip', 0);
+    return rows.slice(skip, skip + size).filter(({ id }) => Number(id) % 2 === 0);
+  };
+
+  test('R2 are multiples of it, although the server leaves rows out', async () => {
+    const answer: Fitting['answer'] = (url, rows) => ({ body: { items: evenOnly(url, rows) } });
+    const { source, asked } = await open({ ...bySize, answer }, numbered(35));
+    expect(await source.toArray()).toEqual(numbered(35).filter(({ id }) => Number(id) % 2 === 0));
+    expect(asked).toEqual([
+      '/items?take=10',
+      '/items?take=10&skip=10',
+      '/items?take=10&skip=20',
+      '/items?take=10&skip=30',
+      '/items?take=10&skip=40',
+    ]);
+  });
+
+  test('R2 continue after an empty page that is not the last one by its total, and count from first', async () => {
+    const answer: Fitting['answer'] = (url, rows) => {
+      const start = number(url, 'start', 1) - 1;
+      const items = start === 10 ? [] : rows.slice(start, start + size);
+      return { body: { items, total: rows.length } };
+    };
+    const paging = byOffset({ param: 'start', step: 'size', first: 1 });
+    const { source, asked } = await open({ paging, pageSize, total: 'total', answer }, numbered(25));
+    expect(await source.toArray()).toEqual([...numbered(10), ...numbered(5, 20)]);
+    expect(asked.map((path) => path.replace('/items?take=10', ''))).toEqual([
+      '',
+      '&start=11',
+      '&start=21',
+      '&start=31',
+    ]);
+  });
+
+  test('R2 do not end at a total that counts only the rows which are listed', async () => {
+    const answer: Fitting['answer'] = (url, rows) => ({ body: { items: evenOnly(url, rows), total: 18 } });
+    const { source } = await open({ ...bySize, total: 'total', answer }, numbered(35));
+    expect(await source.toArray()).toHaveLength(18);
+  });
+
+  test('R2 a first page that a server may have cut is reported, since rows would be missed', async () => {
+    const answer: Fitting['answer'] = (url, rows) => {
+      const skip = number(url, 'skip', 0);
+      return { body: { items: rows.slice(skip, skip + 50) } };
+    };
+    const large = { param: 'take', default: 100, max: 100 };
+    const { source, warnings } = await open({ ...bySize, pageSize: large, answer }, numbered(75));
+    await source.toArray();
+    expect(warnings).toEqual([
+      expect.stringContaining('the first page has 50 rows, although 100 were requested. If the API never sends more'),
+    ]);
+  });
+
+  test('R2 need the page size, and its max', () => {
+    const define = (sizes: object): unknown =>
+      listing({ path: '/items', rows: 'items', columns: ['id'], paging: bySize.paging, ...sizes });
+    expect(() => define({})).toThrow('invalid at pageSize: its paging needs it, with the max of the API');
+    expect(() => define({ pageSize: { param: 'take', default: 10 } })).toThrow('with the max of the API');
+    expect(() => define({ pageSize })).not.toThrow();
+  });
+
+  test('R2 begin at an offset that somebody gives, and at nothing else', async () => {
+    const { source, asked } = await open({ ...bySize, answer: multiplesOnly }, numbered(25));
+    expect(await rowsFrom(source, '20')).toEqual(numbered(5, 20));
+    expect(asked[0]).toBe('/items?take=10&skip=20');
+    await expect(rowsFrom(source, 'next')).rejects.toThrow('startAt is not an offset');
+  });
 });
 
 describe('paging by link', () => {
@@ -519,7 +607,7 @@ describe('paging by link', () => {
     ['<more/2>; rel=next', '/api/more/2'],
     ['</api/deep/../items?x=%2Fa%20b#part>; rel=next', '/api/items?x=%2Fa%20b'],
     ['</api/items?id=1&id=2&x=&x[]=3>; rel=next', '/api/items?id=1&id=2&x=&x[]=3'],
-    ['</api>; rel="next"', '/api/'],
+    ['</api/>; rel="next"', '/api/'],
     ['</x>; rel="next"; anchor="#other", </api/items?page=2>; rel=next', '/api/items?page=2'],
   ])('%s is asked for as %s', async (link, next) => {
     const asked: string[] = [];
@@ -576,6 +664,21 @@ describe('paging by link', () => {
       await expect(openListing(items, server)().toArray()).rejects.toMatchObject({
         code: 'decode',
         message: expect.stringContaining("can't be sent as it is"),
+      });
+      expect(server.asked).toEqual(['/items']);
+    },
+  );
+
+  test.each(['/api', '/api?page=2', '../api?page=2'])(
+    'R5 %s, the base URL itself, cannot be asked for as it is, so it is refused',
+    async (next) => {
+      const server = await serve(() => ({ body: { items: numbered(2), next } }));
+      const items = listing({ path: '/items', rows: 'items', columns: ['id'], paging: byLink({ at: 'next' }) });
+      await expect(openListing(items, server)().toArray()).rejects.toMatchObject({
+        code: 'decode',
+        message: expect.stringContaining(
+          'it points to the base URL itself, and requests go below it: take the last part off baseUrl',
+        ),
       });
       expect(server.asked).toEqual(['/items']);
     },

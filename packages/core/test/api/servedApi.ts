@@ -62,7 +62,7 @@ export async function serve(
 export function openListing<Row extends object, In extends object>(
   items: Listing<Row, In>,
   options: Pick<ApiOptions, 'baseUrl' | 'arrays' | 'auth'> &
-    Pick<ClientOptions, 'retry' | 'links'> & { readonly apiKey?: string },
+    Pick<ClientOptions, 'retry' | 'links'> & { readonly apiKey?: string; readonly onWarning?: (text: string) => void },
 ): ReturnType<Listing<Row, In>['open']> {
   const { apiKey = 'test-key-1', retry = { retries: 0 }, links, baseUrl, arrays, auth } = options;
   const api = defineApi({ name: 'test', sources: { items } });
@@ -70,6 +70,8 @@ export function openListing<Row extends object, In extends object>(
     api({ baseUrl, ...(arrays && { arrays }), ...(auth && { auth }) }),
   );
   onTestEnd(() => client.close());
+  const { onWarning } = options;
+  if (onWarning) client.eventsOf('warning').subscribe(({ message }) => onWarning(message));
   return client.test.items;
 }
 
