@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import * as aptosPackage from '../packages/aptos/src/index.js';
 import * as cluster from '../packages/cluster/src/index.js';
 import * as clusterPostgres from '../packages/cluster/src/postgres.js';
@@ -100,6 +102,10 @@ const endpointFrom = (use: (context: core.PluginContext) => unknown) => {
   createClient({ apiKey: false }).use({ name: 'probe', setup: (context) => ({ result: (result = use(context)) }) });
   return result;
 };
+const useWith = (auth: core.Auth) =>
+  createClient({ apiKey: false, variables: { KEY: 'secret-1' } }).use(
+    defineApi({ name: 'mine', baseUrl, auth, sources: { all: listing(rows) } })(),
+  );
 const run = { url: 'postgres://me@127.0.0.1/none', table: 'rows' };
 const suite = { test: () => expect.unreachable(), factory: () => expect.unreachable() };
 
@@ -145,6 +151,15 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
     core.login({ request: { path: '/login', auth: core.bearer('token-one'), ...more }, token: 'id' }),
   oauth2: (more) => core.oauth2({ tokenUrl: baseUrl, clientId: 'me', ...more }),
   rateLimitHeaders: (more) => core.rateLimitHeaders(more),
+  'createSource: schema': (more) => createSource({ ...definition, schema: { ...definition.schema, ...more }, fetch }),
+  'pipePages: schema': (more) => source.pipePages((page) => page, { schema: { columns: ['id'], ...more } }),
+  'writeTo: schema': (more) => core.writeTo(sink, { schema: { columns: ['id'], ...more } }),
+  'bearer: a secret': (more) => useWith(core.bearer({ env: 'KEY', ...more })),
+  'queryKey: a secret': (more) => useWith(core.queryKey('key', { env: 'KEY', ...more })),
+  'pathKey: a secret': (more) => useWith(core.pathKey('/k-{key}', { env: 'KEY', ...more })),
+  'bodyKey: a secret': (more) => useWith(core.bodyKey('key', { env: 'KEY', ...more })),
+  'sign: a secret': (more) => useWith(core.sign({ env: 'KEY', ...more }, () => ({}))),
+  'basic: a secret': (more) => useWith(core.basic({ user: { id: 'me', get: () => 'secret-1', ...more } })),
   createSender: (more) => core.createSender({ url: baseUrl, ...more }),
   createSource: (more) => createSource({ ...definition, fetch, ...more }),
   pages: (more) => source.pages(more),
@@ -188,6 +203,12 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   redisLimiter: (more) => cluster.redisLimiter({ url: 'redis://127.0.0.1:1', name: 'api', ...more }),
   'redisLimiter: limits': (more) =>
     cluster.redisLimiter({ url: 'redis://127.0.0.1:1', name: 'api', limits: { requests: 1, per: 1_000, ...more } }),
+  'openCluster: submit': (more) => {
+    const to = cluster.segments('/nowhere');
+    const submission = { name: 'a', source: 'b', open: () => source, params: [], to };
+    return cluster.openCluster({ url: 'redis://127.0.0.1:1' }).submit({ ...submission, ...more });
+  },
+  'openCluster: work': (more) => cluster.openCluster({ url: 'redis://127.0.0.1:1' }).work({ sources: {}, ...more }),
   openCluster: (more) => cluster.openCluster({ url: 'redis://127.0.0.1:1', ...more }),
   runPartition: (more) =>
     cluster.runPartition({ run: {} as never, partition: 0, signal: AbortSignal.abort(), ...more }),
@@ -206,13 +227,16 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   testStateStore: (more) => suites.testStateStore({ ...suite, ...more }),
 };
 
-test.for(Object.entries(calls))('A10 an option that %s does not know is refused by its name', async ([title, call]) => {
-  const refused = /(no option|no parameter) "misspelt"/;
-  await expect((async () => call({ misspelt: 1 }))()).rejects.toThrow(refused);
-  // Parameters of a source that are `undefined` count as not given.
-  if (title.includes(': ')) return;
-  await expect((async () => call({ misspelt: undefined }))()).rejects.toThrow(refused);
-});
+test.for(Object.entries(calls))(
+  'R10 A10 an option that %s does not know is refused by its name',
+  async ([title, call]) => {
+    const refused = /(no option|no parameter) "misspelt"/;
+    await expect((async () => call({ misspelt: 1 }))()).rejects.toThrow(refused);
+    // Parameters of a source that are `undefined` count as not given.
+    if (title.includes(': ')) return;
+    await expect((async () => call({ misspelt: undefined }))()).rejects.toThrow(refused);
+  },
+);
 
 test.for(Object.entries(packages))(
   'each function of %s refuses unknown options, or says why it takes none',
@@ -224,6 +248,19 @@ test.for(Object.entries(packages))(
     expect(unlisted).toEqual([]);
   },
 );
+
+test('R10 every entry point of a package is looked at, and no function that there is not', () => {
+  const folder = join(import.meta.dirname, '../packages');
+  const entryPoints = readdirSync(folder).flatMap((name) => {
+    const text = readFileSync(join(folder, name, 'package.json'), 'utf8');
+    const described = JSON.parse(text) as { readonly name: string; readonly exports?: object };
+    const paths = Object.keys(described.exports ?? {}).filter((path) => path !== './package.json');
+    return paths.map((path) => described.name + path.slice(1));
+  });
+  expect(Object.keys(packages).toSorted()).toEqual(entryPoints.toSorted());
+  const exported = new Set(Object.values(packages).flatMap((all) => Object.keys(all)));
+  expect(Object.keys(withoutOptions).filter((name) => !exported.has(name))).toEqual([]);
+});
 
 test('A10 a misspelt option is refused with the nearest known one', () => {
   const refusal = (call: () => unknown): string => {
@@ -245,6 +282,9 @@ test('A10 a misspelt option is refused with the nearest known one', () => {
     [() => createClient({ apikey: 'key-1' } as never), 'Did you mean apiKey?'],
     [() => createClient({ apiKey: false, timeouts: { conect: 1 } } as never), 'Did you mean connect?'],
     [() => exportTo(source, sink, { comitEvery: 3 } as never), 'Did you mean commitEvery?'],
+    [() => useWith(core.bearer({ evn: 'KEY' } as never)), 'Did you mean env?'],
+    [() => useWith(core.bearer({ id: 'me', gte: () => 'secret-1' } as never)), 'Did you mean get?'],
+    [() => createSource({ ...definition, schema: { columns: ['id'], keys: 1 } as never, fetch }), 'Did you mean key?'],
     [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Available: param, into, header, first, step.'],
     [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Available: '],
   ];

@@ -125,9 +125,9 @@ class RedisCluster implements Cluster {
     this.#registry = new RunRegistry(this.#connection.redis);
   }
 
-  submit({ to, ...plan }: Submission): Promise<RegisteredRun> {
+  async submit({ to, ...plan }: Submission): Promise<RegisteredRun> {
+    refuseUnknown('submit()', plan, { name: true, source: true, open: true, params: true });
     return this.#connection.use(async () => {
-      refuseUnknown('submit()', plan, { name: true, source: true, open: true, params: true });
       const { name } = plan;
       checkRunName(name);
       await this.#checkName(name, to);
@@ -159,19 +159,19 @@ class RedisCluster implements Cluster {
     });
   }
 
-  work(options: WorkOptions): Promise<WorkReport> {
+  async work(options: WorkOptions): Promise<WorkReport> {
+    refuseUnknown('work()', options, {
+      sources: true,
+      openTarget: true,
+      concurrency: true,
+      signal: true,
+      untilDone: true,
+      limiter: true,
+      onEvent: true,
+      lostAfter: true,
+      retryAfter: true,
+    });
     return this.#connection.use(async () => {
-      refuseUnknown('work()', options, {
-        sources: true,
-        openTarget: true,
-        concurrency: true,
-        signal: true,
-        untilDone: true,
-        limiter: true,
-        onEvent: true,
-        lostAfter: true,
-        retryAfter: true,
-      });
       const waiting = new RedisConnection(this.#url, waits);
       try {
         return await new WorkLoop(this.#connection, waiting, options).run();

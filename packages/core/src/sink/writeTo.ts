@@ -2,6 +2,7 @@ import { Observable, Subscription, type OperatorFunction, type Subscriber } from
 import { checkCount, refuseUnknown } from '../checks.js';
 import { systemClock, type Clock } from '../clock.js';
 import { BackpressureError } from '../errors.js';
+import { checkSchema } from '../source/columnTypes.js';
 import type { RowSchema } from '../source/definition.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
 import { guardSink } from './guardSink.js';
@@ -34,6 +35,7 @@ export function writeTo<T>(
 ): OperatorFunction<T, ExportProgress | ExportReport> {
   refuseUnknown('writeTo()', options, { buffer: true, overflow: true, schema: true, clock: true });
   const { buffer = 10_000, overflow = 'error', schema, clock = systemClock } = options;
+  if (schema) checkSchema('The schema of writeTo()', schema);
   checkCount('buffer', buffer);
   return (rows) =>
     new Observable((subscriber) => {

@@ -1,4 +1,4 @@
-import { hintFor } from '../checks.js';
+import { hintFor, unknownOption } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { inWords, shownText } from '../values.js';
 
@@ -45,4 +45,13 @@ export function checkTypes(owner: string, { columns, types = {} }: Typed): void 
       hintFor(typeof type === 'string' ? type : '', Object.keys(known)),
     );
   }
+}
+
+const schemaParts = { columns: true, types: true, key: true, statusOf: true, event: true, rows: true };
+
+/** Checks the schema of a source. @throws ConfigError if it has a part that there is not, or an invalid type. */
+export function checkSchema(owner: string, schema: Typed): void {
+  const unknown = unknownOption(schema, schemaParts);
+  if (unknown !== undefined) throw new ConfigError(`${owner} ${unknown}`);
+  checkTypes(owner, schema);
 }

@@ -4,7 +4,7 @@ import { ConfigError } from '../errors.js';
 import { isPosition, startOfPartition, startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json, RowSchema, SourceDefinition, SourceEndpoint } from './definition.js';
 import { Flow } from './flow.js';
-import { checkTypes } from './columnTypes.js';
+import { checkSchema } from './columnTypes.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
@@ -170,7 +170,7 @@ export class Source<T> extends Flow<T> {
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     refuseUnknown('pipePages()', options, { schema: true, version: true });
-    if (options.schema) checkTypes('The schema of pipePages()', options.schema);
+    if (options.schema) checkSchema('The schema of pipePages()', options.schema);
     const { schema, rowsIdentity, ...info } = this.info;
     const pipePages = options.version ?? null;
     const piped: SourceInfo<R> = {
@@ -270,7 +270,7 @@ export function createDiscoveringSource<T>(
 function describeSource<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
   const { name, identity, rowsIdentity, schema, partitions = 1, endpoint, increment } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
-  checkTypes(`The schema of ${name}`, schema);
+  checkSchema(`The schema of ${name}`, schema);
   for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
   return {

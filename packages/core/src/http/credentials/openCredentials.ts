@@ -1,3 +1,4 @@
+import { unknownOption } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { checkBaseUrl } from '../origin.js';
 import { withoutParam } from '../query.js';
@@ -239,6 +240,8 @@ function findSource(secret: Secret | false, tools: AuthTools): ApiKey | false | 
   const { api } = tools;
   if (typeof secret !== 'object') return secret;
   if ('login' in secret) return openLogin(secret.login, openCredentials(secret.login.auth, tools), tools);
+  const unknown = unknownOption(secret, { env: true, ...(!('env' in secret) && { id: true, get: true }) });
+  if (unknown !== undefined) throw new ConfigError(`The credential of ${api} ${unknown}`, { api });
   if ('get' in secret) {
     if (secret.id === '') throw new ConfigError(`The credential of ${api} has an empty id.`, { api });
     return secret.get;
