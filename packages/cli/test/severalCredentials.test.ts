@@ -129,7 +129,8 @@ describe('R8 an API with several credentials on the command line', () => {
       DOGS_PASSWORD: 'canary-wrong-11',
     });
     expect(wrong.stderr).toContain('The login of dogs: the server responded with 401');
-    const all = [done, got, checked, refused, wrong].map(({ stdout, stderr }) => stdout + stderr).join('\n');
+    const reported = await runIn(['report', 'rows.csv', '--to', 'report.html'], folder, variables);
+    const all = [done, got, checked, refused, wrong, reported].map(({ stdout, stderr }) => stdout + stderr).join('\n');
     expect(signatures.length).toBeGreaterThan(3);
     for (const secret of [token, 'canary-', ...signatures]) expect(all + contentOf(folder)).not.toContain(secret);
   });

@@ -6,6 +6,7 @@ import { createClient } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { guarded, startGuardedApi } from '../../../test/kit/guardedApi.js';
 import { isLocal } from '../src/dashboardServer.js';
 import { dashboard, openDashboard } from '../src/index.js';
 import { decodeSnapshot } from '../src/page/decodeSnapshot.js';
@@ -146,6 +147,23 @@ describe('U2 the stream of snapshots', () => {
     // The list of three pages, and three walks of one page.
     expect(last?.totals).toMatchObject({ rows: 120, pages: 6, requests: 6, retries: 0, changes: 30 });
     expect(received).not.toContain(sandbox.apiKey);
+  });
+
+  test('R8 has no secret of an API with several, whose server repeats them', async () => {
+    const { baseUrl, secrets } = await startGuardedApi();
+    const client = createClient({ apiKey: false, retry: { baseDelay: 1 } })
+      .use(dashboard())
+      .use(guarded({ baseUrl }));
+    const url = await client.dashboard.url;
+    const answer = await ask(url, { path: '/snapshots', headers: { Authorization: `Bearer ${tokenOf(url)}` } });
+    const text = textOf(answer);
+    expect(await client.guarded.rows().toArray()).toHaveLength(3);
+    await expect(client.guarded.get('/refused')).rejects.toMatchObject({ status: 400 });
+    await client.close();
+    const received = await text;
+    expect(snapshotsIn(received).at(-1)?.totals).toMatchObject({ pages: 3, retries: 1 });
+    expect(secrets().length).toBeGreaterThan(10);
+    for (const secret of secrets()) expect(received).not.toContain(secret);
   });
 });
 

@@ -21,6 +21,7 @@ import { startSandbox, type SandboxOptions } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
+import { guarded, startGuardedApi } from '../../../test/kit/guardedApi.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { openTelemetry } from '../src/index.js';
 import { type Telemetry, telemetry } from './telemetry.js';
@@ -329,6 +330,21 @@ test('U4 no secret is in any attribute', async () => {
   const text = await into.text();
   for (const secret of [sandbox.apiKey, ...secrets, ...secrets.map(encodeURIComponent)])
     expect(text).not.toContain(secret);
+});
+
+test('R8 U4 nor is one of an API with several, whose server repeats them', async () => {
+  const into = telemetry();
+  const { baseUrl, secrets } = await startGuardedApi();
+  const client = createClient({ apiKey: false, retry: { baseDelay: 1 } })
+    .use(openTelemetry(into.options))
+    .use(guarded({ baseUrl }));
+  expect(await client.guarded.rows().toArray()).toHaveLength(3);
+  await expect(client.guarded.get('/refused')).rejects.toMatchObject({ status: 400 });
+  await client.close();
+  const text = await into.text();
+  expect(text).toContain('guarded.rows');
+  expect(secrets().length).toBeGreaterThan(10);
+  for (const secret of secrets()) expect(text).not.toContain(secret);
 });
 
 test('U4 the README lists every span, event and metric that is emitted, with its unit and attributes', async () => {

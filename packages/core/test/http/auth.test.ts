@@ -27,6 +27,7 @@ import {
 import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';
+import { caught } from './openClient.js';
 import { recordingServer, type Reply } from './recordingServer.js';
 
 const clientKey = 'client-key-8d1fe2b7';
@@ -90,8 +91,6 @@ function echoing(request: { readonly url: string; readonly raw: string }): Reply
   url.searchParams.set('page', String(page + 1));
   return { body: { items: [{ id: page }] }, headers: { link: `<${url.pathname}${url.search}>; rel="next"` } };
 }
-
-const caught = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
 
 describe.each(kinds)('A1 with $kind', ({ auth, secrets }) => {
   const search = new Secrets();

@@ -4,10 +4,10 @@ import { unlimited } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from './canary.js';
 import { testApi } from './children/testApi.js';
+import { caught } from './openClient.js';
 import { ok, startServer } from './scriptedServer.js';
 
 const request = { route: 'test.route', path: '/things', query: {} };
-const caught = (promise: Promise<unknown>): Promise<unknown> => promise.catch((reason: unknown) => reason);
 const never: Link = () => () => new Promise(() => undefined);
 
 interface Opened {

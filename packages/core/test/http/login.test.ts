@@ -1,14 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { onTestEnd } from '../../../../scripts/testScope.js';
 import {
   type Auth,
   basic,
   bearer,
   bodyKey,
   byLink,
-  type Client,
-  type ClientOptions,
-  createClient,
   type Credential,
   defineApi,
   exportTo,
@@ -22,6 +18,7 @@ import {
 } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';
+import { caught, clientsWith } from './openClient.js';
 import { type Arrived, recordingServer, type RecordingServer, type Reply } from './recordingServer.js';
 
 const user = 'reader-of-tests';
@@ -31,14 +28,8 @@ const session: LoginOptions = { request: { path: '/session', auth: credentials }
 const rows = listing({ path: '/rows', rows: 'items', paging: byLink(), columns: ['id'] });
 const own = (auth: Auth) => defineApi({ name: 'own', auth, sources: { rows } });
 
-function open(options: Partial<ClientOptions> = {}): Client {
-  const variables = { USER_NAME: user, PASSWORD: password };
-  const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 }, variables, ...options });
-  onTestEnd(() => client.close());
-  return client;
-}
+const open = clientsWith({ USER_NAME: user, PASSWORD: password });
 
-const caught = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
 const tokenOf = (nth: number): string => `session-token-${String(nth).padStart(4, '0')}`;
 
 /** A server with sessions: it accepts the newest one, if `isValid` does. */

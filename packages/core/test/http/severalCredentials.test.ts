@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { onTestEnd } from '../../../../scripts/testScope.js';
 import {
   type Auth,
   basic,
@@ -7,9 +6,6 @@ import {
   bodyKey,
   byCursor,
   byLink,
-  type Client,
-  type ClientOptions,
-  createClient,
   type Credential,
   defineApi,
   exportTo,
@@ -22,6 +18,7 @@ import {
   sharedKey,
 } from '../../src/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
+import { caught, clientsWith } from './openClient.js';
 import { recordingServer } from './recordingServer.js';
 
 const api = 'dd-api-key-0011';
@@ -41,13 +38,7 @@ const posted = listing({
 const own = (auth: Auth) => defineApi({ name: 'own', auth, sources: { rows, posted } });
 const address = { baseUrl: 'https://api.example.com' };
 
-function open(options: Partial<ClientOptions> = {}): Client {
-  const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 }, variables, ...options });
-  onTestEnd(() => client.close());
-  return client;
-}
-
-const caught = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
+const open = clientsWith(variables);
 
 describe('R8 several credentials', () => {
   test('are all sent with each request', async () => {

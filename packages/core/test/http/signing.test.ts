@@ -1,12 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { onTestEnd } from '../../../../scripts/testScope.js';
 import {
   bearer,
   byLink,
-  type Client,
   type ClientOptions,
-  createClient,
   defineApi,
   exportTo,
   header,
@@ -21,6 +18,7 @@ import {
 import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';
+import { caught, clientsWith } from './openClient.js';
 import { type Arrived, recordingServer, type Reply } from './recordingServer.js';
 
 const secret = 'sign-secret-4411-xyz';
@@ -79,14 +77,7 @@ const own = (...auth: Parameters<typeof sign>[1][]) =>
     sources: { rows, posted },
   });
 
-function open(options: Partial<ClientOptions> = {}): Client {
-  const variables = { KEY: 'key-id-77-abc', SIGN: secret };
-  const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 }, variables, ...options });
-  onTestEnd(() => client.close());
-  return client;
-}
-
-const caught = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
+const open = clientsWith({ KEY: 'key-id-77-abc', SIGN: secret });
 
 describe.each([
   { where: 'headers', fn: inHeaders },
@@ -114,6 +105,23 @@ describe.each([
     await Promise.all([client.own.get('/one'), client.own.get('/two'), client.own.get('/three')]);
     const signed = server.arrived.map(({ headers, url }) => headers['x-sign'] ?? url.replace(/.*signature=/, ''));
     expect(new Set(signed).size).toBe(4);
+  });
+
+  test('R9 is made again for each hop of a redirect, of its exact URL', async () => {
+    const server = await recordingServer((request) => {
+      const refused = verified(request, 5_000);
+      if (refused) return refused;
+      const hop = /^\/rows|^\/one\//.exec(request.url)?.[0];
+      if (hop === undefined) return { body: { items: [{ id: 1 }] } };
+      const to = hop === '/rows' ? '/one/rows' : '/two%20b/';
+      return { status: 307, headers: { location: request.url.replace(hop, to) } };
+    });
+    const client = open().use(own(fn)({ baseUrl: server.url }));
+    expect(await client.own.rows().toArray()).toEqual([{ id: 1 }]);
+    expect(server.arrived.map(({ url }) => url.split('?')[0])).toEqual(['/rows', '/one/rows', '/two%20b/rows']);
+    const signed = server.arrived.map(({ headers, url }) => headers['x-sign'] ?? url.replace(/.*signature=/, ''));
+    expect(signed.map((signature) => String(signature).length)).toEqual([64, 64, 64]);
+    for (const { url } of server.arrived) expect(url.match(/signature=/g)?.length ?? 1).toBe(1);
   });
 
   test('is redacted, and removed from addresses of next pages, so that nothing shows or stores it', async () => {
