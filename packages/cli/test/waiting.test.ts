@@ -7,7 +7,7 @@ import { main } from '../src/program.js';
 import { displayWidth } from '../src/terminal/width.js';
 import { folderWithSecret, forwardArgs, here, rowsAt, rowsOf, secret } from './forwarding.js';
 import { exportArgs } from './interruptedExport.js';
-import { settingsFor } from './runSluice.js';
+import { settingsFor, sluice } from './runSluice.js';
 import { screenOf } from './terminal/screen.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -98,6 +98,22 @@ describe('what an export on a terminal says while it waits', () => {
     run.interrupt();
     expect(await run.ended).toBe(130);
   });
+});
+
+test('R12 an export ends at --max-retry-after, says so, and resumes', async () => {
+  let isLimited = true;
+  await using sandbox = await startSandbox({
+    holdings: 500,
+    script: ({ n }) =>
+      isLimited && n > 3 ? { kind: 'status', status: 429, headers: { 'retry-after': '90' } } : undefined,
+  });
+  const at = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+  const args = toFile(sandbox, '--rate', 'unlimited');
+  const ended = await sluice(args, at);
+  expect(ended.stderr).toMatch(/asked to wait 90 s.*, but the limit is 60 s\..*--max-retry-after/s);
+  expect([ended.code, sandbox.counts.requests]).toEqual([1, 4]);
+  isLimited = false;
+  expect(await sluice(args, at)).toMatchObject({ code: 0, stderr: expect.stringContaining('500') });
 });
 
 describe('E9 Ctrl+C commits what is fetched', () => {

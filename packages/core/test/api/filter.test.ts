@@ -7,12 +7,15 @@ import {
   bySince,
   defineApi,
   createClient,
+  exportTo,
   listing,
+  memoryState,
   rowOf,
   type FoundRows,
   type Paging,
 } from '../../src/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
+import { recordingSink } from '../sink/recordingSink.js';
 import { openListing, serve } from './servedApi.js';
 
 interface Row {
@@ -54,7 +57,7 @@ const listed = {
   version: '1',
 } as const;
 
-describe('P5 a filter ends no listing', () => {
+describe('R3 P5 a filter stands directly before the output', () => {
   test.each(Object.entries(kinds))(
     '%s: pages whose rows are all left out are followed by others',
     async (_, paging) => {
@@ -107,6 +110,31 @@ describe('P5 a filter ends no listing', () => {
         rest.push(...page.items.map(({ id }) => id));
       expect(rest).toEqual(wanted.slice(position.kept, maxRows));
     }
+  });
+
+  test('marks and known rows of an increment count received rows', async () => {
+    const rows = [...all];
+    const { baseUrl, asked } = await serve(({ searchParams }) => {
+      const since = Number(searchParams.get('since') ?? 0);
+      return { body: { items: rows.filter(({ id }) => id >= since).slice(0, size) } };
+    });
+    const items = listing<Row>({
+      ...listed,
+      paging: bySince({ param: 'since', field: 'id', type: 'integer', overlap: 2 }),
+      rows: 'items',
+      filter: ({ kind }) => kind === 'other',
+    });
+    const state = memoryState();
+    const increment = async (): Promise<number[]> => {
+      const sink = recordingSink<Row>();
+      await exportTo(openListing(items, { baseUrl })(), sink, { state, incremental: true }).run();
+      return sink.rows.map(({ id }) => id);
+    };
+    expect(await increment()).toEqual(Array.from({ length: 14 }, (_, nth) => nth + 3));
+    rows.push({ id: 20, kind: 'other' }, { id: 21, kind: 'wanted' });
+    asked.length = 0;
+    expect(await increment()).toEqual([20]);
+    expect(asked[0]).toBe('/items?limit=5&since=17');
   });
 
   test('rows that a filter leaves out are not parents', async () => {
@@ -179,7 +207,7 @@ interface Body {
   readonly items: readonly Row[];
 }
 
-describe('P5 a rows function that leaves rows out ends no listing', () => {
+describe('R3 P5 a rows function that leaves rows out ends no listing', () => {
   const functions = {
     'a filter': ({ body }: { body: unknown }) => ({ rows: (body as Body).items.filter(isWanted), at: 'items' }),
     'a filter of what a path finds': ({ at }: { at: (path: string) => unknown }) => ({

@@ -57,7 +57,7 @@ async function exported<T = Row>(
   return { report, warnings, rows: sink.rows };
 }
 
-describe('P10 an export compares the rows of a listing with the total that the API states', () => {
+describe('R4 P10 an export compares the rows of a listing with the total that the API states', () => {
   test.each(Object.entries(pagings))('%s: a warning and the report have both numbers', async (_, paging) => {
     const { baseUrl } = await serve((url) => ({ body: pageOf(url, 10, 25) }));
     const source = openListing(listing<Row>({ ...parts, path: '/rows', paging }), { baseUrl });
@@ -206,7 +206,7 @@ describe('P10 an export compares the rows of a listing with the total that the A
   });
 });
 
-describe('a listing for each row of another one', () => {
+describe('R4 a listing for each row of another one', () => {
   async function openEach(totals: { readonly parents: number; readonly children: number; readonly ofThird?: number }) {
     const { baseUrl } = await serve((url) => {
       const isParents = url.pathname === '/api/parents';

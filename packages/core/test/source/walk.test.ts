@@ -416,7 +416,7 @@ describe('a walk', () => {
     },
   );
 
-  test('an expired cursor is an error of its own, with what the API said as its cause', async () => {
+  test('R11 an expired cursor is an error of its own, with what the API said as its cause', async () => {
     const { list } = await startHoldings({ holdings: 500, cursorUses: 0 });
     await expect(list().toArray()).rejects.toMatchObject({
       code: 'cursor-refused',
@@ -426,7 +426,7 @@ describe('a walk', () => {
   });
 
   test.each([404, 422])(
-    'a later page that is answered with %i is what the API says, and no expired cursor',
+    'R11 a later page that is answered with %i is what the API says, and no expired cursor',
     async (status) => {
       const { list } = await startHoldings({
         holdings: 500,
@@ -443,7 +443,7 @@ describe('a walk', () => {
     },
   );
 
-  test.each([400, 410])('E7 a saved cursor that is answered with %i is refused', async (status) => {
+  test.each([400, 410])('R11 E7 a saved cursor that is answered with %i is refused', async (status) => {
     const { list } = await startHoldings({
       holdings: 500,
       script: ({ query }) => (query.has('cursor') ? { kind: 'status', status } : undefined),
