@@ -27,9 +27,9 @@ export const githubRepos = defineApi({
         source: 'repos',
         given: z.object({ org: z.string() }),
         params: ({ full_name }: { full_name: string }) => ({ repo: full_name }),
-        fields: ({ repo }) => ({ repo }),
         onPartitionError: 'skip', // a repository that was removed meanwhile answers 404
       }),
+      fields: { repo: '{repo}' },
       path: '/repos/{+repo}/issues',
       query: { state: 'all', sort: 'updated', direction: 'asc' },
       pageSize: { param: 'per_page', default: 100, max: 100 },

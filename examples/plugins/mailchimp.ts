@@ -25,9 +25,9 @@ export const mailchimp = defineApi({
       each: rowOf({
         source: 'audiences',
         params: ({ id }: { id: string }) => ({ audience: id }),
-        fields: ({ audience }) => ({ audience }), // added to each row
         onPartitionError: 'skip', // an audience that was removed answers 404
       }),
+      fields: { audience: '{audience}' }, // added to each row
       path: '/3.0/lists/{audience}/members',
       ...paged,
       rows: 'members',

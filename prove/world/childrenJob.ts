@@ -36,9 +36,9 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
         each: rowOf({
           source: 'parents',
           params: ({ id }: { id: number }) => ({ id }),
-          fields: ({ id }) => ({ parent: id }),
           onPartitionError: isSkipping ? 'skip' : 'fail',
         }),
+        fields: { parent: '{id}' },
         path: '/parents/{id}/rows',
         rows: 'items',
         columns: ['parent', 'n', 'text'],

@@ -55,9 +55,9 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
         each: rowOf({
           source: 'tables',
           params: ({ id }: { id: number }) => ({ table: id }),
-          fields: ({ table }) => ({ table }),
           onPartitionError: 'skip',
         }),
+        fields: { table: '{table}' },
         path: '/rows/{table}',
         decode: (row, path, read) => {
           const { id, text, changed, table } = read.record(row, path);

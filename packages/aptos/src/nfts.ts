@@ -18,9 +18,10 @@ export const nfts = listing({
   description: 'The NFTs that wallets hold.',
   path: '/wallets/nfts',
   params: walletsSchema,
-  query: ({ excludeCollections, includeCollections }: Wallets) => ({
+  query: ({ excludeCollections, includeCollections, owner_addresses }: Wallets & OwnerGroup) => ({
     collection_blacklist: hashes('excludeCollections', excludeCollections),
     collection_whitelist: hashes('includeCollections', includeCollections),
+    owner_addresses,
   }),
   partitions: ownerGroups,
   offset: ({ offset = 0 }: Wallets) => offset,
@@ -38,10 +39,14 @@ export const nfts = listing({
   version: '1',
 });
 
+interface OwnerGroup {
+  readonly owner_addresses: readonly string[];
+}
+
 function ownerGroups(
   { ownerAddresses, ownersPerRequest = defaultOwnersPerRequest, offset = 0 }: Wallets,
   warn: (message: string) => void,
-): { readonly owner_addresses: readonly string[] }[] {
+): OwnerGroup[] {
   checkCount('ownersPerRequest', ownersPerRequest);
   const owners = distinctOwners(ownerAddresses, warn);
   const size = Math.min(ownersPerRequest, maxOwnersPerRequest);

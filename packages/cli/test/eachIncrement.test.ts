@@ -20,9 +20,9 @@ async function openForge(): Promise<{ readonly forge: ChangingForge; readonly fo
           each: rowOf({
             source: 'tables',
             params: ({ name }: { name: string }) => ({ table: name }),
-            fields: ({ table }) => ({ table }),
             onPartitionError: 'skip',
           }),
+          fields: { table: '{table}' },
           path: '/tables/{table}',
           rows: 'items', columns: ['table', 'id', 'text', 'updated_at'], version: '1',
           pageSize: { param: 'n', default: 8, max: 8 },

@@ -54,9 +54,9 @@ function forgeFolder(): string {
       source: 'repos',
       params: ({ id }: { id: string }, { state }: { state?: string }) => ({ repo: id, state }),
       parentParams: () => ({}),
-      fields: ({ repo }) => ({ repo }),
       onPartitionError: '${onPartitionError}',
     }),
+    fields: { repo: '{repo}' },
     path: '/repos/{repo}/issues', query: { state: '{state}' },
     columns: ['repo', 'id'], key: ({ repo, id }) => repo + '/' + id, ${paging} })`;
   return configFolder({

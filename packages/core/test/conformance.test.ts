@@ -101,8 +101,8 @@ describe('G5 A3 a listing that posts', () => {
     key: ({ id }) => Number(id),
     errors: graphqlErrors(),
     paging: byConnection('data.items'),
-    partitions: () => [{ tag: 'even' }, { tag: 'odd' }],
-    body: (_params: object, { tag }) => ({ query: 'query …', variables: { tag: String(tag) } }),
+    partitions: { tag: ['even', 'odd'] },
+    body: { query: 'query …', variables: { tag: '{tag}' } },
     pageSize: { into: 'variables.first', default: 5 },
   });
 

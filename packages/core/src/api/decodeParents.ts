@@ -3,9 +3,10 @@ import { isPosition, type Position } from '../position.js';
 
 /**
  * A parent: the path of its keys, and the parameters of its listing. Without parameters, it stands for rows that are
- * missing below the path: a listing of parents that was skipped, or is incomplete.
+ * missing below the path: a listing of parents that was skipped, or is incomplete. With values, it is one of several
+ * partitions of the same parent.
  */
-export type Parent<Params> = readonly [path: readonly string[], params: Params | null];
+export type Parent<Params> = readonly [path: readonly string[], params: Params | null, values?: object];
 
 /** A page of parents, as the log has it. The first record also names the export. */
 export interface ParentPage<Params> {
@@ -26,13 +27,14 @@ export function decodeParents<Params>(record: unknown): ParentPage<Params> | und
 
 /** Types parameters that are JSON now. */
 export function decodeParentList<Params>(
-  parents: readonly (readonly [readonly string[], unknown])[],
+  parents: readonly (readonly [readonly string[], unknown, object?])[],
 ): readonly Parent<Params>[] {
   return parents as readonly Parent<Params>[];
 }
 
-function isParent(value: unknown): value is readonly [readonly string[], unknown] {
-  if (!isList(value) || value.length !== 2) return false;
-  const [path, params] = value;
+function isParent(value: unknown): value is readonly [readonly string[], unknown, object?] {
+  if (!isList(value) || value.length < 2 || value.length > 3) return false;
+  const [path, params, values] = value;
+  if (values !== undefined && !isRecord(values)) return false;
   return isList(path) && path.every((key) => typeof key === 'string') && (params === null || isRecord(params));
 }

@@ -1,6 +1,5 @@
 import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import type { Json } from '../json.js';
 import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
 import type { RequestSpec } from './listingPlan.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
@@ -18,8 +17,6 @@ export interface RowOfOptions<Parent extends object, Params extends object, In e
   readonly given?: StandardSchema<In, Given>;
   /** The parameters of the parents' source. Default: the given ones. */
   readonly parentParams?: (given: Given) => object;
-  /** Fields that each row gets from its parent, before `schema` or `decode` sees it. Default: none. */
-  readonly fields?: (params: Params) => Readonly<Record<string, Json>>;
   /**
    * `skip` ends the listing of a parent that the API refuses for good, e.g. with 404: a warning names the parent, and
    * the walk is incomplete, so a watch concludes no removals from it, and an increment keeps the parent's mark. Not for
@@ -37,18 +34,19 @@ export interface Each<In, Params> {
   readonly known: readonly ParamDescription[] | undefined;
   /** Carries the type of the given parameters. */
   readonly takes?: (given: In) => void;
+  /** Carries the type of the parameters of a parent's listing. */
+  readonly gives?: (params: Params) => void;
   /** Validates the given parameters of the source with this name. @throws ConfigError. */
-  begin(name: string, given: object): GivenParams<Params>;
+  begin(name: string, given: object): GivenParams;
 }
 
-interface GivenParams<Params> {
+interface GivenParams {
   /** For the plan. */
   readonly given: object;
   /** The parameters of the parents' source. */
   readonly parents: object;
   /** The parameters of a parent's listing. */
   readonly of: (parent: object) => object;
-  readonly fields?: (params: Params) => Readonly<Record<string, Json>>;
 }
 
 /**
@@ -62,11 +60,11 @@ interface GivenParams<Params> {
  *   each: rowOf({
  *     source: 'repos',
  *     params: (repo: { name: string }, { state }: { state?: string }) => ({ repo: repo.name, state }),
- *     fields: ({ repo }) => ({ repo }),
  *     onPartitionError: 'skip',
  *   }),
  *   path: '/repos/{repo}/issues',
  *   query: { state: '{state}' },
+ *   fields: { repo: '{repo}' },
  *   paging: byLink(),
  *   rows: '',
  *   columns: ['repo', 'number', 'title'],
@@ -84,10 +82,9 @@ export function rowOf<
     params: 'a function',
     given: 'an object or a function?',
     parentParams: 'a function?',
-    fields: 'a function?',
     onPartitionError: 'text?',
   });
-  const { source, given: schema, parentParams, fields, onPartitionError = 'fail' } = options;
+  const { source, given: schema, parentParams, onPartitionError = 'fail' } = options;
   const ways: readonly string[] = ['fail', 'skip'];
   if (!ways.includes(onPartitionError))
     throw new ConfigError('rowOf() is invalid at onPartitionError: it must be fail or skip.', {
@@ -102,32 +99,31 @@ export function rowOf<
     source,
     known,
     isSkipping: onPartitionError === 'skip',
-    begin(name: string, params: object): GivenParams<Params> {
+    begin(name: string, params: object): GivenParams {
       const given = decodeParams<Given>(name, { schema, known }, params);
       return {
         given,
         parents: parentParams?.(given) ?? given,
         of: (parent) => made.of(parent, given),
-        ...(fields && { fields }),
       };
     },
   });
 }
 
-interface WithEach extends RequestSpec<never> {
+interface WithEach extends Pick<RequestSpec<never>, 'offset' | 'rowsIdentity'> {
   readonly params?: StandardSchema | undefined;
   readonly version?: string | undefined;
 }
 
 /** @throws ConfigError if a listing with parents has what it cannot have. */
 export function checkEach(definition: WithEach, fault: (option: string, what: string) => ConfigError): void {
-  const { version, params, partitions, offset, rowsIdentity } = definition;
+  const { version, params, offset, rowsIdentity } = definition;
   if (!version)
     throw fault(
       'version',
       "each needs one, e.g. '1'. Change it when a function changes: otherwise an export could resume with other parents",
     );
   if (params) throw fault('params', 'each excludes it: give the schema to rowOf, as given');
-  for (const [option, value] of Object.entries({ partitions, offset, rowsIdentity }))
-    if (value) throw fault(option, 'each excludes it: each parent is one partition, from its first row on');
+  for (const [option, value] of Object.entries({ offset, rowsIdentity }))
+    if (value) throw fault(option, 'each excludes it: the listing of each parent is walked from its first row on');
 }

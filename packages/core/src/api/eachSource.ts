@@ -4,13 +4,14 @@ import type { Json } from '../source/definition.js';
 import { createDiscoveringSource, type Source } from '../source/source.js';
 import type { WalkBounds } from './apiSource.js';
 import { listingPlan, choosePageSize, type RequestSpec } from './listingPlan.js';
-import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
+import { fieldsOf, identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
 import { Parents } from './parents.js';
+import { listPartitionValues } from './partitionValues.js';
 import type { Each } from './each.js';
 
 /** Creates the source of a listing that has parents. @throws ConfigError if a parameter or a limit is invalid. */
-export function eachSource<Row extends object, In extends object, Params>(
-  open: OpenListing<Row, In, Params>,
+export function eachSource<Row extends object, In extends object, Params extends object, Values>(
+  open: OpenListing<Row, In, Params, Values>,
   each: Each<In, Params>,
   params: object,
   bounds: WalkBounds,
@@ -19,7 +20,7 @@ export function eachSource<Row extends object, In extends object, Params>(
   const { name, endpoint } = opening;
   const { baseUrl } = endpoint;
   const { pageSize } = bounds;
-  const { given, parents: parentParams, of: paramsOf, fields } = each.begin(name, params);
+  const { given, parents: parentParams, of: paramsOf } = each.begin(name, params);
   const parents = requireParents(name, opening.sibling?.(each.source)?.({ ...parentParams }));
   const warn = (message: string): void => endpoint.warn(message);
   const fetchPage = pageFetcher(open);
@@ -49,10 +50,12 @@ export function eachSource<Row extends object, In extends object, Params>(
           parents,
           isSkipping: each.isSkipping,
           paramsOf,
-          planOf: (ofParent) => listingPlan(definition, { name, baseUrl, params: ofParent, pageSize, warn }),
+          valuesOf: (ofParent) => listPartitionValues(definition, { name, params: ofParent, warn }),
+          planOf: (ofParent) =>
+            listingPlan(definition, { name, baseUrl, params: ofParent, values: undefined, pageSize }),
           warn,
           isSecret: (text) => endpoint.isSecret(text),
-          fetch: (plan, ofParent, page) => fetchPage(plan, page, fields?.(ofParent)),
+          fetch: (plan, ofParent, page) => fetchPage(plan, page, fieldsOf(definition, name, ofParent)),
         },
         start,
       ),
@@ -69,15 +72,16 @@ function requireParents(name: string, source: Source<unknown> | undefined): Sour
 }
 
 /** What does not depend on a parent. Functions are not visible: the version stands for them. */
-function collectFixedParts({
+function collectFixedParts<Params, Values>({
   path,
   query,
   method,
   body,
   bodyType,
   headers,
-}: RequestSpec<never>): Readonly<Record<string, Json>> {
-  const fixed = Object.entries({ path, method, body, bodyType, headers }).flatMap(
+  partitions,
+}: RequestSpec<Params, Values>): Readonly<Record<string, Json>> {
+  const fixed = Object.entries({ path, method, body, bodyType, headers, partitions }).flatMap(
     ([option, value]): [string, Json][] =>
       value === undefined || typeof value === 'function' ? [] : [[option, frozenJson(value, option)]],
   );

@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import { checkTypes } from '../source/columnTypes.js';
 import type { FetchedPage } from '../source/definition.js';
-import { isRecord, shownText } from '../values.js';
+import { isList, isRecord, shownText } from '../values.js';
 import { apiSource, type ApiSource, type FreeParams, type SourceDescription, type SourceOpening } from './apiSource.js';
 import { eachSource } from './eachSource.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
@@ -60,19 +60,20 @@ export function listing<
   Row extends object = Record<string, unknown>,
   Params extends object = object,
   In extends object & FreeParams = never,
+  Values extends object = object,
   const Path extends string = string,
   const RequestQuery = unknown,
   const Headers = unknown,
   const Body = unknown,
 >(
-  definition: ListingDefinition<Row, In, Params> &
+  definition: ListingDefinition<Row, In, Params, Values> &
     Templates<RequestQuery, Headers, Body> & { readonly path: Path } & KnownNames<
       In,
-      Params,
+      Params & Values,
       Path,
       Templates<RequestQuery, Headers, Body>
     >,
-): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>> {
+): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>, Values>> {
   checkOptions('listing()', definition, listDefinitionKinds(), 'The definition of a listing');
   const { paging }: { readonly paging?: unknown } = definition;
   if (!paging) throw noPaging();
@@ -80,7 +81,7 @@ export function listing<
   const openReader = pageReader(definition);
   const known = knownParams(definition);
   const { each, key, filter, parse } = definition;
-  return Object.freeze<Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>>>>({
+  return Object.freeze<Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>, Values>>>({
     ...(each && { each: each.source }),
     hasKey: key !== undefined,
     placedHeaders: listPlacedHeaders(definition),
@@ -140,13 +141,14 @@ function listDefinitionKinds() {
     key: 'a function?',
     statusOf: 'a function?',
     event: 'a function?',
+    fields: 'an object or a function?',
     filter: 'a function?',
     responses: 'an object?',
   } as const satisfies Readonly<Record<keyof ListingDefinition<never, never, never>, OptionKind>>;
 }
 
-function describe<Row extends object, In extends object, Params>(
-  { description, each, columns, key, pageSize, paging, filter }: ListingDefinition<Row, In, Params>,
+function describe<Row extends object, In extends object, Params, Values>(
+  { description, each, columns, key, pageSize, paging, filter }: ListingDefinition<Row, In, Params, Values>,
   name: string,
   params: readonly ParamDescription[] | undefined,
 ): SourceDescription {
@@ -184,21 +186,25 @@ function knownParams(definition: Checked): readonly ParamDescription[] | undefin
   if (definition.each) return definition.each.known;
   if (definition.params) return describeParams(definition.params);
   if (takesParams(definition)) return undefined;
-  return listNames(definition).map((name) => ({ name, isRequired: true }));
+  const { partitions } = definition;
+  const names = listNames(definition).filter((name) => !(isRecord(partitions) && Object.hasOwn(partitions, name)));
+  return names.map((name) => ({ name, isRequired: true }));
 }
 
 /** Whether a function of the definition takes parameters. */
-function takesParams({ query, body, headers, partitions }: Checked): boolean {
-  return [query, body, headers, partitions].some((part) => typeof part === 'function');
+function takesParams({ query, body, headers, partitions, fields }: Checked): boolean {
+  return [query, body, headers, partitions, fields].some((part) => typeof part === 'function');
 }
 
 /** The parameters that its templates name. */
-function listNames({ path, query, body, headers }: Checked): readonly string[] {
-  return [...new Set([...listPathNames(path), ...[query, body, headers].flatMap(listValueNames)])];
+function listNames({ path, query, body, headers, fields }: Checked): readonly string[] {
+  return [...new Set([...listPathNames(path), ...[query, body, headers, fields].flatMap(listValueNames)])];
 }
 
 /** The parts of a definition that can be checked before any request. */
-interface Checked extends RequestSpec<never>, RowMaking<object> {
+interface Checked extends Omit<RequestSpec<never, never>, 'partitions'>, RowMaking<object> {
+  readonly partitions?: unknown;
+  readonly fields?: unknown;
   readonly until?: Until | undefined;
   readonly params?: StandardSchema | undefined;
   readonly each?: Each<never, never> | undefined;
@@ -214,7 +220,8 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
-  const { responses = {}, filter, format = 'json', bodyType = 'json', until } = definition;
+  const { responses = {}, filter, format = 'json', bodyType = 'json', until, partitions } = definition;
+  const { fields: rowFields } = definition;
   listPathNames(path);
   if (pageSize) {
     checkOptions('pageSize of listing()', pageSize, {
@@ -271,15 +278,21 @@ function checkListing(definition: Checked): void {
     if (meaning !== 'expired-cursor') throw fault('responses', `${status} can only mean 'expired-cursor'`);
   }
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
+  if (isRecord(partitions))
+    for (const [param, values] of Object.entries(partitions))
+      if (!isList(values) || values.length === 0)
+        throw fault('partitions', `${param} must be a list of at least one value`);
   const code = schema
     ? 'the schema'
     : decode
       ? 'decode'
       : definition.parse
         ? 'parse'
-        : filter
-          ? 'the filter'
-          : undefined;
+        : typeof rowFields === 'function'
+          ? 'fields'
+          : filter
+            ? 'the filter'
+            : undefined;
   if (code !== undefined && !version)
     throw fault(
       'version',

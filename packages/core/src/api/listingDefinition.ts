@@ -1,5 +1,6 @@
 import type { ColumnType } from '../source/columnTypes.js';
 import type { RowKey, RowSchema } from '../source/definition.js';
+import type { Json } from '../json.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { RequestSpec } from './listingPlan.js';
 import type { ResponseSpec } from './pageReader.js';
@@ -32,15 +33,18 @@ export type RowsMade<Row> =
     };
 
 /** Describes one listing of an API, except how its rows are made. */
-export interface ListingParts<Row extends object, In extends object, Params>
-  extends RequestSpec<Params>, Pick<ResponseSpec<Row>, 'rows' | 'total' | 'until' | 'format' | 'parse' | 'errors'> {
+export interface ListingParts<Row extends object, In extends object, Params, Values = object>
+  extends
+    RequestSpec<Params, Values>,
+    Pick<ResponseSpec<Row>, 'rows' | 'total' | 'until' | 'format' | 'parse' | 'errors'> {
   /** A sentence for users, e.g. on the command line. */
   readonly description?: string;
   /** Validates parameters, and may convert them, e.g. from text. Default: the compiler checks the functions' input. */
   readonly params?: StandardSchema<In, Params>;
   /**
    * Makes this a listing for each row of another source of the API, as `rowOf` describes it: each is a partition, with
-   * parameters made of the row. It needs a `version`, and excludes `params`, `partitions`, `offset` and `rowsIdentity`.
+   * parameters made of the row. With `partitions`, there is one for each row and each of their values. It needs a
+   * `version`, and excludes `params`, `offset` and `rowsIdentity`.
    * With `bySince`, an incremental export has a mark for each. Default: one listing.
    */
   readonly each?: Each<In, Params>;
@@ -49,6 +53,12 @@ export interface ListingParts<Row extends object, In extends object, Params>
    * good before. An export can then walk the partition again (`onExpired`). Default: only 410 means that.
    */
   readonly responses?: Readonly<Record<number, 'expired-cursor'>>;
+  /**
+   * Fields that each row gets before `schema` or `decode` sees it: a text `{x}` is the parameter `x`, also one of the
+   * partition's values or of the parent. A function needs a `version`. Default: none.
+   */
+  readonly fields?:
+    Readonly<Record<string, Json>> | ((params: Params & NoInfer<Values>) => Readonly<Record<string, Json>>);
   /**
    * Whether a row is emitted. Offsets, totals, marks and the end of the listing count all received rows, so a page
    * whose rows are all left out does not end it; only `maxRows` counts what is kept. Rows that are left out are not
@@ -70,5 +80,10 @@ export interface ListingParts<Row extends object, In extends object, Params>
 }
 
 /** Describes one listing of an API. */
-export type ListingDefinition<Row extends object, In extends object, Params> = ListingParts<Row, In, Params> &
+export type ListingDefinition<Row extends object, In extends object, Params, Values = object> = ListingParts<
+  Row,
+  In,
+  Params,
+  Values
+> &
   RowsMade<Row>;

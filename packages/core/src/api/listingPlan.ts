@@ -22,7 +22,7 @@ export type PageSize = RequestPlace & {
 type HeaderFields = Readonly<Record<string, string>>;
 
 /** The requests of a listing: everything that determines its rows. */
-export interface RequestSpec<Params> {
+export interface RequestSpec<Params, Values = object> {
   /**
    * The path below the base URL, with a leading slash: a template of RFC 6570, e.g. `/repos/{owner}/{repo}/issues`.
    * `{x}` encodes the parameter `x`, `{+x}` keeps the slashes in it.
@@ -32,22 +32,21 @@ export interface RequestSpec<Params> {
    * The query of every request. A text that is only `{x}`, here and in `headers` and `body`, is the parameter `x`; one
    * without a value is left out. Default: none.
    */
-  readonly query?: Query | ((params: Params) => Query);
+  readonly query?: Query | ((params: Params & NoInfer<Values>) => Query);
   /** Default `GET`. A listing only reads, so a `POST` is retried like a `GET`. */
   readonly method?: 'GET' | 'POST';
   /**
    * The body of every request, which is sent as JSON, with `method: 'POST'`. Default: none. A function is called once
-   * per partition, also with that partition's query, which is then not added to the URL. Leave optional fields out:
-   * `undefined` in a body is refused.
+   * per partition. Leave optional fields out: `undefined` in a body is refused.
    */
-  readonly body?: Json | ((params: Params, partition: Query) => Json);
+  readonly body?: Json | ((params: Params & NoInfer<Values>) => Json);
   /**
    * How a body is encoded: `json` (the default), or `form`, as application/x-www-form-urlencoded: an object of texts,
    * numbers, booleans and lists of them, encoded as a query is.
    */
   readonly bodyType?: BodyType;
   /** Headers of every request. Not for secrets: links and hooks see them. Default: none. */
-  readonly headers?: HeaderFields | ((params: Params) => HeaderFields);
+  readonly headers?: HeaderFields | ((params: Params & NoInfer<Values>) => HeaderFields);
   /**
    * `false` if each page can be requested only once, e.g. because a response consumes its scroll id. A request for a
    * further page is then not retried once it was sent: an export with state walks the partition again from its
@@ -55,11 +54,14 @@ export interface RequestSpec<Params> {
    */
   readonly isRepeatable?: boolean;
   /**
-   * Queries of the listings that make up the source, each added to the common one, e.g. one per group of owners. They
-   * are the partitions of the plan, `concurrency` of them walked in parallel. Default: one. Called once per source;
-   * `warn` reports a warning to observers of the client.
+   * The partitions of the plan, `concurrency` of them walked in parallel: values of parameters, which templates and
+   * functions get like the given ones. A table such as `{ region: ['eu', 'us'] }` has all combinations, the first name
+   * varying slowest; a function makes them of the parameters. It is called once per source, or once per parent with
+   * `each`; `warn` reports a warning to observers of the client. A name that is also given, and a request that two
+   * partitions would make, are errors. Default: one partition.
    */
-  readonly partitions?: (params: Params, warn: (message: string) => void) => readonly Query[];
+  readonly partitions?:
+    PartitionTable<Values> | ((params: Params, warn: (message: string) => void) => readonly Values[]);
   /** The row at which each partition starts. Default 0. */
   readonly offset?: (params: Params) => number;
   /**
@@ -71,6 +73,9 @@ export interface RequestSpec<Params> {
   readonly paging: Paging;
 }
 
+/** The values of each parameter. */
+export type PartitionTable<Values> = { readonly [Name in keyof Values]: readonly Values[Name][] };
+
 /** What these options must be. */
 export const requestSpecKinds = {
   path: 'text',
@@ -80,7 +85,7 @@ export const requestSpecKinds = {
   bodyType: 'text?',
   headers: 'an object or a function?',
   isRepeatable: 'a boolean?',
-  partitions: 'a function?',
+  partitions: 'an object or a function?',
   offset: 'a function?',
   rowsIdentity: 'a function?',
   pageSize: 'an object?',
@@ -95,8 +100,8 @@ export interface ListingPlan {
   readonly requested: Readonly<Record<string, Json>>;
   /** What determines the rows only. */
   readonly requestedRows: Readonly<Record<string, Json>>;
-  /** What all its requests have besides their addresses and bodies. */
-  readonly details: Pick<RequestDetails, 'method' | 'headers' | 'bodyType'>;
+  /** What the requests of a partition have besides their addresses and bodies. */
+  details(partition: number): Pick<RequestDetails, 'method' | 'headers' | 'bodyType'>;
   /** The request for a partition's first page of at least this many rows. */
   first(partition: number, atLeast: number): PageAddress;
 }
@@ -105,67 +110,117 @@ interface PlanOf<Params> {
   readonly name: string;
   readonly baseUrl: string;
   readonly params: Params;
+  /** Of each partition; `undefined` if the listing is one. */
+  readonly values: readonly object[] | undefined;
   readonly pageSize: number | undefined;
-  readonly warn: (message: string) => void;
+}
+
+/** The request of one partition, without its page. */
+interface PartitionRequest {
+  readonly path: string;
+  readonly query: Readonly<Record<string, SentValue>>;
+  readonly headers: HeaderFields;
+  readonly body: Json | undefined;
 }
 
 /** Computes all first requests. @throws ConfigError if one cannot be sent. */
-export function listingPlan<Params>(
-  spec: RequestSpec<Params>,
-  { name, baseUrl, params, pageSize, warn }: PlanOf<Params>,
+export function listingPlan<Params extends object, Values>(
+  spec: RequestSpec<Params, Values>,
+  { name, baseUrl, params, values, pageSize }: PlanOf<Params>,
 ): ListingPlan {
-  const path = fillPath(spec.path, params, { name, baseUrl });
   const size = choosePageSize(name, spec.pageSize, pageSize);
   const sized = spec.pageSize && parsePlace(spec.pageSize);
-  const query = evaluate(spec.query ?? {}, params, { name, what: 'query' });
-  const partitions = spec.partitions?.(params, warn);
-  if (partitions?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
-  const reserved = listReservedParams(spec);
-  const shared = copyQuery(name, query, reserved);
-  const isOfBody = typeof spec.body === 'function';
-  const own = isOfBody
-    ? undefined
-    : partitions?.map((partition) => copyQuery(name, partition, new Set([...reserved, ...Object.keys(shared)])));
-  const bodies = makeBodies(spec, params, { name, partitions: partitions ?? [{}] });
+  const requests = (values ?? [{}]).map((own) => requestOf(spec, { ...params, ...own }, { name, baseUrl }));
+  if (new Set(requests.map((request) => JSON.stringify(request))).size < requests.length)
+    throw new ConfigError(
+      `${name} would send the same request for several partitions, so rows would come twice. Make its path, query or body of the partitions' values, e.g. {${Object.keys(values?.[0] ?? {}).join('}, {')}}.`,
+    );
   const offset = spec.offset?.(params) ?? 0;
   checkCount('offset', offset, { min: 0 });
   const { method = 'GET', bodyType = 'json' } = spec;
-  const headers = copyHeaders(
-    name,
-    evaluate(spec.headers ?? {}, params, { name, what: 'headers' }),
-    listPlacedHeaders(spec),
-  );
-  const requests = {
-    query: shared,
-    partitions: own ?? null,
+  const { shared, own } = shareRequests(requests);
+  const requested = {
+    ...shared,
     method,
-    headers,
     ...(bodyType !== 'json' && { bodyType }),
-    ...(bodies?.length === 1 ? { body: bodies[0] ?? null } : { bodies: bodies ?? null }),
+    partitions: values ? own : null,
   };
   return {
-    partitions: partitions?.length ?? 1,
+    partitions: requests.length,
     offset,
     pageSize: size,
-    requested: { baseUrl, path, ...requests, pageSize: size ?? null, paging: spec.paging.identity, offset },
+    requested: { baseUrl, ...requested, pageSize: size ?? null, paging: spec.paging.identity, offset },
     requestedRows: {
       baseUrl,
-      path,
-      ...(spec.rowsIdentity ? { rows: spec.rowsIdentity(params) } : requests),
+      ...(spec.rowsIdentity ? { path: spec.path, rows: spec.rowsIdentity(params) } : requested),
       offset,
     },
-    details: {
-      ...(method !== 'GET' && { method }),
-      ...(Object.keys(headers).length > 0 && { headers }),
-      ...(bodyType !== 'json' && { bodyType }),
+    details(partition) {
+      const { headers = {} } = requests[partition] ?? {};
+      return {
+        ...(method !== 'GET' && { method }),
+        ...(Object.keys(headers).length > 0 && { headers }),
+        ...(bodyType !== 'json' && { bodyType }),
+      };
     },
     first(partition, atLeast) {
-      const body = bodies?.[isOfBody ? partition : 0];
+      const { path, query, body } = requests[partition] ?? noPartition(name, partition);
       const empty: PageAddress = { path, query: {}, ...(body !== undefined && { body }) };
       const first = sized && size !== undefined ? sized.put(empty, Math.max(size, atLeast)) : empty;
-      return { ...first, query: { ...first.query, ...shared, ...own?.[partition] } };
+      return { ...first, query: { ...first.query, ...query } };
     },
   };
+}
+
+function requestOf<Params, Values>(
+  spec: RequestSpec<Params, Values>,
+  params: object,
+  { name, baseUrl }: { readonly name: string; readonly baseUrl: string },
+): PartitionRequest {
+  // The values are those that the definition's functions take.
+  const all = params as Params & Values;
+  const query = evaluate<Params & Values, Query>(spec.query ?? {}, all, { name, what: 'query' });
+  return {
+    path: fillPath(spec.path, params, { name, baseUrl }),
+    query: copyQuery(name, query, listReservedParams(spec)),
+    headers: copyHeaders(
+      name,
+      evaluate<Params & Values, HeaderFields>(spec.headers ?? {}, all, { name, what: 'headers' }),
+      listPlacedHeaders(spec),
+    ),
+    body: makeBody(spec, all, name),
+  };
+}
+
+/** What all requests have, and what each of them has besides. */
+function shareRequests(requests: readonly PartitionRequest[]): {
+  readonly shared: Readonly<Record<string, Json>>;
+  readonly own: readonly Json[];
+} {
+  const [first] = requests;
+  const isShared = (of: (request: PartitionRequest) => unknown): boolean => {
+    const text = first && JSON.stringify(of(first));
+    return requests.every((request) => JSON.stringify(of(request)) === text);
+  };
+  const params = new Set(Object.keys(first?.query ?? {}).filter((param) => isShared(({ query }) => query[param])));
+  const queryOf = (request: PartitionRequest | undefined, isOfAll: boolean): Json =>
+    Object.fromEntries(Object.entries(request?.query ?? {}).filter(([param]) => params.has(param) === isOfAll));
+  const parts = {
+    path: isShared(({ path }) => path),
+    headers: isShared(({ headers }) => headers),
+    body: isShared(({ body }) => body),
+  };
+  const partsOf = (request: PartitionRequest | undefined, isOfAll: boolean): Readonly<Record<string, Json>> => ({
+    ...(parts.path === isOfAll && { path: request?.path ?? null }),
+    ...(parts.headers === isOfAll && { headers: { ...request?.headers } }),
+    ...(parts.body === isOfAll && request?.body !== undefined && { body: request.body }),
+    query: queryOf(request, isOfAll),
+  });
+  return { shared: partsOf(first, true), own: requests.map((request) => partsOf(request, false)) };
+}
+
+function noPartition(name: string, partition: number): never {
+  throw new Error(`${name} has no partition ${String(partition)}.`);
 }
 
 function evaluate<Params, Given extends Query | HeaderFields>(
@@ -180,31 +235,19 @@ function isMaker<Params, Given>(given: Given | ((params: Params) => Given)): giv
   return typeof given === 'function';
 }
 
-/** The body of each partition, or the one of all; `undefined` if there are none. */
-function makeBodies<Params>(
-  { body, bodyType, paging, pageSize }: RequestSpec<Params>,
-  params: Params,
-  { name, partitions }: { readonly name: string; readonly partitions: readonly Query[] },
-): readonly Json[] | undefined {
+function makeBody<Params, Values>(
+  { body, bodyType, paging, pageSize }: RequestSpec<Params, Values>,
+  params: Params & Values,
+  name: string,
+): Json | undefined {
   if (body === undefined) return undefined;
-  const made =
-    typeof body === 'function'
-      ? partitions.map((partition) => bodyFor(body, partition))
-      : [fillValues(body, params, { name, what: 'body' })];
-  const bodies = made.map((each) => frozenJson(each, `The body of ${name}`));
-  if (bodyType === 'form') for (const each of bodies) formFields(each, `The body of ${name}`);
-  const texts = bodies.map((each) => JSON.stringify(each));
-  if (new Set(texts).size < texts.length)
-    throw new ConfigError(
-      `${name} would send the same body for several partitions, so rows would come twice. Make it of the partition's query, the second argument of body.`,
-    );
+  const making = { name, what: 'body' } as const;
+  const given = typeof body === 'function' ? withParams(body, params, making) : fillValues(body, params, making);
+  const made = frozenJson(given, `The body of ${name}`);
+  if (bodyType === 'form') formFields(made, `The body of ${name}`);
   for (const path of [...(paging.fields ?? []), ...(pageSize?.into === undefined ? [] : [pageSize.into])])
-    for (const each of bodies) checkFree(name, each, path);
-  return bodies;
-
-  function bodyFor(make: (params: Params, partition: Query) => Json, partition: Query): Json {
-    return withParams((given) => make(given, partition), params, { name, what: 'body' });
-  }
+    checkFree(name, made, path);
+  return made;
 }
 
 /** Copies headers. @throws ConfigError if one cannot be sent. */

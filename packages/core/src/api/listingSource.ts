@@ -1,5 +1,6 @@
 import type { ApiRequest } from '../plugins/plugin.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
+import { ConfigError } from '../errors.js';
 import { createSource, type Source } from '../source/source.js';
 import type { SourceOpening, WalkBounds } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
@@ -7,19 +8,20 @@ import { type ParamDescription, decodeParams } from './decodeParams.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
 import type { ReadingApi, ReadPage } from './pageReader.js';
-import { requireNamed } from './template.js';
+import { listPartitionValues } from './partitionValues.js';
+import { fillFields, requireNamed } from './template.js';
 import { untilIdentity } from './until.js';
 
 /** A listing of an API on a client. */
-export interface OpenListing<Row extends object, In extends object, Params> {
-  readonly definition: ListingDefinition<Row, In, Params>;
+export interface OpenListing<Row extends object, In extends object, Params extends object, Values> {
+  readonly definition: ListingDefinition<Row, In, Params, Values>;
   readonly openReader: (api: ReadingApi) => ReadPage<Row>;
   readonly opening: SourceOpening;
 }
 
 /** Creates the source of a listing. @throws ConfigError if a parameter or a limit is invalid. */
-export function listingSource<Row extends object, In extends object, Params>(
-  open: OpenListing<Row, In, Params>,
+export function listingSource<Row extends object, In extends object, Params extends object, Values>(
+  open: OpenListing<Row, In, Params, Values>,
   known: readonly ParamDescription[] | undefined,
   given: object,
   bounds: WalkBounds,
@@ -29,13 +31,16 @@ export function listingSource<Row extends object, In extends object, Params>(
   const params = decodeParams(name, { schema: definition.params, known }, given);
   const { query, headers, body } = definition;
   const optional = definition.params ? known?.map((param) => param.name) : [];
-  requireNamed(name, { query, headers, body }, { params, optional });
+  const warn = (message: string): void => endpoint.warn(message);
+  const values = listPartitionValues(definition, { name, params, warn });
+  if (values?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
+  requireNamed(name, { query, headers, body }, { params: { ...params, ...values?.[0] }, optional });
   const plan = listingPlan(definition, {
     name,
     baseUrl: endpoint.baseUrl,
     params,
+    values,
     pageSize: bounds.pageSize,
-    warn: (message) => endpoint.warn(message),
   });
   const fetchPage = pageFetcher(open);
   const made = identityOfRows(open, bounds.maxRows);
@@ -45,13 +50,13 @@ export function listingSource<Row extends object, In extends object, Params>(
     rowsIdentity: { ...plan.requestedRows, ...made },
     partitions: plan.partitions,
     offset: plan.offset,
-    fetch: (page) => fetchPage(plan, page),
+    fetch: (page) => fetchPage(plan, page, fieldsOf(definition, name, { ...params, ...values?.[page.partition] })),
   });
 }
 
 /** What a source has of its listing and its bounds, whether its partitions are known or discovered. */
-export function sourceOptions<Row extends object, In extends object, Params>(
-  { definition, opening }: OpenListing<Row, In, Params>,
+export function sourceOptions<Row extends object, In extends object, Params extends object, Values>(
+  { definition, opening }: OpenListing<Row, In, Params, Values>,
   { maxRows, maxPages }: WalkBounds,
 ): Omit<SourceDefinition<Row>, 'identity' | 'fetch'> {
   const { columns, types, key, statusOf, event, responses = {}, paging, isRepeatable, filter } = definition;
@@ -75,8 +80,8 @@ export function sourceOptions<Row extends object, In extends object, Params>(
 }
 
 /** What determines the rows besides their requests. */
-export function identityOfRows<Row extends object, In extends object, Params>(
-  { definition: { rows, version, filter, parse, until }, opening: { arrays } }: OpenListing<Row, In, Params>,
+export function identityOfRows<Row extends object, In extends object, Params extends object, Values>(
+  { definition: { rows, version, filter, parse, until }, opening: { arrays } }: OpenListing<Row, In, Params, Values>,
   maxRows?: number,
 ): Readonly<Record<string, Json>> {
   const rowsAt = typeof rows === 'string' ? rows : 'function';
@@ -92,23 +97,34 @@ export function identityOfRows<Row extends object, In extends object, Params>(
 }
 
 /** The headers that say whether a page ends the listing; unknown where a function may look at any. */
-function headersOfEnd<Row extends object, In extends object, Params>({
+function headersOfEnd<Row extends object, In extends object, Params, Values>({
   total,
   pageSize,
   until,
   paging,
-}: ListingDefinition<Row, In, Params>): readonly string[] | undefined {
+}: ListingDefinition<Row, In, Params, Values>): readonly string[] | undefined {
   // Without a page size, a total may end the listing at a full page.
   const isTotal = typeof total === 'function' && (until !== undefined || !pageSize);
   return isTotal || typeof until === 'function' ? undefined : paging.reads;
+}
+
+/** The fields that each row of a partition gets, made of its parameters. */
+export function fieldsOf<Params, Values>(
+  { fields }: Pick<ListingDefinition<never, never, Params, Values>, 'fields'>,
+  name: string,
+  params: object,
+): object | undefined {
+  if (fields === undefined) return undefined;
+  if (typeof fields !== 'function') return fillFields(fields, params, { name, what: 'fields' });
+  return fields(params as Params & Values);
 }
 
 /** Fetches a page of a partition of a plan. `fields` are added to each row before it is decoded. */
 export type FetchPage<Row> = (plan: ListingPlan, page: PageRequest, fields?: object) => Promise<UndecodedPage<Row>>;
 
 /** Creates the function that fetches the pages of a listing. */
-export function pageFetcher<Row extends object, In extends object, Params>(
-  open: OpenListing<Row, In, Params>,
+export function pageFetcher<Row extends object, In extends object, Params extends object, Values>(
+  open: OpenListing<Row, In, Params, Values>,
 ): FetchPage<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
@@ -135,8 +151,9 @@ export function pageFetcher<Row extends object, In extends object, Params>(
     const since = from === undefined ? given : { ...given, from };
     const first = from !== undefined && increment ? increment.from(start, from) : start;
     const address = at ? paging.request(first, at) : first;
-    const { method } = plan.details;
-    const headers = address.headers ? { ...plan.details.headers, ...address.headers } : plan.details.headers;
+    const details = plan.details(partition);
+    const { method } = details;
+    const headers = address.headers ? { ...details.headers, ...address.headers } : details.headers;
     const request: ApiRequest = {
       route: name,
       signal,
@@ -145,7 +162,7 @@ export function pageFetcher<Row extends object, In extends object, Params>(
       errors,
       // The first page is a beginning from which a partition can start again, whatever later ones consume.
       isRepeatable: definition.isRepeatable !== false || at === undefined,
-      ...plan.details,
+      ...details,
       ...address,
       ...(headers && { headers }),
     };

@@ -15,13 +15,15 @@ import { decodeParentList, decodeParents, type Parent, type ParentPage } from '.
 import type { ListingPlan } from './listingPlan.js';
 
 /** How the parents of a listing become its partitions. */
-export interface ParentRules<Row, Params> {
+export interface ParentRules<Row, Params extends object> {
   /** The source's name. */
   readonly name: string;
   readonly parents: Source<unknown>;
   readonly isSkipping: boolean;
   /** The parameters for a parent. */
   readonly paramsOf: (parent: object) => object;
+  /** The values of the partitions of a parent; `undefined` if it is one. */
+  readonly valuesOf: (params: Params) => readonly object[] | undefined;
   readonly planOf: (params: Params) => ListingPlan;
   readonly fetch: (plan: ListingPlan, params: Params, page: PageRequest) => Promise<UndecodedPage<Row>>;
   readonly warn: (message: string) => void;
@@ -30,6 +32,7 @@ export interface ParentRules<Row, Params> {
 
 interface OpenParent<Params> {
   readonly path: readonly string[];
+  readonly values: object | undefined;
   /** Absent if it stands for rows that are missing. */
   readonly listing: { readonly params: Params; readonly plan: ListingPlan } | undefined;
   /** Whether the last request was for its first page. */
@@ -42,7 +45,7 @@ interface OpenParent<Params> {
  * It requests a page of parents only when the walk needs more, and forgets a parent's parameters when its listing ends.
  * So it holds a page of parents and the walk's window, and the keys of all.
  */
-export class Parents<Row, Params> implements Discovery<Row> {
+export class Parents<Row, Params extends object> implements Discovery<Row> {
   count = 0;
   readonly #rules: ParentRules<Row, Params>;
   readonly #start: DiscoveryStart;
@@ -69,8 +72,11 @@ export class Parents<Row, Params> implements Discovery<Row> {
   }
 
   parentOf(partition: number): ParentRow | undefined {
-    const path = this.#open.get(partition)?.path;
-    return path && { path, text: () => this.#textOf(path) };
+    const open = this.#open.get(partition);
+    if (!open) return undefined;
+    const { path, values } = open;
+    const mark = values ? [...path, JSON.stringify(values)] : path;
+    return { path, mark, text: () => this.#textOf(path, values) };
   }
 
   async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
@@ -96,7 +102,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
     if (!isRefusedForGood(refusal)) return false;
     const { name, warn } = this.#rules;
     const which = parent.isAtStart ? 'its rows' : 'the rest of its rows';
-    warn(`${name}: skipped ${this.#textOf(parent.path)}, so ${which} are missing: ${refusal.summary}`);
+    warn(`${name}: skipped ${this.#textOf(parent.path, parent.values)}, so ${which} are missing: ${refusal.summary}`);
     this.#open.delete(partition);
     return true;
   }
@@ -195,7 +201,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
 
   /** The parents of a page whose paths are new, each checked for what its requests need. */
   #newParents({ items, isIncomplete, parents: above = [] }: Page<unknown>): readonly Parent<Params>[] {
-    const { name, parents, paramsOf, planOf } = this.#rules;
+    const { name, parents, paramsOf } = this.#rules;
     const found: [readonly string[], Json][] = [];
     const paths = new Set<string>();
     for (const row of items) {
@@ -209,9 +215,18 @@ export class Parents<Row, Params> implements Discovery<Row> {
     }
     // A partition as well, so that a run that resumes knows of it.
     if (isIncomplete) found.push([above, null]);
-    const made = decodeParentList<Params>(found);
-    for (const [, params] of made) if (params !== null) planOf(params);
+    const made = decodeParentList<Params>(found).flatMap(([path, params]): readonly Parent<Params>[] => {
+      const values = params === null ? undefined : this.#rules.valuesOf(params);
+      return values ? values.map((own) => [path, params, own]) : [[path, params]];
+    });
+    for (const parent of made) this.#listingOf(parent);
     return made;
+  }
+
+  #listingOf([, params, values]: Parent<Params>): OpenParent<Params>['listing'] {
+    if (params === null) return undefined;
+    const all = { ...params, ...values };
+    return { params: all, plan: this.#rules.planOf(all) };
   }
 
   /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
@@ -232,24 +247,26 @@ export class Parents<Row, Params> implements Discovery<Row> {
 
   #take({ parents }: ParentPage<Params>): void {
     const { before, begun } = this.#start.startAt;
-    for (const [path, params] of parents) {
+    for (const parent of parents) {
+      const [path, params, values] = parent;
       const partition = this.count;
       this.count += 1;
       if (params !== null) this.#paths.add(JSON.stringify(path));
       if (partition < before || begun[partition] === 'done') continue;
-      const listing = params === null ? undefined : { params, plan: this.#rules.planOf(params) };
-      this.#open.set(partition, { path, listing, isAtStart: true });
+      this.#open.set(partition, { path, values, listing: this.#listingOf(parent), isAtStart: true });
     }
   }
 
   /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */
-  #textOf(path: readonly string[]): string {
+  #textOf(path: readonly string[], values?: object): string {
     const { parents, isSecret } = this.#rules;
     const keys = path.map((key) =>
       key.length <= longestKey && !isSecret(key) ? JSON.stringify(key.slice(0, 100)) : '',
     );
     const isShown = keys.every((key) => key !== '');
-    return `${isShown ? keys.join(' > ') : 'a row'} of ${parents.info.name}`;
+    const text = JSON.stringify(values ?? {});
+    const which = values && text.length <= longestKey && !isSecret(text) ? ` (${text.slice(0, 100)})` : '';
+    return `${isShown ? keys.join(' > ') : 'a row'} of ${parents.info.name}${which}`;
   }
 
   /** An error of the parents' walk, without what refers to a partition or a position of theirs. */

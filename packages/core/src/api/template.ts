@@ -41,8 +41,12 @@ type SentValue = PathValue | boolean | readonly string[];
  * What callers give: the input of a schema or of a parent's parameters. `never` stands for neither; then it is what
  * functions take and templates name.
  */
-export type AskedParams<In, Params, Path, Values> = [In] extends [never]
-  ? Params & Readonly<Record<PathNames<Path>, PathValue> & Record<ValueNames<Values>, SentValue>>
+export type AskedParams<In, Params, Path, Values, Partitions = object> = [In] extends [never]
+  ? Params &
+      Readonly<
+        Record<Exclude<PathNames<Path>, keyof Partitions>, PathValue> &
+          Record<Exclude<ValueNames<Values>, keyof Partitions>, SentValue>
+      >
   : In;
 
 /** The texts of a definition that may name parameters. */
@@ -123,7 +127,7 @@ function encode(text: string): string {
 interface Filling {
   /** The source's name, for errors. */
   readonly name: string;
-  readonly what: 'query' | 'headers' | 'body';
+  readonly what: 'query' | 'headers' | 'body' | 'fields';
 }
 
 /**
@@ -173,7 +177,7 @@ function valueOf(params: unknown, name: string): unknown {
  */
 export function requireNamed(
   name: string,
-  request: Readonly<Record<Filling['what'], unknown>>,
+  request: Readonly<Record<'query' | 'headers' | 'body', unknown>>,
   { params, optional }: { readonly params: unknown; readonly optional: readonly string[] | undefined },
 ): void {
   for (const what of ['query', 'headers', 'body'] as const)

@@ -24,6 +24,8 @@ export interface DiscoveryStart {
 export interface ParentRow {
   /** Its key, after those of the rows above it, from the top. */
   readonly path: readonly string[];
+  /** What a mark belongs to: the path, and the partition's values if a row has several partitions. */
+  readonly mark: readonly string[];
   /** Names it in errors, without a secret: e.g. `"acme/web" of github.repos`. */
   readonly text: () => string;
 }

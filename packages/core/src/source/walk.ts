@@ -209,7 +209,7 @@ class Walk<T> {
     const at = begun[partition];
     const from = at === 'done' ? undefined : at;
     const parent = discovery?.parentOf(partition);
-    const since = (parent && this.#options.since?.ofParent?.(parent.path, partition)) ?? this.#options.since;
+    const since = (parent && this.#options.since?.ofParent?.(parent.mark, partition)) ?? this.#options.since;
     const chain = new PageChain(this.#definition, { partition, parent, from, since, cache });
     this.#chains.add(chain);
     return chain;

@@ -78,14 +78,14 @@ describe('A3 a listing that posts', () => {
     expect(() => (seen[1] as { filter: { tags: string[] } }).filter.tags.push('c')).toThrow(TypeError);
   });
 
-  test('gives each partition its own body, and leaves its query out of the URL', async () => {
+  test('R6 gives each partition its own body, made of its values', async () => {
     const server = await serve(() => ({ body: { items: [] } }));
     const items = listing({
       ...common,
       paging: byNext,
       query: { v: 1 },
       partitions: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })),
-      body: (_params, { id }) => ({ only: String(id) }),
+      body: { only: '{id}' },
     });
     await openListing(items, server)({ ids: ['a', 'b'] }).toArray();
     expect(server.asked).toEqual(['/search?v=1', '/search?v=1']);
@@ -95,12 +95,18 @@ describe('A3 a listing that posts', () => {
   test('is refused if it has the same body for two partitions, whose rows would come twice', () => {
     const body = ({ tag }: { tag: string }): Json => ({ tag });
     const items = listing({ ...common, paging: byNext, body, partitions: () => [{ id: 'a' }, { id: 'b' }] });
-    expect(() => openListing(items, { baseUrl })({ tag: 'x' })).toThrow(/the same body for several partitions/);
+    expect(() => openListing(items, { baseUrl })({ tag: 'x' })).toThrow(/the same request for several partitions/);
   });
 
-  test('adds partitions to the URL where all have one body', async () => {
+  test('R6 has the values of partitions in the query where all have one body', async () => {
     const server = await serve(() => ({ body: { items: [] } }));
-    const items = listing({ ...common, paging: byNext, body: { a: 1 }, partitions: () => [{ id: 'a' }, { id: 'b' }] });
+    const items = listing({
+      ...common,
+      paging: byNext,
+      query: { id: '{id}' },
+      body: { a: 1 },
+      partitions: { id: ['a', 'b'] },
+    });
     await openListing(items, server)().toArray();
     expect(server.asked).toEqual(['/search?id=a', '/search?id=b']);
     expect(server.requests.map(({ body }) => body)).toEqual([{ a: 1 }, { a: 1 }]);

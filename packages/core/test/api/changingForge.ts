@@ -111,9 +111,9 @@ function entriesOfEach(isSkipping: boolean) {
     each: rowOf({
       source: 'tables',
       params: ({ name }: { name: string }) => ({ table: name }),
-      fields: ({ table }) => ({ table }),
       onPartitionError: isSkipping ? 'skip' : 'fail',
     }),
+    fields: { table: '{table}' },
     path: '/tables/{table}',
     rows: 'items',
     columns: ['table', 'id', 'text', 'updated_at'],

@@ -258,16 +258,21 @@ describe('before any request, a source is refused', () => {
   });
 
   test('without a part', () => {
-    const items = listing({ ...good, partitions: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })) });
+    const items = listing({
+      ...good,
+      query: { id: '{id}' },
+      partitions: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })),
+    });
     const open = openListing(items, { baseUrl: 'https://api.example.com' });
     expect(() => open({ ids: [] })).toThrow(/test\.items has nothing to request/);
     expect(open({ ids: ['a', 'b'] }).info.partitions).toBe(2);
   });
 
-  test('with parts that set what all of them set', () => {
-    const items = listing({ ...good, query: { a: 1 }, partitions: () => [{ a: 2 }] });
-    expect(() => openListing(items, { baseUrl: 'https://api.example.com' })()).toThrow(
-      /sets the query parameter "a" twice/,
+  test('R6 with values of partitions whose name is a parameter', () => {
+    const query = ({ a, b }: { a: number; b?: number }): { a: number; b: number | undefined } => ({ a, b });
+    const items = listing({ ...good, query, partitions: () => [{ a: 2 }, { a: 3 }] });
+    expect(() => openListing(items, { baseUrl: 'https://api.example.com' })({ a: 1 } as never)).toThrow(
+      /has the parameter "a" twice: it is given, and its partitions have it/,
     );
   });
 });

@@ -517,7 +517,6 @@ describe('A6 refuses', () => {
 
   test.each<[string, Partial<Definition>, string]>([
     ['no version', { version: '' }, "each needs one, e.g. '1'"],
-    ['partitions', { partitions: () => [{}] }, 'invalid at partitions: each excludes it'],
     ['an offset', { offset: () => 1 }, 'invalid at offset: each excludes it'],
   ])('A6 %s', (_, change, message) => {
     expect(() => listing({ ...definition, ...change })).toThrow(message);

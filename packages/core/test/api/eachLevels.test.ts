@@ -239,9 +239,9 @@ describe('R6 a mark for each path of keys', () => {
           each: rowOf({
             source: 'projects',
             params: ({ name }: { name: string }) => ({ project: name }),
-            fields: ({ project }) => ({ project }),
             onPartitionError: 'skip',
           }),
+          fields: { project: '{project}' },
           path: '/projects/{project}/tests',
           columns: ['id'],
           key: ({ id }) => id,
@@ -250,8 +250,8 @@ describe('R6 a mark for each path of keys', () => {
           each: rowOf({
             source: 'tests',
             params: ({ project, id }: { project: string; id: number }) => ({ project, test: id }),
-            fields: ({ project, test }) => ({ project, test }),
           }),
+          fields: { project: '{project}', test: '{test}' },
           path: '/projects/{project}/tests/{test}/events',
           pageSize: { param: 'limit', default: 100, max: 100 },
           paging: bySince({ param: 'since', field: 'at', type: 'integer' }),

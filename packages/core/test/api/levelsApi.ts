@@ -64,9 +64,9 @@ export function levelsClient(baseUrl: string) {
         each: rowOf({
           source: 'projects',
           params: ({ name }: { name: string }) => ({ project: name }),
-          fields: ({ project }) => ({ project }),
           onPartitionError: 'skip',
         }),
+        fields: { project: '{project}' },
         path: '/projects/{project}/tests',
         columns: ['project', 'id'],
         key: ({ id }) => id,
@@ -76,9 +76,9 @@ export function levelsClient(baseUrl: string) {
         each: rowOf({
           source: 'tests',
           params: ({ project, id }: { project: string; id: number }) => ({ project, test: id }),
-          fields: ({ project, test }) => ({ project, test }),
           onPartitionError: 'skip',
         }),
+        fields: { project: '{project}', test: '{test}' },
         path: '/projects/{project}/tests/{test}/runs',
         columns: ['project', 'test', 'id'],
         key: ({ project, test, id }) => `${project}/${String(test)}/${String(id)}`,

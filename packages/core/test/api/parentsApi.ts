@@ -64,9 +64,9 @@ export const issuesOf = (each: Partial<EachIssue> = {}, paging: Paging = byCurso
     each: rowOf({
       source: 'repos',
       params: ({ name }: Repo) => ({ repo: name }),
-      fields: ({ repo }) => ({ repo }),
       ...each,
     }),
+    fields: { repo: '{repo}' },
     path: '/repos/{+repo}/issues',
     pageSize: { param: 'size', default: 2 },
     paging,

@@ -45,7 +45,7 @@ async function exportScroll(
     columns: ['text'],
     isRepeatable: false,
     partitions: () => parts.map((part) => ({ part })),
-    body: (_params: object, { part }) => ({ part: String(part) }),
+    body: { part: '{part}' },
     paging: byCursor({ into: 'scroll', at: 'scroll?' }),
     decode: (row: unknown) => row as { text: string },
     version: '1',

@@ -291,6 +291,7 @@ describe('A5 an incremental export', () => {
         columns: ['id'],
         version: '1',
         pageSize: { param: 'n', default: 8, max: 8 },
+        query: { group: '{group}' },
         partitions: () => [...groups.keys()].map((group) => ({ group })),
         paging: bySince({ param: 'since', field: 'at', type, overlap: 0 }),
         key: ({ id }) => id,

@@ -119,7 +119,8 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
       ...parts,
       path: '/rows',
       paging: pagings['byPage']!,
-      partitions: () => [{ group: 'a' }, { group: 'b' }, { group: 'c' }],
+      query: { group: '{group}' },
+      partitions: { group: ['a', 'b', 'c'] },
     });
     const { report, warnings } = await exported(openListing(items, { baseUrl })(), { concurrency: 2 });
     expect(report.shortOfTotal).toEqual({ total: 55, listed: 30 });
@@ -138,7 +139,8 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
       ...parts,
       path: '/rows',
       paging: pagings['byPage']!,
-      partitions: () => [{ group: 'a' }, { group: 'b' }, { group: 'c' }],
+      query: { group: '{group}' },
+      partitions: { group: ['a', 'b', 'c'] },
     });
     const source = openListing(items, { baseUrl })();
     const options = { state: memoryState(), commitEvery: 1 };

@@ -12,7 +12,7 @@ describe('a walk that discovers its partitions', () => {
         get count() {
           return steps.includes('found') ? 1 : 0;
         },
-        parentOf: () => ({ path: ['a'], text: () => 'a' }),
+        parentOf: () => ({ path: ['a'], mark: ['a'], text: () => 'a' }),
         async more() {
           if (!steps.includes('found')) {
             steps.push('found');

@@ -1,0 +1,127 @@
+import { lastValueFrom, toArray } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import {
+  byCursor,
+  byPage,
+  bySince,
+  createClient,
+  defineApi,
+  exportTo,
+  listing,
+  memoryState,
+  rowOf,
+  type Listing,
+} from '../../src/index.js';
+import { recordingSink } from '../sink/recordingSink.js';
+import { openListing, serve } from './servedApi.js';
+
+const paged = { rows: '', paging: byPage({ param: 'page', pages: () => 1 }) } as const;
+
+describe('R6 partitions have values, which are parameters', () => {
+  test('R6 of paths, queries, headers and fields: all combinations, the first name slowest', async () => {
+    const server = await serve(() => ({ body: [{ id: 1 }] }));
+    const items = listing<{ id: number; region: string }>({
+      ...paged,
+      path: '/{region}/items',
+      query: { kind: '{kind}' },
+      partitions: { region: ['eu', 'us'], kind: ['a', 'b'] },
+      fields: { region: '{region}' },
+      columns: ['region', 'id'],
+    });
+    const rows = await openListing(items, server)().toArray();
+    expect(server.asked).toEqual(['/eu/items?kind=a', '/eu/items?kind=b', '/us/items?kind=a', '/us/items?kind=b']);
+    expect(rows.map(({ region }) => region)).toEqual(['eu', 'eu', 'us', 'us']);
+  });
+
+  test('R6 are resumed, and walked one at a time as a cluster does', async () => {
+    const server = await serve((url) => ({ body: [{ id: url.pathname }] }));
+    const items = listing({ ...paged, path: '/{region}', partitions: { region: ['a', 'b', 'c'] }, columns: ['id'] });
+    const source = openListing(items, server)();
+    expect(source.info.partitions).toBe(3);
+    const [page] = await lastValueFrom(source.pages({ partition: 1 }).pipe(toArray()));
+    expect(page?.items).toEqual([{ id: '/api/b' }]);
+    const rest = await lastValueFrom(
+      source.pages({ startAt: { before: 2, begun: {}, rows: 2, pages: 2 } }).pipe(toArray()),
+    );
+    expect(rest.flatMap(({ items: rows }) => rows)).toEqual([{ id: '/api/c' }]);
+  });
+
+  test('R6 a name twice, an empty list, and a value that no request has are errors', () => {
+    const common = { ...paged, columns: ['id'] } as const;
+    const open = <Row extends object, In extends object>(items: Listing<Row, In>) =>
+      openListing(items, { baseUrl: 'https://api.example.com' });
+    expect(() => listing({ ...common, path: '/{a}', partitions: { a: [] as string[] } })).toThrow(
+      'a must be a list of at least one value',
+    );
+    expect(() => open(listing({ ...common, path: '/x', partitions: { a: [1, 2] } }))()).toThrow(
+      'would send the same request for several partitions, so rows would come twice',
+    );
+    // @ts-expect-error -- the partitions have it
+    expect(() => open(listing({ ...common, path: '/{a}', partitions: { a: [1, 2] } }))({ a: 1 })).toThrow(
+      'has no parameter "a"',
+    );
+  });
+});
+
+describe('R6 parents times values', () => {
+  /** Repos `a` and `b`, each with rows of two states, by their time. */
+  async function openRepos() {
+    const times: Record<string, number[]> = { 'a/open': [1], 'a/closed': [9], 'b/open': [3], 'b/closed': [] };
+    const server = await serve((url) => {
+      const [, repo = ''] = /^\/api\/repos\/(\w)$/.exec(url.pathname) ?? [];
+      if (repo === '') return { body: { items: [{ name: 'a' }, { name: 'b' }], next: null } };
+      const since = Number(url.searchParams.get('since') ?? 0);
+      const all = times[`${repo}/${url.searchParams.get('state') ?? ''}`] ?? [];
+      return { body: { items: all.filter((at) => at >= since).map((at) => ({ at })), next: null } };
+    });
+    interface Row {
+      readonly repo: string;
+      readonly state: string;
+      readonly at: number;
+    }
+    const api = defineApi({
+      name: 'forge',
+      sources: {
+        repos: listing<{ name: string }>({
+          path: '/repos',
+          rows: 'items',
+          paging: byCursor({ param: 'after', at: 'next' }),
+          columns: ['name'],
+          key: ({ name }) => name,
+        }),
+        rows: listing<Row, { repo: string }, object, { state: string }>({
+          each: rowOf({ source: 'repos', params: ({ name }: { name: string }) => ({ repo: name }) }),
+          partitions: { state: ['open', 'closed'] },
+          path: '/repos/{repo}',
+          query: { state: '{state}' },
+          fields: { repo: '{repo}', state: '{state}' },
+          pageSize: { param: 'n', default: 10, max: 10 },
+          paging: bySince({ param: 'since', field: 'at', type: 'integer' }),
+          rows: 'items',
+          columns: ['repo', 'state', 'at'],
+          version: '1',
+        }),
+      },
+    });
+    const client = createClient({ apiKey: 'test-key-1', rateLimit: false, retry: { retries: 0 } }).use(
+      api({ baseUrl: server.baseUrl }),
+    );
+    onTestEnd(() => client.close());
+    const increment = async (state = memoryState()): Promise<string[]> => {
+      const sink = recordingSink<Row>();
+      await exportTo(client.forge.rows(), sink, { state, incremental: true, commitEvery: 1 }).run();
+      return sink.rows.map(({ repo, state: of, at }) => `${repo}/${of} ${String(at)}`);
+    };
+    return { times, increment, source: () => client.forge.rows() };
+  }
+
+  test('R6 are walked by parent, then by value, and a mark belongs to both', async () => {
+    const { times, increment } = await openRepos();
+    const state = memoryState();
+    expect(await increment(state)).toEqual(['a/open 1', 'a/closed 9', 'b/open 3']);
+    // Before the mark of the same parent's other value.
+    times['a/open']?.push(2);
+    expect(await increment(state)).toEqual(['a/open 2']);
+  });
+});
