@@ -4,7 +4,7 @@ import type { Json } from '../source/definition.js';
 import { createDiscoveringSource, type Source } from '../source/source.js';
 import type { WalkBounds } from './apiSource.js';
 import { listingPlan, choosePageSize, type RequestSpec } from './listingPlan.js';
-import { fieldsOf, identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
+import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
 import { Parents } from './parents.js';
 import { listPartitionValues } from './partitionValues.js';
 import type { Each } from './each.js';
@@ -51,11 +51,10 @@ export function eachSource<Row extends object, In extends object, Params extends
           isSkipping: each.isSkipping,
           paramsOf,
           valuesOf: (ofParent) => listPartitionValues(definition, { name, params: ofParent, warn }),
-          planOf: (ofParent) =>
-            listingPlan(definition, { name, baseUrl, params: ofParent, values: undefined, pageSize }),
+          planOf: (ofParent, values) => listingPlan(definition, { name, baseUrl, params: ofParent, values, pageSize }),
           warn,
           isSecret: (text) => endpoint.isSecret(text),
-          fetch: (plan, ofParent, page) => fetchPage(plan, page, fieldsOf(definition, name, ofParent)),
+          fetch: fetchPage,
         },
         start,
       ),
@@ -80,8 +79,9 @@ function collectFixedParts<Params, Values>({
   bodyType,
   headers,
   partitions,
+  fields,
 }: RequestSpec<Params, Values>): Readonly<Record<string, Json>> {
-  const fixed = Object.entries({ path, method, body, bodyType, headers, partitions }).flatMap(
+  const fixed = Object.entries({ path, method, body, bodyType, headers, partitions, fields }).flatMap(
     ([option, value]): [string, Json][] =>
       value === undefined || typeof value === 'function' ? [] : [[option, frozenJson(value, option)]],
   );

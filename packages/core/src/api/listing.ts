@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import { checkTypes } from '../source/columnTypes.js';
 import type { FetchedPage } from '../source/definition.js';
-import { isList, isRecord, shownText } from '../values.js';
+import { isRecord, shownText } from '../values.js';
 import { apiSource, type ApiSource, type FreeParams, type SourceDescription, type SourceOpening } from './apiSource.js';
 import { eachSource } from './eachSource.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
@@ -13,6 +13,7 @@ import { listPlacedHeaders, type RequestSpec, requestSpecKinds } from './listing
 import { parseSteps } from './documentPath.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
+import { checkPartitionTable } from './partitionValues.js';
 import { parsePlace, placeKinds } from './requestPlace.js';
 import { pageReader, type ReadingApi } from './pageReader.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
@@ -65,15 +66,16 @@ export function listing<
   const RequestQuery = unknown,
   const Headers = unknown,
   const Body = unknown,
+  const Fields = unknown,
 >(
   definition: ListingDefinition<Row, In, Params, Values> &
-    Templates<RequestQuery, Headers, Body> & { readonly path: Path } & KnownNames<
+    Templates<RequestQuery, Headers, Body, Fields> & { readonly path: Path } & KnownNames<
       In,
       Params & Values,
       Path,
-      Templates<RequestQuery, Headers, Body>
+      Templates<RequestQuery, Headers, Body, Fields>
     >,
-): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>, Values>> {
+): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body, Fields>, Values>> {
   checkOptions('listing()', definition, listDefinitionKinds(), 'The definition of a listing');
   const { paging }: { readonly paging?: unknown } = definition;
   if (!paging) throw noPaging();
@@ -81,7 +83,9 @@ export function listing<
   const openReader = pageReader(definition);
   const known = knownParams(definition);
   const { each, key, filter, parse } = definition;
-  return Object.freeze<Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body>, Values>>>({
+  return Object.freeze<
+    Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body, Fields>, Values>>
+  >({
     ...(each && { each: each.source }),
     hasKey: key !== undefined,
     placedHeaders: listPlacedHeaders(definition),
@@ -141,7 +145,6 @@ function listDefinitionKinds() {
     key: 'a function?',
     statusOf: 'a function?',
     event: 'a function?',
-    fields: 'an object or a function?',
     filter: 'a function?',
     responses: 'an object?',
   } as const satisfies Readonly<Record<keyof ListingDefinition<never, never, never>, OptionKind>>;
@@ -204,7 +207,6 @@ function listNames({ path, query, body, headers, fields }: Checked): readonly st
 /** The parts of a definition that can be checked before any request. */
 interface Checked extends Omit<RequestSpec<never, never>, 'partitions'>, RowMaking<object> {
   readonly partitions?: unknown;
-  readonly fields?: unknown;
   readonly until?: Until | undefined;
   readonly params?: StandardSchema | undefined;
   readonly each?: Each<never, never> | undefined;
@@ -221,7 +223,7 @@ interface Checked extends Omit<RequestSpec<never, never>, 'partitions'>, RowMaki
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
   const { responses = {}, filter, format = 'json', bodyType = 'json', until, partitions } = definition;
-  const { fields: rowFields } = definition;
+  const madeFields = typeof definition.fields === 'function' ? definition.fields : undefined;
   listPathNames(path);
   if (pageSize) {
     checkOptions('pageSize of listing()', pageSize, {
@@ -278,21 +280,9 @@ function checkListing(definition: Checked): void {
     if (meaning !== 'expired-cursor') throw fault('responses', `${status} can only mean 'expired-cursor'`);
   }
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
-  if (isRecord(partitions))
-    for (const [param, values] of Object.entries(partitions))
-      if (!isList(values) || values.length === 0)
-        throw fault('partitions', `${param} must be a list of at least one value`);
-  const code = schema
-    ? 'the schema'
-    : decode
-      ? 'decode'
-      : definition.parse
-        ? 'parse'
-        : typeof rowFields === 'function'
-          ? 'fields'
-          : filter
-            ? 'the filter'
-            : undefined;
+  checkPartitionTable(partitions, fault);
+  const rowCode = { 'the schema': schema, decode, parse: definition.parse, fields: madeFields, 'the filter': filter };
+  const [code] = Object.entries(rowCode).find(([, made]) => made !== undefined) ?? [];
   if (code !== undefined && !version)
     throw fault(
       'version',

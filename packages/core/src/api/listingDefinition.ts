@@ -1,6 +1,5 @@
 import type { ColumnType } from '../source/columnTypes.js';
 import type { RowKey, RowSchema } from '../source/definition.js';
-import type { Json } from '../json.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { RequestSpec } from './listingPlan.js';
 import type { ResponseSpec } from './pageReader.js';
@@ -53,12 +52,6 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
    * good before. An export can then walk the partition again (`onExpired`). Default: only 410 means that.
    */
   readonly responses?: Readonly<Record<number, 'expired-cursor'>>;
-  /**
-   * Fields that each row gets before `schema` or `decode` sees it: a text `{x}` is the parameter `x`, also one of the
-   * partition's values or of the parent. A function needs a `version`. Default: none.
-   */
-  readonly fields?:
-    Readonly<Record<string, Json>> | ((params: Params & NoInfer<Values>) => Readonly<Record<string, Json>>);
   /**
    * Whether a row is emitted. Offsets, totals, marks and the end of the listing count all received rows, so a page
    * whose rows are all left out does not end it; only `maxRows` counts what is kept. Rows that are left out are not

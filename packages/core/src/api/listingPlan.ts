@@ -3,8 +3,8 @@ import { ConfigError } from '../errors.js';
 import type { Query } from '../http/query.js';
 import { type BodyType, formFields, ownHeaders, type RequestDetails } from '../http/requestDetails.js';
 import { isHeader } from '../http/sendAttempt.js';
-import { frozenJson, type Json } from '../json.js';
-import { kindOf } from '../values.js';
+import { definedJson, frozenJson, type Json } from '../json.js';
+import { isRecord, kindOf } from '../values.js';
 import type { PageAddress, Paging } from './paging.js';
 import { checkFree, parsePlace, type RequestPlace } from './requestPlace.js';
 import { withParams } from './requiredParams.js';
@@ -62,6 +62,12 @@ export interface RequestSpec<Params, Values = object> {
    */
   readonly partitions?:
     PartitionTable<Values> | ((params: Params, warn: (message: string) => void) => readonly Values[]);
+  /**
+   * Fields that each row gets before `schema` or `decode` sees it: a text `{x}` is the parameter `x`, also one of the
+   * partition's values or of the parent. A function needs a `version`. Default: none.
+   */
+  readonly fields?:
+    Readonly<Record<string, Json>> | ((params: Params & NoInfer<Values>) => Readonly<Record<string, Json>>);
   /** The row at which each partition starts. Default 0. */
   readonly offset?: (params: Params) => number;
   /**
@@ -86,6 +92,7 @@ export const requestSpecKinds = {
   headers: 'an object or a function?',
   isRepeatable: 'a boolean?',
   partitions: 'an object or a function?',
+  fields: 'an object or a function?',
   offset: 'a function?',
   rowsIdentity: 'a function?',
   pageSize: 'an object?',
@@ -102,6 +109,8 @@ export interface ListingPlan {
   readonly requestedRows: Readonly<Record<string, Json>>;
   /** What the requests of a partition have besides their addresses and bodies. */
   details(partition: number): Pick<RequestDetails, 'method' | 'headers' | 'bodyType'>;
+  /** What each row of a partition gets. */
+  fields(partition: number): object | undefined;
   /** The request for a partition's first page of at least this many rows. */
   first(partition: number, atLeast: number): PageAddress;
 }
@@ -115,12 +124,13 @@ interface PlanOf<Params> {
   readonly pageSize: number | undefined;
 }
 
-/** The request of one partition, without its page. */
+/** The request of one partition, without its page, and the fields of its rows. */
 interface PartitionRequest {
   readonly path: string;
   readonly query: Readonly<Record<string, SentValue>>;
   readonly headers: HeaderFields;
   readonly body: Json | undefined;
+  readonly fields: Json | undefined;
 }
 
 /** Computes all first requests. @throws ConfigError if one cannot be sent. */
@@ -131,7 +141,8 @@ export function listingPlan<Params extends object, Values>(
   const size = choosePageSize(name, spec.pageSize, pageSize);
   const sized = spec.pageSize && parsePlace(spec.pageSize);
   const requests = (values ?? [{}]).map((own) => requestOf(spec, { ...params, ...own }, { name, baseUrl }));
-  if (new Set(requests.map((request) => JSON.stringify(request))).size < requests.length)
+  const sent = requests.map((request) => JSON.stringify({ ...request, fields: undefined }));
+  if (new Set(sent).size < requests.length)
     throw new ConfigError(
       `${name} would send the same request for several partitions, so rows would come twice. Make its path, query or body of the partitions' values, e.g. {${Object.keys(values?.[0] ?? {}).join('}, {')}}.`,
     );
@@ -152,7 +163,9 @@ export function listingPlan<Params extends object, Values>(
     requested: { baseUrl, ...requested, pageSize: size ?? null, paging: spec.paging.identity, offset },
     requestedRows: {
       baseUrl,
-      ...(spec.rowsIdentity ? { path: spec.path, rows: spec.rowsIdentity(params) } : requested),
+      ...(spec.rowsIdentity
+        ? { paths: [...new Set(requests.map(({ path }) => path))], rows: spec.rowsIdentity(params) }
+        : requested),
       offset,
     },
     details(partition) {
@@ -162,6 +175,10 @@ export function listingPlan<Params extends object, Values>(
         ...(Object.keys(headers).length > 0 && { headers }),
         ...(bodyType !== 'json' && { bodyType }),
       };
+    },
+    fields(partition) {
+      const fields = requests[partition]?.fields;
+      return isRecord(fields) ? fields : undefined;
     },
     first(partition, atLeast) {
       const { path, query, body } = requests[partition] ?? noPartition(name, partition);
@@ -189,6 +206,7 @@ function requestOf<Params, Values>(
       listPlacedHeaders(spec),
     ),
     body: makeBody(spec, all, name),
+    fields: makeFields(spec, all, name),
   };
 }
 
@@ -209,11 +227,13 @@ function shareRequests(requests: readonly PartitionRequest[]): {
     path: isShared(({ path }) => path),
     headers: isShared(({ headers }) => headers),
     body: isShared(({ body }) => body),
+    fields: isShared(({ fields }) => fields),
   };
   const partsOf = (request: PartitionRequest | undefined, isOfAll: boolean): Readonly<Record<string, Json>> => ({
     ...(parts.path === isOfAll && { path: request?.path ?? null }),
     ...(parts.headers === isOfAll && { headers: { ...request?.headers } }),
     ...(parts.body === isOfAll && request?.body !== undefined && { body: request.body }),
+    ...(parts.fields === isOfAll && request?.fields && { fields: request.fields }),
     query: queryOf(request, isOfAll),
   });
   return { shared: partsOf(first, true), own: requests.map((request) => partsOf(request, false)) };
@@ -248,6 +268,16 @@ function makeBody<Params, Values>(
   for (const path of [...(paging.fields ?? []), ...(pageSize?.into === undefined ? [] : [pageSize.into])])
     checkFree(name, made, path);
   return made;
+}
+
+function makeFields<Params, Values>(
+  { fields }: RequestSpec<Params, Values>,
+  params: Params & Values,
+  name: string,
+): Json | undefined {
+  if (fields === undefined) return undefined;
+  const made = typeof fields === 'function' ? fields(params) : fillFields(fields, params, { name, what: 'fields' });
+  return definedJson(made, `The fields of ${name}`);
 }
 
 /** Copies headers. @throws ConfigError if one cannot be sent. */

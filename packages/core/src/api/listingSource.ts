@@ -9,7 +9,7 @@ import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
 import type { ReadingApi, ReadPage } from './pageReader.js';
 import { listPartitionValues } from './partitionValues.js';
-import { fillFields, requireNamed } from './template.js';
+import { requireNamed } from './template.js';
 import { untilIdentity } from './until.js';
 
 /** A listing of an API on a client. */
@@ -29,12 +29,12 @@ export function listingSource<Row extends object, In extends object, Params exte
   const { definition, opening } = open;
   const { name, endpoint } = opening;
   const params = decodeParams(name, { schema: definition.params, known }, given);
-  const { query, headers, body } = definition;
+  const { query, headers, body, fields } = definition;
   const optional = definition.params ? known?.map((param) => param.name) : [];
   const warn = (message: string): void => endpoint.warn(message);
   const values = listPartitionValues(definition, { name, params, warn });
   if (values?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
-  requireNamed(name, { query, headers, body }, { params: { ...params, ...values?.[0] }, optional });
+  requireNamed(name, { query, headers, body, fields }, { params: { ...params, ...values?.[0] }, optional });
   const plan = listingPlan(definition, {
     name,
     baseUrl: endpoint.baseUrl,
@@ -50,7 +50,7 @@ export function listingSource<Row extends object, In extends object, Params exte
     rowsIdentity: { ...plan.requestedRows, ...made },
     partitions: plan.partitions,
     offset: plan.offset,
-    fetch: (page) => fetchPage(plan, page, fieldsOf(definition, name, { ...params, ...values?.[page.partition] })),
+    fetch: (page) => fetchPage(plan, page),
   });
 }
 
@@ -108,19 +108,8 @@ function headersOfEnd<Row extends object, In extends object, Params, Values>({
   return isTotal || typeof until === 'function' ? undefined : paging.reads;
 }
 
-/** The fields that each row of a partition gets, made of its parameters. */
-export function fieldsOf<Params, Values>(
-  { fields }: Pick<ListingDefinition<never, never, Params, Values>, 'fields'>,
-  name: string,
-  params: object,
-): object | undefined {
-  if (fields === undefined) return undefined;
-  if (typeof fields !== 'function') return fillFields(fields, params, { name, what: 'fields' });
-  return fields(params as Params & Values);
-}
-
-/** Fetches a page of a partition of a plan. `fields` are added to each row before it is decoded. */
-export type FetchPage<Row> = (plan: ListingPlan, page: PageRequest, fields?: object) => Promise<UndecodedPage<Row>>;
+/** Fetches a page of a partition of a plan. */
+export type FetchPage<Row> = (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;
 
 /** Creates the function that fetches the pages of a listing. */
 export function pageFetcher<Row extends object, In extends object, Params extends object, Values>(
@@ -145,13 +134,14 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     isRedirected = true;
     return path;
   };
-  return async (plan, { partition, at, atLeast, walked, since: given, signal, cache }, fields) => {
+  return async (plan, { partition, at, atLeast, walked, since: given, signal, cache }) => {
     const start = plan.first(partition, atLeast);
     const from = given?.from ?? increment?.begin;
     const since = from === undefined ? given : { ...given, from };
     const first = from !== undefined && increment ? increment.from(start, from) : start;
     const address = at ? paging.request(first, at) : first;
     const details = plan.details(partition);
+    const fields = plan.fields(partition);
     const { method } = details;
     const headers = address.headers ? { ...details.headers, ...address.headers } : details.headers;
     const request: ApiRequest = {

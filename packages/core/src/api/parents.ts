@@ -24,17 +24,18 @@ export interface ParentRules<Row, Params extends object> {
   readonly paramsOf: (parent: object) => object;
   /** The values of the partitions of a parent; `undefined` if it is one. */
   readonly valuesOf: (params: Params) => readonly object[] | undefined;
-  readonly planOf: (params: Params) => ListingPlan;
-  readonly fetch: (plan: ListingPlan, params: Params, page: PageRequest) => Promise<UndecodedPage<Row>>;
+  /** The plan of a parent's partitions. @throws ConfigError if a request can't be sent, or is that of two of them. */
+  readonly planOf: (params: Params, values: readonly object[] | undefined) => ListingPlan;
+  readonly fetch: (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;
   readonly warn: (message: string) => void;
   readonly isSecret: (text: string) => boolean;
 }
 
-interface OpenParent<Params> {
+interface OpenParent {
   readonly path: readonly string[];
   readonly values: object | undefined;
   /** Absent if it stands for rows that are missing. */
-  readonly listing: { readonly params: Params; readonly plan: ListingPlan } | undefined;
+  readonly plan: ListingPlan | undefined;
   /** Whether the last request was for its first page. */
   isAtStart: boolean;
 }
@@ -53,7 +54,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   /** The paths of all keys, as JSON. */
   readonly #paths = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
-  readonly #open = new Map<number, OpenParent<Params>>();
+  readonly #open = new Map<number, OpenParent>();
   readonly #steps = this.#find();
   #pages: PullIterator<Page<unknown>> | undefined;
   #isClosed = false;
@@ -83,10 +84,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     const parent = this.#open.get(request.partition);
     if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
     parent.isAtStart = request.at === undefined;
-    const { listing } = parent;
-    const page = listing
-      ? await this.#rules.fetch(listing.plan, listing.params, { ...request, partition: 0 })
-      : missingRows;
+    const { plan } = parent;
+    const page = plan ? await this.#rules.fetch(plan, { ...request, partition: 0 }) : missingRows;
     if (page.next === 'end') this.#open.delete(request.partition);
     return page;
   }
@@ -96,7 +95,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     const refused = SluiceError.is(error, 'cursor-refused') ? error.cause : error;
     if (!parent || !this.#rules.isSkipping || !isRefusedForGood(refused)) return false;
     // A later page may be refused for its cursor or offset alone, so the first one tells whether the parent is there.
-    const refusal = parent.isAtStart ? refused : await this.#refusalOf(parent.listing, signal);
+    const refusal = parent.isAtStart ? refused : await this.#refusalOf(parent.plan, signal);
     // During an outage, nobody knows.
     if (isTransient(refusal)) throw refusal;
     if (!isRefusedForGood(refusal)) return false;
@@ -108,10 +107,10 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   }
 
   /** The error with which a parent's first page is refused now, if it is. */
-  async #refusalOf(listing: OpenParent<Params>['listing'], signal: AbortSignal): Promise<unknown> {
-    if (!listing) return undefined;
+  async #refusalOf(plan: ListingPlan | undefined, signal: AbortSignal): Promise<unknown> {
+    if (!plan) return undefined;
     try {
-      await this.#rules.fetch(listing.plan, listing.params, {
+      await this.#rules.fetch(plan, {
         partition: 0,
         at: undefined,
         atLeast: 1,
@@ -201,7 +200,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
 
   /** The parents of a page whose paths are new, each checked for what its requests need. */
   #newParents({ items, isIncomplete, parents: above = [] }: Page<unknown>): readonly Parent<Params>[] {
-    const { name, parents, paramsOf } = this.#rules;
+    const { name, parents, paramsOf, valuesOf, planOf } = this.#rules;
     const found: [readonly string[], Json][] = [];
     const paths = new Set<string>();
     for (const row of items) {
@@ -215,18 +214,12 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     }
     // A partition as well, so that a run that resumes knows of it.
     if (isIncomplete) found.push([above, null]);
-    const made = decodeParentList<Params>(found).flatMap(([path, params]): readonly Parent<Params>[] => {
-      const values = params === null ? undefined : this.#rules.valuesOf(params);
-      return values ? values.map((own) => [path, params, own]) : [[path, params]];
+    return decodeParentList<Params>(found).flatMap((parent): readonly Parent<Params>[] => {
+      const [path, params] = parent;
+      const values = params === null ? undefined : valuesOf(params);
+      if (params !== null) planOf(params, values);
+      return values ? values.map((own) => [path, params, own]) : [parent];
     });
-    for (const parent of made) this.#listingOf(parent);
-    return made;
-  }
-
-  #listingOf([, params, values]: Parent<Params>): OpenParent<Params>['listing'] {
-    if (params === null) return undefined;
-    const all = { ...params, ...values };
-    return { params: all, plan: this.#rules.planOf(all) };
   }
 
   /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
@@ -247,13 +240,13 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
 
   #take({ parents }: ParentPage<Params>): void {
     const { before, begun } = this.#start.startAt;
-    for (const parent of parents) {
-      const [path, params, values] = parent;
+    for (const [path, params, values] of parents) {
       const partition = this.count;
       this.count += 1;
       if (params !== null) this.#paths.add(JSON.stringify(path));
       if (partition < before || begun[partition] === 'done') continue;
-      this.#open.set(partition, { path, values, listing: this.#listingOf(parent), isAtStart: true });
+      const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
+      this.#open.set(partition, { path, values, plan, isAtStart: true });
     }
   }
 

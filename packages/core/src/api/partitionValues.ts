@@ -36,6 +36,14 @@ export function listPartitionValues<Params extends object, Values>(
   });
 }
 
+/** @throws ConfigError if a table of values has a name without a value. */
+export function checkPartitionTable(partitions: unknown, fault: (option: string, what: string) => ConfigError): void {
+  if (!isRecord(partitions)) return;
+  for (const [param, values] of Object.entries(partitions))
+    if (!isList(values) || values.length === 0)
+      throw fault('partitions', `${param} must be a list of at least one value`);
+}
+
 /** All combinations, in which the first name varies slowest. */
 function combinationsOf(table: object): readonly object[] {
   return Object.entries<unknown>({ ...table }).reduce<readonly object[]>(

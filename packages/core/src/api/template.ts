@@ -50,10 +50,11 @@ export type AskedParams<In, Params, Path, Values, Partitions = object> = [In] ex
   : In;
 
 /** The texts of a definition that may name parameters. */
-export interface Templates<RequestQuery, Headers, Body> {
+export interface Templates<RequestQuery, Headers, Body, Fields> {
   readonly query?: RequestQuery;
   readonly headers?: Headers;
   readonly body?: Body;
+  readonly fields?: Fields;
 }
 
 /** Refuses a template whose parameter a schema or a parent does not give. */
@@ -172,23 +173,23 @@ function valueOf(params: unknown, name: string): unknown {
 /**
  * @param optional the parameters that a schema knows, which may be left out; absent if that is unknown
  *
- * @throws ConfigError if a query, headers or a body names a parameter that has no value, and is not one that may be
- * left out.
+ * @throws ConfigError if a query, headers, a body or fields name a parameter that has no value, and is not one that may
+ * be left out.
  */
 export function requireNamed(
   name: string,
-  request: Readonly<Record<'query' | 'headers' | 'body', unknown>>,
+  made: Readonly<Record<Filling['what'], unknown>>,
   { params, optional }: { readonly params: unknown; readonly optional: readonly string[] | undefined },
 ): void {
-  for (const what of ['query', 'headers', 'body'] as const)
-    for (const param of listValueNames(request[what]))
+  for (const what of ['query', 'headers', 'body', 'fields'] as const)
+    for (const param of listValueNames(made[what]))
       if (valueOf(params, param) === undefined && optional?.includes(param) === false) throw needed(name, param, what);
 }
 
 /** What a request without a parameter's value is refused with. */
 export function needed(name: string, param: string, what: 'path' | Filling['what']): ConfigError {
   return new ConfigError(
-    `${name} needs the parameter ${JSON.stringify(param)}: its ${what} ${what === 'headers' ? 'are' : 'is'} made of it.`,
+    `${name} needs the parameter ${JSON.stringify(param)}: its ${what} ${what === 'headers' || what === 'fields' ? 'are' : 'is'} made of it.`,
     { param },
   );
 }

@@ -156,6 +156,62 @@ forge.given();
 // @ts-expect-error -- a parameter as its schema makes it
 forge.checked({ days: 7 });
 
+// R6 Values of partitions are parameters that nobody gives.
+const divided = defineApi({
+  name: 'divided',
+  sources: {
+    table: listing({
+      ...common,
+      path: '/{region}/{owner}',
+      query: { kind: '{kind}' },
+      partitions: { region: ['eu', 'us'], kind: [1, 2] },
+      fields: { region: '{region}', day: '{day}' },
+      columns: ['id'],
+    }),
+    made: listing({
+      ...common,
+      path: '/{region}',
+      partitions: ({ regions }: { regions: readonly string[] }) => regions.map((region) => ({ region, n: 1 })),
+      query: ({ n }) => ({ n: n.toFixed() }),
+      columns: ['id'],
+    }),
+    ofEach: listing({
+      ...common,
+      each: rowOf({ source: 'repos', params: repo }),
+      path: '/{repo}',
+      query: { state: '{state}' },
+      partitions: { state: ['open', 'closed'] },
+      fields: { repo: '{repo}', state: '{state}' },
+      version: '1',
+      columns: ['repo', 'id'],
+    }),
+  },
+});
+const { table, made, ofEach } = createClient({ apiKey: 'key-of-ours' }).use(divided({ baseUrl })).divided;
+table({ owner: 'a', day: '2026-01-31' });
+made({ regions: ['eu'] });
+ofEach();
+// @ts-expect-error -- a parameter of the fields is missing
+table({ owner: 'a' });
+// @ts-expect-error -- the partitions have it
+table({ owner: 'a', day: '2026-01-31', region: 'eu' });
+// @ts-expect-error -- the partitions are made of it
+made();
+// @ts-expect-error -- the parents have it
+ofEach({ repo: 'a' });
+listing({
+  ...common,
+  each: rowOf({ source: 'repos', params: repo }),
+  path: '/{repo}',
+  partitions: { state: ['open'] },
+  // @ts-expect-error -- neither the parents nor the partitions have it
+  fields: { state: '{stat}' },
+  version: '1',
+  columns: ['id'],
+});
+// @ts-expect-error -- a list of values that is none
+listing({ ...common, path: '/{state}', partitions: { state: 'open' }, columns: ['id'] });
+
 // R5 Templates name parameters.
 const named = defineApi({
   name: 'named',

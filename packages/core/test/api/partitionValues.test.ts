@@ -57,11 +57,34 @@ describe('R6 partitions have values, which are parameters', () => {
     expect(() => open(listing({ ...common, path: '/x', partitions: { a: [1, 2] } }))()).toThrow(
       'would send the same request for several partitions, so rows would come twice',
     );
+    // A field of the rows makes no other request.
+    expect(() => open(listing({ ...common, path: '/x', partitions: { a: [1, 2] }, fields: { a: '{a}' } }))()).toThrow(
+      'would send the same request for several partitions',
+    );
+    const made = listing({ ...common, path: '/{a}', partitions: ({ b }: { b: string }) => [{ a: 1, b }] });
+    expect(() => open(made)({ b: 'x' })).toThrow(
+      'has the parameter "b" twice: it is given, and its partitions have it',
+    );
+    const none = listing({ ...common, path: '/{a}', partitions: (): { a: string }[] => [] });
+    expect(() => open(none)()).toThrow('has nothing to request: there are no partitions');
     // @ts-expect-error -- the partitions have it
     expect(() => open(listing({ ...common, path: '/{a}', partitions: { a: [1, 2] } }))({ a: 1 })).toThrow(
       'has no parameter "a"',
     );
   });
+});
+
+test('R6 what the fields of rows are made of is part of the plan', () => {
+  const items = listing({ ...paged, path: '/items', fields: { day: '{day}' }, columns: ['day'] });
+  const open = openListing(items, { baseUrl: 'https://api.example.com' });
+  const [first, other] = ['01', '02'].map((day) => open({ day }).info);
+  expect(first?.identity).not.toEqual(other?.identity);
+  expect(first?.rowsIdentity).not.toEqual(other?.rowsIdentity);
+  // @ts-expect-error -- a parameter of the fields is missing
+  expect(() => open()).toThrow('needs the parameter "day": its fields are made of it');
+  expect(() => listing({ ...paged, path: '/items', fields: () => ({}), columns: ['id'] })).toThrow(
+    'invalid at version',
+  );
 });
 
 describe('R6 parents times values', () => {
@@ -115,6 +138,29 @@ describe('R6 parents times values', () => {
     };
     return { times, increment, source: () => client.forge.rows() };
   }
+
+  test('R6 with one request for two values of a parent are refused', async () => {
+    const server = await serve(() => ({ body: [{ name: 'a' }] }));
+    const api = defineApi({
+      name: 'forge',
+      sources: {
+        repos: listing({ ...paged, path: '/repos', columns: ['name'], key: ({ name }) => String(name) }),
+        rows: listing({
+          ...paged,
+          each: rowOf({ source: 'repos', params: ({ name }: { name: string }) => ({ repo: name }) }),
+          partitions: { state: ['open', 'closed'] },
+          path: '/{repo}',
+          columns: ['id'],
+          version: '1',
+        }),
+      },
+    });
+    const client = createClient({ apiKey: false }).use(api({ baseUrl: server.baseUrl }));
+    onTestEnd(() => client.close());
+    await expect(client.forge.rows().toArray()).rejects.toThrow(
+      'forge.rows would send the same request for several partitions, so rows would come twice',
+    );
+  });
 
   test('R6 are walked by parent, then by value, and a mark belongs to both', async () => {
     const { times, increment } = await openRepos();
