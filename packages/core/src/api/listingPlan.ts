@@ -302,12 +302,18 @@ function copyHeaders(
 }
 
 /** Headers that a definition must not set itself. */
-export function listPlacedHeaders({ pageSize, paging }: RequestSpec<never>): readonly string[] {
+export function listPlacedHeaders({
+  pageSize,
+  paging,
+}: Pick<RequestSpec<never>, 'pageSize' | 'paging'>): readonly string[] {
   return [...(pageSize ? parsePlace(pageSize).headers : []), ...(paging.headers ?? [])];
 }
 
 /** Query parameters that a definition must not set itself. */
-function listReservedParams({ pageSize, paging }: RequestSpec<never>): ReadonlySet<string> {
+function listReservedParams({
+  pageSize,
+  paging,
+}: Pick<RequestSpec<never>, 'pageSize' | 'paging'>): ReadonlySet<string> {
   return new Set([...paging.params, ...(pageSize?.param === undefined ? [] : [pageSize.param])]);
 }
 

@@ -97,9 +97,10 @@ describe('E6 another plan', () => {
 
   test('comes of other parts, or of the same in another order, unless the definition says that they are the same rows', () => {
     const partitions = ({ coin }: Params) => [...coin].map((letter) => ({ letter }));
-    const listed = listing({ ...definition, partitions });
+    const query = ({ letter }: { letter: string }) => ({ letter });
+    const listed = listing({ ...definition, partitions, query });
     expect(infoOf(listed, { coin: 'ab' }).rowsIdentity).not.toEqual(infoOf(listed, { coin: 'ba' }).rowsIdentity);
-    const same = listing({ ...definition, partitions, rowsIdentity: ({ coin }: Params) => [...coin].sort() });
+    const same = listing({ ...definition, partitions, query, rowsIdentity: ({ coin }: Params) => [...coin].sort() });
     expect(infoOf(same, { coin: 'ab' }).rowsIdentity).toEqual(infoOf(same, { coin: 'ba' }).rowsIdentity);
     expect(infoOf(same, { coin: 'ab' }).identity).not.toEqual(infoOf(same, { coin: 'ba' }).identity);
   });

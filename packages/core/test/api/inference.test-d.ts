@@ -199,16 +199,9 @@ table({ owner: 'a', day: '2026-01-31', region: 'eu' });
 made();
 // @ts-expect-error -- the parents have it
 ofEach({ repo: 'a' });
-listing({
-  ...common,
-  each: rowOf({ source: 'repos', params: repo }),
-  path: '/{repo}',
-  partitions: { state: ['open'] },
-  // @ts-expect-error -- neither the parents nor the partitions have it
-  fields: { state: '{stat}' },
-  version: '1',
-  columns: ['id'],
-});
+const ofRepo = { ...common, each: rowOf({ source: 'repos', params: repo }), path: '/{repo}', version: '1' } as const;
+// @ts-expect-error -- neither the parents nor the partitions have it
+listing({ ...ofRepo, partitions: { state: ['open'] }, fields: { state: '{stat}' }, columns: ['id'] });
 // @ts-expect-error -- a list of values that is none
 listing({ ...common, path: '/{state}', partitions: { state: 'open' }, columns: ['id'] });
 
