@@ -1,6 +1,3 @@
-/** Maximum number of started tasks that are still in the list. */
-const maxStarted = 1_000;
-
 interface Task {
   readonly keys: ReadonlySet<string>;
   readonly run: () => Promise<void>;
@@ -8,6 +5,8 @@ interface Task {
   readonly followers: Task[];
   /** Number of tasks that it waits for. */
   blockers: number;
+  /** The one that is ready after it. */
+  next?: Task;
 }
 
 /**
@@ -18,9 +17,9 @@ export class KeyedQueue {
   readonly #concurrency: number;
   /** The latest task of each key. */
   readonly #latest = new Map<string, Task>();
-  /** Tasks without blockers, oldest first, from `#next` on: `shift` would take linear time. */
-  #ready: Task[] = [];
-  #next = 0;
+  /** The oldest of the tasks without blockers, which are linked: a started one is not kept in memory. */
+  #first: Task | undefined;
+  #last: Task | undefined;
   #running = 0;
   #waiters: (() => void)[] = [];
   readonly #ending = new AbortController();
@@ -43,7 +42,7 @@ export class KeyedQueue {
       }
       this.#latest.set(key, task);
     }
-    if (task.blockers === 0) this.#ready.push(task);
+    if (task.blockers === 0) this.#append(task);
     this.#pump();
   }
 
@@ -59,15 +58,17 @@ export class KeyedQueue {
     });
   }
 
+  #append(task: Task): void {
+    if (this.#first && this.#last) this.#last.next = task;
+    else this.#first = task;
+    this.#last = task;
+  }
+
   #pump(): void {
     while (!this.signal.aborted && this.#running < this.#concurrency) {
-      const task = this.#ready[this.#next];
+      const task = this.#first;
       if (!task) return;
-      this.#next += 1;
-      if (this.#next >= maxStarted) {
-        this.#ready = this.#ready.slice(this.#next);
-        this.#next = 0;
-      }
+      this.#first = task.next;
       void this.#run(task);
     }
   }
@@ -83,7 +84,7 @@ export class KeyedQueue {
     for (const key of task.keys) if (this.#latest.get(key) === task) this.#latest.delete(key);
     for (const follower of task.followers) {
       follower.blockers -= 1;
-      if (follower.blockers === 0) this.#ready.push(follower);
+      if (follower.blockers === 0) this.#append(follower);
     }
     this.#pump();
     if (this.#running === 0) for (const resolve of this.#waiters.splice(0)) resolve();

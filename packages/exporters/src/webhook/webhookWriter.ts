@@ -29,6 +29,18 @@ export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' 
   readonly clock: Clock;
 }
 
+interface OpenPage {
+  /** The number after its last record. */
+  readonly end: number;
+  /** Of its bodies, in characters. */
+  readonly length: number;
+}
+
+/** How much of pages may wait for their delivery, in characters, besides two pages of any size. */
+const maxOpen = 8 * 1024 * 1024;
+
+const sumOf = (pages: readonly OpenPage[]): number => pages.reduce((sum, { length }) => sum + length, 0);
+
 /** Sends rows through a spool, so that none is lost and a repeated record is identical. */
 export class WebhookWriter<T extends object> implements SinkWriter<T> {
   readonly #options: WebhookWriterOptions<T>;
@@ -40,8 +52,8 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   /** These are not sent again when the source repeats them. */
   readonly #recent: RecentIds;
   #next: number;
-  /** The number of the first record of the latest page. */
-  #latest: number;
+  /** Pages that may have records that are not settled, oldest first. */
+  readonly #open: OpenPage[] = [];
   #dead: number;
   /** Dead letters, including those that are not durable yet: concurrent requests may be refused together. */
   #refused: number;
@@ -80,7 +92,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const stop = (): void => void this.#deliveries.stop(signal.reason);
     signal.addEventListener('abort', stop);
     this.#removeListener = () => signal.removeEventListener('abort', stop);
-    this.#next = this.#latest = sinkPosition.next;
+    this.#next = sinkPosition.next;
     for (const page of pages) this.#send(page);
   }
 
@@ -130,10 +142,19 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const page = { at, first: this.#next, records };
     await this.#spool.append(page, this.#sinkPosition);
     this.#send(page);
-    // At most two pages are in memory: one is sent while the next is written to disk.
-    const before = this.#latest;
-    this.#latest = page.first;
-    await this.#deliveries.until(before);
+    await this.#waitForRoom();
+  }
+
+  /** Waits for the oldest pages while too much is open, except for two: one is sent while the next is written to disk. */
+  async #waitForRoom(): Promise<void> {
+    const { deliveries, batch } = this.#options;
+    const enough = 2 * deliveries * (batch?.count ?? 1);
+    const isFull = (): boolean => this.#next - this.#deliveries.next > enough || sumOf(this.#open) > maxOpen;
+    for (const { end } of this.#open.slice(0, -2)) {
+      if (end > this.#deliveries.next && !isFull()) return;
+      await this.#deliveries.until(end);
+      this.#open.shift();
+    }
   }
 
   async flush(): Promise<Json> {
@@ -183,6 +204,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   #send({ at, first, records }: SpooledPage): void {
     const numbered: Numbered[] = records.map((record, index) => ({ ...record, number: first + index }));
     this.#next = first + records.length;
+    this.#open.push({ end: this.#next, length: records.reduce((sum, { body }) => sum + body.length, 0) });
     this.#deliveries.add(numbered, { source: this.#source, at });
   }
 

@@ -1,4 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { firstValueFrom, Subject } from 'rxjs';
 import { expect, test } from 'vitest';
 import { KeyedQueue } from '../../src/webhook/keyedQueue.js';
 
@@ -55,6 +58,24 @@ test('as many run at once as may', async () => {
   }
   await queue.idle();
   expect(max).toBe(3);
+});
+
+test('a finished task is not kept in memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const queue = new KeyedQueue(1);
+  const gate = new Subject<void>();
+  const finished = Array.from({ length: 20 }, (_, at) => {
+    const records = { at };
+    queue.add(new Set(['a']), () => Promise.resolve(void records));
+    return new WeakRef(records);
+  });
+  queue.add(new Set(['a']), () => firstValueFrom(gate));
+  await new Promise(setImmediate);
+  collect();
+  expect(finished.filter((record) => record.deref() !== undefined)).toEqual([]);
+  gate.next();
+  await queue.idle();
 });
 
 test('after a failure nothing is begun, and it is told once', async () => {

@@ -4,6 +4,7 @@ import { type Advice, exportTo, memoryState, SluiceError, Source, type Page, typ
 import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery, type ReceiverOptions } from '@sluice/sandbox';
+import { firstValueFrom, Subject } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';
@@ -53,6 +54,37 @@ describe('a forward', () => {
       await exportTo(thingSource({ count: 3 }), webhookTo(receiver, { secret: [secret, other] })).run();
       expect(receiver.counts).toMatchObject({ accepted: 3, refused: 0 });
     }
+  });
+
+  test('W7 has as many requests open as it may, although each page is one batch', async () => {
+    let open = 0;
+    const full = new Subject<void>();
+    const isFull = firstValueFrom(full);
+    const receiver = await openReceiver({
+      async onRequest() {
+        if ((open += 1) === 16) full.next();
+        await isFull;
+      },
+    });
+    const things = thingSource({ count: 400, pageSize: 10 });
+    await exportTo(things, webhookTo(receiver, { batch: 10, deliveries: 16 }), { state: memoryState() }).run();
+    expect(receiver.counts).toMatchObject({ requests: 40, doubled: 0 });
+  });
+
+  test('W7 requests no more pages than its deliveries can use', async () => {
+    let fetched = 0;
+    const answers = new Subject<void>();
+    const isAnswering = firstValueFrom(answers);
+    const receiver = await openReceiver({ onRequest: () => isAnswering });
+    const things = thingSource({ count: 4_000, pageSize: 10, onFetch: () => void (fetched += 1) });
+    const run = exportTo(things, webhookTo(receiver, { batch: 10, deliveries: 2 })).run();
+    await expect.poll(() => fetched).toBeGreaterThan(5);
+    for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+    // Two pages for each delivery, one that waits for room, and what the walk fetches ahead.
+    expect(fetched).toBeLessThan(10);
+    answers.next();
+    await run;
+    expect(receiver.counts).toMatchObject({ requests: 400 });
   });
 
   test('W2 has the same ids on every run', async () => {
