@@ -188,9 +188,29 @@ describe('A1 basic', () => {
     expect(() => open({ variables }).use(api({ baseUrl: 'https://api.example.com' }))).toThrow('a special character');
   });
 
+  test('takes both the user and the password from the environment', async () => {
+    const server = await recordingServer(() => ({ body: { items: [] } }));
+    const auth = basic({ user: { env: 'EMAIL' }, password: { env: 'TOKEN' } });
+    const api = own(auth)({ baseUrl: server.url });
+    const client = open({ variables: { EMAIL: 'me@example.com\n', TOKEN: 'at-88:31' } }).use(api);
+    await client.own.get('/rows');
+    const pair = Buffer.from('me@example.com:at-88:31').toString('base64');
+    expect(server.arrived[0]?.headers.authorization).toBe(`Basic ${pair}`);
+    for (const [set, names] of [
+      [{}, 'EMAIL and TOKEN'],
+      [{ TOKEN: 'at-88:31' }, 'EMAIL'],
+      [{ EMAIL: 'me@example.com' }, 'TOKEN'],
+    ] as const)
+      await expect(open({ variables: set }).use(api).own.get('/rows')).rejects.toThrow(
+        new RegExp(`variables? ${names}\\.$`),
+      );
+    const named = { EMAIL: 'me:you', TOKEN: 'at-88:31' };
+    expect(() => open({ variables: named }).use(api)).toThrow('must not have a colon');
+  });
+
   test('takes one secret', () => {
-    const both = { user: { env: 'KEY' }, password: { env: 'PAIR' } };
-    // @ts-expect-error: the password beside a key is a text.
+    const both = { user: { id: 'shop', get: () => 'sk_live_51Hx0Q' }, password: { env: 'PAIR' } };
+    // @ts-expect-error: the user beside a password is a name.
     const auth = basic(both);
     expect(() => open({ variables }).use(own(auth)({ baseUrl: 'https://api.example.com' }))).toThrow('one secret');
   });

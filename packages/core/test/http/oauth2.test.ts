@@ -68,6 +68,33 @@ const formOf = ({ body }: Arrived): Record<string, string> => Object.fromEntries
 const sentTokens = ({ api }: Issuing): unknown[] => api.arrived.map(({ headers }) => headers.authorization?.slice(7));
 
 describe('A1 oauth2 with client credentials', () => {
+  test('takes a token URL below the base URL, and the id from the environment', async () => {
+    const server = await recordingServer(({ url }) =>
+      url === '/v2/oauth/token' ? { body: { access_token: 'token-1', token_type: 'Bearer' } } : { body: { items: [] } },
+    );
+    const auth = oauth2({ tokenUrl: '/oauth/token', clientId: { env: 'SHOP_ID' }, clientSecret, clientIn: 'body' });
+    const shop = defineApi({ name: 'shop', auth, sources: { rows } })({ baseUrl: `${server.url}/v2` });
+    const use = (variables: Readonly<Record<string, string>>) => {
+      const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 }, variables });
+      onTestEnd(() => client.close());
+      return client.use(shop).shop.rows();
+    };
+    await use({ SHOP_ID: 'sluice app' }).toArray();
+    expect(server.arrived.map(({ url }) => url)).toEqual(['/v2/oauth/token', '/v2/rows']);
+    expect(formOf(server.arrived[0] as Arrived)).toMatchObject({
+      client_id: 'sluice app',
+      client_secret: clientSecret,
+    });
+    expect(server.arrived[1]?.headers.authorization).toBe('Bearer token-1');
+    await expect(use({}).toArray()).rejects.toThrow('set the environment variable SHOP_ID');
+    expect(server.arrived).toHaveLength(2);
+    const outside = { tokenUrl: '/../token', clientId: 'sluice app', clientSecret };
+    const api = defineApi({ name: 'shop', auth: oauth2(outside), sources: { rows } });
+    expect(() => createClient({ apiKey: false }).use(api({ baseUrl: `${server.url}/v2` }))).toThrow(
+      'below the base URL',
+    );
+  });
+
   test('asks for a token as RFC 6749 says, once, and sends it', async () => {
     const issuer = await issuing();
     const client = open(issuer, { scope: 'read list', params: { audience: 'https://api.example.com' } });

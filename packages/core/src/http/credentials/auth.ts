@@ -21,7 +21,12 @@ export type Secret = StoredSecret | LoginSecret;
 /** A secret that somebody else keeps. */
 export type StoredSecret = ApiKey | NamedSecret;
 
-type NamedSecret = { readonly env: string } | { readonly id: string; readonly get: Exclude<ApiKey, string> };
+/** What an environment variable has. */
+export interface EnvironmentValue {
+  readonly env: string;
+}
+
+type NamedSecret = EnvironmentValue | { readonly id: string; readonly get: Exclude<ApiKey, string> };
 
 /** A token that a login gives: made by `login`. */
 export interface LoginSecret {
@@ -50,7 +55,11 @@ export interface LoginSpec {
 
 /** The user name and the password of {@link basic}, one of which is the secret. */
 export type BasicPair =
-  | { readonly user: string; readonly password: Secret }
+  | {
+      /** The name itself, or the environment variable that has it. */
+      readonly user: string | EnvironmentValue;
+      readonly password: Secret;
+    }
   | {
       /** A key in place of a user name: not as text, which would be a name that may be shown. */
       readonly user: Exclude<Secret, string>;
@@ -127,8 +136,10 @@ function secretsOf(credential: Credential): readonly (Secret | undefined)[] {
     case 'basic':
       // Not a user that is a text: some have a key in its place.
       return [credential.user, credential.password];
-    case 'oauth2':
-      return [credential.clientSecret, credential.refreshToken];
+    case 'oauth2': {
+      const { clientId } = credential;
+      return [typeof clientId === 'string' ? undefined : clientId, credential.clientSecret, credential.refreshToken];
+    }
     default:
       return [credential.secret];
   }
@@ -160,6 +171,7 @@ export function bearer(secret: Secret): Credential {
  *
  * @example
  * basic({ user: 'apikey', password: { env: 'SHOP_PASSWORD' } })
+ * basic({ user: { env: 'JIRA_EMAIL' }, password: { env: 'JIRA_API_TOKEN' } })
  * basic({ user: { env: 'STRIPE_KEY' } })                    // no password
  * basic({ user: { env: 'FRESHDESK_KEY' }, password: 'X' })
  *
@@ -168,9 +180,14 @@ export function bearer(secret: Secret): Credential {
  */
 export function basic(pair: BasicPair): Credential {
   checkOptions('basic()', pair, { user: 'anything', password: 'anything?' });
-  if (typeof pair.user === 'string' && /[:\p{Cc}]/u.test(pair.user))
-    throw new ConfigError('The user name of basic must not have a colon or a control character.', { option: 'user' });
+  checkUser(pair.user);
   return Object.freeze({ kind: 'basic', ...pair });
+}
+
+/** @throws ConfigError if it is a name that cannot be sent. */
+export function checkUser(user: unknown): void {
+  if (typeof user === 'string' && /[:\p{Cc}]/u.test(user))
+    throw new ConfigError('The user name of basic must not have a colon or a control character.', { option: 'user' });
 }
 
 /**
@@ -280,9 +297,10 @@ export interface SavedToken {
 
 /** Options of {@link oauth2}. */
 export interface OAuth2Options {
-  /** Where tokens are requested, e.g. `https://auth.example.com/oauth/token`. */
+  /** Where tokens are requested, e.g. `https://auth.example.com/oauth/token`, or `/oauth/token` below the base URL. */
   readonly tokenUrl: string;
-  readonly clientId: string;
+  /** The id itself, or the environment variable that has it. */
+  readonly clientId: string | EnvironmentValue;
   /** Default: none, for a public client. */
   readonly clientSecret?: StoredSecret;
   /** Where the client's id and secret go: into a header (Basic, the default) or into the form of the request. */
@@ -313,7 +331,7 @@ export interface OAuth2Options {
 export function oauth2(options: OAuth2Options): Credential {
   checkOptions('oauth2()', options, {
     tokenUrl: 'text',
-    clientId: 'text',
+    clientId: 'text or an object',
     clientSecret: 'anything?',
     clientIn: 'text?',
     scope: 'text?',
@@ -321,6 +339,10 @@ export function oauth2(options: OAuth2Options): Credential {
     refreshToken: 'anything?',
     save: 'a function?',
   });
-  if (options.clientId === '') throw new ConfigError('oauth2 needs a clientId.', { option: 'clientId' });
+  const { clientId }: { readonly clientId: unknown } = options;
+  if (clientId === '' || (isRecord(clientId) && typeof clientId['env'] !== 'string'))
+    throw new ConfigError("oauth2 needs a clientId: the id, or { env: 'NAME' } for that of a variable.", {
+      option: 'clientId',
+    });
   return Object.freeze({ ...options, kind: 'oauth2' });
 }

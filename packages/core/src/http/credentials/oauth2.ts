@@ -16,6 +16,15 @@ export interface TokenTools extends CredentialTools {
   readonly warn: (message: string) => void;
 }
 
+/** Whose tokens these are. */
+interface TokenClient {
+  readonly save: OAuth2Options['save'] | undefined;
+  readonly scope: string | undefined;
+  readonly tokenUrl: string;
+  /** @throws ConfigError if the variable that has it is not set. */
+  readonly clientId: () => string;
+}
+
 interface HeldToken {
   readonly stamped: Stamped;
   /** By the monotonic clock, in ms. */
@@ -27,10 +36,10 @@ interface HeldToken {
  * The credentials of an API with OAuth 2 (RFC 6749): a bearer token (RFC 6750) that is requested when it is needed, and
  * again when it has expired or the API refuses it.
  */
-export function tokenCredentials(options: OAuth2Options, tools: TokenTools): ApiCredentials {
-  const { tokenUrl, clientId, scope = '' } = options;
+export function tokenCredentials(client: TokenClient, tools: TokenTools): ApiCredentials {
+  const { tokenUrl, clientId, scope = '' } = client;
   const shortHash = shortHasher(tools.sha256 ?? sha256);
-  const tokens = new Tokens(options.save, tools);
+  const tokens = new Tokens(client.save, tools);
   return {
     name: `token of ${tools.api}`,
     isSent: true,
@@ -41,12 +50,12 @@ export function tokenCredentials(options: OAuth2Options, tools: TokenTools): Api
     current: (evenExpired) => tokens.current(evenExpired),
     renew: (refused) => tokens.renew(refused),
     // Not the token: the next one must be able to resume.
-    fingerprint: (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId, scope])}`),
+    fingerprint: async (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId(), scope])}`),
   };
 }
 
 class Tokens {
-  readonly #saveToken: OAuth2Options['save'];
+  readonly #saveToken: TokenClient['save'];
   readonly #tools: TokenTools;
   readonly #hidden: RecentSecrets;
   #refreshToken: string | undefined;
@@ -56,7 +65,7 @@ class Tokens {
   #held: HeldToken | undefined;
   #requested: Promise<HeldToken> | undefined;
 
-  constructor(save: OAuth2Options['save'], tools: TokenTools) {
+  constructor(save: TokenClient['save'], tools: TokenTools) {
     this.#saveToken = save;
     this.#tools = tools;
     this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);

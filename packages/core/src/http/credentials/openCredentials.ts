@@ -1,9 +1,17 @@
 import { unknownOption } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
-import { checkBaseUrl } from '../origin.js';
+import { addressOf, checkBaseUrl } from '../origin.js';
 import { withoutParam } from '../query.js';
 import { clientKey } from '../response/readResponse.js';
-import { type BasicPair, type Credential, type OAuth2Options, type Secret, variablesOf } from './auth.js';
+import {
+  type BasicPair,
+  checkUser,
+  type Credential,
+  type EnvironmentValue,
+  type OAuth2Options,
+  type Secret,
+  variablesOf,
+} from './auth.js';
 import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
 import { joinCredentials } from './joinCredentials.js';
 import { type ApiKey, KeyRing, type KeyRules, type SecretIssuer } from './keyRing.js';
@@ -68,10 +76,9 @@ export function openCredentials(auth: readonly Credential[], tools: AuthTools): 
   if (twice !== undefined)
     throw new ConfigError(`Two credentials of ${api} would be sent in ${twice}. Leave one of them out.`, { api });
   const all = auth.map((each) => openCredential(each, tools, name));
-  if (all.length > 1) {
-    const unset = variablesOf(auth).filter((env) => valueOf(env, tools) === undefined);
-    return joinCredentials(all, { name, unset: unset.length > 1 ? missing(api, unset) : undefined, ...tools });
-  }
+  const unset = variablesOf(auth).filter((env) => valueOf(env, tools) === undefined);
+  const error = unset.length > 1 ? missing(api, unset) : undefined;
+  if (all.length > 1 || error) return joinCredentials(all, { name, unset: error, ...tools });
   return all[0] ?? keyCredentials(openRing(false, tools), () => ({ headers: {} }), { name });
 }
 
@@ -143,25 +150,36 @@ function openCredential(auth: Credential, tools: AuthTools, name: string): ApiCr
 }
 
 function openPair({ user, password = '' }: BasicPair, tools: AuthTools, name: string): ApiCredentials {
-  const isPassword = typeof user === 'string';
-  if (!isPassword && typeof password !== 'string')
-    throw new ConfigError('basic takes one secret: the user or the password.', { option: 'password' });
-  const secret = isPassword ? password : user;
-  const before = isPassword ? `${user}:` : '';
-  const after = !isPassword && typeof password === 'string' ? `:${password}` : '';
-  const pair = (text: string): string => `${before}${text}${after}`;
+  const isKey = typeof user !== 'string' && typeof password === 'string';
+  const userName = isKey ? undefined : nameOfUser(user, tools);
+  const pair = (text: string): string => (isKey ? `${text}:${password}` : `${userName}:${text}`);
+  // Of a name whose variable is not set, that is the error.
+  const secret = isKey || userName === undefined ? user : password;
   const ring = openRing(secret, tools, {
     hidden: (text) => [text, pair(text)],
     // The pair is sent in base64, so it may have any characters, but only a password may have a colon.
-    form: isPassword ? /^\P{Cc}+$/u : /^[^:\p{Cc}]+$/u,
+    form: isKey ? /^[^:\p{Cc}]+$/u : /^\P{Cc}+$/u,
   });
   return keyCredentials(ring, (text) => ({ headers: { Authorization: `Basic ${base64(pair(text))}` } }), { name });
 }
 
+/** The user beside a password; `undefined` if its variable is not set. */
+function nameOfUser(user: BasicPair['user'], tools: AuthTools): string | undefined {
+  if (typeof user === 'string') return user;
+  if (typeof user !== 'object' || !('env' in user))
+    throw new ConfigError('basic takes one secret: the user or the password.', { option: 'user' });
+  const name = valueOf(user.env, tools);
+  checkUser(name);
+  return name;
+}
+
 function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
-  const { api, allowInsecure } = tools;
-  const { tokenUrl: url, clientId, clientSecret, clientIn = 'header', scope, params, refreshToken } = options;
-  const tokenUrl = checkBaseUrl(url, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });
+  const { api, allowInsecure, baseUrl } = tools;
+  const { tokenUrl: url, clientId: client, clientSecret, clientIn = 'header', scope, params, refreshToken } = options;
+  const tokenUrl = url.startsWith('/')
+    ? addressOf(baseUrl, url).href
+    : checkBaseUrl(url, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });
+  const clientId = (): string => textOf(client, tools);
   const openSecret = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
     if (secret === undefined) return undefined;
     // The compiler refuses it. Tokens are also requested with a permit, with which nothing may log in.
@@ -180,7 +198,7 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
     params: { ...params, scope },
   };
   return tokenCredentials(
-    { ...options, tokenUrl },
+    { save: options.save, tokenUrl, clientId, scope },
     { ...tools, refreshToken: openSecret(refreshToken), request: (grant) => requestToken(server, grant) },
   );
 }
@@ -250,6 +268,14 @@ function findSource(secret: Secret | false, tools: AuthTools): ApiKey | false | 
   const value = valueOf(env, tools);
   if (value !== undefined) return value;
   return missing(api, [env]);
+}
+
+/** A text that is no secret, itself or in a variable. @throws ConfigError if that is not set. */
+function textOf(given: string | EnvironmentValue, tools: AuthTools): string {
+  if (typeof given === 'string') return given;
+  const value = valueOf(given.env, tools);
+  if (value === undefined) throw missing(tools.api, [given.env]);
+  return value;
 }
 
 function valueOf(env: string, { variables }: AuthTools): string | undefined {

@@ -25,7 +25,8 @@ export interface TokenServer {
   /** The API, for messages. */
   readonly api: string;
   readonly url: string;
-  readonly clientId: string;
+  /** @throws ConfigError if the variable that has it is not set. */
+  readonly clientId: () => string;
   /** `undefined` for a public client. */
   readonly clientSecret: (() => Promise<string>) | undefined;
   /** Where the client's id and secret go. */
@@ -44,8 +45,9 @@ export interface TokenServer {
  * @throws HttpError if the server refuses the client or the refresh token; what any request raises.
  */
 export async function requestToken(server: TokenServer, grant: Grant): Promise<IssuedToken> {
-  const { api, url, clientId, clientSecret, clientIn, params, secrets, limiter, call } = server;
+  const { api, url, clientSecret, clientIn, params, secrets, limiter, call } = server;
   const route = `The token server of ${api}`;
+  const clientId = server.clientId();
   const secret = await clientSecret?.();
   const isBasic = secret !== undefined && clientIn === 'header';
   const form = {
