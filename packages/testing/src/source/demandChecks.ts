@@ -41,7 +41,7 @@ export const demandChecks: Checks<WalkedSource> = {
         await calm();
         const pages = count - 1 + concurrency + prefetch;
         // Each may be of a partition that had to be discovered.
-        const max = walked.discovers ? 2 * pages : pages;
+        const max = walked.levels * pages;
         const seen = walked.requests.made - made;
         check(
           seen <= max,
@@ -166,7 +166,7 @@ async function minRequests(walked: WalkedSource): Promise<{ readonly max: number
   const pages = walked.source.info.isEndless ? [] : await walked.manyPages();
   const first = pages.findIndex(({ items }) => items.length > 0);
   const max = first === -1 ? Infinity : first + 1;
-  return { max: walked.discovers ? 2 * max : max, made: walked.requests.made };
+  return { max: walked.levels * max, made: walked.requests.made };
 }
 
 /** Checks that no more than `max` requests were made, and that no more follow. */

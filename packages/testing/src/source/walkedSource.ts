@@ -70,6 +70,11 @@ export class WalkedSource {
     return this.source.info.partitions === Infinity;
   }
 
+  /** The requests that a page may take: its own, and one for a page of each level of its parents. */
+  get levels(): number {
+    return this.#fixture.levels ?? (this.discovers ? 2 : 1);
+  }
+
   /** All pages of a walk that is long enough for the checks. Skips the check if the source never ends. */
   async manyPages(): Promise<Page<unknown>[]> {
     this.mustEnd();
