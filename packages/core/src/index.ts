@@ -16,6 +16,7 @@ export { defineApi, type ApiDefinition, type ApiOf, type ApiOptions, type ApiPlu
 export type { Api, ApiDescription, ApiRequests, AuthDescription } from './api/describedApi.js';
 export { listing, type Listing } from './api/listing.js';
 export type { ListingDefinition } from './api/listingDefinition.js';
+export type { ListingKey } from './api/fieldKey.js';
 export type { RequestSpec, PageSize } from './api/listingPlan.js';
 export type { FoundRows, ResponseSpec } from './api/pageReader.js';
 export { byConnection, type ConnectionOptions } from './api/byConnection.js';
@@ -29,6 +30,7 @@ export type { SinceBound, TimeFormat } from './api/timeFormat.js';
 export type { SinceOrder } from './api/pageInside.js';
 export type { SinceWriting } from './api/writeSince.js';
 export { onePage } from './api/onePage.js';
+export type { MoreOptions } from './api/moreFlag.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
 export type { Until } from './api/until.js';
 export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
@@ -77,6 +79,7 @@ export {
   type Auth,
   type Credential,
   type BasicPair,
+  type EnvironmentValue,
   type OAuth2Options,
   type SavedToken,
   type LoginSecret,

@@ -3,19 +3,22 @@ import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
+import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
-/** Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. */
-export type CursorOptions = RequestPlace & {
-  /**
-   * Where a response has the next page's cursor, e.g. `meta.next` or `nextPageToken?`. `null` or empty text ends the
-   * listing; so does a missing cursor if the path has a `?`. Without it that is an error: a misspelt path would end
-   * every listing early.
-   */
-  readonly at: Selector<unknown>;
-  /** Where a response says, with `true` or `false`, whether more rows follow. Default: if there is a cursor. */
-  readonly more?: Selector<unknown>;
-};
+/**
+ * Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. Without `more` and
+ * `last`, more rows follow if there is a cursor.
+ */
+export type CursorOptions = RequestPlace &
+  MoreOptions & {
+    /**
+     * Where a response has the next page's cursor, e.g. `meta.next` or `nextPageToken?`. `null` or empty text ends the
+     * listing; so does a missing cursor if the path has a `?`. Without it that is an error: a misspelt path would end
+     * every listing early.
+     */
+    readonly at: Selector<unknown>;
+  };
 
 /**
  * Paging by a cursor (token) that each response gives for the next page, as text or a number. A number is sent as a
@@ -27,6 +30,7 @@ export type CursorOptions = RequestPlace & {
  * @example
  * byCursor({ param: 'pageToken', at: 'nextPageToken?' })
  * byCursor({ param: 'cursor', at: 'meta.next?', more: 'meta.hasMore' })
+ * byCursor({ param: 'cursor', at: 'after_cursor', last: 'end_of_stream' })
  * byCursor({ into: 'page.after', at: 'page.next?' })   // in the body of a POST
  *
  * @throws ConfigError if a path is invalid. Later: DecodeError if the value is not a cursor.
@@ -34,27 +38,26 @@ export type CursorOptions = RequestPlace & {
 export function byCursor(options: CursorOptions): Paging {
   checkOptions('byCursor()', options, {
     ...placeKinds,
+    ...moreKinds,
     at: 'text or a function',
-    more: 'text or a function?',
   });
-  const { at, more, ...place } = options;
+  const { at, more, last, ...place } = options;
   const { identity, params, fields, headers, put } = parsePlace(place);
   const cursor = finder(at);
-  const flag = more === undefined ? undefined : finder(more);
+  const flag = moreFlag({ more, last });
   return {
-    identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
+    identity: { by: 'cursor', ...identity, at: cursor.identity, ...flag.identity },
     params,
     fields,
     headers,
-    reads: headersRead(cursor, flag),
+    reads: flag.reads && headersRead(cursor),
     request(first, from) {
       const text = cursorOf(from);
       return put(first, 'isNumber' in from ? new ExactNumber(text) : text);
     },
     next(answer) {
       const { read } = answer;
-      const follows = flag?.find(answer);
-      if (flag && typeof follows !== 'boolean') throw read.fault(flag.text, 'it is neither true nor false');
+      const follows = flag.find(answer);
       if (follows === false) return 'end';
       const found = cursor.find(answer);
       const isExact = Number.isSafeInteger(found) || cursor.isExactNumber(answer);
@@ -64,6 +67,6 @@ export function byCursor(options: CursorOptions): Paging {
       if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
       return 'end';
     },
-    more: (answer) => flag?.find(answer) === true,
+    more: (answer) => flag.find(answer) === true,
   };
 }

@@ -4,8 +4,8 @@ import { isExactNumber, parseExactly } from '../http/response/exactNumbers.js';
 import { ExactNumber, jsonText } from '../json.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, kindOf } from '../values.js';
-import type { Selector } from './answer.js';
-import { type DocumentPath, documentPath, finder, headersRead } from './documentPath.js';
+import { type DocumentPath, documentPath } from './documentPath.js';
+import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { cursorOf, leftOutFault, type Paging } from './paging.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
@@ -15,11 +15,8 @@ export type KeysetValue = RequestPlace & {
   readonly field: string;
 };
 
-/** Options of {@link byKeyset}. */
-export interface KeysetOptions {
-  /** Where a response says, with `true` or `false`, whether more rows follow. Default: until a page has no rows. */
-  readonly more?: Selector<unknown>;
-}
+/** Options of {@link byKeyset}. Without one, the listing ends with a page without rows. */
+export type KeysetOptions = MoreOptions;
 
 /**
  * Paging by values of the last row, by which the API sorts: the next page has the rows after them.
@@ -34,31 +31,29 @@ export interface KeysetOptions {
  * @throws ConfigError if there is no value, or a path is invalid. Later: DecodeError if the last row lacks a value.
  */
 export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions = {}): Paging {
-  checkOptions('byKeyset()', options, { more: 'text or a function?' });
+  checkOptions('byKeyset()', options, moreKinds);
   if (!isList(values)) throw new ConfigError(`The values of byKeyset() are ${kindOf(values)}, and must be a list.`);
   for (const value of values) checkOptions('A value of byKeyset()', value, { ...placeKinds, field: 'text' });
-  const { more } = options;
   if (values.length === 0) throw new ConfigError('byKeyset needs at least one value of the last row.');
   const keys = values.map(({ field, ...place }) => ({ ...parsePlace(place), field, path: documentPath(field) }));
-  const flag = more === undefined ? undefined : finder(more);
+  const flag = moreFlag(options);
   return {
     identity: {
       by: 'keyset',
       values: keys.map(({ identity, field }) => ({ ...identity, field })),
-      more: flag?.identity ?? null,
+      ...flag.identity,
     },
     params: keys.flatMap(({ params }) => params),
     fields: keys.flatMap(({ fields }) => fields),
     headers: keys.flatMap(({ headers }) => headers),
-    reads: headersRead(flag),
+    reads: flag.reads,
     request(first, from) {
       const known = decodeKeyset(cursorOf(from), keys.length);
       return keys.reduce((request, { put }, nth) => put(request, known[nth] ?? ''), first);
     },
     next(answer) {
       const { rows, items, read } = answer;
-      const follows = flag?.find(answer);
-      if (flag && typeof follows !== 'boolean') throw read.fault(flag.text, 'it is neither true nor false');
+      const follows = flag.find(answer);
       if (follows === false) return 'end';
       if (rows.length === 0) {
         if (items > 0) throw leftOutFault(read);
@@ -69,7 +64,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       const last = keys.map(({ path }) => readKey(path, rows.at(-1), inRow));
       return { cursor: jsonText(last) };
     },
-    more: (answer) => flag?.find(answer) === true,
+    more: (answer) => flag.find(answer) === true,
   };
 }
 

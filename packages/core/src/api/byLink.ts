@@ -5,12 +5,13 @@ import { isSendableQuery } from '../http/query.js';
 import type { PageAnswer, Selector } from './answer.js';
 import { shownText } from '../values.js';
 import { finder, headersRead } from './documentPath.js';
+import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
 const longestShown = 200;
 
-/** Options of {@link byLink}. */
-export interface LinkOptions {
+/** Options of {@link byLink}. Without `more` and `last`, more rows follow if there is an address. */
+export interface LinkOptions extends MoreOptions {
   /**
    * Where the body has the next page's URL, e.g. `links.next`. `null`, empty text, and a missing value if the path has
    * a `?`, end the listing. Default: the `Link` header with `rel="next"`; without it, or with `results="false"` as
@@ -33,23 +34,29 @@ export interface LinkOptions {
  * @example
  * byLink()                      // Link: <https://api.example.com/items?page=2>; rel="next"
  * byLink({ at: 'next' })        // { "results": […], "next": "https://api.example.com/items?page=2" }
+ * byLink({ at: 'after_url', last: 'end_of_stream' }) // The last page has an address, too.
  *
  * @throws ConfigError if the path is invalid. Later: DecodeError if the header is invalid, or the URL is not below the
  * base URL.
  */
 export function byLink(options: LinkOptions = {}): Paging {
-  checkOptions('byLink()', options, { at: 'text or a function?' });
+  checkOptions('byLink()', options, { ...moreKinds, at: 'text or a function?' });
   const { at } = options;
+  const flag = moreFlag(options);
   const selector = at === undefined ? undefined : finder(at);
   const next = (answer: PageAnswer): { readonly cursor: string } | 'end' => {
+    const follows = flag.find(answer);
+    if (follows === false) return 'end';
     const where = selector ? selector.text : 'the Link header';
     const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);
-    return uri === undefined ? 'end' : { cursor: cursorTo(uri.trim(), where, answer) };
+    if (uri !== undefined) return { cursor: cursorTo(uri.trim(), where, answer) };
+    if (follows) throw answer.read.fault(where, 'more rows follow, but there is no address');
+    return 'end';
   };
   return {
-    identity: { by: 'link', at: selector?.identity ?? null },
+    identity: { by: 'link', at: selector?.identity ?? null, ...flag.identity },
     params: [],
-    reads: selector ? headersRead(selector) : ['link'],
+    reads: flag.reads && (selector ? headersRead(selector) : ['link']),
     request: ({ body, headers }, from) => ({
       ...addressAt(cursorOf(from)),
       ...(body !== undefined && { body }),

@@ -3,22 +3,24 @@ import { ConfigError } from '../errors.js';
 import type { PageCursor } from '../position.js';
 import { shownText } from '../values.js';
 import { byPage } from './byPage.js';
+import { type MoreFlag, moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { cursorOf, leftOutFault, offsetOf, type Paging } from './paging.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 import { usualSizes } from './until.js';
 
 /** Options of {@link byOffset}: where a request has the offset, e.g. `{ param: 'offset' }`, and how it counts. */
-export type OffsetOptions = RequestPlace & {
-  /** The offset of the first page: 1 if the API counts rows from 1, as SCIM's `startIndex`. Default 0. */
-  readonly first?: number;
-  /**
-   * By what the offset grows. Default `row`: by the rows of each page. `size`: by the page size, for APIs that accept
-   * only multiples of it, or leave out rows of a page; it needs `pageSize` with the max of the API, and a page without
-   * rows is the last one unless `total` is larger. `page`: by 1. With the last two, rows that move are not detected, as
-   * with `byPage`.
-   */
-  readonly step?: 'row' | 'size' | 'page';
-};
+export type OffsetOptions = RequestPlace &
+  MoreOptions & {
+    /** The offset of the first page: 1 if the API counts rows from 1, as SCIM's `startIndex`. Default 0. */
+    readonly first?: number;
+    /**
+     * By what the offset grows. Default `row`: by the rows of each page. `size`: by the page size, for APIs that accept
+     * only multiples of it, or leave out rows of a page; it needs `pageSize` with the max of the API, and a page without
+     * rows is the last one unless `total` is larger. `page`: by 1. With the last two, rows that move are not detected, as
+     * with `byPage`.
+     */
+    readonly step?: 'row' | 'size' | 'page';
+  };
 
 /**
  * Paging by the number of rows to skip, or of the row to start at (`first: 1`). The first request omits it.
@@ -26,47 +28,54 @@ export type OffsetOptions = RequestPlace & {
  * Each later page starts with the last known row: if it has changed, rows were added or removed before it, and the walk
  * ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `step: 'size'`.
  *
- * A listing ends with a page without a new row, or at its `total` if the definition has one, which saves a request. A
- * `total` of a full page, or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An
- * empty first page with a `total` above 0 raises `no-progress`.
+ * A listing ends where the API says so (`more`, `last`), or else with a page without a new row, or at its `total` if the
+ * definition has one, which saves a request. A `total` of a full page, or equal to the page's rows, is ignored: many APIs
+ * count only those, or stop at 10,000. An empty first page with a `total` above 0 raises `no-progress`.
  *
  * @example
  * byOffset({ param: 'offset' })
  * byOffset({ param: 'startIndex', first: 1 })
+ * byOffset({ param: 'startAt', last: 'isLast' })
  *
  * @throws ConfigError if `first` is not a count, `step` is none of them, or a path is invalid.
  */
 export function byOffset(options: OffsetOptions): Paging {
-  checkOptions('byOffset()', options, { ...placeKinds, first: 'a number?', step: 'text?' });
-  const { first: base = 0, step = 'row', ...place } = options;
+  checkOptions('byOffset()', options, { ...placeKinds, ...moreKinds, first: 'a number?', step: 'text?' });
+  const { first: base = 0, step = 'row', more, last, ...place } = options;
+  const flag = moreFlag({ more, last });
   checkCount('first', base, { min: 0 });
   const steps: readonly string[] = ['row', 'size', 'page'];
   if (!steps.includes(step))
     throw new ConfigError(`The step of byOffset() is ${shownText(step)}. ${hintFor(step, steps)}`, { option: 'step' });
-  if (step === 'page') return byPage({ ...place, first: base });
-  if (step === 'size') return bySize(place, base);
+  if (step === 'page')
+    return byPage({ ...place, first: base, ...(more !== undefined && { more }), ...(last !== undefined && { last }) });
+  if (step === 'size') return bySize(place, base, flag);
   const { identity, params, fields, headers, put } = parsePlace(place);
   return {
-    identity: { by: 'offset', ...identity, ...(base > 0 && { first: base }) },
+    identity: { by: 'offset', ...identity, ...(base > 0 && { first: base }), ...flag.identity },
     params,
     fields,
     headers,
-    reads: [],
+    reads: flag.reads,
     request: (first, at) => put(first, base + offsetOf(at)),
-    next({ rows, newRows, total, requested, from, read, items }) {
+    next(answer) {
+      const { rows, newRows, total, requested, from, read, items } = answer;
+      const follows = flag.find(answer);
+      if (follows === false) return 'end';
       if (newRows === 0 && items > rows.length) throw leftOutFault(read);
       const received = (from ? offsetOf(from) : 0) + rows.length;
       // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
       if (newRows === 0) {
-        const isStated = total !== undefined && received < total;
+        const isStated = follows ?? (total !== undefined && received < total);
         // An API that allows one row a page sends only the known one, although two were requested.
         const isOneByOne = requested === 2 && rows.length === 1;
         return isOneByOne || (isStated && mayHaveMore(rows, from)) ? 'by-offset' : 'end';
       }
       const isFull = requested !== undefined && rows.length >= requested;
       const isOfListing = total !== undefined && total > rows.length;
-      return isOfListing && received >= total && !isFull ? 'end' : 'by-offset';
+      return isOfListing && received >= total && !isFull && !follows ? 'end' : 'by-offset';
     },
+    more: (answer) => flag.find(answer) === true,
   };
 }
 
@@ -76,27 +85,31 @@ function mayHaveMore(rows: readonly unknown[], from: PageCursor | undefined): bo
 }
 
 /** The cursor is the offset itself: it depends on no rows, so the last row cannot be read again. */
-function bySize(place: RequestPlace, base: number): Paging {
+function bySize(place: RequestPlace, base: number, flag: MoreFlag): Paging {
   const { identity, params, fields, headers, put } = parsePlace(place);
   return {
-    identity: { by: 'offset', ...identity, step: 'size', ...(base > 0 && { first: base }) },
+    identity: { by: 'offset', ...identity, step: 'size', ...(base > 0 && { first: base }), ...flag.identity },
     params,
     fields,
     headers,
-    reads: [],
+    reads: flag.reads,
     needsPageSize: true,
     request: (first, at) => put(first, parseOffset(cursorOf(at))),
-    next({ items, total = 0, requested = items, from, warn }) {
+    next(answer) {
+      const { items, total = 0, requested = items, from, warn } = answer;
+      const follows = flag.find(answer);
+      if (follows === false) return 'end';
       const next = (from ? parseOffset(cursorOf(from)) : base) + requested;
       // Rows of a page may be left out, so only a total can tell an empty page from the last one. It ends nothing: it may
       // count only rows that are listed, and the offset counts all.
-      if (items === 0 && total <= next - base) return 'end';
+      if (items === 0 && total <= next - base && !follows) return 'end';
       if (!from && items < requested && usualSizes.includes(items))
         warn(
           `the first page has ${items} rows, although ${requested} were requested. If the API never sends more, rows are missed: set pageSize.max to ${items}.`,
         );
       return { cursor: String(next) };
     },
+    more: (answer) => flag.find(answer) === true,
   };
 }
 

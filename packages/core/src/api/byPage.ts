@@ -4,18 +4,20 @@ import { checkCount, checkOptions } from '../checks.js';
 import type { PageAnswer, Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { type Finder, finder, headersRead } from './documentPath.js';
+import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byPage}: where a request has the page number, e.g. `{ param: 'page' }`, and how it counts. */
-export type PageNumberOptions = RequestPlace & {
-  /** The number of the first page. Default 1. */
-  readonly first?: number;
-  /**
-   * Where a response has the number of pages: a number, or text of digits, e.g. of a header. Default: none. Then, and
-   * where a response has none (`undefined`), the first empty page ends the listing.
-   */
-  readonly pages?: Selector<unknown>;
-};
+export type PageNumberOptions = RequestPlace &
+  MoreOptions & {
+    /** The number of the first page. Default 1. */
+    readonly first?: number;
+    /**
+     * Where a response has the number of pages: a number, or text of digits, e.g. of a header. Default: none. Then, and
+     * where a response has none (`undefined`), the first empty page ends the listing, unless there is `more` or `last`.
+     */
+    readonly pages?: Selector<unknown>;
+  };
 
 /**
  * Paging by page numbers.
@@ -25,6 +27,7 @@ export type PageNumberOptions = RequestPlace & {
  *
  * @example
  * byPage({ param: 'page', pages: 'meta.total_pages' })
+ * byPage({ param: 'page', first: 0, last: 'last' })
  * byPage({ param: 'page', pages: ({ headers }) => headers['x-total-pages'] })
  *
  * @throws ConfigError if `first` is not a count, or a path is invalid. Later: DecodeError if the number of pages is not
@@ -33,25 +36,29 @@ export type PageNumberOptions = RequestPlace & {
 export function byPage(options: PageNumberOptions): Paging {
   checkOptions('byPage()', options, {
     ...placeKinds,
+    ...moreKinds,
     first: 'a number?',
     pages: 'text or a function?',
   });
-  const { first = 1, pages, ...place } = options;
+  const { first = 1, pages, more, last, ...place } = options;
   const { identity, params, fields, headers, put } = parsePlace(place);
   checkCount('first', first, { min: 0 });
-  const last = pages === undefined ? undefined : finder(pages);
+  const flag = moreFlag({ more, last });
+  const counted = pages === undefined ? undefined : finder(pages);
   const numberOf = ({ from }: PageAnswer): number => (from ? parsePageNumber(cursorOf(from)) : first);
-  /** Whether there is a page behind this one; unknown without the number of pages. */
+  /** Whether there is a page behind this one; unknown without a flag and the number of pages. */
   const isMore = (answer: PageAnswer): boolean | undefined => {
-    const count = last && readPages(last, answer);
+    const follows = flag.find(answer);
+    if (follows !== undefined) return follows;
+    const count = counted && readPages(counted, answer);
     return count === undefined ? undefined : numberOf(answer) - first + 1 < count;
   };
   return {
-    identity: { by: 'page', ...identity, first, pages: last?.identity ?? null },
+    identity: { by: 'page', ...identity, first, pages: counted?.identity ?? null, ...flag.identity },
     params,
     fields,
     headers,
-    reads: headersRead(last),
+    reads: flag.reads && headersRead(counted),
     request: (request, at) => put(request, parsePageNumber(cursorOf(at))),
     next(answer) {
       const goesOn = isMore(answer) ?? answer.items > 0;

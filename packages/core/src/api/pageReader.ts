@@ -43,7 +43,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
    * What ends the listing, if the API does not say which page is the last one: `short-page`, `no-rows`, `repeated-page`,
    * or a function of the page. Default: only `paging` ends it.
    *
-   * @example const until: Until = ({ at }) => at('end_of_stream') === true;
+   * @example const until: Until = ({ at }) => at('status') === 'complete';
    */
   readonly until?: Until;
   /** The format of responses. Default `json`. With `jsonLines`, the document is the list of all lines: `rows: ''`. */

@@ -13,6 +13,7 @@ import {
   listing,
   queryKey,
   type Json,
+  type MoreOptions,
   type PageSize,
   type Paging,
   type Position,
@@ -191,6 +192,28 @@ const kinds: Record<string, Fitting> = {
     answer(_url, rows, body) {
       const { number: page } = (body?.['paging'] ?? { number: 1 }) as { number: number };
       return { body: { items: pageOf(rows, page).items } };
+    },
+  },
+  'byPage with a flag of the last page': {
+    paging: byPage({ param: 'page', first: 0, last: 'last' }),
+    answer(url, rows) {
+      const { items, isLast } = pageOf(rows, number(url, 'page', 0) + 1);
+      return { body: { items, last: isLast } };
+    },
+  },
+  'byOffset with a flag of the last page': {
+    paging: byOffset({ param: 'startAt', last: 'isLast' }),
+    answer(url, rows) {
+      const begin = number(url, 'startAt', 0);
+      return { body: { items: rows.slice(begin, begin + size), isLast: begin + size >= rows.length } };
+    },
+  },
+  'byLink with a flag of the last page, which has an address, too': {
+    paging: byLink({ at: 'after', last: 'end_of_stream' }),
+    answer(url, rows) {
+      const page = number(url, 'page', 1);
+      const { items, isLast } = pageOf(rows, page);
+      return { body: { items, after: `/api/items?page=${String(page + 1)}`, end_of_stream: isLast } };
     },
   },
   byHeader: {
@@ -783,5 +806,64 @@ describe('pages are told apart by what came, not by what a schema makes of it', 
     expect(await walk).toHaveLength(25);
     const first = { body: { items: numbered(10) } };
     await expect((await source(() => first)).toArray()).rejects.toMatchObject({ code: 'rows-moved' });
+  });
+});
+
+describe('a flag of the last page', () => {
+  const read = (paging: Paging, body: object) => listing({ ...common, paging }).read({ body });
+  const common = {
+    path: '/items',
+    rows: 'items',
+    columns: ['id'],
+    pageSize: { param: 'size', default: 1, max: 100 },
+  } as const;
+  const address = 'https://api.example.com/items?at=c';
+  const pagings = {
+    byCursor: [(flag: MoreOptions) => byCursor({ param: 'at', at: 'next?', ...flag }), { cursor: 'c' }],
+    byLink: [(flag: MoreOptions) => byLink({ at: 'link?', ...flag }), { cursor: '/items?at=c' }],
+    byKeyset: [(flag: MoreOptions) => byKeyset([{ field: 'id', param: 'at' }], flag), { cursor: '["a"]' }],
+    byPage: [(flag: MoreOptions) => byPage({ param: 'at', ...flag }), { cursor: '2' }],
+    byOffset: [(flag: MoreOptions) => byOffset({ param: 'at', ...flag }), 'by-offset'],
+    'byOffset of sizes': [(flag: MoreOptions) => byOffset({ param: 'at', step: 'size', ...flag }), { cursor: '1' }],
+    'byOffset of pages': [(flag: MoreOptions) => byOffset({ param: 'at', step: 'page', ...flag }), { cursor: '1' }],
+  } as const;
+
+  test.each(Object.entries(pagings))('R2 ends %s, and only true or false is believed', (_, [paging, next]) => {
+    const body = { items: [{ id: 'a' }], next: 'c', link: address };
+    const last = paging({ last: 'end_of_stream' });
+    expect(read(last, { ...body, end_of_stream: true }).next).toBe('end');
+    expect(read(last, { ...body, end_of_stream: false }).next).toEqual(next);
+    expect(() => read(last, { ...body, end_of_stream: 'yes' })).toThrow(
+      'at end_of_stream: it is neither true nor false',
+    );
+    expect(() => read(last, body)).toThrow('at end_of_stream: there is no such field');
+    const more = paging({ more: 'has_more' });
+    expect(read(more, { ...body, has_more: false }).next).toBe('end');
+    expect(read(more, { ...body, has_more: true }).next).toEqual(next);
+    expect(last.identity).not.toEqual(paging({}).identity);
+    expect(() => paging({ more: 'a', last: 'b' })).toThrow('give one of them');
+  });
+
+  test.each(Object.entries(pagings))(
+    'R2 that says that more follow is not overruled by until, with %s',
+    (_, [paging]) => {
+      const page = listing({ ...common, paging: paging({ last: 'end' }), until: () => true }).read({
+        body: { items: [{ id: 'a' }], next: 'c', link: address, end: false },
+      });
+      expect(page.next).not.toBe('end');
+    },
+  );
+
+  test('R2 and no address or cursor to continue at is an error', () => {
+    expect(() => read(byLink({ at: 'link?', last: 'end' }), { items: [], end: false })).toThrow('there is no address');
+    expect(() => read(byCursor({ param: 'at', at: 'next?', last: 'end' }), { items: [], end: false })).toThrow(
+      'there is no cursor',
+    );
+  });
+
+  test('R2 saves the request for a page after the last one', async () => {
+    const { source, asked } = await open(kinds['byPage with a flag of the last page']!, numbered(30));
+    expect(await source.toArray()).toEqual(numbered(30));
+    expect(asked).toHaveLength(3);
   });
 });
