@@ -8,6 +8,7 @@ import { apiSource, type ApiSource, type FreeParams, type SourceDescription, typ
 import { eachSource } from './eachSource.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
+import { checkKey } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { listPlacedHeaders, type RequestSpec, requestSpecKinds } from './listingPlan.js';
 import { parseSteps } from './documentPath.js';
@@ -52,7 +53,7 @@ export interface Listing<Row extends object, In extends object> {
  *   rows: 'data.items',
  *   total: 'data.total',
  *   columns: ['id', 'price'],
- *   key: ({ id }) => String(id),
+ *   key: 'id',
  * });
  *
  * @throws ConfigError if the definition is invalid.
@@ -142,7 +143,7 @@ function listDefinitionKinds() {
     version: 'text?',
     columns: 'a list',
     types: 'an object?',
-    key: 'a function?',
+    key: 'anything?',
     statusOf: 'a function?',
     event: 'a function?',
     filter: 'a function?',
@@ -216,6 +217,7 @@ interface Checked extends Omit<RequestSpec<never, never>, 'partitions'>, RowMaki
   readonly version?: string | undefined;
   readonly columns: readonly string[];
   readonly types?: Readonly<Record<string, unknown>> | undefined;
+  readonly key?: unknown;
   readonly responses?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -273,6 +275,7 @@ function checkListing(definition: Checked): void {
   if (columns.some((name) => typeof name !== 'string')) throw fault('columns', 'each must be text');
   if (columns.length === 0) throw fault('columns', 'there are none: a table would be empty');
   if (column !== undefined) throw fault('columns', `${JSON.stringify(column)} is there twice`);
+  checkKey(definition.key, fault);
   checkTypes('The definition of a listing', definition);
   for (const [status, meaning] of Object.entries(responses)) {
     if (!/^[45]\d\d$/.test(status))

@@ -1,6 +1,7 @@
 import type { ColumnType } from '../source/columnTypes.js';
-import type { RowKey, RowSchema } from '../source/definition.js';
+import type { RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
+import type { ListingKey } from './fieldKey.js';
 import type { RequestSpec } from './listingPlan.js';
 import type { ResponseSpec } from './pageReader.js';
 import type { Each } from './each.js';
@@ -64,8 +65,11 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
    * What the columns hold, for sinks that have types, such as tables of a database. Default: `text`.
    */
   readonly types?: Partial<Readonly<Record<keyof NoInfer<Row> & string, ColumnType>>>;
-  /** The key that identifies a row; a watch needs it. It is also called with rows restored from JSON. */
-  readonly key?: (row: NoInfer<Row>) => RowKey;
+  /**
+   * What identifies a row; a watch needs it: the name of its field, a list of several that do so together, e.g.
+   * `['account', 'id']`, or a function, which is also called with rows restored from JSON. It is text or a whole number.
+   */
+  readonly key?: ListingKey<NoInfer<Row>>;
   /** Returns the row's status, which `change` events of a watch then have. Anything but a text counts as none. */
   readonly statusOf?: (row: NoInfer<Row>) => unknown;
   /** Identifies a row as an event, if it is one. */

@@ -5,6 +5,7 @@ import { createSource, type Source } from '../source/source.js';
 import type { SourceOpening, WalkBounds } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
 import { type ParamDescription, decodeParams } from './decodeParams.js';
+import { keyFunction } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
 import type { ReadingApi, ReadPage } from './pageReader.js';
@@ -59,7 +60,8 @@ export function sourceOptions<Row extends object, In extends object, Params exte
   { definition, opening }: OpenListing<Row, In, Params, Values>,
   { maxRows, maxPages }: WalkBounds,
 ): Omit<SourceDefinition<Row>, 'identity' | 'fetch'> {
-  const { columns, types, key, statusOf, event, responses = {}, paging, isRepeatable, filter } = definition;
+  const { columns, types, statusOf, event, responses = {}, paging, isRepeatable, filter } = definition;
+  const key = keyFunction(definition.key);
   return {
     name: opening.name,
     endpoint: opening.endpoint,

@@ -43,7 +43,22 @@ const api = defineApi({
       version: '1',
       columns: ['path'],
     }),
-    plain: listing({ ...common, columns: ['anything'] }),
+    plain: listing({ ...common, columns: ['anything'], key: 'whatever' }),
+    keyed: listing({
+      ...common,
+      schema: v.object({ account: v.string(), n: v.number() }),
+      version: '1',
+      columns: ['n'],
+      key: ['account', 'n'],
+    }),
+    unkeyed: listing({
+      ...common,
+      schema: v.object({ n: v.number() }),
+      version: '1',
+      columns: ['n'],
+      // @ts-expect-error: the rows have no such field.
+      key: 'nn',
+    }),
   },
 });
 

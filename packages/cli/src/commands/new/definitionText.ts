@@ -48,9 +48,7 @@ function listingLines(listing: ListingDraft): readonly string[] {
     ...(total ? line(`  total: ${quoteText(total.value)},`, total) : []),
     `  columns: [${columns.map(quoteText).join(', ')}],`,
     ...(Object.keys(types).length > 0 ? [`  types: ${objectText(types)},`] : []),
-    ...(key
-      ? line(`  key: (row) => String(row[${quoteText(key.value)}]),`, key)
-      : ['  // key: unknown; a watch and --mode merge need it']),
+    ...(key ? line(`  key: ${quoteText(key.value)},`, key) : ['  // key: unknown; a watch and --mode merge need it']),
     '}),',
   ];
 }
