@@ -8,6 +8,12 @@ export const github = defineApi({
   auth: bearer({ env: 'GITHUB_TOKEN' }),
   headers: { Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' },
   quota: rateLimitHeaders(),
+  responses({ status, headers, body }) {
+    const isSecondary = [403, 429].includes(status) && JSON.stringify(body ?? '').includes('secondary rate limit');
+    if (!isSecondary) return undefined;
+    // It may have no Retry-After: a minute is then what its documentation asks for.
+    return headers['retry-after'] === undefined ? { kind: 'rate-limited', retryAfter: 60_000 } : 'rate-limited';
+  },
   sources: {
     issues: listing({
       description: 'Issues and pull requests of a repository.',

@@ -8,6 +8,12 @@ export const githubRepos = defineApi({
   auth: bearer({ env: 'GITHUB_TOKEN' }),
   headers: { Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' },
   quota: rateLimitHeaders(),
+  responses({ status, headers, body }) {
+    const isSecondary = [403, 429].includes(status) && JSON.stringify(body ?? '').includes('secondary rate limit');
+    if (!isSecondary) return undefined;
+    // It may have no Retry-After: a minute is then what its documentation asks for.
+    return headers['retry-after'] === undefined ? { kind: 'rate-limited', retryAfter: 60_000 } : 'rate-limited';
+  },
   sources: {
     repos: listing({
       description: 'Repositories of an organization.',
@@ -27,10 +33,10 @@ export const githubRepos = defineApi({
         source: 'repos',
         given: z.object({ org: z.string() }),
         params: ({ full_name }: { full_name: string }) => ({ repo: full_name }),
-        onPartitionError: 'skip', // a repository that was removed meanwhile answers 404
       }),
       fields: { repo: '{repo}' },
       path: '/repos/{+repo}/issues',
+      responses: { 404: 'skip' }, // a repository that was removed meanwhile
       query: { state: 'all', sort: 'updated', direction: 'asc' },
       pageSize: { param: 'per_page', default: 100, max: 100 },
       paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),

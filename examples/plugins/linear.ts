@@ -24,7 +24,7 @@ export const linear = defineApi({
       },
       pageSize: { into: 'variables.first', default: 50, max: 250 },
       paging: byConnection('data.issues'), // puts the cursor into variables.after
-      errors: graphqlErrors(),
+      responses: graphqlErrors(),
       rows: 'data.issues.nodes',
       columns: ['identifier', 'title', 'updatedAt'],
       key: ({ id }) => String(id),

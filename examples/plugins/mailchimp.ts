@@ -25,10 +25,10 @@ export const mailchimp = defineApi({
       each: rowOf({
         source: 'audiences',
         params: ({ id }: { id: string }) => ({ audience: id }),
-        onPartitionError: 'skip', // an audience that was removed answers 404
       }),
       fields: { audience: '{audience}' }, // added to each row
       path: '/3.0/lists/{audience}/members',
+      responses: { 404: 'skip' }, // an audience that was removed
       ...paged,
       rows: 'members',
       total: 'total_items',

@@ -36,10 +36,10 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
         each: rowOf({
           source: 'parents',
           params: ({ id }: { id: number }) => ({ id }),
-          onPartitionError: isSkipping ? 'skip' : 'fail',
         }),
         fields: { parent: '{id}' },
         path: '/parents/{id}/rows',
+        ...(isSkipping && { responses: { 404: 'skip', 410: 'skip' } }),
         rows: 'items',
         columns: ['parent', 'n', 'text'],
         paging,

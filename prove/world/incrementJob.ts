@@ -55,10 +55,10 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
         each: rowOf({
           source: 'tables',
           params: ({ id }: { id: number }) => ({ table: id }),
-          onPartitionError: 'skip',
         }),
         fields: { table: '{table}' },
         path: '/rows/{table}',
+        responses: { 404: 'skip', 410: 'skip' },
         decode: (row, path, read) => {
           const { id, text, changed, table } = read.record(row, path);
           return { id: Number(id), text: String(text), changed: String(changed), table: Number(table) };

@@ -192,7 +192,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a page that failed is passed over',
-      'this.#fail(withParent(failure, chain.parent));',
+      'this.#fail(withParent(error, chain.parent));',
       'this.#chains.delete(chain);',
     ],
   ]),
@@ -257,7 +257,7 @@ export const mutantList: readonly Mutant[] = [
     ['a Retry-After is cut short', 'return Number(text) * 1000;', 'return Number(text) * 900;'],
   ]),
   ...inFile('packages/core/src/http/exchange.ts', [
-    ['a 429 pauses nobody', 'if (!fault.pauses) return;', 'if (delay >= 0) return;'],
+    ['a 429 pauses nobody', 'if (fault.pauses) this.#pauseFor(', 'if (delay < 0) this.#pauseFor('],
     [
       'a request that is sent again takes no permit',
       'const acquired = limiter.acquire({ route, signal });',

@@ -236,7 +236,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
         'sluice.config.js': `
           import { byPage, defineApi, graphqlErrors, listing } from '@sluice/core';
           const users = listing({ path: '/users', columns: ['id'], rows: 'data.users', paging: byPage({ param: 'page', pages: 'pages' }),
-            errors: graphqlErrors({ allowPartial: true }) });
+            responses: graphqlErrors({ allowPartial: true }) });
           export default { plugins: [defineApi({ name: 'graph', sources: { users } })({ baseUrl: '${baseUrl}' })] };`,
       });
       const at = { cwd, env };

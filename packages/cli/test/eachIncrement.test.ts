@@ -20,10 +20,9 @@ async function openForge(): Promise<{ readonly forge: ChangingForge; readonly fo
           each: rowOf({
             source: 'tables',
             params: ({ name }: { name: string }) => ({ table: name }),
-            onPartitionError: 'skip',
           }),
           fields: { table: '{table}' },
-          path: '/tables/{table}',
+          path: '/tables/{table}', responses: { 404: 'skip', 410: 'skip' },
           rows: 'items', columns: ['table', 'id', 'text', 'updated_at'], version: '1',
           pageSize: { param: 'n', default: 8, max: 8 },
           paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),

@@ -49,14 +49,13 @@ beforeEach(() => {
 function forgeFolder(): string {
   const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   const paging = `paging: byPage({ param: 'page', pages: 'pages' }), rows: 'items', version: '1'`;
-  const issues = (onPartitionError: string): string => `listing({
+  const issues = (responses: string): string => `listing({
     each: rowOf({
       source: 'repos',
       params: ({ id }: { id: string }, { state }: { state?: string }) => ({ repo: id, state }),
       parentParams: () => ({}),
-      onPartitionError: '${onPartitionError}',
     }),
-    fields: { repo: '{repo}' },
+    fields: { repo: '{repo}' }, responses: ${responses},
     path: '/repos/{repo}/issues', query: { state: '{state}' },
     columns: ['repo', 'id'], key: ({ repo, id }) => repo + '/' + id, ${paging} })`;
   return configFolder({
@@ -64,10 +63,10 @@ function forgeFolder(): string {
       import { byPage, defineApi, graphqlErrors, listing, rowOf } from '@sluice/core';
       const forge = defineApi({ name: 'forge', sources: {
         repos: listing({ path: '/repos', columns: ['id'], key: ({ id }) => String(id), ${paging} }),
-        issues: ${issues('fail')},
-        some: ${issues('skip')},
+        issues: ${issues('{}')},
+        some: ${issues("{ 404: 'skip' }")},
         graph: listing({ path: '/graph', columns: ['id'], paging: byPage({ param: 'page', pages: 'pages' }),
-          rows: 'data.items', version: '1', errors: graphqlErrors({ allowPartial: true }) }),
+          rows: 'data.items', version: '1', responses: graphqlErrors({ allowPartial: true }) }),
       } });
       export default { plugins: [forge({ baseUrl: '${baseUrl}' })], defaults: { rate: 'unlimited' } };`,
   });

@@ -111,7 +111,13 @@ export { WaitQueue, type Waiter } from './http/limit/waitQueue.js';
 export type { Timeouts } from './http/requestTimes.js';
 export type { ArrayFormat } from './http/query.js';
 export type { HttpMethod, RequestDetails, ResponseFormat } from './http/requestDetails.js';
-export type { ErrorFinder, ResponseError } from './http/response/errorFinder.js';
+export type {
+  ReceivedResponse,
+  ResponseKind,
+  ResponseMeaning,
+  Responses,
+  ResponseTable,
+} from './http/response/responses.js';
 export type { RetryOptions } from './http/retry/retryOptions.js';
 export { Secrets } from './http/credentials/secrets.js';
 export { createSender, type Sender, type SenderOptions } from './http/sender.js';

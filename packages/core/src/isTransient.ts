@@ -26,7 +26,9 @@ export function isTransient(error: unknown): error is SluiceError {
     case 'network':
       return !isCertificateFault(String(details['platformCode']));
     case 'http':
-      return details['isTemporary'] === true || isRetriedStatus(Number(details['status']));
+      return details['isTemporary'] === undefined
+        ? isRetriedStatus(Number(details['status']))
+        : details['isTemporary'] === true;
     case 'decode':
       // Only a body that is not JSON has an excerpt. A document of an unexpected shape stays so.
       return 'excerpt' in details;

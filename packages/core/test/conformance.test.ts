@@ -99,7 +99,7 @@ describe('G5 A3 a listing that posts', () => {
     rows: 'data.items.nodes',
     columns: ['id', 'tag'],
     key: ({ id }) => Number(id),
-    errors: graphqlErrors(),
+    responses: graphqlErrors(),
     paging: byConnection('data.items'),
     partitions: { tag: ['even', 'odd'] },
     body: { query: 'query …', variables: { tag: '{tag}' } },

@@ -32,6 +32,7 @@ function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
     name: 'holdings',
     setup({ endpoint }) {
       const api = endpoint(sandbox.aptosUrl);
+      const responses = { 400: 'expired-cursor' } as const;
       return {
         list({ pageSize = 100, partitions = [sandbox.owners], ...bounds } = {}) {
           return createSource<Row>({
@@ -41,10 +42,12 @@ function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
             partitions: partitions.length,
             ...bounds,
             endpoint: api,
-            expiredStatuses: [400],
             async fetch({ partition, at, atLeast, signal }) {
               const query = { limit: Math.max(pageSize, atLeast), owner_addresses: partitions[partition] ?? [], ...at };
-              const body = read.record(await api.request({ route, path: '/wallets/nfts', query, signal }), '');
+              const body = read.record(
+                await api.request({ route, path: '/wallets/nfts', query, signal, responses }),
+                '',
+              );
               const cursor = read.cursor(body['cursor'], 'cursor');
               const rows = read.rows(body['result']).map((row, index) => read.record(row, `result[${String(index)}]`));
               if (body['hasNextPage'] !== true) return { rows, next: 'end' };

@@ -27,7 +27,7 @@ export interface ConnectionOptions {
  *     query: 'query($query: String!, $after: String) { search(query: $query, type: REPOSITORY, first: 100, after: $after) { nodes { … } pageInfo { hasNextPage endCursor } } }',
  *     variables: { query: '{query}' },
  *   },
- *   errors: graphqlErrors(),
+ *   responses: graphqlErrors(),
  *   paging: byConnection('data.search'),
  *   rows: 'data.search.nodes',
  *   columns: ['name'],

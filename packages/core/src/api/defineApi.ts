@@ -1,6 +1,7 @@
 import { checkOptions, hintFor, refuseUnknown } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { type Auth, ownCredentials } from '../http/credentials/auth.js';
+import { checkResponses } from '../http/response/responses.js';
 import { isRecord, kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/pluginTypes.js';
@@ -80,8 +81,10 @@ export function defineApi<const Name extends string, const Sources extends Reado
     rateLimit: 'anything?',
     limiter: 'an object?',
     quota: 'an object?',
+    responses: 'an object or a function?',
   });
   const { name, sources, ...defaults } = definition;
+  checkResponses('defineApi()', defaults.responses);
   checkName('an API', name);
   if (Object.keys(sources).length === 0) throw new ConfigError(`The API "${name}" has no sources.`);
   for (const [source, opened] of Object.entries<unknown>(sources)) {

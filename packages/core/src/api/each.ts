@@ -17,19 +17,11 @@ export interface RowOfOptions<Parent extends object, Params extends object, In e
   readonly given?: StandardSchema<In, Given>;
   /** The parameters of the parents' source. Default: the given ones. */
   readonly parentParams?: (given: Given) => object;
-  /**
-   * `skip` ends the listing of a parent that the API refuses for good, e.g. with 404: a warning names the parent, and
-   * the walk is incomplete, so a watch concludes no removals from it, and an increment keeps the parent's mark. Not for
-   * 401 and 403, which may concern all parents. If a later page is refused, the first one is requested again: only if
-   * that is refused for good, too, the parent is skipped, and its earlier rows stay. `fail` (the default) ends the walk.
-   */
-  readonly onPartitionError?: 'fail' | 'skip';
 }
 
 /** Where the parents of a listing come from, as {@link rowOf} makes it. */
 export interface Each<In, Params> {
   readonly source: string;
-  readonly isSkipping: boolean;
   /** All given parameters; absent if they are unknown. */
   readonly known: readonly ParamDescription[] | undefined;
   /** Carries the type of the given parameters. */
@@ -60,13 +52,13 @@ interface GivenParams {
  *   each: rowOf({
  *     source: 'repos',
  *     params: (repo: { name: string }, { state }: { state?: string }) => ({ repo: repo.name, state }),
- *     onPartitionError: 'skip',
  *   }),
  *   path: '/repos/{repo}/issues',
  *   query: { state: '{state}' },
  *   fields: { repo: '{repo}' },
  *   paging: byLink(),
  *   rows: '',
+ *   responses: { 404: 'skip' }, // a repository that was removed meanwhile
  *   columns: ['repo', 'number', 'title'],
  *   version: '1',
  * });
@@ -82,14 +74,8 @@ export function rowOf<
     params: 'a function',
     given: 'an object or a function?',
     parentParams: 'a function?',
-    onPartitionError: 'text?',
   });
-  const { source, given: schema, parentParams, onPartitionError = 'fail' } = options;
-  const ways: readonly string[] = ['fail', 'skip'];
-  if (!ways.includes(onPartitionError))
-    throw new ConfigError('rowOf() is invalid at onPartitionError: it must be fail or skip.', {
-      option: 'onPartitionError',
-    });
+  const { source, given: schema, parentParams } = options;
   if (schema && !isStandard(schema))
     throw new ConfigError(`rowOf() is invalid at given: ${notStandard}.`, { option: 'given' });
   // As a method, since the compiler does not know the other source's rows.
@@ -98,7 +84,6 @@ export function rowOf<
   return Object.freeze({
     source,
     known,
-    isSkipping: onPartitionError === 'skip',
     begin(name: string, params: object): GivenParams {
       const given = decodeParams<Given>(name, { schema, known }, params);
       return {

@@ -48,7 +48,6 @@ export function eachSource<Row extends object, In extends object, Params extends
         {
           name,
           parents,
-          isSkipping: each.isSkipping,
           paramsOf,
           valuesOf: (ofParent) => listPartitionValues(definition, { name, params: ofParent, warn }),
           planOf: (ofParent, values) => listingPlan(definition, { name, baseUrl, params: ofParent, values, pageSize }),

@@ -1,5 +1,5 @@
 import { checkOptions } from '../checks.js';
-import type { ErrorFinder, ResponseError } from '../http/response/errorFinder.js';
+import type { ReceivedResponse } from '../http/response/responses.js';
 import { isList, isRecord, kindOf } from '../values.js';
 
 /** Options of {@link graphqlErrors}. */
@@ -11,8 +11,14 @@ export interface GraphqlErrorOptions {
   readonly allowPartial?: boolean;
 }
 
+/** What a response with errors means. */
+export interface GraphqlMeaning {
+  readonly kind: 'rate-limited' | 'partial' | 'retry' | 'final';
+  readonly message: string;
+}
+
 /**
- * Finds the errors of GraphQL, which come with status 200: a response fails if its `errors` are not empty.
+ * Finds the errors of GraphQL, mostly with status 200, for `responses`: one whose `errors` are not empty fails.
  *
  * The codes are those of common servers, in `extensions.code` or `type`. `THROTTLED`, `RATE_LIMITED` and the like pause
  * the API like a 429, also with `allowPartial`. `INTERNAL_SERVER_ERROR`, `SERVICE_UNAVAILABLE` and `TIMEOUT` are retried
@@ -23,7 +29,7 @@ export interface GraphqlErrorOptions {
  *   method: 'POST',
  *   path: '/graphql',
  *   body: { query: 'query ($after: String) { users(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }' },
- *   errors: graphqlErrors({ allowPartial: true }),
+ *   responses: graphqlErrors({ allowPartial: true }),
  *   paging: byConnection('data.users'),
  *   rows: 'data.users.nodes',
  *   columns: ['id'],
@@ -31,7 +37,9 @@ export interface GraphqlErrorOptions {
  *
  * @see https://spec.graphql.org/October2021/#sec-Errors
  */
-export function graphqlErrors(options: GraphqlErrorOptions = {}): ErrorFinder {
+export function graphqlErrors(
+  options: GraphqlErrorOptions = {},
+): (response: Pick<ReceivedResponse, 'body'>) => GraphqlMeaning | undefined {
   checkOptions('graphqlErrors()', options, { allowPartial: 'a boolean?' });
   const { allowPartial = false } = options;
   return ({ body }) => {
@@ -50,10 +58,10 @@ const maxErrors = 1_000;
 const limits = new Set(['THROTTLED', 'RATELIMITED', 'RATELIMIT', 'RATELIMITEXCEEDED', 'TOOMANYREQUESTS']);
 const temporary = new Set(['INTERNALSERVERERROR', 'SERVICEUNAVAILABLE', 'TIMEOUT', 'GATEWAYTIMEOUT']);
 
-function classifyErrors(codes: readonly string[], isPartial: boolean): ResponseError['kind'] {
+function classifyErrors(codes: readonly string[], isPartial: boolean): GraphqlMeaning['kind'] {
   if (codes.some((code) => limits.has(code))) return 'rate-limited';
   if (isPartial) return 'partial';
-  return codes.length > 0 && codes.every((code) => temporary.has(code)) ? 'temporary' : 'final';
+  return codes.length > 0 && codes.every((code) => temporary.has(code)) ? 'retry' : 'final';
 }
 
 /** Without case and separators, which differ between servers. */

@@ -1,9 +1,11 @@
 import { checkCount, checkOptions, type OptionKind, wrongKind } from '../checks.js';
 import { ConfigError } from '../errors.js';
+import { Asking } from '../http/response/asking.js';
+import { checkResponses, type Responses } from '../http/response/responses.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import { checkTypes } from '../source/columnTypes.js';
 import type { FetchedPage } from '../source/definition.js';
-import { isRecord, shownText } from '../values.js';
+import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type FreeParams, type SourceDescription, type SourceOpening } from './apiSource.js';
 import { eachSource } from './eachSource.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
@@ -91,8 +93,11 @@ export function listing<
     hasKey: key !== undefined,
     placedHeaders: listPlacedHeaders(definition),
     read({ status = 200, headers = {}, body }, name = 'listing') {
+      const document = parse && typeof body === 'string' ? parse(body, headers) : body;
+      const asking = new Asking(definition.responses);
+      const partial = asking.partialOf(name, { status, headers, body: document, page: 1, isFirst: true });
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
-        { status, headers, body: parse && typeof body === 'string' ? parse(body, headers) : body },
+        { status, headers, body: document, partial },
         { path: '/', from: undefined, isAgain: false, pageSize: undefined, walked: { pages: 0, rows: 0 } },
       );
       const rows = decode();
@@ -137,7 +142,6 @@ function listDefinitionKinds() {
     until: 'text or a function?',
     format: 'text?',
     parse: 'a function?',
-    errors: 'a function?',
     schema: 'an object or a function?',
     decode: 'a function?',
     version: 'text?',
@@ -147,7 +151,7 @@ function listDefinitionKinds() {
     statusOf: 'a function?',
     event: 'a function?',
     filter: 'a function?',
-    responses: 'an object?',
+    responses: 'an object or a function?',
   } as const satisfies Readonly<Record<keyof ListingDefinition<never, never, never>, OptionKind>>;
 }
 
@@ -218,13 +222,13 @@ interface Checked extends Omit<RequestSpec<never, never>, 'partitions'>, RowMaki
   readonly columns: readonly string[];
   readonly types?: Readonly<Record<string, unknown>> | undefined;
   readonly key?: unknown;
-  readonly responses?: Readonly<Record<string, unknown>> | undefined;
+  readonly responses?: Responses | undefined;
 }
 
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
-  const { responses = {}, filter, format = 'json', bodyType = 'json', until, partitions } = definition;
+  const { responses, filter, format = 'json', bodyType = 'json', until, partitions } = definition;
   const madeFields = typeof definition.fields === 'function' ? definition.fields : undefined;
   listPathNames(path);
   if (pageSize) {
@@ -277,11 +281,7 @@ function checkListing(definition: Checked): void {
   if (column !== undefined) throw fault('columns', `${JSON.stringify(column)} is there twice`);
   checkKey(definition.key, fault);
   checkTypes('The definition of a listing', definition);
-  for (const [status, meaning] of Object.entries(responses)) {
-    if (!/^[45]\d\d$/.test(status))
-      throw fault('responses', `${shownText(status)} is not an error status (400 to 599)`);
-    if (meaning !== 'expired-cursor') throw fault('responses', `${status} can only mean 'expired-cursor'`);
-  }
+  checkResponses('The definition of a listing', responses);
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
   checkPartitionTable(partitions, fault);
   const rowCode = { 'the schema': schema, decode, parse: definition.parse, fields: madeFields, 'the filter': filter };

@@ -1,3 +1,4 @@
+import type { Responses } from '../http/response/responses.js';
 import type { ColumnType } from '../source/columnTypes.js';
 import type { RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
@@ -34,9 +35,7 @@ export type RowsMade<Row> =
 
 /** Describes one listing of an API, except how its rows are made. */
 export interface ListingParts<Row extends object, In extends object, Params, Values = object>
-  extends
-    RequestSpec<Params, Values>,
-    Pick<ResponseSpec<Row>, 'rows' | 'total' | 'until' | 'format' | 'parse' | 'errors'> {
+  extends RequestSpec<Params, Values>, Pick<ResponseSpec<Row>, 'rows' | 'total' | 'until' | 'format' | 'parse'> {
   /** A sentence for users, e.g. on the command line. */
   readonly description?: string;
   /** Validates parameters, and may convert them, e.g. from text. Default: the compiler checks the functions' input. */
@@ -49,10 +48,10 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
    */
   readonly each?: Each<In, Params>;
   /**
-   * What responses with an error status mean: `expired-cursor` for a status with which the API refuses a cursor that was
-   * good before. An export can then walk the partition again (`onExpired`). Default: only 410 means that.
+   * What responses mean, by their status or more, e.g. `{ 404: 'skip' }` or `graphqlErrors()`. Where it does not say, the
+   * `responses` of the API do. Default: what their status says.
    */
-  readonly responses?: Readonly<Record<number, 'expired-cursor'>>;
+  readonly responses?: Responses;
   /**
    * Whether a row is emitted. Offsets, totals, marks and the end of the listing count all received rows, so a page
    * whose rows are all left out does not end it; only `maxRows` counts what is kept. Rows that are left out are not

@@ -1,4 +1,6 @@
-import type { ApiRequest } from '../plugins/plugin.js';
+import { SluiceError } from '../errors.js';
+import { meaningOf, type ReceivedResponse } from '../http/response/responses.js';
+import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
 import { ConfigError } from '../errors.js';
 import { createSource, type Source } from '../source/source.js';
@@ -8,7 +10,7 @@ import { type ParamDescription, decodeParams } from './decodeParams.js';
 import { keyFunction } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
-import type { ReadingApi, ReadPage } from './pageReader.js';
+import type { ReadingApi, ReadPage, RequestedPage } from './pageReader.js';
 import { listPartitionValues } from './partitionValues.js';
 import { requireNamed } from './template.js';
 import { untilIdentity } from './until.js';
@@ -60,7 +62,7 @@ export function sourceOptions<Row extends object, In extends object, Params exte
   { definition, opening }: OpenListing<Row, In, Params, Values>,
   { maxRows, maxPages }: WalkBounds,
 ): Omit<SourceDefinition<Row>, 'identity' | 'fetch'> {
-  const { columns, types, statusOf, event, responses = {}, paging, isRepeatable, filter } = definition;
+  const { columns, types, statusOf, event, paging, isRepeatable, filter } = definition;
   const key = keyFunction(definition.key);
   return {
     name: opening.name,
@@ -76,7 +78,6 @@ export function sourceOptions<Row extends object, In extends object, Params exte
     maxPages,
     isRepeatable,
     filter,
-    expiredStatuses: Object.keys(responses).map(Number),
     increment: paging.increment,
   };
 }
@@ -119,7 +120,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
 ): FetchPage<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
-  const { paging, format, parse, errors } = definition;
+  const { paging, format, parse, responses } = definition;
   const { increment } = paging;
   const readPage = open.openReader(opening);
   const conditional = new ConditionalPages<Row>();
@@ -146,12 +147,17 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     const fields = plan.fields(partition);
     const { method } = details;
     const headers = address.headers ? { ...details.headers, ...address.headers } : details.headers;
+    const last: { received?: ReceivedResponse } = {};
     const request: ApiRequest = {
       route: name,
       signal,
       format,
       parse,
-      errors,
+      page: walked.pages + 1,
+      responses(received) {
+        last.received = received;
+        return meaningOf([responses], received);
+      },
       // The first page is a beginning from which a partition can start again, whatever later ones consume.
       isRepeatable: definition.isRepeatable !== false || at === undefined,
       ...details,
@@ -159,26 +165,35 @@ export function pageFetcher<Row extends object, In extends object, Params extend
       ...(headers && { headers }),
     };
     const isAgain = atLeast === 2;
-    const read: Parameters<typeof conditional.fetch>[0]['read'] = (response) =>
-      readPage(response, {
-        path: response.redirectedTo === undefined ? address.path : pathOf(response.redirectedTo),
-        from: at,
-        isAgain,
-        pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),
-        walked,
-        fields,
-        since,
+    const requested: RequestedPage = {
+      path: address.path,
+      from: at,
+      isAgain,
+      pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),
+      walked,
+      fields,
+      since,
+    };
+    const read = (response: ApiResponse): UndecodedPage<Row> => {
+      const { redirectedTo } = response;
+      return readPage(response, redirectedTo === undefined ? requested : { ...requested, path: pathOf(redirectedTo) });
+    };
+    try {
+      // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
+      if (!cache || method || increment || definition.isRepeatable === false) return read(await endpoint.send(request));
+      return await conditional.fetch({
+        cache,
+        read,
+        reads: headersOfEnd(definition),
+        identity: { of: made, fields: { ...fields }, baseUrl: endpoint.baseUrl, address, headers, isAgain },
+        fingerprint: () => endpoint.keyFingerprint('pages'),
+        send: (tag) =>
+          endpoint.send(tag === undefined ? request : { ...request, headers: { ...headers, 'If-None-Match': tag } }),
       });
-    // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
-    if (!cache || method || increment || definition.isRepeatable === false) return read(await endpoint.send(request));
-    return conditional.fetch({
-      cache,
-      read,
-      reads: headersOfEnd(definition),
-      identity: { of: made, fields: { ...fields }, baseUrl: endpoint.baseUrl, address, headers, isAgain },
-      fingerprint: () => endpoint.keyFingerprint('pages'),
-      send: (tag) =>
-        endpoint.send(tag === undefined ? request : { ...request, headers: { ...headers, 'If-None-Match': tag } }),
-    });
+    } catch (error) {
+      const isEnd = SluiceError.is(error, 'http') && error.details['means'] === 'end';
+      if (isEnd && last.received) return readPage(last.received, { ...requested, isEnd });
+      throw error;
+    }
   };
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../clock.js';
 import { amend, HttpError, SluiceError } from '../errors.js';
 import type { ResponseFormat } from '../http/requestDetails.js';
 import type { BodyParser } from '../http/response/parsedBody.js';
-import type { ErrorFinder } from '../http/response/errorFinder.js';
 import { quote } from '../http/response/statusFault.js';
 import type { ApiResponse, Endpoint } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
@@ -56,16 +55,13 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
    * @example const parse: BodyParser = (text) => parseJson(text.replace(")]}'", ''));
    */
   readonly parse?: BodyParser;
-  /**
-   * Finds errors in responses with a success status, e.g. `graphqlErrors()`, before anything else is read. Called again
-   * with a page that a link has changed. Default: there are none.
-   */
-  readonly errors?: ErrorFinder;
 }
 
 /** The request that a response answers. */
 export interface RequestedPage {
   readonly path: string;
+  /** Whether the API said that the listing ended before this page. */
+  readonly isEnd?: boolean;
   /** Where the page starts; absent for the first one. */
   readonly from: PageCursor | undefined;
   /** Whether it starts with the last known row. */
@@ -96,7 +92,6 @@ export function pageReader<Row>({
   rows,
   total: totalAt,
   paging,
-  errors,
   until,
   pageSize: sizes,
   ...making
@@ -122,7 +117,8 @@ export function pageReader<Row>({
         );
       reported = message;
     };
-    return ({ status, headers, body }, { path, from, isAgain, pageSize, walked, fields, since = {} }) => {
+    return ({ status, headers, body, partial }, requested) => {
+      const { path, from, isEnd = false, isAgain, pageSize, walked, fields, since = {} } = requested;
       // One that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(
@@ -132,11 +128,13 @@ export function pageReader<Row>({
       const at = (text: string): unknown => documentPath(text).find(body, read);
       const answer: Answer = { status, headers, body, read, at };
       try {
-        const error = errors?.({ status, headers, body });
-        // Otherwise the transport has refused it, unless a link made this response.
-        if (error && error.kind !== 'partial') throw read.fault('', 'it reports an error');
-        const found = findOrQuote(findRows, answer, endpoint);
-        const count = total && readTotal(total, answer);
+        const hasDocument = !isEnd && !noContent.includes(status);
+        const found = hasDocument
+          ? findOrQuote(findRows, answer, endpoint)
+          : isEnd
+            ? lastRows(findRows, answer)
+            : noRows;
+        const count = hasDocument && total ? readTotal(total, answer) : undefined;
         const pageAnswer: PageAnswer = {
           ...answer,
           rows: found.rows,
@@ -151,23 +149,32 @@ export function pageReader<Row>({
           since: since.from,
           warn,
         };
-        const next = paging.next(pageAnswer);
+        // Without a document, only headers can say that more follow.
+        const isOver = isEnd || (!hasDocument && !paging.reads?.length);
+        const next = isOver ? 'end' : paging.next(pageAnswer);
         const hash = pageHash(until, found.rows);
-        const isEnd = next !== 'end' && !error && endsAt(end, { answer: pageAnswer, walked, hash });
-        if (isEnd && until === 'repeated-page') return { ...withoutRows, total: count };
-        if (error) warnOfPart(error.message);
+        const isPartial = partial !== undefined;
+        const isLast = next !== 'end' && !isPartial && endsAt(end, { answer: pageAnswer, walked, hash });
+        if (isLast && until === 'repeated-page') return { ...withoutRows, total: count };
+        if (isPartial) warnOfPart(partial);
+        const isUnknown = isEnd && walked.pages === 0;
+        if (isUnknown)
+          warn(
+            `the API says with ${status} that there is no page, about the first one. Whether there are no rows is unknown, so the walk is incomplete.`,
+          );
         // In place of a row with an error, GraphQL has null. Offsets count it.
-        const received = error && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
-        const page: UndecodedPage<Row> = {
+        const received = isPartial && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
+        const made: UndecodedPage<Row> = {
           received,
-          next: isEnd ? 'end' : next,
+          next: isLast ? 'end' : next,
           total: count,
           hash,
-          isIncomplete: error && true,
+          isIncomplete: isPartial || isUnknown ? true : undefined,
+          isEnd: isEnd ? true : undefined,
           decode: () => decode(withFields(received, fields), found.path, read),
         };
-        if (!paging.increment) return page;
-        return paging.increment.newRows(page, {
+        if (!paging.increment || (isEnd && received.length === 0)) return made;
+        return paging.increment.newRows(made, {
           since,
           from,
           read,
@@ -185,6 +192,19 @@ export function pageReader<Row>({
 }
 
 const withoutRows = { received: [], next: 'end', decode: () => [] } as const;
+
+const noContent: readonly number[] = [204, 205];
+const noRows: ListedRows = { rows: [], path: '', items: 0 };
+
+/** The rows of a response that ends the listing: an error has none, and another document may have no list. */
+function lastRows(find: (answer: Answer) => ListedRows, answer: Answer): ListedRows {
+  if (answer.status >= 300) return noRows;
+  try {
+    return find(answer);
+  } catch {
+    return noRows;
+  }
+}
 
 /** Only objects get fields: the decoder refuses others. */
 function withFields(received: readonly unknown[], fields: object | undefined): readonly unknown[] {

@@ -1,6 +1,5 @@
 import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../errors.js';
 import { definedJson, type Json } from '../json.js';
-import { isTransient } from '../isTransient.js';
 import type { Position, StatedTotals } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
 import type { Discovery, DiscoveryStart, ParentRow } from '../source/discovery.js';
@@ -19,7 +18,6 @@ export interface ParentRules<Row, Params extends object> {
   /** The source's name. */
   readonly name: string;
   readonly parents: Source<unknown>;
-  readonly isSkipping: boolean;
   /** The parameters for a parent. */
   readonly paramsOf: (parent: object) => object;
   /** The values of the partitions of a parent; `undefined` if it is one. */
@@ -36,8 +34,6 @@ interface OpenParent {
   readonly values: object | undefined;
   /** Absent if it stands for rows that are missing. */
   readonly plan: ListingPlan | undefined;
-  /** Whether the last request was for its first page. */
-  isAtStart: boolean;
 }
 
 /**
@@ -83,44 +79,12 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
     const parent = this.#open.get(request.partition);
     if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
-    parent.isAtStart = request.at === undefined;
     const { plan } = parent;
-    const page = plan ? await this.#rules.fetch(plan, { ...request, partition: 0 }) : missingRows;
-    if (page.next === 'end') this.#open.delete(request.partition);
-    return page;
+    return plan ? this.#rules.fetch(plan, { ...request, partition: 0 }) : missingRows;
   }
 
-  async skips(error: unknown, { partition, signal }: Parameters<Discovery<Row>['skips']>[1]): Promise<boolean> {
-    const parent = this.#open.get(partition);
-    const refused = SluiceError.is(error, 'cursor-refused') ? error.cause : error;
-    if (!parent || !this.#rules.isSkipping || !isRefusedForGood(refused)) return false;
-    // A later page may be refused for its cursor or offset alone, so the first one tells whether the parent is there.
-    const refusal = parent.isAtStart ? refused : await this.#refusalOf(parent.plan, signal);
-    // During an outage, nobody knows.
-    if (isTransient(refusal)) throw refusal;
-    if (!isRefusedForGood(refusal)) return false;
-    const { name, warn } = this.#rules;
-    const which = parent.isAtStart ? 'its rows' : 'the rest of its rows';
-    warn(`${name}: skipped ${this.#textOf(parent.path, parent.values)}, so ${which} are missing: ${refusal.summary}`);
+  ended(partition: number): void {
     this.#open.delete(partition);
-    return true;
-  }
-
-  /** The error with which a parent's first page is refused now, if it is. */
-  async #refusalOf(plan: ListingPlan | undefined, signal: AbortSignal): Promise<unknown> {
-    if (!plan) return undefined;
-    try {
-      await this.#rules.fetch(plan, {
-        partition: 0,
-        at: undefined,
-        atLeast: 1,
-        walked: { pages: 0, rows: 0 },
-        signal,
-      });
-      return undefined;
-    } catch (error) {
-      return error;
-    }
   }
 
   async close(): Promise<void> {
@@ -246,7 +210,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       if (params !== null) this.#paths.add(JSON.stringify(path));
       if (partition < before || begun[partition] === 'done') continue;
       const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
-      this.#open.set(partition, { path, values, plan, isAtStart: true });
+      this.#open.set(partition, { path, values, plan });
     }
   }
 
@@ -285,12 +249,3 @@ const longestKey = 10_000;
 
 /** The only page of a partition that stands for rows that are missing. */
 const missingRows = { received: [], decode: () => [], next: 'end', isIncomplete: true } as const;
-
-/** Statuses that concern the credentials rather than the parent. */
-const ofCredentials: readonly unknown[] = [401, 403, 407];
-
-function isRefusedForGood(error: unknown): error is SluiceError {
-  if (isTransient(error) || !SluiceError.is(error, 'http')) return false;
-  const { status } = error.details;
-  return typeof status === 'number' && status >= 400 && status < 500 && !ofCredentials.includes(status);
-}

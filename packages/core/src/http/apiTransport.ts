@@ -23,7 +23,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   const call = axiosTransport(options);
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, signal, format = 'json', parse, errors } = request;
+    const { route, signal, format = 'json', parse, responses, page } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const { origin, pathname } = addressOf(request.baseUrl, request.path);
@@ -35,10 +35,9 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const whole = [rawQuery, query].filter((part) => part !== '').join('&');
     const url = origin + pathname + (whole === '' ? '' : `?${whole}`);
     const message = encodeRequest(route, request);
-    const mayBeEmpty = message.method !== 'GET';
     const hasRange = Object.keys(message.headers).some((header) => header.toLowerCase() === 'range');
     const { maxBodyBytes } = options;
-    const context = { route, secrets, credentials, format, parse, maxBodyBytes, errors, mayBeEmpty, hasRange };
+    const context = { route, secrets, credentials, format, parse, maxBodyBytes, responses, page, hasRange };
     const redirects = {
       method: message.method,
       baseUrl: request.baseUrl,
@@ -57,7 +56,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       read: (answer, now, from) => {
         const { redirectTo, refusal: redirectRefusal } = redirectOf(answer, from, redirects);
         if (redirectTo !== undefined) return { redirectTo };
-        const isOfTag = !mayBeEmpty && isConditional(message.headers);
+        const isOfTag = message.method === 'GET' && isConditional(message.headers);
         return readResponse(answer, { now, isConditional: isOfTag, redirectRefusal, ...context });
       },
       ...message,

@@ -186,9 +186,9 @@ export class Exchange {
     }
   }
 
-  /** Renews credentials that the API refuses, once. @returns whether there are others now */
+  /** Renews credentials that the API refuses, once a request. @returns whether there are others now */
   async #renew({ fault, sent }: Failure): Promise<boolean> {
-    if (this.#wasRenewed || fault.status !== 401) return false;
+    if (this.#wasRenewed || fault.renews !== true) return false;
     this.#wasRenewed = true;
     return this.#call.credentials.renew(sent);
   }
@@ -295,7 +295,10 @@ export class Exchange {
       const reading = read(response, clock.now(), from);
       if ('redirectTo' in reading) return { url: reading.redirectTo, redirects: from.redirects + 1 };
       if (reading.ok) {
-        const answer = { status, headers: response.headers, body: reading.body, attempts: number };
+        credentials.worked?.(stamped);
+        const { body, pause = 0 } = reading;
+        if (pause > 0) this.#pauseFor(pause, 'retry-after');
+        const answer = { status, headers: response.headers, body, attempts: number };
         return from.redirects === 0 ? answer : { ...answer, redirectedTo: from.url };
       }
       const fault = underQuota(reading.fault, notice, this.#wasForbidden);
@@ -349,11 +352,16 @@ export class Exchange {
       onLimiter?.(limiter, 'quota');
       return;
     }
-    if (!fault.pauses) return;
-    const pause = Math.min(delay, longestPause);
+    if (fault.pauses) this.#pauseFor(delay, (fault.retryAfter ?? 0) > 0 ? 'retry-after' : 'back-off');
+  }
+
+  #pauseFor(ms: number, cause: PauseCause): void {
+    const { onLimiter } = this.#options;
+    const { limiter } = this.#call;
+    const pause = Math.min(ms, longestPause);
     limiter.pause(pause);
     this.#emit('paused', () => ({ ...this.#requestId, type: 'paused', for: pause }));
-    onLimiter?.(limiter, (fault.retryAfter ?? 0) > 0 ? 'retry-after' : 'back-off');
+    onLimiter?.(limiter, cause);
   }
 
   get #requestId(): { readonly route: string; readonly request: number } {

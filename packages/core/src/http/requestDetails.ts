@@ -2,8 +2,8 @@ import { ConfigError } from '../errors.js';
 import { ExactNumber, frozenJson, isPlain, type Json, jsonText } from '../json.js';
 import { kindOf } from '../values.js';
 import { type ArrayFormat, encodeQuery, type Query } from './query.js';
-import type { ErrorFinder } from './response/errorFinder.js';
 import type { BodyParser } from './response/parsedBody.js';
+import type { Responses } from './response/responses.js';
 
 /** The methods that requests may have. */
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -33,8 +33,10 @@ export interface RequestDetails {
   readonly format?: ResponseFormat | undefined;
   /** Makes a document of the text of a response, instead of `format`. */
   readonly parse?: BodyParser | undefined;
-  /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
-  readonly errors?: ErrorFinder | undefined;
+  /** What responses mean, e.g. `graphqlErrors()`. Where it does not say, the API's is asked. Default: what they say. */
+  readonly responses?: Responses | undefined;
+  /** The number of the requested page, for `responses`. Default 1. */
+  readonly page?: number | undefined;
 }
 
 interface EncodedRequest {

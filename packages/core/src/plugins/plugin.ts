@@ -5,6 +5,7 @@ import type { Limiter } from '../http/limit/limiterTypes.js';
 import type { QuotaRules } from '../http/limit/rateLimitHeaders.js';
 import type { ArrayFormat, Query } from '../http/query.js';
 import type { RequestDetails } from '../http/requestDetails.js';
+import type { Responses } from '../http/response/responses.js';
 import type { Link } from '../http/transport.js';
 import type { Sink } from '../sink/sink.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -30,10 +31,12 @@ export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The decoded JSON document, or the list of documents of JSON Lines. */
+  /** The decoded JSON document, or the list of documents of JSON Lines; `null` with 204 and 205. */
   readonly body: unknown;
   /** The URL that redirects led to, below the base URL; absent without one. */
   readonly redirectedTo?: string;
+  /** What the API says about rows that are missing; absent unless `responses` took it for `partial`. */
+  readonly partial?: string | undefined;
 }
 
 /** One API behind the client's limiter, retries and key. */
@@ -92,6 +95,8 @@ export interface EndpointOptions {
    * @example quota: rateLimitHeaders();
    */
   readonly quota?: QuotaRules;
+  /** What responses mean where a request's own `responses` do not say. Default: what their status says. */
+  readonly responses?: Responses;
 }
 
 /** The names of these options. */
@@ -102,6 +107,7 @@ export const endpointOptionNames = {
   rateLimit: true,
   limiter: true,
   quota: true,
+  responses: true,
 } as const satisfies Readonly<Record<keyof EndpointOptions, true>>;
 
 /** What `setup` receives: neither axios nor the key. */

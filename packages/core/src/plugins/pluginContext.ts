@@ -9,6 +9,8 @@ import type { AuthTools } from '../http/credentials/openCredentials.js';
 import type { ApiLimiters } from '../http/limit/apiLimiters.js';
 import { checkBaseUrl } from '../http/origin.js';
 import type { Secrets } from '../http/credentials/secrets.js';
+import { Asking } from '../http/response/asking.js';
+import { checkResponses } from '../http/response/responses.js';
 import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
 import { decodeSourceEvent } from './decodeSourceEvent.js';
@@ -68,7 +70,8 @@ function endpoint(
   logger: PluginLogger,
 ): Endpoint {
   refuseUnknown(`endpoint() of ${plugin}`, options, endpointOptionNames);
-  const { arrays = 'brackets', headers, auth, ...limits } = options;
+  const { arrays = 'brackets', headers, auth, responses, ...limits } = options;
+  checkResponses(`endpoint() of ${plugin}`, responses);
   const { secrets, apis, transport, allowInsecure, hub } = parts;
   const warn = (message: string): void => logger.warn(message);
   const ownAuth = ownCredentials(auth, plugin);
@@ -93,10 +96,24 @@ function endpoint(
     }
     try {
       const all = { ...headers, ...request.headers };
-      const sent = { arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }), baseUrl: checked };
+      const { route, page = 1 } = request;
+      const asking = new Asking(request.responses, responses);
+      const sent = {
+        arrays,
+        ...request,
+        ...(Object.keys(all).length > 0 && { headers: all }),
+        responses: asking.responses,
+        baseUrl: checked,
+      };
       const { status, headers: received, body, redirectedTo } = await transport(own(sent));
-      const response = { status, headers: received, body };
-      return redirectedTo === undefined ? response : { ...response, redirectedTo };
+      const partial = asking.partialOf(route, { status, headers: received, body, page, isFirst: page === 1 });
+      return {
+        status,
+        headers: received,
+        body,
+        ...(redirectedTo !== undefined && { redirectedTo }),
+        ...(partial !== undefined && { partial }),
+      };
     } catch (thrown) {
       if (request.signal?.aborted && thrown === request.signal.reason) throw thrown;
       const error = redacted(thrown, secrets);
@@ -136,5 +153,6 @@ const requestNames = {
   isRepeatable: true,
   format: true,
   parse: true,
-  errors: true,
+  responses: true,
+  page: true,
 } as const satisfies Readonly<Record<keyof ApiRequest, true>>;

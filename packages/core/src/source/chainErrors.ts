@@ -103,14 +103,10 @@ export function lostPage({ name, partition, page }: ChainPlace, where: string, c
 }
 
 /** The error of a request with a cursor of the API: it says so if the cursor may have expired. */
-export function refusedCursor(
-  { name, partition, page }: ChainPlace,
-  error: SluiceError,
-  expiredStatuses: readonly number[] = [],
-): SluiceError {
-  const { status, excerpt } = error.details;
+export function refusedCursor({ name, partition, page }: ChainPlace, error: SluiceError): SluiceError {
+  const { status, excerpt, means } = error.details;
   const details = { partition, status };
-  if (status === 410 || expiredStatuses.includes(Number(status))) {
+  if (means === 'expired-cursor' || (means === undefined && status === 410)) {
     const said = typeof excerpt === 'string' && excerpt !== '' ? ` ("${excerpt}")` : '';
     const message = `${name} can't continue: the API refused the cursor of page ${page} with ${String(status)}${said}: it may have expired.`;
     const advice = [{ kind: 'restart-partition' }, { kind: 'restart' }] as const;

@@ -93,6 +93,8 @@ export interface SourceEndpoint {
   redact?(text: string, length?: number): string;
   /** A short salted hash of the API key. With it, a checkpoint of another key, hence another project, is refused. */
   keyFingerprint?(salt: string): Promise<string>;
+  /** Reports a warning, e.g. of a partition that is skipped. Default: nobody is told. */
+  warn?(message: string): void;
   /** Called with pages, commits and errors. What it throws is ignored. */
   observe?(event: SourceEvent): void;
   /** Whether anybody receives events of a type. Frequent ones are not created otherwise. Default: yes. */
@@ -107,6 +109,8 @@ export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'receive
   readonly received: readonly unknown[];
   /** The received rows that are not emitted, by their index, since an earlier walk has emitted them. Default: none. */
   readonly leftOut?: ReadonlySet<number>;
+  /** The API said that the listing ended before this page. */
+  readonly isEnd?: true | undefined;
   /** Returns one row for each of `received`. Called at most once; an error ends the walk at this page. */
   readonly decode: () => readonly T[];
 }
@@ -138,11 +142,9 @@ export interface SourceDefinition<T> {
    * start over: it is refused with `cursor-refused`, also when a walk resumes. Default `true`.
    */
   readonly isRepeatable?: boolean | undefined;
-  /** Statuses, besides 410, with which the API refuses a cursor that has expired. Default: none. */
-  readonly expiredStatuses?: readonly number[];
   /** How rows are found that are new since an earlier walk. Default: each walk has all rows. */
   readonly increment?: Increment | undefined;
-  /** Fetches one page. */
+  /** Fetches one page. An error of a request whose `responses` say `skip` ends the partition; see `Responses`. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
   /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */
   readonly endpoint?: SourceEndpoint;

@@ -38,12 +38,8 @@ export interface Discovery<T> extends Pick<SourceDefinition<T>, 'fetch'> {
   parentOf(partition: number): ParentRow | undefined;
   /** Finds more partitions, maybe none yet. Resolves with `false` if there are no more. Calls do not overlap. */
   more(): Promise<boolean>;
-  /**
-   * Decides whether a failed partition ends here, which makes the walk incomplete, instead of failing the walk.
-   *
-   * @throws the error of the walk, if an outage keeps it from finding out
-   */
-  skips(error: unknown, failed: { readonly partition: number; readonly signal: AbortSignal }): Promise<boolean>;
+  /** Called when a partition has no more pages. */
+  ended(partition: number): void;
   /** Cancels a pending `more`, and closes what it uses. */
   close(): Promise<void>;
 }

@@ -76,12 +76,26 @@ export class PageChain<T> {
     this.#position = from ?? { next: offset > 0 ? { offset } : undefined, pages: 0, rows: 0, offset };
   }
 
-  /** Fetches the next page, checks it, and finds where the one after it is. */
+  /**
+   * Fetches the next page, checks it, and finds where the one after it is. The chain ends where the API says that it is to
+   * be skipped. A later page may be refused for its cursor or its offset alone, so the first one is asked again.
+   */
   async next(signal: AbortSignal): Promise<ChainPage<T>> {
     this.#checkStart();
+    try {
+      return await this.#next(signal);
+    } catch (error) {
+      if (!isSkip(error)) throw error;
+      const isSkipped = this.#position.pages === 0 || (await this.#isFirstSkipped(signal));
+      if (!isSkipped) throw this.#refused(error, this.#position.next);
+      return this.#skip(error);
+    }
+  }
+
+  async #next(signal: AbortSignal): Promise<ChainPage<T>> {
     const { page, known } = await fetchBehindKnownRow(
       this.#position,
-      (at, atLeast) => this.#fetch({ at, atLeast, signal }),
+      (at, atLeast) => this.#fetch({ at, atLeast, walked: this.#walked(), signal }),
       () => this.#place(),
     );
     const received = page.received.slice(known);
@@ -106,8 +120,26 @@ export class PageChain<T> {
     };
   }
 
+  /** @throws the error of an outage, which keeps it from finding out. */
+  async #isFirstSkipped(signal: AbortSignal): Promise<boolean> {
+    try {
+      const { offset = 0 } = this.#definition;
+      const at = offset > 0 ? { offset } : undefined;
+      await this.#fetch({ at, atLeast: 1, walked: { pages: 0, rows: offset }, signal });
+      return false;
+    } catch (error) {
+      if (isTransient(error)) throw error;
+      return isSkip(error);
+    }
+  }
+
   /** Ends the chain without the rows that it lacks. */
-  skip(): ChainPage<T> {
+  #skip({ summary }: SluiceError): ChainPage<T> {
+    const { name, partitions = 1, endpoint } = this.#definition;
+    const { partition, parent } = this;
+    const which = parent?.text() ?? (partitions > 1 ? `partition ${partition + 1} of ${partitions}` : 'the listing');
+    const what = this.#position.pages === 0 ? 'its rows' : 'the rest of its rows';
+    endpoint?.warn?.(`${name}: skipped ${which}, so ${what} are missing: ${summary}`);
     return {
       rows: 0,
       items: () => [],
@@ -119,21 +151,25 @@ export class PageChain<T> {
     };
   }
 
-  async #fetch(request: Pick<PageRequest, 'at' | 'atLeast' | 'signal'>): Promise<UndecodedPage<T>> {
+  async #fetch(request: Pick<PageRequest, 'at' | 'atLeast' | 'walked' | 'signal'>): Promise<UndecodedPage<T>> {
     const definition = this.#definition;
     const { partition, since, cache } = this.#options;
     const { at } = request;
     try {
-      const page = await definition.fetch({ partition, ...request, walked: this.#walked(), since, cache });
+      const page = await definition.fetch({ partition, ...request, since, cache });
       if (!isRecord(page)) throw notAPage(this.#place(), page);
       return asUndecoded(page);
     } catch (error) {
+      if (isSkip(error)) throw error;
       if (definition.isRepeatable === false && at !== undefined && isTransient(error))
         throw lostPage(this.#place(), 'a failed request', error);
-      if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http'))
-        throw refusedCursor(this.#place(), error, definition.expiredStatuses);
-      throw sourceFault(error, this.#place().name, 'fetch');
+      throw this.#refused(error, at);
     }
+  }
+
+  #refused(error: unknown, at: PageCursor | undefined): unknown {
+    if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http')) return refusedCursor(this.#place(), error);
+    return sourceFault(error, this.#place().name, 'fetch');
   }
 
   #walked(): WalkedPages {
@@ -230,6 +266,11 @@ export class PageChain<T> {
     const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
     return { name: partitions === 1 ? name : `${name}, partition ${partition + 1}${of},`, partition, page };
   }
+}
+
+/** Whether `responses` said that a refused request means to skip its partition. */
+function isSkip(error: unknown): error is SluiceError {
+  return SluiceError.is(error, 'http') && error.details['means'] === 'skip';
 }
 
 function asUndecoded<T>(page: FetchedPage<T> | UndecodedPage<T>): UndecodedPage<T> {

@@ -247,7 +247,6 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     isRepeatable: 'a boolean?',
     increment: 'an object?',
     filter: 'a function?',
-    expiredStatuses: 'a list?',
     fetch: 'a function',
     endpoint: 'an object?',
   });

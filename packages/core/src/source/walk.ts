@@ -224,14 +224,13 @@ class Walk<T> {
   }
 
   async #fetch(chain: PageChain<T>): Promise<void> {
-    const { signal } = this.#requests;
     this.#busy.add(chain);
     try {
-      const page = await chain.next(signal);
+      const page = await chain.next(this.#requests.signal);
       this.#tellPage(page);
       this.#add(chain, page);
     } catch (error) {
-      await this.#skipOrFail(chain, error);
+      this.#fail(withParent(error, chain.parent));
     } finally {
       this.#busy.delete(chain);
       this.#startFetching();
@@ -241,21 +240,11 @@ class Walk<T> {
     }
   }
 
-  /** Ends the walk with the error of a partition, unless that ends only the partition. */
-  async #skipOrFail(chain: PageChain<T>, error: unknown): Promise<void> {
-    const { partition } = chain;
-    const { signal } = this.#requests;
-    try {
-      if (!(await this.#options.discovery?.skips(error, { partition, signal }))) throw error;
-      this.#add(chain, chain.skip());
-    } catch (failure) {
-      this.#fail(withParent(failure, chain.parent));
-    }
-  }
-
   #add(chain: PageChain<T>, page: ChainPage<T>): void {
     this.#ready.push(page);
-    if (page.position === 'done') this.#chains.delete(chain);
+    if (page.position !== 'done') return;
+    this.#chains.delete(chain);
+    this.#options.discovery?.ended(chain.partition);
   }
 
   #tellPage({ partition, page, rows, total }: ChainPage<T>): void {

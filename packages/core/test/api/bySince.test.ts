@@ -137,7 +137,7 @@ describe('A5 paging by a value', () => {
       path: '/entries',
       pageSize: { param: 'limit', default: 8, max: 8 },
       paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),
-      errors: () => ({ kind: 'partial', message: 'some are away' }),
+      responses: () => ({ kind: 'partial', message: 'some are away' }),
       rows: 'items',
       columns: ['id'],
     });

@@ -111,10 +111,10 @@ function entriesOfEach(isSkipping: boolean) {
     each: rowOf({
       source: 'tables',
       params: ({ name }: { name: string }) => ({ table: name }),
-      onPartitionError: isSkipping ? 'skip' : 'fail',
     }),
     fields: { table: '{table}' },
     path: '/tables/{table}',
+    ...(isSkipping && { responses: { 404: 'skip', 410: 'skip' } }),
     rows: 'items',
     columns: ['table', 'id', 'text', 'updated_at'],
     version: '1',

@@ -17,7 +17,7 @@ import {
 import { hashPlan } from '../../src/sink/findCheckpoint.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { emptyDisk, exportedOn, exportOn, loggedOn } from './exportedForge.js';
-import { issuesOf, lineOf, linesOf, reposOf, type EachIssue, type Issue, type Repo } from './parentsApi.js';
+import { issuesOf, lineOf, linesOf, reposOf, skipGone, type EachIssue, type Issue, type Repo } from './parentsApi.js';
 import { forgeOf, openForge, type Forge } from './servedForge.js';
 
 const counts = [3, 0, 5, 1, 2, 4, 0, 1];
@@ -318,7 +318,7 @@ describe('A6 a parent that the API refuses for good', () => {
     'A6 is skipped if the listing says so, with a warning that names it (concurrency %i)',
     async (concurrency) => {
       const forge = await forgeOf([2, { status: 404 }, 3, { status: 410 }, 0]);
-      const { source, warnings } = openForge(forge, { onPartitionError: 'skip' });
+      const { source, warnings } = openForge(forge, { responses: skipGone });
       const disk = emptyDisk();
       expect(await exportOn(disk, source, { concurrency })).toMatchObject({ isIncomplete: true });
       expect(exportedOn(disk)).toEqual(linesOf(forge));
@@ -344,7 +344,7 @@ describe('A6 a parent that the API refuses for good', () => {
 
   test.each([401, 403, 500])('A6 is not skipped with %i, which does not concern it alone', async (status) => {
     const forge = await forgeOf([2, { status }, 2]);
-    const { source } = openForge(forge, { onPartitionError: 'skip' });
+    const { source } = openForge(forge, { responses: skipGone });
     await expect(source.toArray()).rejects.toMatchObject({ status });
   });
 
@@ -352,8 +352,7 @@ describe('A6 a parent that the API refuses for good', () => {
     ['a cursor', 'after', byCursor({ param: 'after', at: 'next' })],
     ['an offset', 'after', byOffset({ param: 'after' })],
   ] as const)('between its pages, which have %s,', (_, param, paging) => {
-    const open = (forge: Forge, each: Partial<EachIssue> = { onPartitionError: 'skip' }) =>
-      openForge(forge, each, paging);
+    const open = (forge: Forge, each: Partial<EachIssue> = { responses: skipGone }) => openForge(forge, each, paging);
     const isLater = ({ searchParams }: URL): boolean => Number(searchParams.get(param)) > 0;
 
     test.each([1, 8])('A6 is skipped, and its earlier rows stay (concurrency %i)', async (concurrency) => {
@@ -412,7 +411,7 @@ describe('A6 a parent that the API refuses for good', () => {
 
   test('A6 does not make a watch conclude that its rows are gone', async () => {
     const forge = await forgeOf([2, 2, 2]);
-    const { client } = openForge(forge, { onPartitionError: 'skip' });
+    const { client } = openForge(forge, { responses: skipGone });
     const found: Change<object>[] = [];
     let walks = 0;
     forge.say = (url) => {

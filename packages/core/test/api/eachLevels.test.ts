@@ -239,10 +239,10 @@ describe('R6 a mark for each path of keys', () => {
           each: rowOf({
             source: 'projects',
             params: ({ name }: { name: string }) => ({ project: name }),
-            onPartitionError: 'skip',
           }),
           fields: { project: '{project}' },
           path: '/projects/{project}/tests',
+          responses: { 404: 'skip' },
           columns: ['id'],
           key: ({ id }) => id,
         }),

@@ -16,8 +16,9 @@ import {
   rowOf,
   type Auth,
   type ClientEvent,
-  type ErrorFinder,
   type PageHealth,
+  type ResponseKind,
+  type Responses,
   type RetryOptions,
 } from '../../src/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
@@ -28,8 +29,7 @@ const pageOf = (...ids: number[]) => ({
   all: { nodes: ids.map((id) => ({ id })), pageInfo: { hasNextPage: false, endCursor: null } },
 });
 
-const of = (body: unknown, options?: Parameters<typeof graphqlErrors>[0]) =>
-  graphqlErrors(options)({ status: 200, headers: {}, body });
+const of = (body: unknown, options?: Parameters<typeof graphqlErrors>[0]) => graphqlErrors(options)({ body });
 
 describe('A3 errors of GraphQL', () => {
   test.each<[string, unknown, string | undefined]>([
@@ -47,7 +47,7 @@ describe('A3 errors of GraphQL', () => {
       'rate-limited',
     ],
     ['RateLimitExceeded among others', { errors: [error('a'), error('b', 'rate-limit-exceeded')] }, 'rate-limited'],
-    ['INTERNAL_SERVER_ERROR', { errors: [error('a', 'INTERNAL_SERVER_ERROR')] }, 'temporary'],
+    ['INTERNAL_SERVER_ERROR', { errors: [error('a', 'INTERNAL_SERVER_ERROR')] }, 'retry'],
     ['a temporary one and a final one', { errors: [error('a', 'TIMEOUT'), error('b', 'FORBIDDEN')] }, 'final'],
     ['a list, which is not of GraphQL', [{ errors: [1] }], undefined],
   ])('%s', (_what, body, kind) => {
@@ -71,16 +71,16 @@ describe('A3 errors of GraphQL', () => {
 function open(
   baseUrl: string,
   {
-    errors = graphqlErrors(),
+    responses = graphqlErrors(),
     retry = { baseDelay: 1 },
     auth,
-  }: { errors?: ErrorFinder; retry?: Partial<RetryOptions>; auth?: Auth } = {},
+  }: { responses?: Responses; retry?: Partial<RetryOptions>; auth?: Auth } = {},
 ) {
   const all = listing({
     method: 'POST',
     path: '/graphql',
     body: { query: '{ all }' },
-    errors,
+    responses,
     columns: ['id'],
     paging: byConnection('data.all'),
     rows: 'data.all.nodes',
@@ -94,7 +94,7 @@ function open(
   return { client, events, source: client.graph.all };
 }
 
-const errorIn = z.object({ error: z.string().optional(), status: z.number().optional() });
+const errorIn = z.object({ error: z.string().optional() });
 
 const served = (...said: readonly Said[]) => serve((_url, nth) => said[nth - 1] ?? said.at(-1)!);
 
@@ -141,50 +141,55 @@ describe('A3 a page with errors in a 200 answer', () => {
   test('may be told by a function of the definition, and one that throws is an error without what it quotes', async () => {
     const body = { ok: false, error: 'secret words' };
     const server = await served({ body });
-    const errors: ErrorFinder = (response) => {
+    const responses: Responses = (response) => {
       throw new Error(JSON.stringify(response.body));
     };
-    const failed: unknown = await open(server.baseUrl, { errors })
+    const failed: unknown = await open(server.baseUrl, { responses })
       .source()
       .toArray()
       .catch((reason: unknown) => reason);
     expect(failed).toMatchObject({ code: 'decode' });
     expect(JSON.stringify(failed)).not.toContain('secret words');
-    const said: ErrorFinder = () => ({ kind: 'final', message: 'not ok' });
-    await expect(open(server.baseUrl, { errors: said }).source().toArray()).rejects.toThrow('("not ok")');
+    const said: Responses = () => ({ kind: 'final', message: 'not ok' });
+    await expect(open(server.baseUrl, { responses: said }).source().toArray()).rejects.toThrow('("not ok")');
   });
 
-  const finding: ErrorFinder = ({ body }) => {
-    const { error, status } = errorIn.parse(body);
-    return error === undefined ? undefined : { kind: 'final', message: error, ...(status !== undefined && { status }) };
+  const kinds: Readonly<Record<string, ResponseKind>> = {
+    invalid_cursor: 'expired-cursor',
+    token_expired: 'renew',
+    not_in_channel: 'skip',
+  };
+  const finding: Responses = ({ body }) => {
+    const { error } = errorIn.parse(body);
+    return error === undefined ? undefined : (kinds[error] ?? 'final');
   };
 
-  test('that stands for 410 refuses a cursor', async () => {
+  test('R1 that is an expired cursor refuses it', async () => {
     const data = { all: { nodes: [{ id: 1 }], pageInfo: { hasNextPage: true, endCursor: 'x' } } };
-    const server = await served({ body: { data } }, { body: { error: 'invalid_cursor', status: 410 } });
-    const { source } = open(server.baseUrl, { errors: finding });
-    await expect(source().toArray()).rejects.toMatchObject({ code: 'cursor-refused', details: { status: 410 } });
+    const server = await served({ body: { data } }, { body: { error: 'invalid_cursor' } });
+    const { source } = open(server.baseUrl, { responses: finding });
+    await expect(source().toArray()).rejects.toMatchObject({ code: 'cursor-refused', details: { status: 200 } });
   });
 
-  test('that stands for 401 renews the credentials', async () => {
+  test('R1 that means to renew renews the credentials', async () => {
     const all = pageOf(1);
-    const server = await served({ body: { error: 'token_expired', status: 401 } }, { body: { data: all } });
+    const server = await served({ body: { error: 'token_expired' } }, { body: { data: all } });
     const reasons: string[] = [];
     const token = (reason: string): string => `token-of-${String(reasons.push(reason))}`;
-    const { source } = open(server.baseUrl, { errors: finding, auth: bearer(token) });
+    const { source } = open(server.baseUrl, { responses: finding, auth: bearer(token) });
     expect(await source().toArray()).toEqual([{ id: 1 }]);
     expect(reasons).toEqual(['first', 'refused']);
   });
 
-  test('that stands for 404 skips a parent', async () => {
+  test('R1 that means to skip ends the listing of a parent', async () => {
     const server = await serve(({ searchParams }) => {
       const parent = searchParams.get('parent');
       if (parent === null) return { body: { items: [{ id: 1 }, { id: 2 }, { id: 3 }] } };
       return {
-        body: parent === '2' ? { error: 'not_in_channel', status: 404 } : { items: [{ id: Number(parent) * 10 }] },
+        body: parent === '2' ? { error: 'not_in_channel' } : { items: [{ id: Number(parent) * 10 }] },
       };
     });
-    const shared = { path: '/all', rows: 'items', columns: ['id'], errors: finding, version: '1' } as const;
+    const shared = { path: '/all', rows: 'items', columns: ['id'], responses: finding, version: '1' } as const;
     const paging = byCursor({ param: 'cursor', at: 'next?' });
     const api = defineApi({
       name: 'chat',
@@ -193,7 +198,7 @@ describe('A3 a page with errors in a 200 answer', () => {
         rows: listing({
           ...shared,
           paging,
-          each: rowOf({ source: 'parents', params: ({ id }) => ({ parent: Number(id) }), onPartitionError: 'skip' }),
+          each: rowOf({ source: 'parents', params: ({ id }) => ({ parent: Number(id) }) }),
           query: ({ parent }) => ({ parent }),
         }),
       },
@@ -205,11 +210,11 @@ describe('A3 a page with errors in a 200 answer', () => {
 });
 
 describe('A3 a page that is allowed to be partial', () => {
-  const errors = graphqlErrors({ allowPartial: true });
+  const responses = graphqlErrors({ allowPartial: true });
 
   test('gives its rows, is marked as incomplete, and the client warns once', async () => {
     const body = { data: pageOf(1, 2), errors: [error('no access to row 3')] };
-    const { source, events } = open((await served({ body })).baseUrl, { errors });
+    const { source, events } = open((await served({ body })).baseUrl, { responses });
     const all = source();
     for await (const page of all.pages())
       expect(page).toMatchObject({ isIncomplete: true, items: [{ id: 1 }, { id: 2 }] });
@@ -221,13 +226,15 @@ describe('A3 a page that is allowed to be partial', () => {
   test('has no row where there is null in place of the one with the error', async () => {
     const partial = { all: { nodes: [{ id: 1 }, null, { id: 3 }], pageInfo: { hasNextPage: false, endCursor: null } } };
     const server = await served({ body: { data: partial, errors: [error('no access to row 2')] } });
-    expect(await open(server.baseUrl, { errors }).source().toArray()).toEqual([{ id: 1 }, { id: 3 }]);
+    expect(await open(server.baseUrl, { responses }).source().toArray()).toEqual([{ id: 1 }, { id: 3 }]);
     const whole = await served({ body: { data: partial } });
-    await expect(open(whole.baseUrl, { errors }).source().toArray()).rejects.toThrow('data.all.nodes[1]: it is null');
+    await expect(open(whole.baseUrl, { responses }).source().toArray()).rejects.toThrow(
+      'data.all.nodes[1]: it is null',
+    );
   });
 
   test('marks pages that an operator has changed, too', async () => {
-    const { source } = open((await served({ body: { data: pageOf(1), errors: [error('a')] } })).baseUrl, { errors });
+    const { source } = open((await served({ body: { data: pageOf(1), errors: [error('a')] } })).baseUrl, { responses });
     const piped = source().pipePages((rows) => rows, { version: '1' });
     for await (const page of piped.pages()) expect(page.isIncomplete).toBe(true);
   });
@@ -237,7 +244,7 @@ describe('A3 a page that is allowed to be partial', () => {
     const whole = { body: { data: pageOf(1, 2) } };
     const server = await served(whole, partial, whole);
     const told: string[] = [];
-    const polled = poll(open(server.baseUrl, { errors }).source(), { every: 1 }).pipe(
+    const polled = poll(open(server.baseUrl, { responses }).source(), { every: 1 }).pipe(
       take(3),
       changes({ key: ({ id }) => Number(id) }),
     );
@@ -248,7 +255,9 @@ describe('A3 a page that is allowed to be partial', () => {
 
   test('does not quote an error that is too long to be searched for secrets', async () => {
     const said = error(`${'x'.repeat(10_000)} key-of-graph-1`);
-    const { source, events } = open((await served({ body: { data: pageOf(1), errors: [said] } })).baseUrl, { errors });
+    const { source, events } = open((await served({ body: { data: pageOf(1), errors: [said] } })).baseUrl, {
+      responses,
+    });
     await source().toArray();
     expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
       { message: 'graph.all: the API reports an error beside the rows, so some may be missing.' },
@@ -260,7 +269,7 @@ describe('A3 a page that is allowed to be partial', () => {
     const partial = { body: { data: pageOf(1, 4), errors: [error('rows 2 and 3 are away')] } };
     const lacking = { body: { data: pageOf(1, 3, 4) } };
     const walks = [whole, whole, partial, partial, partial, lacking, partial, lacking];
-    const { source } = open((await served(...walks)).baseUrl, { errors });
+    const { source } = open((await served(...walks)).baseUrl, { responses });
     const health: PageHealth[] = [];
     const told: string[] = [];
     const watched = source.watch(

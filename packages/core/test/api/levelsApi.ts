@@ -46,7 +46,12 @@ function pageFrom(from: number, all: readonly object[]): Said {
   return { body: { items, next: from + pageOf < all.length ? String(from + pageOf) : null } };
 }
 
-const common = { rows: 'items', paging: byCursor({ param: 'after', at: 'next' }), version: '1' } as const;
+const common = {
+  rows: 'items',
+  paging: byCursor({ param: 'after', at: 'next' }),
+  responses: { 404: 'skip', 410: 'skip' },
+  version: '1',
+} as const;
 
 /** A client with three levels. The key of a test is its number in its project. */
 export function levelsClient(baseUrl: string) {
@@ -64,7 +69,6 @@ export function levelsClient(baseUrl: string) {
         each: rowOf({
           source: 'projects',
           params: ({ name }: { name: string }) => ({ project: name }),
-          onPartitionError: 'skip',
         }),
         fields: { project: '{project}' },
         path: '/projects/{project}/tests',
@@ -76,7 +80,6 @@ export function levelsClient(baseUrl: string) {
         each: rowOf({
           source: 'tests',
           params: ({ project, id }: { project: string; id: number }) => ({ project, test: id }),
-          onPartitionError: 'skip',
         }),
         fields: { project: '{project}', test: '{test}' },
         path: '/projects/{project}/tests/{test}/runs',

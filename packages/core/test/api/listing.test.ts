@@ -211,7 +211,7 @@ describe('D4 a listing', () => {
       { rows: 'items', decode: (row, path, read) => read.record(row, path), version: '1' },
     ],
     ['of JSON Lines', `${row}\n`, { rows: '', format: 'jsonLines' }],
-    ['of GraphQL', `{"data":{"items":[${row}]}}`, { rows: 'data.items', errors: graphqlErrors() }],
+    ['of GraphQL', `{"data":{"items":[${row}]}}`, { rows: 'data.items', responses: graphqlErrors() }],
     ['in a long document', `{"pad":"${'é'.repeat(70_000)}","items":[${row}]}`, { rows: 'items' }],
   ])('keeps all digits of numbers, %s', async (_what, text, part) => {
     const definition = { path: '/items', columns, paging, rows: '', ...part };

@@ -186,9 +186,9 @@ describe('options that a function needs', () => {
     ['a query', (given) => loose(listing)({ ...items, query: given }), null],
     ['params', (given) => loose(listing)({ ...items, query: () => ({}), params: given }), 'x'],
     [
-      'what to do with errors of a parent',
-      (given) => loose(rowOf)({ source: 'a', params: Object, onPartitionError: given }),
-      'skp',
+      'what the responses of an API mean',
+      (given) => loose(defineApi)({ name: 'test', sources: { items: listing(items) }, responses: given }),
+      { 404: 'skp' },
     ],
     ['a schema of a parent', (given) => loose(rowOf)({ source: 'a', params: Object, given }), {}],
     ['a method', (given) => loose(listing)({ ...items, method: given }), 'PUT'],

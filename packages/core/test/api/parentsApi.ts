@@ -8,6 +8,7 @@ import {
   type Paging,
   type RowFormat,
   type RowKey,
+  type Responses,
   type RowOfOptions,
 } from '../../src/index.js';
 import type { Said } from './servedApi.js';
@@ -46,7 +47,12 @@ export function answerOf({ repos, issues }: Kept, url: URL): Said {
   return { body: { items: rows, total: count, next: from + size < count ? String(from + size) : null } };
 }
 
-export type EachIssue = RowOfOptions<Repo, { repo: string }, never, object>;
+export interface EachIssue extends RowOfOptions<Repo, { repo: string }, never, object> {
+  readonly responses: Responses;
+}
+
+/** A repo that was removed. */
+export const skipGone: Responses = { 404: 'skip', 410: 'skip' };
 
 /** The definition of its sources. */
 export const reposOf = (key: ((repo: Repo) => RowKey) | null = ({ id }) => id) =>
@@ -59,7 +65,10 @@ export const reposOf = (key: ((repo: Repo) => RowKey) | null = ({ id }) => id) =
     ...(key && { key }),
   });
 
-export const issuesOf = (each: Partial<EachIssue> = {}, paging: Paging = byCursor({ param: 'after', at: 'next' })) =>
+export const issuesOf = (
+  { responses, ...each }: Partial<EachIssue> = {},
+  paging: Paging = byCursor({ param: 'after', at: 'next' }),
+) =>
   listing<Issue, { repo: string }, object>({
     each: rowOf({
       source: 'repos',
@@ -70,6 +79,7 @@ export const issuesOf = (each: Partial<EachIssue> = {}, paging: Paging = byCurso
     path: '/repos/{+repo}/issues',
     pageSize: { param: 'size', default: 2 },
     paging,
+    ...(responses && { responses }),
     rows: 'items',
     total: 'total',
     columns: ['repo', 'id'],

@@ -151,7 +151,7 @@ describe("R2 until: 'short-page'", () => {
   });
 
   test('R2 a partial page is never short', async () => {
-    const { source } = await open({ ...definition, errors: graphqlErrors({ allowPartial: true }) }, (url) => {
+    const { source } = await open({ ...definition, responses: graphqlErrors({ allowPartial: true }) }, (url) => {
       const page = number(url, 'page', 1);
       if (page === 1) return { body: { data: {}, items: [{ id: 0 }, null], errors: [{ message: 'one is missing' }] } };
       return { body: { items: page === 2 ? numbered(2, 1) : [] } };

@@ -219,14 +219,6 @@ const rows: readonly Row[] = [
     says: /an empty body/,
   },
   {
-    fault: 'T5 status 204',
-    answers: [answer(204)],
-    options: twice,
-    attempts: 2,
-    error: DecodeError,
-    details: { status: 204 },
-  },
-  {
     fault: 'T5 half of the promised body',
     answers: [begun('{"result":[', { 'content-length': 100 }, hangUp)],
     options: twice,

@@ -199,7 +199,7 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
       paging: pagings['byPage']!,
       rows: 'items',
       total: () => 25,
-      errors: () => ({ kind: 'partial', message: 'a part failed' }),
+      responses: () => ({ kind: 'partial', message: 'a part failed' }),
     });
     const incomplete = openListing(partial, { baseUrl })();
     expect((await exported(incomplete)).report).toMatchObject({ isIncomplete: true });

@@ -27,7 +27,7 @@ describe('a walk that discovers its partitions', () => {
           if (at && 'cursor' in at) return Promise.reject(new Error('A page came again.'));
           return Promise.resolve({ rows: ['row'], next: { cursor: '2' } });
         },
-        skips: () => Promise.resolve(false),
+        ended: () => undefined,
         close() {
           onClose();
           return Promise.resolve();

@@ -46,7 +46,9 @@ export interface Credentials {
   prepare(moment: PrepareMoment): Promise<void>;
   /** Those to send now, after `prepare`; `undefined` if they have expired since, unless expired ones will do. */
   current(evenExpired: boolean): Stamped | undefined;
-  /** Whether there are other ones than these, which were refused with 401. */
+  /** Called when the API accepted these. */
+  worked?(sent: Stamped): void;
+  /** Whether there are other ones than these, which the API refused. */
   renew(refused: Stamped): Promise<boolean>;
 }
 

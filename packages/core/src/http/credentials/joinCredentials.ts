@@ -35,6 +35,9 @@ export function joinCredentials(
       return joined;
     },
     // The API does not say which of them it refuses.
+    worked(sent) {
+      for (const [nth, part] of (parts.get(sent) ?? []).entries()) all[nth]?.worked?.(part);
+    },
     async renew(refused) {
       let isRenewed = false;
       for (const [nth, part] of (parts.get(refused) ?? []).entries()) if (await all[nth]?.renew(part)) isRenewed = true;

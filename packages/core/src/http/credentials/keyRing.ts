@@ -4,7 +4,7 @@ import type { Clock } from '../../clock.js';
 import { isRecord } from '../../values.js';
 import type { CredentialTools } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
-import { expiryOf, tooNew } from './tokenLife.js';
+import { expiryOf, isWorthRenewing, type SecretUse } from './tokenLife.js';
 
 /**
  * The API key, or a function that fetches it. It is called before the first request, and again when the API refuses the
@@ -43,8 +43,8 @@ export class KeyRing {
   readonly #hash: (text: string) => Promise<string>;
   readonly #clock: Clock;
   #current: Promise<string> | undefined;
-  /** Of the current secret, by the monotonic clock. */
-  #issued = -Infinity;
+  /** Of the current secret; absent for the first one of a function, which may be from a cache of the caller's. */
+  #use: SecretUse | undefined;
   #expires = Infinity;
 
   /**
@@ -79,12 +79,17 @@ export class KeyRing {
     return (this.hasExpired ? undefined : this.#current) ?? this.#load('first');
   }
 
+  /** The API has accepted the current secret. */
+  worked(): void {
+    if (this.#use) this.#use.hasWorked = true;
+  }
+
   /** Whether there is another secret than the refused one. Requests refused together call the provider once. */
   async renew(refused: string): Promise<boolean> {
     if (typeof this.#source !== 'function' && !this.isIssued) return false;
     const before = this.#current;
     if ((await this.get()) !== refused) return true;
-    if (this.isIssued && this.#clock.monotonic() - this.#issued < tooNew) return false;
+    if (this.#use && !isWorthRenewing(this.#use, this.#clock.monotonic())) return false;
     if (this.#current === before) void this.#load('refused');
     return (await this.get()) !== refused;
   }
@@ -118,7 +123,9 @@ export class KeyRing {
       // The error is not passed on: it may contain a secret that is not redacted yet.
       throw new ConfigError(this.#rules.failed);
     }
-    return this.#checked(secret);
+    const checked = this.#checked(secret);
+    this.#use = reason === 'refused' ? { issued: this.#clock.monotonic(), hasWorked: false } : undefined;
+    return checked;
   }
 
   async #issue(issuer: SecretIssuer): Promise<string> {
@@ -126,7 +133,7 @@ export class KeyRing {
     const issued = this.#clock.monotonic();
     const { secret, lifetime } = await issuer.issue();
     const checked = this.#checked(secret);
-    this.#issued = issued;
+    this.#use = { issued, hasWorked: false };
     this.#expires = expiryOf(issued, lifetime);
     return checked;
   }

@@ -3,7 +3,7 @@ import { sha256, shortHasher } from '../../identifiers.js';
 import type { OAuth2Options, SavedToken } from './auth.js';
 import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
-import { expiryOf, tooNew } from './tokenLife.js';
+import { expiryOf, isWorthRenewing, type SecretUse } from './tokenLife.js';
 import type { Grant, IssuedToken } from './tokenRequest.js';
 
 export interface TokenTools extends CredentialTools {
@@ -25,10 +25,8 @@ interface TokenClient {
   readonly clientId: () => string;
 }
 
-interface HeldToken {
+interface HeldToken extends SecretUse {
   readonly stamped: Stamped;
-  /** By the monotonic clock, in ms. */
-  readonly issued: number;
   readonly expires: number;
 }
 
@@ -48,6 +46,7 @@ export function tokenCredentials(client: TokenClient, tools: TokenTools): ApiCre
       await tokens.get();
     },
     current: (evenExpired) => tokens.current(evenExpired),
+    worked: (sent) => tokens.worked(sent),
     renew: (refused) => tokens.renew(refused),
     // Not the token: the next one must be able to resume.
     fingerprint: async (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId(), scope])}`),
@@ -80,11 +79,15 @@ class Tokens {
     return this.current() ?? (await this.#request()).stamped;
   }
 
+  worked(sent: Stamped): void {
+    if (this.#held?.stamped === sent) this.#held.hasWorked = true;
+  }
+
   /** Whether there is another token than the refused one. Requests refused together ask for one. */
   async renew(refused: Stamped): Promise<boolean> {
     const held = this.#held;
     if (held?.stamped === refused) {
-      if (this.#tools.clock.monotonic() - held.issued < tooNew) return false;
+      if (!isWorthRenewing(held, this.#tools.clock.monotonic())) return false;
       this.#held = undefined;
     }
     return (await this.get()) !== refused;
@@ -106,7 +109,8 @@ class Tokens {
     this.#hidden.replace(next === undefined ? [accessToken] : [accessToken, next]);
     if (next !== undefined && next !== sent) await this.#replaceRefreshToken({ ...token, refreshToken: next });
     const expires = expiryOf(issued, lifetime);
-    this.#held = { stamped: { headers: { Authorization: `Bearer ${accessToken}` } }, issued, expires };
+    const stamped = { headers: { Authorization: `Bearer ${accessToken}` } };
+    this.#held = { stamped, issued, expires, hasWorked: false };
     return this.#held;
   }
 

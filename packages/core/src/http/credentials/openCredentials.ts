@@ -228,6 +228,9 @@ function keyCredentials(
       if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
     },
     current: (evenExpired) => (ring.hasExpired && !evenExpired ? undefined : last?.stamped),
+    worked(sent) {
+      if (last?.stamped === sent) ring.worked();
+    },
     renew: async (refused) => last?.stamped !== refused || ring.renew(last.secret),
     fingerprint: (salt) => ring.fingerprint(salt),
   };

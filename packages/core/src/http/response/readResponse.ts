@@ -1,4 +1,12 @@
-import { type Advice, DecodeError, HttpError, UnexpectedRedirectError, ResponseTooLargeError } from '../../errors.js';
+import {
+  type Advice,
+  ConfigError,
+  DecodeError,
+  HttpError,
+  ResponseTooLargeError,
+  SluiceError,
+  UnexpectedRedirectError,
+} from '../../errors.js';
 import { isRateLimitStatus, isRetriedStatus } from '../../statuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ApiCredentials } from '../credentials/credentials.js';
@@ -9,16 +17,20 @@ import { parseExactly } from './exactNumbers.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
 import { type BodyParser, parseBody, ParseFault } from './parsedBody.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
-import type { ResponseError } from './errorFinder.js';
+import { defaultKindOf, meaningOf, type SaidMeaning } from './responses.js';
 import { type AttemptFault, quote, rateLimitError, type ResponseContext, statusFault } from './statusFault.js';
 
 export type ReadResult =
-  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
+  | {
+      readonly ok: true;
+      readonly body: unknown;
+      /** Ms for which the API asks all requests to wait. */
+      readonly pause?: number | undefined;
+    }
+  | { readonly ok: false; readonly fault: AttemptFault };
 
-interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'parse' | 'errors'> {
+interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'parse' | 'responses' | 'page'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
-  /** Whether there may be no document, after a request that changes something. */
-  readonly mayBeEmpty?: boolean;
   /** Whether the request asked for a part of the document. */
   readonly hasRange?: boolean;
   /** Whether the request had a validator, so that the response may be 304. */
@@ -38,16 +50,6 @@ const notModified = 304;
 export function readResponse(answer: AttemptResponse, context: ApiResponseContext): ReadResult {
   const { status, headers } = answer;
   const { route } = context;
-  if (status >= 200 && status < 300) {
-    const part = headers['content-range'];
-    // Other units than bytes count rows, as some APIs do that page with 206.
-    if (status === 206 && !context.hasRange && part !== undefined && /^\s*bytes\b/i.test(part)) {
-      const message = `${route}: the server responded with a part of a document (206, with a Content-Range in bytes) to a request for all of it. Is a proxy in between?`;
-      return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: true, status });
-    }
-    const reading = readDocument(answer, context);
-    return reading.ok ? checkErrors(reading.body, answer, context) : reading;
-  }
   if (status === notModified) return readNotModified(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
@@ -55,17 +57,51 @@ export function readResponse(answer: AttemptResponse, context: ApiResponseContex
     const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since ${why}: check the base URL.`;
     return failure({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
-  const { isSent, name } = context.credentials;
-  const isKeyless = (status === 401 || status === 403) && !isSent && name === clientKey;
-  return failure(
-    statusFault(answer, context, {
-      retry: isRetriedStatus(status),
-      hint: adviceFor(status, context.credentials),
-      lower: 'rateLimit',
-      advice: isKeyless ? [{ kind: 'set', option: 'apiKey' }] : [],
-    }),
-  );
+  const part = headers['content-range'];
+  // Other units than bytes count rows, as some APIs do that page with 206.
+  if (status === 206 && !context.hasRange && part !== undefined && /^\s*bytes\b/i.test(part)) {
+    const message = `${route}: the server responded with a part of a document (206, with a Content-Range in bytes) to a request for all of it. Is a proxy in between?`;
+    return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: true, status });
+  }
+  if (!context.responses) return readByStatus(answer, context);
+  const reading = readDocument(answer, context);
+  let said: SaidMeaning | undefined;
+  try {
+    said = askMeaning(answer, reading, context);
+  } catch (error) {
+    // The status of an outage is enough: what a proxy sends then fits no definition.
+    if (isRetriedStatus(status)) return readByStatus(answer, context);
+    return failure({ error: askingFault(error, route, status), retry: false, status });
+  }
+  if (said === undefined) return readByStatus(answer, context, reading);
+  if (said.kind !== 'ok' && said.kind !== 'partial') return failure(saidFault(said, answer, context));
+  return reading.ok ? { ...reading, pause: said.pause } : reading;
 }
+
+/** Reads a response whose status says what it means. */
+function readByStatus(answer: AttemptResponse, context: ApiResponseContext, reading?: ReadResult): ReadResult {
+  const { status, headers } = answer;
+  const { now, credentials } = context;
+  const kind = defaultKindOf(status);
+  if (kind === 'ok') return reading ?? readDocument(answer, context);
+  const { isSent, name } = credentials;
+  const isKeyless = (status === 401 || status === 403) && !isSent && name === clientKey;
+  const isAskedToWait =
+    kind === 'final' &&
+    status < 500 &&
+    status !== 407 &&
+    retryAfter(headers['retry-after'], headers['date'], now) !== undefined;
+  const fault = statusFault(answer, context, {
+    retry: kind === 'retry' || kind === 'rate-limited' || isAskedToWait,
+    hint: adviceFor(status, credentials),
+    lower: 'rateLimit',
+    advice: isKeyless ? [{ kind: 'set', option: 'apiKey' }] : [],
+  });
+  return failure({ ...fault, renews: kind === 'renew', ...(isAskedToWait && { maxRetries: obeyedWaits }) });
+}
+
+/** How often a `Retry-After` is obeyed whose status does not say that the request may succeed later. */
+const obeyedWaits = 3;
 
 /** A 304 has no content (RFC 9110, 15.4.5): what a server sends in spite of that is not looked at. */
 function readNotModified(
@@ -79,12 +115,13 @@ function readNotModified(
 
 function readDocument(answer: AttemptResponse, context: ApiResponseContext): ReadResult {
   const { status, headers, text } = answer;
-  const { route, secrets, format, parse, mayBeEmpty = false } = context;
-  if (mayBeEmpty && (status === 204 || status === 205) && text === '') return { ok: true, body: null };
+  const { route, secrets, format, parse } = context;
+  if ((status === 204 || status === 205) && text === '') return { ok: true, body: null };
   if (parse && text.trim() !== '') return readParsed(parse, answer, context);
   let document: unknown;
   try {
-    document = format === 'jsonLines' ? parseJsonLines(text) : parseExactly(text);
+    // Errors of such an API are documents.
+    document = format === 'jsonLines' && status < 300 ? parseJsonLines(text) : parseExactly(text);
   } catch (error) {
     if (error instanceof JsonLineError) return failure({ error: lineFault(error, route, status), retry: true, status });
     // The parser's message is not used: it quotes the document, which may contain a secret.
@@ -136,32 +173,47 @@ function lineFault({ line, what }: JsonLineError, route: string, status: number)
   return new DecodeError(message, { route, status, excerpt: '', path: `[${line - 1}]`, line });
 }
 
-/** Looks for an error in a document that came with a success status. */
-function checkErrors(body: unknown, answer: AttemptResponse, context: ApiResponseContext): ReadResult {
-  const { status, headers } = answer;
-  const { route, secrets, now, errors } = context;
-  let found: ResponseError | undefined;
-  try {
-    found = errors?.({ status, headers, body });
-  } catch {
-    // The original may quote the document.
-    const message = `${route}: the function that looks for errors in responses failed. Check the definition's \`errors\`.`;
-    return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+/** What the response means to the definition. @throws what its function throws; ConfigError. */
+function askMeaning(
+  { status, headers, text }: AttemptResponse,
+  reading: ReadResult,
+  { responses, page = 1 }: ApiResponseContext,
+): SaidMeaning | undefined {
+  const received = text.trim() === '' ? undefined : text;
+  const body = reading.ok && received !== undefined ? reading.body : received;
+  return meaningOf([responses], { status, headers, body, page, isFirst: page === 1 });
+}
+
+function askingFault(error: unknown, route: string, status: number): SluiceError {
+  if (SluiceError.is(error, 'config')) {
+    const message = `${route}: what its \`responses\` say about a response with status ${status} is invalid. ${error.summary}`;
+    return new ConfigError(message, { route, status });
   }
-  if (!found || found.kind === 'partial') return { ok: true, body };
+  // The original may quote the document.
+  const message = `${route}: its function \`responses\` failed at a response with status ${status}. Check the definition: a body may be a document, text or missing.`;
+  return new DecodeError(message, { route, status, path: '' });
+}
+
+/** The fault of a response that the definition takes for an error. */
+function saidFault(said: SaidMeaning, answer: AttemptResponse, context: ApiResponseContext): AttemptFault {
+  const { status, headers, text } = answer;
+  const { route, secrets, now, credentials } = context;
   const {
     kind,
-    message: said,
-    status: meant = status,
+    message: given = text,
     retryAfter: requested = retryAfter(headers['retry-after'], headers['date'], now),
-  } = found;
-  const excerpt = quote(said, secrets);
-  const message = `${route}: the server responded with status ${status} and an error ("${excerpt}").`;
-  const isLimit = kind === 'rate-limited';
-  const error = isLimit
-    ? rateLimitError(message, { status: meant, requested, now, details: { route, excerpt }, lower: 'rateLimit' })
-    : new HttpError(message, { status: meant, excerpt, details: { route, isTemporary: kind === 'temporary' } });
-  return failure({ error, retry: kind !== 'final', retryAfter: requested, pauses: isLimit, status: meant });
+  } = said;
+  const excerpt = quote(given, secrets);
+  const quoted = excerpt === '' ? '' : ` ("${excerpt}")`;
+  const what = status >= 400 ? `with ${status}${quoted}` : `with status ${status} and an error${quoted}`;
+  const hint = kind === 'renew' ? ` ${adviceFor(401, credentials)}` : '';
+  const message = `${route}: the server responded ${what}.${hint}`;
+  const pauses = kind === 'rate-limited';
+  const error = pauses
+    ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower: 'rateLimit' })
+    : new HttpError(message, { status, excerpt, details: { route, isTemporary: kind === 'retry', means: kind } });
+  const retry = kind === 'retry' || pauses;
+  return { error, retry, retryAfter: requested, pauses, renews: kind === 'renew', status };
 }
 
 function redirectOrigin(location: string | undefined, secrets: Secrets): string {

@@ -16,6 +16,10 @@ export interface AttemptFault {
   /** Set if the limiter waits for this quota before the next attempt. */
   readonly usedUp?: { readonly wait: number; readonly quota?: Quota | undefined };
   readonly status?: number;
+  /** Whether other credentials may do better. */
+  readonly renews?: boolean;
+  /** How often it is retried at most, besides the limits of all requests. */
+  readonly maxRetries?: number;
   /** The request was not sent, so it may be sent again, whatever it does. */
   readonly isUnsent?: boolean;
 }
@@ -86,8 +90,8 @@ export function underQuota(fault: AttemptFault, notice: QuotaNotice, wasForbidde
   const { refusal, quota } = notice;
   const { status, error } = fault;
   if (!refusal || status === undefined) return fault;
-  if (status === 403 && wasForbidden && quota && quota.remaining > 0) return { ...fault, retry: false };
   if (refusal.kind === 'asked') return { ...fault, retry: true, pauses: true };
+  if (status === 403 && wasForbidden && quota && quota.remaining > 0) return { ...fault, retry: false };
   const { wait, error: tooLong } = refusal;
   if (tooLong) return { error: tooLong, retry: false, status };
   const { route, excerpt } = error.details;

@@ -17,6 +17,8 @@ export class Retries {
   readonly #policy: RetryOptions;
   readonly #random: () => number;
   #count = 0;
+  /** Retries of faults that have a `maxRetries`. */
+  #limited = 0;
   /** Ms since the first attempt failed, without waits for the limiter. */
   #outage: number | undefined;
 
@@ -50,7 +52,9 @@ export class Retries {
     { route, attempts, now }: { readonly route: string; readonly attempts: number; readonly now: number },
   ): SluiceError | undefined {
     const { retries, maxRetryAfter } = this.#policy;
-    const { retry, status, retryAfter: requested = 0 } = fault;
+    const { status, retryAfter: requested = 0, maxRetries } = fault;
+    if (maxRetries !== undefined) this.#limited += 1;
+    const retry = fault.retry && this.#limited <= (maxRetries ?? Infinity);
     if (retry && left > 0 && this.#count < retries && requested <= maxRetryAfter) {
       this.#count += 1;
       return undefined;

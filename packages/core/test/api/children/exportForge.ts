@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { exportTo } from '../../../src/index.js';
 import { fileSink, fileState } from '../../../src/node/index.js';
-import { clientOf, issueLines } from '../parentsApi.js';
+import { clientOf, issueLines, skipGone } from '../parentsApi.js';
 
 const [baseUrl = '', path = '', concurrency = '1'] = process.argv.slice(2);
-const client = clientOf(baseUrl, { onPartitionError: 'skip' });
+const client = clientOf(baseUrl, { responses: skipGone });
 const state = fileState(`${path}.sluice`);
 process.send?.('ready');
 await once(process, 'message');

@@ -1,0 +1,167 @@
+import { hintFor } from '../../checks.js';
+import { ConfigError } from '../../errors.js';
+import { isRateLimitStatus, isRetriedStatus } from '../../statuses.js';
+import { isRecord, kindOf, shownText } from '../../values.js';
+
+/**
+ * What a response means:
+ *
+ * - `ok`: it is what was requested.
+ * - `end`: the listing has no more pages. Rows of a success response still count. On a first page, the walk is marked as
+ *   incomplete: a listing that answers so is not known to be empty.
+ * - `skip`: the listing of this parent or partition, or the whole one, ends with a warning, and the walk is marked as
+ *   incomplete, so its rows stay in a watch and in a table that is replaced. A later page is skipped only if the first
+ *   one, requested again, is, too; otherwise the walk fails.
+ * - `retry`: the request is sent again, like after a 503.
+ * - `rate-limited`: it is sent again after a pause of all requests to the API, like after a 429.
+ * - `renew`: it is sent again, once, with renewed credentials, like after a 401.
+ * - `expired-cursor`: the cursor was good before. An export can walk the partition again (`onExpired`).
+ * - `final`: the request fails.
+ * - `partial`: it is used, and the walk is marked as incomplete.
+ *
+ * For requests outside of listings, `end`, `skip` and `expired-cursor` are `final`.
+ */
+export type ResponseKind = ResponseMeaning['kind'];
+
+/** A {@link ResponseKind} with details. */
+export type ResponseMeaning =
+  | {
+      readonly kind: 'ok';
+      /** Ms for which the API asks all requests to wait from now on. Default: none. */
+      readonly pause?: number | undefined;
+    }
+  | {
+      readonly kind: 'retry' | 'rate-limited';
+      /** What the API says. The error quotes its beginning, with secrets redacted. Default: the body. */
+      readonly message?: string | undefined;
+      /** Ms that the API asks to wait. Default: its `Retry-After` header, or else a back-off. */
+      readonly retryAfter?: number | undefined;
+    }
+  | {
+      readonly kind: 'end' | 'skip' | 'renew' | 'expired-cursor' | 'final' | 'partial';
+      readonly message?: string | undefined;
+    };
+
+/** A response of an API, before anything else is read of it. */
+export interface ReceivedResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The document; text if the body is none; `undefined` if it is empty. */
+  readonly body: unknown;
+  /** The number of the page in its listing or partition, from 1. */
+  readonly page: number;
+  /** Whether it answers a request for the first page. */
+  readonly isFirst: boolean;
+}
+
+/** What statuses mean, from 200 to 599, and the classes `4xx` and `5xx` for all that have no entry themselves. */
+export type ResponseTable = Readonly<Partial<Record<number | '4xx' | '5xx', ResponseKind | ResponseMeaning>>>;
+
+/**
+ * What responses mean: a table by status, or a function that is called for each attempt, whatever its status. Returns
+ * `undefined` where the status says it all: 2xx is `ok`, 401 `renew`, 408 and 5xx but 501 and 505 `retry`, 429
+ * `rate-limited`, and any other one `final`. A 410 for a page at a cursor is an `expired-cursor`. Another 4xx but 407 with
+ * a `Retry-After` header is sent again up to three times. 304 and redirects are not asked about.
+ *
+ * @example
+ * responses: { 404: 'skip', 420: 'rate-limited', '5xx': 'retry' }
+ * @example
+ * // { "ok": false, "error": "ratelimited" }
+ * const responses: Responses = ({ body }) => {
+ *   const { ok, error = '' } = body as { ok?: boolean; error?: string };
+ *   if (ok !== false) return undefined;
+ *   return { kind: error === 'ratelimited' ? 'rate-limited' : 'final', message: error };
+ * };
+ */
+export type Responses = ResponseTable | ((response: ReceivedResponse) => ResponseKind | ResponseMeaning | undefined);
+
+/** The fields of any meaning. */
+export interface SaidMeaning {
+  readonly kind: ResponseKind;
+  readonly message?: string | undefined;
+  readonly retryAfter?: number | undefined;
+  readonly pause?: number | undefined;
+}
+
+/** What a response means to those who were asked, in their order. */
+export function meaningOf(
+  asked: readonly (Responses | undefined)[],
+  response: ReceivedResponse,
+): ResponseMeaning | undefined {
+  for (const responses of asked) {
+    const said = typeof responses === 'function' ? responses(response) : findEntry(responses, response.status);
+    if (said !== undefined) return checkMeaning(said);
+  }
+  return undefined;
+}
+
+/** What a status means by itself. */
+export function defaultKindOf(status: number): ResponseKind {
+  if (status >= 200 && status < 300) return 'ok';
+  if (status === 401) return 'renew';
+  if (isRateLimitStatus(status)) return 'rate-limited';
+  return isRetriedStatus(status) ? 'retry' : 'final';
+}
+
+/** @throws ConfigError if they are not what {@link Responses} must be. */
+export function checkResponses(owner: string, responses: unknown): void {
+  if (responses === undefined || typeof responses === 'function') return;
+  const refusal = (what: string): ConfigError =>
+    new ConfigError(`${owner} is invalid at responses: ${what}.`, { option: 'responses' });
+  if (!isRecord(responses)) throw refusal(`it is ${kindOf(responses)}, and must be an object or a function`);
+  for (const [status, said] of Object.entries(responses)) {
+    if (!/^([245]\d\d|[45]xx)$/.test(status))
+      throw refusal(`${shownText(status)} is not a status of 200 to 299 or 400 to 599, '4xx' or '5xx'`);
+    const wrong = findFault(withKind(said));
+    if (wrong !== undefined) throw refusal(`${status}: ${wrong}`);
+  }
+}
+
+function withKind(said: unknown): unknown {
+  return typeof said === 'string' ? { kind: said } : said;
+}
+
+function findEntry(table: ResponseTable | undefined, status: number): ResponseKind | ResponseMeaning | undefined {
+  const ofClass = status >= 500 ? '5xx' : status >= 400 ? '4xx' : undefined;
+  return table?.[status] ?? (ofClass && table?.[ofClass]);
+}
+
+/** The fields that each kind has. */
+const fieldsOf: Readonly<Record<ResponseKind, readonly (keyof SaidMeaning)[]>> = {
+  ok: ['kind', 'pause'],
+  end: ['kind', 'message'],
+  skip: ['kind', 'message'],
+  retry: ['kind', 'message', 'retryAfter'],
+  'rate-limited': ['kind', 'message', 'retryAfter'],
+  renew: ['kind', 'message'],
+  'expired-cursor': ['kind', 'message'],
+  final: ['kind', 'message'],
+  partial: ['kind', 'message'],
+};
+
+/** What a definition, which may be in JavaScript, says about a response. @throws ConfigError. */
+function checkMeaning(said: unknown): ResponseMeaning {
+  const given = withKind(said);
+  const wrong = findFault(given);
+  if (wrong !== undefined) throw new ConfigError(`It says something else than a kind of response: ${wrong}.`);
+  return given as ResponseMeaning;
+}
+
+function findFault(said: unknown): string | undefined {
+  const kinds = Object.keys(fieldsOf);
+  if (!isRecord(said)) return `it is ${kindOf(said)}, and must be one of ${kinds.join(', ')}`;
+  const { kind, message, retryAfter, pause } = said;
+  if (!isKind(kind)) return `the kind must be one of ${kinds.join(', ')}`;
+  const unknown = Object.keys(said).find((field) => !fieldsOf[kind].some((known) => known === field));
+  if (unknown !== undefined) return `${kind} takes no ${shownText(unknown)}. ${hintFor(unknown, fieldsOf[kind])}`;
+  if (message !== undefined && typeof message !== 'string') return 'the message must be text';
+  for (const [field, ms] of Object.entries({ retryAfter, pause }))
+    if (ms !== undefined && !(typeof ms === 'number' && ms >= 0 && ms < Infinity))
+      return `${field} must be a number of ms`;
+  return undefined;
+}
+
+function isKind(kind: unknown): kind is ResponseKind {
+  return typeof kind === 'string' && Object.hasOwn(fieldsOf, kind);
+}

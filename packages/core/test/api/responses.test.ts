@@ -1,0 +1,334 @@
+import { describe, expect, test } from 'vitest';
+import {
+  bearer,
+  byCursor,
+  byPage,
+  createClient,
+  defineApi,
+  listing,
+  rowOf,
+  type ClientEvent,
+  type Responses,
+  type RetryOptions,
+} from '../../src/index.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { serve, type Said } from './servedApi.js';
+
+interface Options {
+  /** Of the listing. */
+  readonly responses?: Responses;
+  readonly ofApi?: Responses;
+  readonly retry?: Partial<RetryOptions>;
+}
+
+type Answering = (url: URL, nth: number) => Said;
+
+async function open(answering: Answering, { responses, ofApi, retry = {} }: Options = {}) {
+  const server = await serve(answering);
+  const shared = { rows: 'items', columns: ['id'], version: '1', paging: byPage({ param: 'page', pages: 'pages?' }) };
+  const api = defineApi({
+    name: 'shop',
+    baseUrl: server.baseUrl,
+    ...(ofApi && { responses: ofApi }),
+    sources: {
+      items: listing({ ...shared, path: '/items', ...(responses && { responses }), key: ({ id }) => String(id) }),
+      parts: listing({
+        ...shared,
+        path: '/items',
+        partitions: () => [{ of: 'a' }, { of: 'b' }],
+        ...(responses && { responses }),
+      }),
+      ofEach: listing({
+        ...shared,
+        each: rowOf({ source: 'items', params: ({ id }) => ({ id: String(id) }) }),
+        path: '/items/{id}',
+        ...(responses && { responses }),
+      }),
+    },
+  });
+  const client = createClient({ apiKey: false, rateLimit: false, retry: { baseDelay: 1, ...retry } }).use(api());
+  onTestEnd(() => client.close());
+  const events: ClientEvent[] = [];
+  client.events.subscribe((event) => events.push(event));
+  const warnings = (): string[] => events.flatMap((each) => (each.type === 'warning' ? [each.message] : []));
+  return { server, client, shop: client.shop, events, warnings };
+}
+
+const page = (...ids: number[]): Said => ({ body: { items: ids.map((id) => ({ id })), pages: 2 } });
+/** The nth request gets the nth, and all others the last one. */
+const inTurn =
+  (...said: readonly Said[]): Answering =>
+  (_url, nth) =>
+    said[nth - 1] ?? said.at(-1) ?? {};
+
+async function walked(source: { pages(): AsyncIterable<{ items: readonly object[]; isIncomplete?: true }> }) {
+  const ids: unknown[] = [];
+  let isIncomplete = false;
+  for await (const { items, isIncomplete: lacks = false } of source.pages()) {
+    ids.push(...items.map((row) => Reflect.get(row, 'id')));
+    isIncomplete ||= lacks;
+  }
+  return { ids, isIncomplete };
+}
+
+const failure = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => 'no error',
+    (error: unknown) => error,
+  );
+
+describe('R1 responses', () => {
+  test('R1 are asked about once per attempt, whatever the status, with the page', async () => {
+    const seen: unknown[] = [];
+    const responses: Responses = ({ status, body, page, isFirst }) => {
+      seen.push([status, body, page, isFirst]);
+      return undefined;
+    };
+    const said = [{ status: 503, text: '<p>down' }, { status: 503 }, page(1), { status: 404, body: { why: 'gone' } }];
+    const { shop } = await open(inTurn(...said), { responses });
+    expect(await failure(shop.items().toArray())).toMatchObject({ code: 'http', status: 404 });
+    expect(seen).toEqual([
+      [503, '<p>down', 1, true],
+      [503, undefined, 1, true],
+      [200, { items: [{ id: 1 }], pages: 2 }, 1, true],
+      [404, { why: 'gone' }, 2, false],
+    ]);
+  });
+
+  test('R1 of a listing are asked before those of its API, which apply to get, too', async () => {
+    const ofApi = { 404: 'skip', 418: 'retry' } as const;
+    const { shop, server } = await open(inTurn({ status: 418 }, { status: 404 }), { responses: { 404: 'end' }, ofApi });
+    expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: true });
+    const other = await open(inTurn({ status: 418 }, { body: { ok: true } }), { ofApi });
+    expect(await other.shop.get('/status')).toEqual({ ok: true });
+    expect([server.requests.length, other.server.requests.length]).toEqual([2, 2]);
+  });
+
+  test.each(['end', 'skip', 'expired-cursor', 'final'] as const)('R1 %s is final for get', async (kind) => {
+    const { shop, server } = await open(() => ({ status: 503 }), { ofApi: { '5xx': kind } });
+    expect(await failure(shop.get('/status'))).toMatchObject({ code: 'http', status: 503 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('R1 a status goes before its class', async () => {
+    const { shop } = await open(inTurn({ status: 404 }), { responses: { '4xx': 'final', 404: 'skip' } });
+    expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: true });
+  });
+
+  test.each<[string, unknown, RegExp]>([
+    ['an unknown kind', 'skpi', /kind must be one of ok, end, skip/],
+    ['a promise', Promise.resolve('skip'), /kind must be one of/],
+    ['a field of another kind', { kind: 'final', retryAfter: 5 }, /final takes no "retryAfter"/],
+    ['a time that is none', { kind: 'retry', retryAfter: -1 }, /retryAfter must be a number of ms/],
+  ])('R1 %s is refused', async (_what, said, message) => {
+    const { shop, server } = await open(() => page(1), { responses: (() => said) as () => undefined });
+    expect(await failure(shop.items().toArray())).toMatchObject({
+      code: 'config',
+      message: expect.stringMatching(message),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('R1 a function that fails is an error, but an outage is still retried', async () => {
+    const responses: Responses = () => {
+      throw new Error('secret words');
+    };
+    const { shop } = await open(inTurn({ status: 503, text: 'x' }, page(1)), { responses });
+    const error = await failure(shop.items().toArray());
+    expect(error).toMatchObject({ code: 'decode', message: expect.stringContaining('`responses` failed') });
+    expect(JSON.stringify(error)).not.toContain('secret words');
+  });
+});
+
+describe('R1 skip', () => {
+  test('R1 ends a listing without parents, with a warning, and leaves the walk incomplete', async () => {
+    const { shop, warnings } = await open(() => ({ status: 404, body: { why: 'no shop' } }), {
+      responses: { 404: 'skip' },
+    });
+    expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: true });
+    expect(warnings()).toEqual([expect.stringMatching(/^shop\.items: skipped the listing, so its rows .*no shop/)]);
+  });
+
+  test('R1 ends one partition of several', async () => {
+    const answering: Answering = ({ searchParams }) =>
+      searchParams.get('of') === 'a' ? { status: 403 } : { body: { items: [{ id: 5 }], pages: 1 } };
+    const { shop, warnings } = await open(answering, { responses: { 403: 'skip' } });
+    expect(await walked(shop.parts())).toEqual({ ids: [5], isIncomplete: true });
+    expect(warnings()).toEqual([expect.stringContaining('skipped partition 1 of 2')]);
+  });
+
+  test('R1 asks for the first page again where a later one is refused', async () => {
+    const responses = { 404: 'skip' } as const;
+    const gone = await open(inTurn(page(1), { status: 404 }), { responses });
+    expect(await walked(gone.shop.items())).toEqual({ ids: [1], isIncomplete: true });
+    expect(gone.server.requests).toHaveLength(3);
+    const there = await open(inTurn(page(1), { status: 404 }, page(1)), { responses });
+    expect(await failure(there.shop.items().toArray())).toMatchObject({ code: 'http', status: 404 });
+    expect(there.server.requests).toHaveLength(3);
+    expect(there.warnings()).toEqual([]);
+  });
+
+  test('R1 removes nothing from a watch', async () => {
+    let polls = 0;
+    const { shop } = await open(
+      ({ searchParams }) => {
+        if (searchParams.get('page') === '2') return { body: { items: [{ id: 2 }], pages: 1 } };
+        polls += 1;
+        return polls === 2 ? { status: 404 } : page(1);
+      },
+      { responses: { 404: 'skip' } },
+    );
+    const types: string[] = [];
+    await shop.items
+      .watch({}, { every: 1, polls: 3, holdAbove: 1, confirmations: 1 })
+      .forEach(({ type }) => void types.push(type));
+    expect(types).toEqual(['initial', 'initial']);
+  });
+});
+
+describe('R1 end', () => {
+  test('R1 of a later page ends a complete walk, and keeps the rows of a success response', async () => {
+    const responses: Responses = ({ status, body }) =>
+      status === 404 || JSON.stringify(body).includes('last') ? 'end' : undefined;
+    const by404 = await open(inTurn(page(1), { status: 404 }), { responses });
+    expect(await walked(by404.shop.items())).toEqual({ ids: [1], isIncomplete: false });
+    const withRows = await open(inTurn(page(1), { body: { items: [{ id: 2 }], pages: 9, last: true } }), { responses });
+    expect(await walked(withRows.shop.items())).toEqual({ ids: [1, 2], isIncomplete: false });
+    const without = await open(inTurn(page(1), { body: { last: true } }), { responses });
+    expect(await walked(without.shop.items())).toEqual({ ids: [1], isIncomplete: false });
+  });
+
+  test('R1 of a first page leaves the walk incomplete, with a warning', async () => {
+    const { shop, warnings } = await open(() => ({ status: 404 }), { responses: { 404: 'end' } });
+    expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: true });
+    expect(warnings()).toEqual([expect.stringContaining('404')]);
+  });
+});
+
+describe('R1 the other kinds', () => {
+  test('R1 retry and rate-limited wait as they say', async () => {
+    const responses: Responses = ({ status }) =>
+      status === 409
+        ? { kind: 'retry', retryAfter: 3 }
+        : status === 420
+          ? { kind: 'rate-limited', retryAfter: 4 }
+          : undefined;
+    const { shop, events } = await open(inTurn({ status: 409 }, { status: 420 }, { body: { items: [], pages: 1 } }), {
+      responses,
+    });
+    expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: false });
+    expect(events.flatMap((each) => (each.type === 'retry' ? [each.delay] : []))).toEqual([3, 4]);
+    expect(events.flatMap((each) => (each.type === 'paused' ? [each.for] : []))).toEqual([4]);
+  });
+
+  test('R1 ok with a pause lets all requests wait', async () => {
+    const responses: Responses = ({ body, isFirst }) =>
+      isFirst && body !== undefined ? { kind: 'ok', pause: 7 } : undefined;
+    const { shop, events } = await open(inTurn(page(1), page(2)), { responses });
+    expect(await walked(shop.items())).toEqual({ ids: [1, 2], isIncomplete: false });
+    expect(events.flatMap((each) => (each.type === 'paused' ? [each.for] : []))).toEqual([7]);
+  });
+
+  test('R1 an expired cursor can be walked again, and final is not', async () => {
+    const expiring = async (status: number, responses: Responses) => {
+      const { baseUrl } = await serve(inTurn({ body: { items: [{ id: 1 }], next: 'b' } }, { status }));
+      const items = listing({
+        path: '/items',
+        rows: 'items',
+        columns: ['id'],
+        paging: byCursor({ param: 'after', at: 'next?' }),
+        responses,
+      });
+      const client = createClient({ apiKey: false, retry: { retries: 0 } }).use(
+        defineApi({ name: 'shop', baseUrl, sources: { items } })(),
+      );
+      onTestEnd(() => client.close());
+      return failure(client.shop.items().toArray());
+    };
+    expect(await expiring(400, { 400: 'expired-cursor' })).toMatchObject({ code: 'cursor-refused' });
+    expect(await expiring(410, {})).toMatchObject({ code: 'cursor-refused' });
+    expect(await expiring(410, { 410: 'final' })).toMatchObject({ code: 'http', status: 410 });
+  });
+
+  test('R1 partial marks the walk as incomplete', async () => {
+    const { shop } = await open(() => ({ body: { items: [{ id: 1 }], pages: 1 } }), {
+      responses: () => ({ kind: 'partial', message: 'a shard is down' }),
+    });
+    expect(await walked(shop.items())).toEqual({ ids: [1], isIncomplete: true });
+  });
+});
+
+describe('R1 without responses', () => {
+  test.each([204, 205])('R1 %i is a page without rows', async (status) => {
+    const { shop } = await open(() => ({ status, text: '' }));
+    expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: false });
+  });
+
+  test('R1 an empty 200 is not', async () => {
+    const { shop } = await open(() => ({ text: '' }), { retry: { retries: 1 } });
+    expect(await failure(shop.items().toArray())).toMatchObject({ code: 'decode' });
+  });
+
+  test.each([403, 404, 409, 423])('R1 Retry-After of a %i is obeyed three times', async (status) => {
+    const wait = { status, headers: { 'retry-after': '0' } };
+    const { shop, server } = await open(inTurn(wait, wait, wait, { body: { items: [{ id: 1 }], pages: 1 } }));
+    expect(await walked(shop.items())).toEqual({ ids: [1], isIncomplete: false });
+    const never = await open(() => wait);
+    expect(await failure(never.shop.items().toArray())).toMatchObject({ code: 'http', status });
+    expect([server.requests.length, never.server.requests.length]).toEqual([4, 4]);
+  });
+
+  test.each([401, 407, 501, 505])('R1 Retry-After of a %i is not', async (status) => {
+    const { shop, server } = await open(() => ({ status, headers: { 'retry-after': '0' } }));
+    expect(await failure(shop.items().toArray())).toMatchObject({ code: 'http', status });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test.each([500, 502, 509, 520, 599])('R1 %i is temporary', async (status) => {
+    const { shop } = await open(inTurn({ status }, { body: { items: [{ id: 3 }], pages: 1 } }));
+    expect(await walked(shop.items())).toEqual({ ids: [3], isIncomplete: false });
+  });
+});
+
+describe('R1 renew', () => {
+  test('R1 a status of the definition renews the token, as 401 does', async () => {
+    const { baseUrl } = await serve(inTurn({ status: 419 }, { body: { items: [{ id: 1 }], pages: 1 } }));
+    const reasons: string[] = [];
+    const token = (reason: string): string => `token-of-${String(reasons.push(reason))}`;
+    const items = listing({
+      path: '/items',
+      rows: 'items',
+      columns: ['id'],
+      paging: byPage({ param: 'page', pages: 'pages?' }),
+    });
+    const api = defineApi({
+      name: 'shop',
+      baseUrl,
+      auth: bearer(token),
+      responses: { 419: 'renew' },
+      sources: { items },
+    });
+    const client = createClient({ apiKey: false }).use(api());
+    onTestEnd(() => client.close());
+    expect(await client.shop.items().toArray()).toEqual([{ id: 1 }]);
+    expect(reasons).toEqual(['first', 'refused']);
+  });
+
+  test('R1 thirty forbidden parents make two logins, and not 31', async () => {
+    const { baseUrl } = await serve(({ pathname }) =>
+      pathname.endsWith('/items') ? { body: { items: [{ id: 1 }], pages: 1 } } : { status: 401 },
+    );
+    let logins = 0;
+    const paging = byPage({ param: 'page', pages: 'pages?' });
+    const items = listing({ path: '/items', rows: 'items', columns: ['id'], paging });
+    const auth = bearer(() => `token-of-${String((logins += 1))}`);
+    const api = defineApi({ name: 'shop', baseUrl, auth, sources: { items } });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(api());
+    onTestEnd(() => client.close());
+    for (let nth = 0; nth < 30; nth += 1) {
+      expect(await client.shop.items().toArray()).toEqual([{ id: 1 }]);
+      expect(await failure(client.shop.get(`/items/${String(nth)}`))).toMatchObject({ status: 401 });
+    }
+    expect(logins).toBe(2);
+  });
+});
