@@ -36,13 +36,10 @@ export const jira = defineApi({
     }),
     worklogs: listing({
       description: 'Work on all issues of all projects.',
-      each: rowOf({
-        source: 'issues',
-        params: ({ key }: { key: string }) => ({ issue: key }),
-        onPartitionError: 'skip',
-      }),
+      each: rowOf({ source: 'issues', params: ({ key }: { key: string }) => ({ issue: key }) }),
       fields: { issue: '{issue}' },
       path: '/rest/api/3/issue/{issue}/worklog',
+      responses: { 404: 'skip' }, // an issue that was removed meanwhile
       pageSize: { param: 'maxResults', default: 1000, max: 5000 },
       paging: byOffset({ param: 'startAt' }),
       rows: 'worklogs',

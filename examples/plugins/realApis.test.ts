@@ -49,7 +49,7 @@ function stravaAccount() {
   return { account, tokenFile };
 }
 
-type Server = Pick<ListingServer<unknown>, 'baseUrl' | 'sent' | 'counts' | 'answer' | 'close'>;
+type Server = Pick<ListingServer<unknown>, 'baseUrl' | 'sent' | 'counts' | 'answer' | 'instead' | 'close'>;
 
 interface Case {
   readonly start: () => Promise<Server>;
@@ -144,7 +144,11 @@ for (const [name, { start, open, useUpQuota }] of Object.entries(cases))
             const sent = server.sent.slice(before);
             return { made: sent.length, open: server.counts.open, sent };
           },
-          answer: (how) => (server.answer = how),
+          answer(how) {
+            // A definition may take a status for the end of its listing.
+            server.instead = () => (how === 'fail' ? { status: 403, body: { message: 'Forbidden' } } : undefined);
+            server.answer = how === 'never' ? 'never' : 'well';
+          },
           ...(useUpQuota && { useUpQuota }),
           dispose: async () => {
             await client.close();
@@ -179,6 +183,30 @@ test('GitHub refuses at most one request, although its quota is used up on the w
   const { github: open } = api.client.use(github({ baseUrl: api.baseUrl }));
   assert.deepEqual(await open.issues({ owner: 'a', repo: 'b', pageSize: 5 }).toArray(), rows);
   assert.ok(refused.length <= 1, `${refused.length} refusals`);
+});
+
+test("GitHub's secondary limit pauses all requests for as long as GitHub asks, or else for a minute", async () => {
+  const rows = made((number) => ({ number, title: 'It breaks', state: 'open' }));
+  await using api = await serving(githubAnswers(secrets.GITHUB_TOKEN), rows);
+  const { github: open } = api.client.use(github({ baseUrl: api.baseUrl }));
+  const limited = { status: 403, body: { message: 'You have exceeded a secondary rate limit. Please wait a bit.' } };
+  let refusals = 1;
+  api.server.instead = () => (--refusals >= 0 ? { ...limited, headers: { 'retry-after': '1' } } : undefined);
+  const pauses: number[] = [];
+  const paused = new Promise<void>((resolve) => {
+    api.client.events.subscribe((event) => {
+      if (event.type !== 'paused') return;
+      pauses.push(event.for);
+      if (pauses.length === 2) resolve();
+    });
+  });
+  assert.deepEqual(await open.issues({ owner: 'a', repo: 'b' }).toArray(), rows);
+  api.server.instead = () => limited;
+  const ended = assert.rejects(open.issues({ owner: 'a', repo: 'b' }).toArray(), /closed/);
+  await paused;
+  await api.client.close();
+  await ended;
+  assert.deepEqual(pauses, [1_000, 60_000]);
 });
 
 test('errors that Linear sends with status 200 are errors', async () => {

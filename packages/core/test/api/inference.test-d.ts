@@ -269,3 +269,27 @@ listing({ ...common, params: z.object({ a: z.string().optional() }), query: { a:
 listing({ ...common, each: rowOf({ source: 'r', params: repo }), path: '/{rep}', version: '1', columns: ['id'] });
 // @ts-expect-error -- a path is no function
 listing({ ...common, path: () => '/items', columns: ['id'] });
+
+// R1 What responses mean.
+const { items } = createClient({ apiKey: 'key-of-ours' }).use(
+  defineApi({
+    name: 'said',
+    responses: { 401: 'renew', '4xx': 'final' },
+    sources: {
+      items: listing({
+        ...common,
+        responses: { 404: 'skip', 420: { kind: 'rate-limited', retryAfter: 1_000 }, '5xx': 'retry' },
+        columns: ['id'],
+      }),
+    },
+  })({ baseUrl }),
+).said;
+items() satisfies Source<Record<string, unknown>>;
+listing({ ...common, responses: ({ status, page }) => (status === 404 && page > 1 ? 'end' : undefined), columns: [] });
+listing({ ...common, responses: ({ body }) => ({ kind: 'ok', pause: Number(body) }), columns: ['id'] });
+// @ts-expect-error -- there is no such kind
+listing({ ...common, responses: { 404: 'skipp' }, columns: ['id'] });
+// @ts-expect-error -- nobody waits for it
+listing({ ...common, responses: () => Promise.resolve('skip'), columns: ['id'] });
+// @ts-expect-error -- there is no such kind, for the whole API
+defineApi({ name: 'other', responses: { 404: 'skipp' }, sources: {} });

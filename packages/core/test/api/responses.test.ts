@@ -1,18 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import {
   bearer,
+  bodyKey,
   byCursor,
+  byLink,
   byPage,
   createClient,
   defineApi,
   listing,
+  login,
+  oauth2,
   rowOf,
   type ClientEvent,
   type Responses,
   type RetryOptions,
 } from '../../src/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { serve, type Said } from './servedApi.js';
+import { FakeClock } from '../fakeClock.js';
+import { numbered, serve, type Said } from './servedApi.js';
 
 interface Options {
   /** Of the listing. */
@@ -35,7 +40,8 @@ async function open(answering: Answering, { responses, ofApi, retry = {} }: Opti
       parts: listing({
         ...shared,
         path: '/items',
-        partitions: () => [{ of: 'a' }, { of: 'b' }],
+        query: { of: '{of}' },
+        partitions: { of: ['a', 'b'] },
         ...(responses && { responses }),
       }),
       ofEach: listing({
@@ -80,18 +86,24 @@ const failure = (promise: Promise<unknown>): Promise<unknown> =>
 describe('R1 responses', () => {
   test('R1 are asked about once per attempt, whatever the status, with the page', async () => {
     const seen: unknown[] = [];
-    const responses: Responses = ({ status, body, page, isFirst }) => {
-      seen.push([status, body, page, isFirst]);
+    const responses: Responses = ({ status, headers, body, page, isFirst }) => {
+      seen.push([status, headers['x-id'], body, page, isFirst]);
       return undefined;
     };
-    const said = [{ status: 503, text: '<p>down' }, { status: 503 }, page(1), { status: 404, body: { why: 'gone' } }];
+    const headers = { 'X-ID': 'a' };
+    const said = [
+      { status: 503, text: '<p>down' },
+      { status: 503, headers },
+      page(1),
+      { status: 404, body: { why: 'gone' } },
+    ];
     const { shop } = await open(inTurn(...said), { responses });
     expect(await failure(shop.items().toArray())).toMatchObject({ code: 'http', status: 404 });
     expect(seen).toEqual([
-      [503, '<p>down', 1, true],
-      [503, undefined, 1, true],
-      [200, { items: [{ id: 1 }], pages: 2 }, 1, true],
-      [404, { why: 'gone' }, 2, false],
+      [503, undefined, '<p>down', 1, true],
+      [503, 'a', undefined, 1, true],
+      [200, undefined, { items: [{ id: 1 }], pages: 2 }, 1, true],
+      [404, undefined, { why: 'gone' }, 2, false],
     ]);
   });
 
@@ -110,9 +122,61 @@ describe('R1 responses', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('R1 a status goes before its class', async () => {
+  test.each(['end', 'skip', 'expired-cursor', 'final'] as const)(
+    'R1 %s is final for a request of a plugin',
+    async (kind) => {
+      const { baseUrl, asked } = await serve(() => ({ status: 404 }));
+      const client = createClient({ apiKey: false, rateLimit: false }).use({
+        name: 'own',
+        setup({ endpoint }) {
+          const api = endpoint(baseUrl, { responses: { 404: kind } });
+          return { get: () => api.request({ route: 'own.get', path: '/', query: {}, responses: { '5xx': 'final' } }) };
+        },
+      });
+      onTestEnd(() => client.close());
+      expect(await failure(client.own.get())).toMatchObject({ code: 'http', status: 404 });
+      expect(asked).toHaveLength(1);
+    },
+  );
+
+  test('R1 a status goes before its class, which has all others', async () => {
     const { shop } = await open(inTurn({ status: 404 }), { responses: { '4xx': 'final', 404: 'skip' } });
     expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: true });
+    const last = { body: { items: [{ id: 1 }], pages: 1 } };
+    const again = await open(inTurn({ status: 501 }, { status: 505 }, last), { responses: { '5xx': 'retry' } });
+    expect(await walked(again.shop.items())).toEqual({ ids: [1], isIncomplete: false });
+    const busy = await open(inTurn({ status: 408 }, { status: 429 }, last), { responses: { '4xx': 'skip' } });
+    expect(await walked(busy.shop.items())).toEqual({ ids: [1], isIncomplete: false });
+  });
+
+  const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+  test.each<[string, string, unknown]>([
+    ['of 500 levels is a document', deep(500), JSON.parse(deep(500))],
+    ['of 501 levels is text', deep(501), deep(501)],
+    ['with a number that is too long keeps its digits', '{"a":12345678901234567890}', { a: '12345678901234567890' }],
+    ['that is cut is text', '{"a":', '{"a":'],
+  ])('R1 a body of an error %s', async (_what, text, body) => {
+    const seen: unknown[] = [];
+    const responses: Responses = (response) => {
+      seen.push(response.body);
+      return 'skip';
+    };
+    const { shop } = await open(() => ({ status: 404, text }), { responses });
+    expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: true });
+    expect(seen).toEqual([body]);
+  });
+
+  test.each<[unknown, RegExp]>([
+    [{ '3xx': 'skip' }, /"3xx" is not a status of 200 to 299 or 400 to 599, '4xx' or '5xx'/],
+    [{ 304: 'ok' }, /"304" is not a status/],
+    [{ 404: 'skpi' }, /404: the kind must be one of ok, end, skip/],
+    [{ 404: { kind: 'skip', mesage: 'gone' } }, /404: skip takes no "mesage"\. .*message/],
+    [['skip'], /it is a list/],
+  ])('R1 a table %j is refused before any request', (responses, message) => {
+    const common = { path: '/', rows: '', columns: ['id'], paging: byLink() } as const;
+    expect(() => listing({ ...common, responses: responses as Responses })).toThrow(message);
+    expect(() => defineApi({ name: 'shop', responses: responses as Responses, sources: {} })).toThrow(message);
   });
 
   test.each<[string, unknown, RegExp]>([
@@ -168,7 +232,7 @@ describe('R1 skip', () => {
     expect(there.warnings()).toEqual([]);
   });
 
-  test('R1 removes nothing from a watch', async () => {
+  test.each(['skip', 'end'] as const)('R1 (or %s) removes nothing from a watch', async (kind) => {
     let polls = 0;
     const { shop } = await open(
       ({ searchParams }) => {
@@ -176,7 +240,7 @@ describe('R1 skip', () => {
         polls += 1;
         return polls === 2 ? { status: 404 } : page(1);
       },
-      { responses: { 404: 'skip' } },
+      { responses: { 404: kind } },
     );
     const types: string[] = [];
     await shop.items
@@ -262,6 +326,18 @@ describe('R1 without responses', () => {
   test.each([204, 205])('R1 %i is a page without rows', async (status) => {
     const { shop } = await open(() => ({ status, text: '' }));
     expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: false });
+    expect(await shop.get('/status')).toBeNull();
+  });
+
+  test('R1 a 204 has no rows on a later page, either, and may have a header that leads on', async () => {
+    const later = await open(inTurn(page(1), { status: 204, text: '' }));
+    expect(await walked(later.shop.items())).toEqual({ ids: [1], isIncomplete: false });
+    const empty: Said = { status: 204, text: '', headers: { link: '</api/items?page=2>; rel="next"' } };
+    const { baseUrl } = await serve(inTurn(empty, { body: { items: [{ id: 2 }] } }));
+    const items = listing({ path: '/items', rows: 'items', columns: ['id'], paging: byLink() });
+    const client = createClient({ apiKey: false }).use(defineApi({ name: 'shop', baseUrl, sources: { items } })());
+    onTestEnd(() => client.close());
+    expect(await walked(client.shop.items())).toEqual({ ids: [2], isIncomplete: false });
   });
 
   test('R1 an empty 200 is not', async () => {
@@ -276,6 +352,19 @@ describe('R1 without responses', () => {
     const never = await open(() => wait);
     expect(await failure(never.shop.items().toArray())).toMatchObject({ code: 'http', status });
     expect([server.requests.length, never.server.requests.length]).toEqual([4, 4]);
+  });
+
+  test('R1 Retry-After of a 409 is not, if the request may have changed something', async () => {
+    const { baseUrl, asked } = await serve(() => ({ status: 409, headers: { 'retry-after': '0' } }));
+    const client = createClient({ apiKey: false, rateLimit: false }).use({
+      name: 'own',
+      setup: ({ endpoint }) => ({
+        add: () => endpoint(baseUrl).request({ route: 'own.add', path: '/', query: {}, method: 'POST', body: {} }),
+      }),
+    });
+    onTestEnd(() => client.close());
+    expect(await failure(client.own.add())).toMatchObject({ code: 'http', status: 409 });
+    expect(asked).toHaveLength(1);
   });
 
   test.each([401, 407, 501, 505])('R1 Retry-After of a %i is not', async (status) => {
@@ -314,21 +403,111 @@ describe('R1 renew', () => {
     expect(reasons).toEqual(['first', 'refused']);
   });
 
-  test('R1 thirty forbidden parents make two logins, and not 31', async () => {
-    const { baseUrl } = await serve(({ pathname }) =>
-      pathname.endsWith('/items') ? { body: { items: [{ id: 1 }], pages: 1 } } : { status: 401 },
-    );
+  const paging = byPage({ param: 'page', pages: 'pages' });
+  const parents = listing({ path: '/parents', rows: 'items', columns: ['id'], key: ({ id }) => Number(id), paging });
+  const children = (responses: Responses) =>
+    listing({
+      each: rowOf({ source: 'parents', params: ({ id }) => ({ id: String(id) }) }),
+      path: '/parents/{id}/rows',
+      rows: 'items',
+      columns: ['id'],
+      version: '1',
+      paging,
+      responses,
+    });
+
+  /** Thirty parents, each of which answers with a status: by its number, and by how often somebody logged in. */
+  async function openParents(
+    statusOf: (parent: number, logins: number) => number,
+    how: 'login' | 'oauth2' | 'function',
+  ) {
     let logins = 0;
-    const paging = byPage({ param: 'page', pages: 'pages?' });
-    const items = listing({ path: '/items', rows: 'items', columns: ['id'], paging });
-    const auth = bearer(() => `token-of-${String((logins += 1))}`);
-    const api = defineApi({ name: 'shop', baseUrl, auth, sources: { items } });
-    const client = createClient({ apiKey: false, rateLimit: false }).use(api());
+    const { baseUrl } = await serve(({ pathname }) => {
+      if (pathname === '/api/token')
+        return { body: { access_token: `token-of-${(logins += 1)}`, token_type: 'bearer' } };
+      if (pathname === '/api/parents') return { body: { items: numbered(30), pages: 1 } };
+      const id = Number(/(\d+)\/rows$/.exec(pathname)?.[1]);
+      const status = statusOf(id, logins);
+      return { status, body: { items: [{ id }], pages: 1 } };
+    });
+    const auth = {
+      login: bearer(
+        login({ request: { path: '/token', auth: bodyKey('password', { env: 'KEY' }) }, token: 'access_token' }),
+      ),
+      oauth2: oauth2({ tokenUrl: `${baseUrl}/token`, clientId: 'a', clientSecret: { env: 'KEY' } }),
+      function: bearer(() => `token-of-${(logins += 1)}`),
+    }[how];
+    const responses = { 401: 'skip', 419: 'renew' } as const;
+    const api = defineApi({ name: 'shop', baseUrl, auth, sources: { parents, children: children(responses) } });
+    const clock = new FakeClock();
+    const client = createClient({ apiKey: false, rateLimit: false, variables: { KEY: 'secret-1' }, clock }).use(api());
     onTestEnd(() => client.close());
-    for (let nth = 0; nth < 30; nth += 1) {
-      expect(await client.shop.items().toArray()).toEqual([{ id: 1 }]);
-      expect(await failure(client.shop.get(`/items/${String(nth)}`))).toMatchObject({ status: 401 });
-    }
-    expect(logins).toBe(2);
+    return { client, source: client.shop.children(), clock, logins: () => logins };
+  }
+
+  test.each([
+    ['login', 1],
+    ['oauth2', 1],
+    ['function', 2],
+  ] as const)('R1 thirty forbidden parents of a %s make no more than %i logins', async (how, max) => {
+    const { source, logins } = await openParents(() => 401, how);
+    expect(await walked(source)).toEqual({ ids: [], isIncomplete: true });
+    expect(logins()).toBe(max);
   });
+
+  test.each(['login', 'oauth2', 'function'] as const)(
+    'R1 a token of a %s that expires between parents is renewed, and skips none of them',
+    async (how) => {
+      const { source, clock, logins } = await openParents((id, made) => (id >= 15 && made < 2 ? 401 : 200), how);
+      const ids: unknown[] = [];
+      for await (const { items, isIncomplete } of source.pages({ concurrency: 1, prefetch: 0 })) {
+        expect(isIncomplete).toBeUndefined();
+        ids.push(...items.map((row) => Reflect.get(row, 'id')));
+        if (ids.length === 14) await clock.advance(61_000);
+      }
+      expect(ids).toEqual(numbered(30).map(({ id }) => id));
+      expect(logins()).toBe(2);
+    },
+  );
+
+  test.each(['login', 'oauth2'] as const)('R1 a token of a %s that has worked for nothing is not', async (how) => {
+    const { client, clock, logins } = await openParents(() => 419, how);
+    for (let nth = 0; nth < 3; nth += 1) {
+      expect(await failure(client.shop.get('/parents/1/rows'))).toMatchObject({ code: 'http', status: 419 });
+      await clock.advance(61_000);
+    }
+    expect(logins()).toBe(1);
+  });
+
+  test.each(['login', 'oauth2'] as const)(
+    'R1 a %s that answers 404 skips no parent, and nobody is asked about it',
+    async (how) => {
+      const seen: number[] = [];
+      const { baseUrl } = await serve(({ pathname }) => {
+        if (pathname === '/api/token') return { status: 404, body: {} };
+        return { body: { items: [{ id: 1 }], pages: 1 } };
+      });
+      const auth = {
+        login: bearer(
+          login({ request: { path: '/token', auth: bodyKey('password', { env: 'KEY' }) }, token: 'access_token' }),
+        ),
+        oauth2: oauth2({ tokenUrl: `${baseUrl}/token`, clientId: 'a', clientSecret: { env: 'KEY' } }),
+      }[how];
+      const responses: Responses = ({ status }) => {
+        seen.push(status);
+        return 'skip';
+      };
+      const api = defineApi({
+        name: 'shop',
+        baseUrl,
+        auth,
+        responses,
+        sources: { parents, children: children(responses) },
+      });
+      const client = createClient({ apiKey: false, variables: { KEY: 'secret-1' }, retry: { retries: 0 } }).use(api());
+      onTestEnd(() => client.close());
+      expect(await failure(client.shop.children().toArray())).toMatchObject({ code: 'http', status: 404 });
+      expect(seen).toEqual([]);
+    },
+  );
 });

@@ -30,8 +30,8 @@ describe('A3 a request', () => {
     },
   );
 
-  test('that only reads needs a document', async () => {
-    const server = await startServer(answer(204));
+  test('that only reads needs a document with a status that has one', async () => {
+    const server = await startServer(answer(200, ''));
     await expect(openTransport(server.url, { retry: { retries: 0 } }).get()).rejects.toMatchObject({ code: 'decode' });
   });
 

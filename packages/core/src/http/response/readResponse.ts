@@ -213,7 +213,9 @@ function saidFault(said: SaidMeaning, answer: AttemptResponse, context: ApiRespo
     ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower: 'rateLimit' })
     : new HttpError(message, { status, excerpt, details: { route, isTemporary: kind === 'retry', means: kind } });
   const retry = kind === 'retry' || pauses;
-  return { error, retry, retryAfter: requested, pauses, renews: kind === 'renew', status };
+  // A token that expires must not skip all that follow.
+  const renews = kind === 'renew' || (kind === 'skip' && status === 401);
+  return { error, retry, retryAfter: requested, pauses, renews, status };
 }
 
 function redirectOrigin(location: string | undefined, secrets: Secrets): string {

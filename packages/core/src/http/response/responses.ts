@@ -11,7 +11,7 @@ import { isRecord, kindOf, shownText } from '../../values.js';
  *   incomplete: a listing that answers so is not known to be empty.
  * - `skip`: the listing of this parent or partition, or the whole one, ends with a warning, and the walk is marked as
  *   incomplete, so its rows stay in a watch and in a table that is replaced. A later page is skipped only if the first
- *   one, requested again, is, too; otherwise the walk fails.
+ *   one, requested again, is, too; otherwise the walk fails. A 401 renews the credentials first.
  * - `retry`: the request is sent again, like after a 503.
  * - `rate-limited`: it is sent again after a pause of all requests to the API, like after a 429.
  * - `renew`: it is sent again, once, with renewed credentials, like after a 401.
@@ -55,7 +55,10 @@ export interface ReceivedResponse {
   readonly isFirst: boolean;
 }
 
-/** What statuses mean, from 200 to 599, and the classes `4xx` and `5xx` for all that have no entry themselves. */
+/**
+ * What statuses mean, from 200 to 599. The classes `4xx` and `5xx` have all that have no entry themselves, except for 401, 408
+ * and 429, which say nothing about a listing.
+ */
 export type ResponseTable = Readonly<Partial<Record<number | '4xx' | '5xx', ResponseKind | ResponseMeaning>>>;
 
 /**
@@ -123,7 +126,7 @@ function withKind(said: unknown): unknown {
 }
 
 function findEntry(table: ResponseTable | undefined, status: number): ResponseKind | ResponseMeaning | undefined {
-  const ofClass = status >= 500 ? '5xx' : status >= 400 ? '4xx' : undefined;
+  const ofClass = status >= 500 ? '5xx' : defaultKindOf(status) === 'final' ? '4xx' : undefined;
   return table?.[status] ?? (ofClass && table?.[ofClass]);
 }
 
