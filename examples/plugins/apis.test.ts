@@ -126,7 +126,7 @@ for (const [name, { answering, row, open, wrong, path: wrongPath }] of Object.en
 
     test('is exported to the same bytes if the server stops in the middle', async () => {
       failAfter(server, 4);
-      await assert.rejects(exported('again.csv'), (error) => SluiceError.is(error, 'network'));
+      await assert.rejects(exported('again.csv'), (error) => SluiceError.is(error, 'http'));
       [server.answer, server.instead] = ['well', () => undefined];
       const asked = server.requests.length;
       await exported('again.csv');

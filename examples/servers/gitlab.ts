@@ -9,12 +9,12 @@ export interface GitlabIssue {
 }
 
 export function gitlabAnswers(token: string): Answering<GitlabIssue> {
-  return ({ searchParams }, rows, { headers }) => {
+  return ({ searchParams }, rows, { headers, limit }) => {
     if (headers['private-token'] !== token) return { status: 401, body: { message: '401 Unauthorized' } };
     const after = Date.parse(searchParams.get('updated_after') ?? '1970-01-01T00:00:00Z');
     const listed = rows
       .filter(({ updated_at }) => Date.parse(updated_at) >= after)
       .sort((a, b) => Date.parse(a.updated_at) - Date.parse(b.updated_at));
-    return { body: listed.slice(0, Number(searchParams.get('per_page') ?? 20)) };
+    return { body: listed.slice(0, limit(searchParams.get('per_page') ?? 20)) };
   };
 }

@@ -10,13 +10,13 @@ export interface MailchimpMember {
 
 /** @param removed audiences that are still listed, and answer 404 */
 export function mailchimpAnswers(apiKey: string, removed: readonly string[] = []): Answering<MailchimpMember> {
-  return ({ pathname, searchParams }, rows, { headers }) => {
+  return ({ pathname, searchParams }, rows, { headers, limit }) => {
     const [, password = ''] = Buffer.from(headers.authorization?.slice('Basic '.length) ?? '', 'base64')
       .toString()
       .split(/:(.*)/);
     if (password !== apiKey) return { status: 401, body: { title: 'API Key Invalid' } };
     const offset = Number(searchParams.get('offset') ?? 0);
-    const count = Number(searchParams.get('count') ?? 10);
+    const count = limit(searchParams.get('count') ?? 10);
     const page = <T>(all: readonly T[]) => ({ items: all.slice(offset, offset + count), total_items: all.length });
     const audience = /^\/3\.0\/lists\/([^/]+)\/members$/.exec(pathname)?.[1];
     if (audience === undefined) {

@@ -10,7 +10,7 @@ export interface StravaAccount {
 }
 
 export function stravaAnswers(account: StravaAccount): Answering<object> {
-  return (url, rows, { headers, body }) => {
+  return (url, rows, { headers, body, limit }) => {
     if (url.pathname === '/oauth/token') {
       const form = new URLSearchParams(body);
       const isKnown = form.get('client_secret') === account.clientSecret;
@@ -25,7 +25,7 @@ export function stravaAnswers(account: StravaAccount): Answering<object> {
     }
     if (headers.authorization !== `Bearer ${account.issued.at(-1) ?? ''}`) return { status: 401, body: {} };
     const page = Number(url.searchParams.get('page') ?? 1);
-    const size = Number(url.searchParams.get('per_page'));
+    const size = limit(url.searchParams.get('per_page'));
     return { body: rows.slice((page - 1) * size, page * size) };
   };
 }

@@ -1,13 +1,13 @@
 import { testPlugin, testSource } from '@sluice/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { describe } from 'vitest';
-import { allBut } from '../../testing/test/offering.js';
+import { allBut, notServed } from '../../testing/test/offering.js';
 import { onSandbox } from '../../testing/test/onSandbox.js';
 import { aptos } from '../src/index.js';
 
 describe('G5 the holdings of wallets', () => {
   testSource({
-    ...allBut('a source with increments', '`useUpQuota` of the fixture'),
+    ...allBut('a source with increments', '`useUpQuota` of the fixture', ...notServed),
     factory: () =>
       onSandbox({ holdings: 20, owners: 3 }, (client, { aptosUrl, owners }) => {
         const { aptos: api } = client.use(aptos({ baseUrl: aptosUrl }));

@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import {
+  serveListing,
   testLimiter,
   testSink,
   testSource,
   testStateStore,
   type Answering,
   type RowSamples,
-  type SentRequest,
 } from '@sluice/testing';
 import { describe } from 'vitest';
 import { byConnection, byCursor, createClient, defineApi, graphqlErrors, listing } from '../src/index.js';
@@ -19,7 +19,7 @@ import { fileState, streamSink } from '../src/node/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';
 import { newProcess } from './node/simulatedExport.js';
 import { textFormat } from './node/textRows.js';
-import { allBut } from '../../testing/test/offering.js';
+import { allBut, notServed } from '../../testing/test/offering.js';
 import { tableFixture } from '../../testing/test/tableSink.js';
 
 const lines: RowSamples<string> = { row: (nth) => `row ${nth}` };
@@ -92,7 +92,7 @@ describe('G5 the limiter of a client without a limit', () => {
 });
 
 describe('G5 A3 a listing that posts', () => {
-  const rows = Array.from({ length: 25 }, (_, id) => ({ id, tag: id % 2 === 0 ? 'even' : 'odd' }));
+  const rows = Array.from({ length: 60 }, (_, id) => ({ id, tag: id % 2 === 0 ? 'even' : 'odd' }));
   const items = listing({
     method: 'POST',
     path: '/graphql',
@@ -103,52 +103,29 @@ describe('G5 A3 a listing that posts', () => {
     paging: byConnection('data.items'),
     partitions: { tag: ['even', 'odd'] },
     body: { query: 'query …', variables: { tag: '{tag}' } },
-    pageSize: { into: 'variables.first', default: 5 },
+    pageSize: { into: 'variables.first', default: 12 },
   });
-
-  /** Answers as a GraphQL server does, below any path. */
-  function answerTo(body: string): object {
-    const { variables } = JSON.parse(body) as { variables: { tag: string; first: number; after?: string } };
-    const { tag, first, after = '0' } = variables;
-    const all = rows.filter((row) => row.tag === tag);
-    const end = Number(after) + first;
-    const pageInfo = { hasNextPage: end < all.length, endCursor: String(end) };
-    return { data: { items: { nodes: all.slice(Number(after), end), pageInfo } } };
-  }
 
   testSource({
     ...allBut('a source with increments', '`useUpQuota` of the fixture'),
     factory: async () => {
-      const sent: SentRequest[] = [];
-      let open = 0;
-      let how: Answering = 'well';
-      const server = createServer((request, response) => {
-        open += 1;
-        response.once('close', () => (open -= 1));
-        const { method = '', url = '', headers } = request;
-        let body = '';
-        const at = sent.push({ method, url, contentType: headers['content-type'] }) - 1;
-        request.setEncoding('utf8').on('data', (part: string) => (body += part));
-        request.on('end', () => {
-          sent[at] = { method, url, body, contentType: headers['content-type'] };
-          if (how === 'never') return;
-          const answer = how === 'well' ? answerTo(body) : { errors: [{ message: 'It fails.' }] };
-          response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
-        });
+      const api = await serveListing(rows, ({ body, rows: listed, limit }) => {
+        const { variables } = JSON.parse(body) as { variables: { tag: string; first: number; after?: string } };
+        const { tag, first, after = '-1' } = variables;
+        const rest = listed.filter((row) => row.tag === tag && row.id > Number(after));
+        const nodes = rest.slice(0, limit(first));
+        const pageInfo = { hasNextPage: nodes.length < rest.length, endCursor: String(nodes.at(-1)?.id) };
+        return { body: { data: { items: { nodes, pageInfo } } } };
       });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
       const client = createClient({ apiKey: 'key-of-graph-1', rateLimit: false }).use(
-        defineApi({ name: 'graph', sources: { items } })({ baseUrl }),
+        defineApi({ name: 'graph', sources: { items } })({ baseUrl: api.baseUrl }),
       );
       return {
+        ...api,
         source: () => client.graph.items(),
-        requests: () => ({ made: sent.length, open, sent }),
-        answer: (answering) => (how = answering),
         dispose: async () => {
           await client.close();
-          server.closeAllConnections();
-          server.close();
+          await api.close();
         },
       };
     },
@@ -162,6 +139,7 @@ describe('G5 a listing whose pages have entity tags', () => {
       'a source of several partitions',
       'a source with increments',
       '`useUpQuota` of the fixture',
+      ...notServed,
     ),
     factory: async () => {
       let made = 0;

@@ -2,7 +2,7 @@ import { createClient } from '@sluice/core';
 import { testPlugin, testSource, type SourceFixture, type TestedSource } from '@sluice/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { describe } from 'vitest';
-import { allBut } from '../../testing/test/offering.js';
+import { allBut, notServed } from '../../testing/test/offering.js';
 import { onSandbox } from '../../testing/test/onSandbox.js';
 import { streams, type StreamsApi } from '../src/index.js';
 
@@ -16,7 +16,12 @@ function onStreams<T>(sourceOf: (api: StreamsApi) => TestedSource<T>): Promise<S
 
 describe('G5 the streams of a project', () => {
   testSource({
-    ...allBut('a source of several partitions', 'a source with increments', '`useUpQuota` of the fixture'),
+    ...allBut(
+      'a source of several partitions',
+      'a source with increments',
+      '`useUpQuota` of the fixture',
+      ...notServed,
+    ),
     factory: () => onStreams((api) => api.list({ pageSize: 3 })),
   });
 });

@@ -15,6 +15,7 @@ export { testStateStore, type StateStoreSuiteOptions } from './state/testStateSt
 export type { LimiterFixture, LimiterSetting } from './limiter/limiterFixture.js';
 export type { PluginFixture } from './plugin/pluginFixture.js';
 export { sampleRows, type RowSamples, type SampleRow, type SinkFixture } from './sink/sinkFixture.js';
+export { serveListing, type ReceivedRequest, type ServedListing, type ServedResponse } from './source/serveListing.js';
 export type { Answering, SeenRequests, SentRequest, SourceFixture, TestedSource } from './source/sourceFixture.js';
 export type { StateStoreFixture } from './state/stateStoreFixture.js';
 

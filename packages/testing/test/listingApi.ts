@@ -1,4 +1,11 @@
-import { createSource, HttpError, type PageRequest, type Source, type SourceDefinition } from '@sluice/core';
+import {
+  createSource,
+  DecodeError,
+  HttpError,
+  type PageRequest,
+  type Source,
+  type SourceDefinition,
+} from '@sluice/core';
 import type { Answering, SeenRequests, SentRequest, SourceFixture } from '../src/index.js';
 
 /** A row of the listing. */
@@ -8,8 +15,8 @@ export interface Item {
 
 /** Rows on each page of each part. */
 const partitions = [
-  [2, 1, 0, 3],
-  [1, 2],
+  [12, 1, 0, 3],
+  [1, 2, 0],
 ];
 
 /** An API in memory that counts its requests, and answers as it is told. */
@@ -29,6 +36,7 @@ export class ListingApi {
   /** Whether its source waits for a quota that is used up. */
   isPatient = true;
   readonly #sent: SentRequest[] = [];
+  #last: ItemPage | undefined;
   #open = 0;
   /** When its quota is renewed, and what its source knows about that. */
   #resetAt = 0;
@@ -52,11 +60,26 @@ export class ListingApi {
       await new Promise((resolve) => setImmediate(resolve));
       signal.throwIfAborted();
       if (this.how === 'fail') throw new HttpError('The listing is away.', { status: 500, excerpt: '' });
-      return pageOf(partition, at && 'cursor' in at ? Number(at.cursor) : 0, since);
+      if (this.how === 'html') {
+        this.how = 'well';
+        throw new DecodeError('The listing is not JSON.', { path: '' });
+      }
+      if (this.how !== 'same-page') this.#last = this.#pageOf(partition, at && 'cursor' in at ? Number(at.cursor) : 0);
+      return withoutKnown(this.#last ?? { rows: [], next: 'end' }, since);
     } finally {
       this.#open -= 1;
     }
   };
+
+  #pageOf(partition: number, page: number): ItemPage {
+    const all = (partitions[partition] ?? []).map((count, nth) =>
+      Array.from({ length: count }, (_, row) => ({ id: `${partition}.${nth}.${row}` })).filter(
+        ({ id }) => this.how !== 'first-row-gone' || id !== '0.0.0',
+      ),
+    );
+    const pages = this.how === 'small-pages' ? all.flat().map((row) => [row]) : all;
+    return { rows: pages[page] ?? [], next: page + 1 < pages.length ? { cursor: String(page + 1) } : 'end' };
+  }
 
   /** A source that does all that a source has to do. */
   source(more: Partial<SourceDefinition<Item>> = {}): Source<Item> {
@@ -99,13 +122,15 @@ export class ListingApi {
   }
 }
 
-/** Its rows' values are their ids, and so are their hashes. */
-function pageOf(partition: number, page: number, { from = '', isKnown }: PageRequest['since'] = {}) {
-  const pages = partitions[partition] ?? [];
-  const all = Array.from({ length: pages[page] ?? 0 }, (_, row) => ({ id: `${partition}.${page}.${row}` }));
+interface ItemPage {
+  readonly rows: readonly Item[];
+  readonly next: { readonly cursor: string } | 'end';
+}
+
+/** Rows' values are their ids, and so are their hashes. */
+function withoutKnown({ rows: all, next }: ItemPage, { from = '', isKnown }: PageRequest['since'] = {}) {
   const rows = all.filter(({ id }) => id >= from && isKnown?.(id) !== true);
-  const increment = { at: 0, rows: rows.map(({ id }) => [id, id] as const) };
-  return { rows, next: page + 1 < pages.length ? { cursor: String(page + 1) } : ('end' as const), increment };
+  return { rows, next, increment: { at: 0, rows: rows.map(({ id }) => [id, id] as const) } };
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -2,7 +2,8 @@ import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox
 import { createClient, type Client } from '@sluice/core';
 import type { Answering, SourceFixture, TestedSource } from '../src/index.js';
 
-const answers = { well: undefined, fail: { kind: 'status', status: 403 }, never: { kind: 'never' } } as const;
+const refused = { kind: 'status', status: 403 } as const;
+const silence = { kind: 'never' } as const;
 
 /**
  * A sandbox that answers as a suite wants it to, and a client of its own.
@@ -14,7 +15,10 @@ export async function onSandbox<T>(
   open: (client: Client, sandbox: Sandbox) => () => TestedSource<T>,
 ): Promise<SourceFixture<T>> {
   let how: Answering = 'well';
-  const sandbox = await startSandbox({ ...options, script: () => answers[how] });
+  const sandbox = await startSandbox({
+    ...options,
+    script: () => (how === 'fail' ? refused : how === 'never' ? silence : undefined),
+  });
   const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false });
   return {
     source: open(client, sandbox),

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { testSource, type Answering, type SentRequest, type SourceFixture } from '@sluice/testing';
+import { serveListing, testSource, type SourceFixture } from '@sluice/testing';
 import { describe } from 'vitest';
 import { type Client, createClient, defineApi } from '../../src/index.js';
-import { allBut } from '../../../testing/test/offering.js';
+import { allBut, notPaged } from '../../../testing/test/offering.js';
 import { ChangingForge, forgeApi, type TableEntry } from './changingForge.js';
 import { answerOf, issuesOf, reposOf, type Issue } from './parentsApi.js';
 import type { Said } from './servedApi.js';
@@ -18,36 +15,26 @@ async function fixtureOf<Row extends object>(
   answer: (url: URL) => Said,
   source: (client: Client, baseUrl: string) => () => ReturnType<SourceFixture<Row>['source']>,
 ): Promise<SourceFixture<Row>> {
-  const sent: SentRequest[] = [];
-  let open = 0;
-  let how: Answering = 'well';
-  const server = createServer(({ method = '', url = '' }, response) => {
-    open += 1;
-    response.once('close', () => (open -= 1));
-    sent.push({ method, url });
-    if (how === 'never') return;
-    const { body, headers } = answer(new URL(url, 'http://localhost/'));
-    response.writeHead(how === 'fail' ? 400 : 200, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify(how === 'fail' ? {} : body));
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const api = await serveListing([], ({ url }) => answer(url));
   const client = createClient({ apiKey: 'key-of-forge-1', rateLimit: false });
-  const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/api`;
   return {
-    source: source(client, baseUrl),
-    requests: () => ({ made: sent.length, open, sent }),
-    answer: (answering) => (how = answering),
+    ...api,
+    source: source(client, `${api.baseUrl}/api`),
     dispose: async () => {
       await client.close();
-      server.closeAllConnections();
-      server.close();
+      await api.close();
     },
   };
 }
 
 describe('A6 a listing for each row of another one', () => {
   testSource({
-    ...allBut('a source with increments', '`useUpQuota` of the fixture', 'partitions that are known before a walk'),
+    ...allBut(
+      'a source with increments',
+      '`useUpQuota` of the fixture',
+      'partitions that are known before a walk',
+      ...notPaged,
+    ),
     factory: () =>
       fixtureOf<Issue>(
         (url) => answerOf({ repos, issues }, url),
@@ -65,7 +52,7 @@ describe('A5 a listing for each row of another one, from the mark of each', () =
   forge.advance(130_000);
 
   testSource({
-    ...allBut('`useUpQuota` of the fixture', 'partitions that are known before a walk'),
+    ...allBut('`useUpQuota` of the fixture', 'partitions that are known before a walk', ...notPaged),
     factory: () =>
       fixtureOf<TableEntry>(
         (url) => forge.answer(url),

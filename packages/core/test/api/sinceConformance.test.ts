@@ -1,12 +1,9 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { testSource, type Answering, type SentRequest } from '@sluice/testing';
+import { serveListing, testSource } from '@sluice/testing';
 import { describe } from 'vitest';
 import { byOffset, byPage, bySince, createClient, defineApi, listing } from '../../src/index.js';
 import { allBut } from '../../../testing/test/offering.js';
 
-const rows = Array.from({ length: 23 }, (_, id) => ({ id, at: 1_767_225_600 + id * 600.5 }));
+const rows = Array.from({ length: 37 }, (_, id) => ({ id, at: 1_767_225_600 + id * 600.5 }));
 
 describe.each([
   [
@@ -26,51 +23,38 @@ describe.each([
     rows,
   ],
 ])('G5 R7 a listing %s,', (_, paging, listed) => {
+  const hasPages = paging.increment?.isSent === false;
   testSource({
     ...allBut(
       'a source of several partitions',
       '`useUpQuota` of the fixture',
-      ...(paging.increment?.isSent === false ? ['a source that sends its mark'] : []),
+      ...(hasPages ? ['a source that sends its mark', 'an API whose rows move'] : []),
     ),
     factory: async () => {
-      const sent: SentRequest[] = [];
-      let open = 0;
-      let how: Answering = 'well';
-      const server = createServer((request, response) => {
-        open += 1;
-        response.once('close', () => (open -= 1));
-        const { method = '', url = '' } = request;
-        sent.push({ method, url });
-        if (how === 'never') return;
-        if (how === 'fail') return void response.writeHead(400).end();
-        const query = new URL(url, 'http://localhost').searchParams;
-        const size = Number(query.get('n'));
+      const api = await serveListing(listed, ({ url: { searchParams: query }, rows: current, limit }) => {
+        const size = limit(query.get('n'));
         const start = Number(query.get('offset') ?? (Number(query.get('page') ?? 1) - 1) * size);
         const from = Date.parse(query.get('from') ?? '2000-01-01') / 1_000;
-        response.end(JSON.stringify(listed.filter(({ at }) => at >= from).slice(start, start + size)));
+        return { body: current.filter(({ at }) => at >= from).slice(start, start + size) };
       });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
       const items = listing({
         path: '/items',
         rows: '',
         columns: ['id', 'at'],
         key: ({ id }) => Number(id),
-        pageSize: { param: 'n', default: 5, max: 5 },
+        pageSize: { param: 'n', default: 12, max: 100 },
         paging,
       });
       const client = createClient({ apiKey: 'key-of-since-1', rateLimit: false }).use(
-        defineApi({ name: 'feed', sources: { items } })({
-          baseUrl: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
-        }),
+        defineApi({ name: 'feed', sources: { items } })({ baseUrl: api.baseUrl }),
       );
       return {
+        ...api,
+        areRowsStill: hasPages,
         source: () => client.feed.items(),
-        requests: () => ({ made: sent.length, open, sent }),
-        answer: (answering) => (how = answering),
         dispose: async () => {
           await client.close();
-          server.closeAllConnections();
-          server.close();
+          await api.close();
         },
       };
     },

@@ -1,8 +1,8 @@
-import type { Increment, Page, Since } from '@sluice/core';
-import { check, checkRows, checkSame, show } from '../check.js';
+import { SluiceError, type Increment, type Page, type Since } from '@sluice/core';
+import { catchFailure, check, checkRows, checkSame, show } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Checks } from '../suite.js';
-import { listRows, type WalkedSource } from './walkedSource.js';
+import { listRows, pull, type WalkedSource } from './walkedSource.js';
 
 /** How a source finds what is new since an earlier walk. */
 export const incrementChecks: Checks<WalkedSource> = {
@@ -49,6 +49,25 @@ export const incrementChecks: Checks<WalkedSource> = {
     const known = new Set(pages.flatMap(({ increment }) => increment?.rows.map(([row]) => row) ?? []));
     const again = await walked.pages({ since: { from: mark, isKnown: (row) => known.has(row) } });
     checkRows(listRows(again), [], 'From the mark on, where all rows are known');
+  },
+
+  'leaves out rows from before the mark where its API does not filter by it': async (walked) => {
+    const { increment, mark } = await walkToMark(walked);
+    const complete = pull(walked.source.pages(walked.recorded({ prefetch: 0 })));
+    await walked.next(complete);
+    await complete.return?.();
+    // Its first page has the earliest rows.
+    walked.answer('same-page');
+    const failure = await catchFailure(async () => {
+      for await (const page of walked.source.pages({ since: { from: mark }, prefetch: 0 }))
+        for (const value of listValues([page]))
+          check(
+            increment.compare(value, mark) >= 0,
+            `If the API ignores the mark ${mark} that it is sent, a row of ${value} is emitted again: an increment must leave out what is from before it.`,
+          );
+    });
+    walked.answer('well');
+    if (failure && !SluiceError.is(failure.error)) throw failure.error;
   },
 };
 

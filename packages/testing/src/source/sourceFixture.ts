@@ -5,8 +5,20 @@ import type { Fixture } from '../suite.js';
 /** The interface of a source: subscribe, pull rows, pull pages. Structural, so any copy of the library fits. */
 export type TestedSource<T> = PageSource<T> & Subscribable<T> & AsyncIterable<T>;
 
-/** How an API responds from now on. `fail`: with an error that is not retried. `never`: the request stays open. */
-export type Answering = 'well' | 'fail' | 'never';
+/**
+ * How an API responds from now on.
+ *
+ * - `well`: as it does.
+ * - `fail`: with an error that is not retried.
+ * - `never`: not at all, so that the request stays open.
+ * - `small-pages`: with 10 rows a page at most, whatever is requested.
+ * - `same-page`: as to the request before, whatever is requested.
+ * - `first-row-gone`: without the first of its rows, which was removed.
+ * - `html`: to the next request with an HTML page and status 200, as a proxy does, and then well.
+ *
+ * The API of `serveListing` does all of that. Where another one responds well instead, the check is skipped.
+ */
+export type Answering = 'well' | 'fail' | 'never' | 'small-pages' | 'same-page' | 'first-row-gone' | 'html';
 
 /** A request as an API received it. */
 export interface SentRequest {
@@ -47,4 +59,9 @@ export interface SourceFixture<T> extends Fixture {
    * then it refuses requests, e.g. with 429. Without it, the check of quotas is skipped.
    */
   useUpQuota?(seconds: number): void;
+  /**
+   * `true` if rows never move to another page, because the API only lists new ones last and removes none; or if nothing
+   * notices moves, because it has page numbers only. Then a row may be missed. Default `false`: the source must notice them.
+   */
+  readonly areRowsStill?: boolean;
 }

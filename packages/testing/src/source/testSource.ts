@@ -1,5 +1,6 @@
 import { refuseUnknown } from '@sluice/core';
 import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
+import { definitionChecks } from './definitionChecks.js';
 import { demandChecks } from './demandChecks.js';
 import { faultChecks } from './faultChecks.js';
 import { incrementChecks } from './incrementChecks.js';
@@ -22,19 +23,24 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
  * the fixture shows what was sent, also that the cursor is sent, in the URL or in a body, and only by its own walk. If
  * it can use up its quota, also that the source waits until it is renewed.
  *
+ * With the API of {@link serveListing}, also that a definition misses and repeats no row where the API allows fewer rows
+ * a page, ignores what a page is requested with, repeats its last page, moves rows, or sends HTML.
+ *
  * An endless source, e.g. a watch, skips the checks that need all rows; a fixture skips those of parts that it lacks.
  *
  * @example
  * testSource({
  *   test,
  *   factory: async () => {
- *     const sandbox = await startSandbox({ streams: 250 });
- *     const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false })
- *       .use(streams({ baseUrl: sandbox.streamsUrl }));
+ *     const api = await serveListing(coins, ({ url: { searchParams }, rows, limit }) => {
+ *       const offset = Number(searchParams.get('offset'));
+ *       return { body: { items: rows.slice(offset, offset + limit(searchParams.get('limit'))) } };
+ *     });
+ *     const client = createClient({ apiKey: false, retry: { retries: 0 } }).use(coinsApi({ baseUrl: api.baseUrl }));
  *     return {
- *       source: () => client.streams.list(),
- *       requests: () => ({ made: sandbox.counts.requests, open: sandbox.counts.open }),
- *       dispose: () => client.close().then(() => sandbox.close()),
+ *       ...api,
+ *       source: () => client.coins.markets({ pageSize: 20 }),
+ *       dispose: () => client.close().then(() => api.close()),
  *     };
  *   },
  * });
@@ -47,6 +53,7 @@ export function testSource<T>(options: SourceSuiteOptions<T>): void {
     ...requestChecks,
     ...incrementChecks,
     ...faultChecks,
+    ...definitionChecks,
     ...infoChecks,
   };
   registerChecks(options, checks, (trial) => WalkedSource.on(trial, options.factory));

@@ -48,6 +48,10 @@ export class WalkedSource {
     this.#fixture.useUpQuota(seconds);
   }
 
+  get areRowsStill(): boolean {
+    return this.#fixture.areRowsStill === true;
+  }
+
   async pages(options?: PagesOptions): Promise<Page<unknown>[]> {
     const pages: Page<unknown>[] = [];
     const walk = pull(this.source.pages(this.recorded(options)));
@@ -143,7 +147,8 @@ export class WalkedSource {
   }
 }
 
-const maxPages = 200;
+/** A walk that has more pages does not end. */
+export const maxPages = 200;
 
 function newPartitionLog(): PartitionLog {
   const state = memoryState();

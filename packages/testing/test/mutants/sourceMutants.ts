@@ -1,13 +1,15 @@
 import {
+  SluiceError,
   Source,
   type Page,
+  type FetchedPage,
   type PagesOptions,
   type Position,
   type PullIterator,
   type Since,
   type SourceDefinition,
 } from '@sluice/core';
-import type { SentRequest, SourceFixture, TestedSource } from '../../src/index.js';
+import type { Answering, SentRequest, SourceFixture, TestedSource } from '../../src/index.js';
 import { ListingApi, type Item } from '../listingApi.js';
 import type { Mutants } from './mutant.js';
 
@@ -96,6 +98,31 @@ function bare(source: Items): TestedSource<Item> {
     [Symbol.asyncIterator]: () => source[Symbol.asyncIterator](),
   };
 }
+
+/** The same where its pages are, while its API responds in some way. */
+function pageMutant(
+  caughtBy: string,
+  how: Answering,
+  spoil: (page: FetchedPage<Item>, request: Parameters<Definition['fetch']>[0]) => FetchedPage<Item>,
+) {
+  return definitionMutant(caughtBy, (api) => ({
+    fetch: async (request) => {
+      const page = (await api.fetch(request)) as FetchedPage<Item>;
+      return api.how === how ? spoil(page, request) : page;
+    },
+  }));
+}
+
+/** Rows that are as new each time: no page equals another one. */
+function renewed(page: FetchedPage<Item>): FetchedPage<Item> {
+  return {
+    ...page,
+    received: page.rows.map((row) => ({ ...row, nth: (renewals += 1) })),
+    next: { cursor: String(renewals) },
+  };
+}
+
+let renewals = 0;
 
 export const sourceMutants: Mutants<SourceFixture<Item>> = {
   'forgets a page when it is pushed': mutant(
@@ -438,4 +465,57 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   'has one fingerprint for all salts': definitionMutant('distinguishes API keys without revealing them', () => ({
     endpoint: { keyFingerprint: async () => 'abc' },
   })),
+
+  'takes a page with fewer rows than requested for the last one': pageMutant(
+    'walks all rows where its API allows fewer rows a page than it requests',
+    'small-pages',
+    (page) => ({ ...page, next: 'end' }),
+  ),
+
+  'takes a page that came before for the end': pageMutant(
+    'fails where its API sends the first page whatever is requested',
+    'same-page',
+    (page) => ({ ...page, rows: [], received: [], next: 'end' }),
+  ),
+
+  'does not notice a page that came before': pageMutant(
+    'fails where its API sends the first page whatever is requested',
+    'same-page',
+    renewed,
+  ),
+
+  'walks its last page for ever': pageMutant(
+    'emits no row again where its API sends the last page for ever',
+    'same-page',
+    renewed,
+  ),
+
+  'counts rows that are gone': (() => {
+    const factory = (): SourceFixture<Item> => {
+      const api = new ListingApi();
+      let first: Answering = 'well';
+      const fetch: Definition['fetch'] = async (request) => {
+        if (!request.at && request.partition === 0) first = api.how;
+        const page = (await api.fetch(request)) as FetchedPage<Item>;
+        return api.how === first ? page : { ...page, rows: page.rows.slice(1) };
+      };
+      return api.fixture(() => api.source({ fetch }));
+    };
+    return { caughtBy: 'misses and repeats no row while a row before it is removed or added', factory };
+  })(),
+
+  'takes what it cannot read for the end': definitionMutant('takes no other document for a page', (api) => ({
+    fetch: (request) =>
+      api.fetch(request).catch((error: unknown) => {
+        if (SluiceError.is(error, 'decode')) return { rows: [], next: 'end' };
+        throw error;
+      }),
+  })),
+
+  'believes that its API filters': definitionMutant(
+    'leaves out rows from before the mark where its API does not filter by it',
+    (api) => ({
+      fetch: ({ since, ...request }) => api.fetch(api.how === 'same-page' || !since ? request : { ...request, since }),
+    }),
+  ),
 };
