@@ -1,4 +1,4 @@
-import { byCursor, defineApi, exportTo, listing, rateLimitHeaders, rowOf } from '@sluice/core';
+import { byCursor, byPage, defineApi, exportTo, listing, onePage, rateLimitHeaders, rowOf } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
@@ -6,7 +6,7 @@ import type { JobOf, RunningJob } from './job.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
 import { addresses } from './services.js';
-import { type Child, type Parent, stableChildrenOf } from './shelf.js';
+import { type Child, type Parent, roomOf, stableChildrenOf } from './shelf.js';
 
 interface Row {
   readonly parent: number;
@@ -16,22 +16,40 @@ interface Row {
 
 /** Exports the rows of all parents into a file, while parents and rows come, change and go. */
 export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scenario, apis: Apis): RunningJob {
-  const { pageSize, parentsPerPage, parents, isSkipping, concurrency, commitEvery, format } = job;
+  const { pageSize, parentsPerPage, parents, roomSize, end, isSkipping, concurrency, commitEvery, format } = job;
   const path = `/data/rows.${format}`;
   const stateFolder = job.state === 'beside' ? `${path}.sluice` : '/data/state';
   const paging = byCursor({ param: 'cursor', at: 'next?' });
+  const ends = {
+    'short-page': { paging: byPage({ param: 'page' }), until: 'short-page' },
+    'no-rows': { paging, until: 'no-rows' },
+    'repeated-page': { paging: byPage({ param: 'page' }), until: 'repeated-page', total: 'total' },
+    'one-page': { paging: onePage() },
+  } as const;
+  const ofParents = {
+    rows: 'items',
+    paging,
+    pageSize: { param: 'n', default: parentsPerPage, max: parentsPerPage },
+  } as const;
+  // Its page has all rows of a parent, and could have one more.
+  const size = end === 'one-page' ? longestListing(parents) + 1 : pageSize;
   const shelfApi = defineApi({
     name: 'shelf',
     ...(api.quota && { quota: rateLimitHeaders() }),
     sources: {
-      parents: listing({
-        path: '/parents',
-        rows: 'items',
-        columns: ['id'],
-        key: ({ id }) => Number(id),
-        paging,
-        pageSize: { param: 'n', default: parentsPerPage, max: parentsPerPage },
-      }),
+      rooms: listing({ ...ofParents, path: '/rooms', columns: ['id'], key: ({ id }) => Number(id) }),
+      parents:
+        roomSize === undefined
+          ? listing({ ...ofParents, path: '/parents', columns: ['id'], key: ({ id }) => Number(id) })
+          : listing({
+              ...ofParents,
+              each: rowOf({ source: 'rooms', params: ({ id }: { id: number }) => ({ room: id }) }),
+              path: '/rooms/{room}/parents',
+              columns: ['id'],
+              // Each room counts its own.
+              key: ({ nth }) => Number(nth),
+              version: '1',
+            }),
       rows: listing<Row, { id: number }, object>({
         each: rowOf({
           source: 'parents',
@@ -42,16 +60,18 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
         ...(isSkipping && { responses: { 404: 'skip', 410: 'skip' } }),
         rows: 'items',
         columns: ['parent', 'n', 'text'],
-        paging,
+        ...(end === undefined ? { paging } : ends[end]),
         version: '1',
-        pageSize: { param: 'n', default: pageSize, max: pageSize },
+        pageSize: { param: 'n', default: size, max: size },
       }),
     },
   });
   const wrong: string[] = [];
   /** Parents whose rows this export requested: it had recorded them by then. */
   const recorded = new Set<number>();
-  apis.shelf.hold(parents);
+  /** Rooms whose parents it requested. */
+  const recordedRooms = new Set<number>();
+  apis.shelf.hold(parents, { roomSize, end });
   /** Where each line that this export was sent stands in the file. */
   const sent = new Map<string, Place>();
   const wrongIn = (text: string): readonly string[] => {
@@ -85,6 +105,7 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
       // An export that ended without a commit has forgotten all.
       if (disk.text(`${stateFolder}/checkpoint`) !== undefined) return;
       recorded.clear();
+      recordedRooms.clear();
       sent.clear();
     },
     onAnswer({ pathname }, { status, body }) {
@@ -99,10 +120,14 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
         recorded.add(Number(id));
         return;
       }
+      const [, room] = roomPath.exec(pathname) ?? [];
+      if (room !== undefined) recordedRooms.add(Number(room));
+      const known = pathname === '/shelf/rooms' ? recordedRooms : recorded;
       const after = Number(searchParams.get('cursor') ?? 0);
-      const behind = [...recorded].filter((known) => known > after);
-      if (behind.length > 0)
-        wrong.push(`The parents behind ${after} were requested again, and ${behind[0]} was known.`);
+      const isListed = (id: number): boolean => room === undefined || roomOf(id, roomSize ?? 1) === Number(room);
+      const behind = [...known].find((id) => id > after && isListed(id));
+      if (behind !== undefined)
+        wrong.push(`${pathname} was requested from ${after} on again, and ${behind} was known.`);
     },
     async run({ client, fileSystem, processes, clock, signal }, { pages }) {
       const source = client.use(shelfApi({ baseUrl: addresses.shelf })).shelf.rows();
@@ -138,6 +163,11 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
   };
 }
 
+function longestListing(parents: readonly Parent[]): number {
+  return Math.max(...parents.map(({ rows }) => rows));
+}
+
+const roomPath = /^\/shelf\/rooms\/(\d+)\/parents$/;
 const childPath = /^\/shelf\/parents\/(\d+)\/rows$/;
 
 /** A row as the file has it, without the end of its line. */

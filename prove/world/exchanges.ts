@@ -1,4 +1,5 @@
 import type { Sent } from './network.js';
+import { unmoved } from './services.js';
 
 /** Ms for which a client tries again before it gives up, as nobody here asks for anything else. */
 const retriesFor = 60_000;
@@ -21,15 +22,18 @@ export class Exchanges {
     this.#isWalkedAgain = isWalkedAgain;
   }
 
-  sent({ name, isFresh }: Sent): void {
+  sent({ name: sentName, isFresh }: Sent): void {
+    const name = unmoved(sentName);
     this.underWay += 1;
     if (this.#stale.delete(name) && !isFresh && !this.#isWalkedAgain)
       this.#violated(`${name} was not sent again over a new connection when its own turned out to be closed.`);
   }
 
   /** @param outcome the status of the answer (429 and 403: the quota is used up), or why there is none */
-  ended(host: string, name: string, outcome: number | string, at: number): void {
+  ended(host: string, sentName: string, outcome: number | string, at: number): void {
+    const name = unmoved(sentName);
     this.underWay -= 1;
+    if (outcome === 307) return;
     if (outcome === 'stale') {
       this.#stale.add(name);
       return;

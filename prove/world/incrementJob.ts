@@ -1,4 +1,18 @@
-import { byCursor, bySince, defineApi, exportTo, listing, rateLimitHeaders, rowOf } from '@sluice/core';
+import {
+  bearer,
+  byCursor,
+  byOffset,
+  byPage,
+  bySince,
+  defineApi,
+  exportTo,
+  header,
+  listing,
+  login,
+  rateLimitHeaders,
+  rowOf,
+  SluiceError,
+} from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';
@@ -7,7 +21,7 @@ import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './job.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
-import { addresses } from './services.js';
+import { addresses, apiKey, unmoved } from './services.js';
 import { type Entry, tableOverlap } from './table.js';
 
 const columns = ['id', 'text', 'changed'] as const;
@@ -17,17 +31,41 @@ interface TableEntry extends Entry {
   readonly table?: number;
 }
 
+const key = header('X-API-Key', { id: 'key of this world', get: () => apiKey });
+
+function tableLogin(life: number | 'unknown') {
+  return login({
+    request: { path: '/login', auth: key },
+    token: 'token',
+    ...(life !== 'unknown' && { lifetime: ({ at }) => Number(at('life')) }),
+  });
+}
+
+/** The ways of finding what is new. */
+function pagingOf({ order, place }: JobOf<'increment'>) {
+  const by = { field: 'changed', type: 'instant', overlap: tableOverlap } as const;
+  const at = place === 'header' ? { header: 'X-Since' } : place === 'form' ? { into: 'since' } : { param: 'since' };
+  if (order === undefined) return bySince({ ...by, ...at });
+  if (order === 'offsets') return bySince({ ...by, ...at, paging: byOffset({ param: 'offset' }) });
+  return bySince({ ...by, order, paging: byPage({ param: 'page' }) });
+}
+
 /** Exports what is new in a table, or in each of several, into a file per run, as a line of cron would. */
 export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: Apis): RunningJob {
-  const { pageSize, changes, renames, tables, concurrency = 1, commitEvery = 1 } = job;
+  const { pageSize, changes, renames, tables, concurrency = 1, commitEvery = 1, order, place } = job;
   const rows = {
     rows: 'items',
     version: '1',
     pageSize: { param: 'n', default: pageSize, max: pageSize },
-    paging: bySince({ param: 'since', field: 'changed', type: 'instant', overlap: tableOverlap }),
+    paging: pagingOf(job),
+    ...(order && { query: { order } }),
+    ...(place === 'form' && ({ method: 'POST', bodyType: 'form', body: {} } as const)),
   } as const;
+  // Whether a request shows from where on it asks for rows.
+  const isShown = place === undefined && (order === undefined || order === 'offsets');
   const tableApi = defineApi({
     name: 'table',
+    ...(api.tokenLife !== undefined && { auth: [key, bearer(tableLogin(api.tokenLife))] }),
     ...(api.quota && { quota: rateLimitHeaders() }),
     sources: {
       tables: listing({
@@ -69,6 +107,8 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
   apis.tables.hold(tables ?? []);
   let name = '';
   let runs = 0;
+  /** Whether the last run has ended with the advice to start over. */
+  let isAdvised = false;
   const wrong: string[] = [];
   /** Pages of rows that were answered, by path. */
   const answered = new Map<string, number>();
@@ -79,6 +119,8 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
   const requestedInFull = new Set<string>();
   /** From where an increment has requested each table, by path (wall time in ms). */
   const requestedFrom = new Map<string, number>();
+  const pagesOf = (count: number): number =>
+    order === 'any' ? Math.ceil(count / pageSize) + 1 : order === undefined ? 1 : 2;
   /** A5: an unchanged table is requested from the overlap before its latest row, or before the clock if that is behind. */
   const checkUnchanged = (began: number): void => {
     for (const [path, pages] of answered) {
@@ -86,7 +128,8 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
       const times = table?.all.map(({ changed }) => Date.parse(changed)) ?? [];
       const from = requestedFrom.get(path) ?? -Infinity;
       const again = times.filter((time) => time >= from).length;
-      if (pages > 1 && again < pageSize) wrong.push(`Nothing has changed, and ${path} took ${pages} pages.`);
+      if (pages > pagesOf(times.length) && (again < pageSize || order === 'any'))
+        wrong.push(`Nothing has changed, and ${path} took ${pages} pages.`);
       // Marks have whole seconds.
       const early = Math.min(began, Math.max(...times)) - tableOverlap - 1_000 - from;
       if (from > -Infinity && early > 0) wrong.push(`${path} was requested from ${early} ms before its mark on.`);
@@ -94,13 +137,16 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
   };
   return {
     isPage: ({ pathname }) => pathname !== '/tables/all',
-    onSend({ pathname, searchParams }) {
+    onSend({ pathname: path, searchParams }) {
+      if (!isShown) return;
+      const pathname = unmoved(path);
       const since = searchParams.get('since');
       if (since === null && withRows.has(pathname)) requestedInFull.add(pathname);
       if (since !== null && !requestedFrom.has(pathname)) requestedFrom.set(pathname, Date.parse(since));
     },
-    onAnswer({ pathname }, { status, body }) {
-      if (status !== 200) return;
+    onAnswer({ pathname: path }, { status, body }) {
+      const pathname = unmoved(path);
+      if (status !== 200 || pathname.endsWith('/login')) return;
       answered.set(pathname, (answered.get(pathname) ?? 0) + 1);
       const { items }: { items: readonly unknown[] } = JSON.parse(body);
       if (items.length > 0 && steady?.includes(pathname)) withRows.add(pathname);
@@ -129,8 +175,17 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
         answered.clear();
         requestedInFull.clear();
         requestedFrom.clear();
-        const options = { state, clock, incremental: true, concurrency, commitEvery } as const;
-        const { rows } = await exportTo<TableEntry>(source, sink, options).run({ signal });
+        const options = { state, clock, incremental: true, concurrency, commitEvery, restart: isAdvised } as const;
+        const { rows } = await exportTo<TableEntry>(source, sink, options)
+          .run({ signal })
+          .catch((error: unknown) => {
+            // Rows have moved since the checkpoint: by offsets it is found after three walks, and by pages if one comes again.
+            isAdvised ||= SluiceError.is(error, 'rows-moved') || SluiceError.is(error, 'no-progress');
+            throw error;
+          });
+        isAdvised = false;
+        // Until its token has to be replaced.
+        if (isLast && api.tokenLife !== undefined) await sleep(clock, random() * 200_000, signal);
         if (isLast && left < 3)
           wrong.push(...Array.from(requestedInFull, (path) => `${path} was requested without its mark.`));
         if (!isLast || left > 1) continue;
@@ -163,7 +218,7 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
           ? []
           : [`What is kept by key is not the table ${table ?? ''}: ${difference(actual ?? '', expected ?? '')}`];
       });
-      return [...wrong, ...wrongTables];
+      return [...wrong, ...apis.wrong, ...wrongTables];
     },
   };
 }

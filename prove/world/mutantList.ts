@@ -211,6 +211,16 @@ export const mutantList: readonly Mutant[] = [
       "if (next === 'end' || empty > 0) return undefined;",
     ],
     [
+      'a walk that resumes does not know the rows of the page before',
+      'this.#position = from ?? {',
+      'this.#position = from?.hash !== undefined ? { ...from, hash: `not ${from.hash}` } : from ?? {',
+    ],
+    [
+      'known rows count for no offset',
+      '...(offset !== undefined && { offset: offset + received.length })',
+      '...(offset !== undefined && { offset: offset + emitted })',
+    ],
+    [
       'two pages whose rows are gone are a loop',
       'if (!hasRows && empty >= maxEmptyPages)',
       'if (!hasRows && empty >= 1)',
@@ -263,6 +273,11 @@ export const mutantList: readonly Mutant[] = [
       'const acquired = limiter.acquire({ route, signal });',
       'const acquired = isFresh ? { release: () => undefined } : limiter.acquire({ route, signal });',
     ],
+    [
+      'a request that is redirected takes no permit',
+      'const acquired = limiter.acquire({ route, signal });',
+      'const acquired = from.redirects > 0 ? { release: () => undefined } : limiter.acquire({ route, signal });',
+    ],
     ['a permit is never given back', "permit.release(mayBeWritten ? undefined : 'unwritten');", ''],
   ]),
   ...inFile('packages/core/src/api/sinceValue.ts', [
@@ -311,6 +326,53 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['a parent that is listed twice has two partitions', 'this.#paths.has(text) || paths.has(text)', 'paths.has(text)'],
     ['recorded parents are requested again', 'reached = page.next;', 'reached ??= page.next;'],
+    ['parents of two rooms that share a key are one', 'const path = [...above, rowKey(', 'const path = [rowKey('],
+    ['the rows above parents are recorded among them', 'partitionLog.log(level + 1)', 'partitionLog.log(level)'],
+  ]),
+  ...inFile('packages/core/src/api/until.ts', [
+    [
+      'a page as full as the first one ends a listing',
+      'return items < Math.min(size, walked.firstRows ?? size);',
+      'return items <= Math.min(size, walked.firstRows ?? size);',
+    ],
+  ]),
+  ...inFile('packages/core/src/api/pageReader.ts', [
+    [
+      'a repeated last page is emitted again',
+      "if (isEnd && until === 'repeated-page') return { ...withoutRows, total: count };",
+      '',
+    ],
+  ]),
+  ...inFile('packages/core/src/api/pageInside.ts', [
+    [
+      'a walk in any order ends at known rows',
+      "const isPassed = order === 'newest-first' && rows.length > 0",
+      'const isPassed = rows.length > 0',
+    ],
+  ]),
+  ...inFile('packages/core/src/sink/retryExport.ts', [
+    [
+      'a partition whose rows moved does not start over',
+      "return info.increment && SluiceError.is(error, 'rows-moved') ? 'rows-moved' : undefined;",
+      'return undefined;',
+    ],
+  ]),
+  ...inFile('packages/core/src/api/requestPlace.ts', [
+    [
+      'a header has no value of a later request',
+      'return { ...request, headers: { ...request.headers, [name]: text } };',
+      'return request;',
+    ],
+    [
+      'a form has no value of a later request',
+      'body: withValue(request.body, steps, value)',
+      'body: request.body ?? withValue(request.body, steps, value)',
+    ],
+  ]),
+  ...inFile('packages/core/src/http/credentials/keyRing.ts', [
+    ['a token is sent when its life is over', 'this.#expires = expiryOf(issued, lifetime);', ''],
+    ['a token that the API refuses is not replaced', "if (this.#current === before) void this.#load('refused');", ''],
+    ['an error repeats a token', 'this.#hidden.replace(this.#rules.hidden(secret));', ''],
   ]),
   ...inFile('packages/core/src/http/response/statusFault.ts', [
     ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],

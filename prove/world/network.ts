@@ -143,7 +143,7 @@ export class Network {
               const { status, headers = {} } = answer;
               const settle = (): void => {
                 // Who delivers webhooks rests whenever it is told for how long (W4).
-                if (status === 429 || request.method === 'POST')
+                if (status === 429 || request.headers['webhook-id'] !== undefined)
                   shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer));
                 this.#tap.onAnswer(url, answer);
                 resolve({ status, headers: { 'content-type': 'application/json', ...headers }, text });
@@ -320,7 +320,7 @@ export class Network {
 
 /** What careless services say: they repeat what they were sent. */
 function echoOf({ headers }: AttemptRequest, text: string): string {
-  return `${text}: ${headers['x-api-key'] ?? 'nobody'}`;
+  return `${text}: ${headers['x-api-key'] ?? 'nobody'} ${headers['authorization'] ?? ''}`;
 }
 
 /** Ms that an answer asks for, where nobody has to ask a clock of their own. */

@@ -31,10 +31,14 @@ export function arrivalOf(body: string, random: Random, broken: number): Arrival
 /** Reads a body as the adapter of Node does, without a connection. */
 export class PartReader {
   readonly #incoming: Incoming;
+  readonly #unlisten: () => void;
 
   constructor({ status, headers = {} }: Answered, signal: AbortSignal | undefined) {
     const incoming = new Incoming({ encoding: headers['content-encoding'], maxBytes: Infinity });
-    signal?.addEventListener('abort', () => incoming.fail(signal.reason));
+    const onAbort = (): void => incoming.fail(signal?.reason);
+    signal?.addEventListener('abort', onAbort);
+    // All attempts of a request have one signal.
+    this.#unlisten = () => signal?.removeEventListener('abort', onAbort);
     if (status === 304) incoming.close();
     this.#incoming = incoming;
   }
@@ -50,7 +54,7 @@ export class PartReader {
 
   /** The text of the body, once all of it has arrived. @throws AdapterFault if it breaks off. */
   async text(): Promise<string> {
-    await this.#incoming.complete;
+    await this.#incoming.complete.finally(this.#unlisten);
     return Buffer.concat(this.#incoming.chunks).toString();
   }
 }

@@ -6,8 +6,8 @@ import type { RepeatsModel } from './repeats.js';
 import { Random } from '../../test/kit/random.js';
 import type { Alteration, ApiModel } from './services.js';
 import type { StoreModel } from './store.js';
-import type { ChangingRow, Parent } from './shelf.js';
-import { type TableChange, tableOverlap } from './table.js';
+import type { ChangingRow, Parent, ShelfModel } from './shelf.js';
+import { type TableChange, tableOrders, tableOverlap, type TableOrder } from './table.js';
 import type { ListedTable } from './tables.js';
 
 /** A whole world, drawn from its seed. Everything in it can be made smaller, so that a failing one can be shrunk. */
@@ -88,7 +88,7 @@ export type Job =
       readonly every: number;
       readonly changes: readonly Alteration[];
     }
-  | {
+  | (ShelfModel & {
       readonly kind: 'children';
       readonly format: 'csv' | 'jsonl';
       readonly pageSize: number;
@@ -99,7 +99,7 @@ export type Job =
       readonly concurrency: number;
       readonly commitEvery?: number;
       readonly state: 'beside' | 'apart';
-    }
+    })
   | {
       readonly kind: 'table';
       readonly mode: TableMode;
@@ -133,6 +133,10 @@ export type Job =
       /** Of the export. Absent: 1, and each page is committed. */
       readonly concurrency?: number;
       readonly commitEvery?: number;
+      /** How the table is listed. Absent: each page is requested with the value of the last row. */
+      readonly order?: TableOrder;
+      /** Where a request has the value. Absent: in the query. */
+      readonly place?: 'header' | 'form';
     };
 
 /** How a service of tags says 304. */
@@ -253,7 +257,7 @@ const tender = {
 /** The world of a seed. */
 export function scenarioOf(seed: number): Scenario {
   const random = new Random(`${seed} scenario`);
-  const job = jobOf(random);
+  const job = withKinds(seed, jobOf(random));
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const owners = random.int(1, 6);
   // Then a run fails before its first commit, and has to clear away what it began.
@@ -276,6 +280,7 @@ export function scenarioOf(seed: number): Scenario {
       }),
       ...(['export', 'children', 'watch', 'table', 'mirror'].includes(job.kind) &&
         random.chance(0.15) && { repeats: repeatsOf(random) }),
+      ...(job.kind === 'increment' && accessOf(seed)),
     },
     limit: {
       requests: random.int(2, 10),
@@ -295,6 +300,38 @@ export function scenarioOf(seed: number): Scenario {
       ...(isDownAtStart || (job.kind === 'export' && random.chance(0.25)) ? [killAtUnlink(random)] : []),
       ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
     ],
+  };
+}
+
+/** The job with kinds of listings of their own, which are drawn apart: all else of a seed stays as it was. */
+function withKinds(seed: number, job: Job): Job {
+  const random = new Random(`${seed} kinds`);
+  if (job.kind === 'children') {
+    const roomSize = random.chance(0.4) ? { roomSize: random.int(1, 10) } : {};
+    if (random.chance(0.5)) return { ...job, ...roomSize };
+    // A page is judged by its size, or by its rows, so those that come and go would end a listing.
+    const parents = job.parents.map(({ changing: _, ...parent }) => parent);
+    return { ...job, ...roomSize, parents, end: random.pick(['short-page', 'no-rows', 'repeated-page', 'one-page']) };
+  }
+  if (job.kind !== 'increment' || random.chance(0.4)) return job;
+  const order = random.chance(0.7) ? { order: random.pick(tableOrders) } : {};
+  // Some pages then have only rows from before a mark.
+  const small = order.order === 'any' ? { pageSize: random.int(1, 5) } : {};
+  const isSent = order.order === undefined || order.order === 'offsets';
+  return {
+    ...job,
+    ...order,
+    ...small,
+    ...(isSent && random.chance(0.5) && { place: random.pick(['header', 'form'] as const) }),
+  };
+}
+
+/** What lies between a client and its rows. */
+function accessOf(seed: number): Pick<ApiModel, 'isMoved' | 'tokenLife'> {
+  const random = new Random(`${seed} access`);
+  return {
+    ...(random.chance(0.2) && { isMoved: true }),
+    ...(random.chance(0.3) && { tokenLife: random.pick<number | 'unknown'>([5_000, 40_000, 'unknown']) }),
   };
 }
 

@@ -31,6 +31,27 @@ export interface ApiModel {
   /** Of the APIs that a world defines itself. */
   readonly quota?: QuotaModel;
   readonly repeats?: RepeatsModel;
+  /** Tables are redirected to another path. */
+  readonly isMoved?: boolean;
+  /**
+   * Ms for which the tokens are good that tables need, as their login says; `unknown`: it does not say so, and they are
+   * good for {@link untoldTokenLife}. Absent: they need none.
+   */
+  readonly tokenLife?: number | 'unknown';
+}
+
+/** Long enough that a client knows a token as old, however late it came, and replaces it when it is refused. */
+const untoldTokenLife = 100_000;
+
+/** Ms after the end of its life in which a token may still arrive: a request can be on its way for as long. */
+const tokenGrace = 31_000;
+
+/** How tokens begin, so that they are known wherever they are. */
+export const tokenPrefix = 'token-of-this-world-';
+
+/** The path without what a redirect adds. */
+export function unmoved(path: string): string {
+  return path.replace('/moved/', '/');
 }
 
 /** Where the services of a world are found. */
@@ -71,9 +92,15 @@ export class Apis {
   #notModified = 0;
   #isStill = false;
   #ticks = 0;
+  readonly #model: Pick<ApiModel, 'isMoved' | 'tokenLife'>;
+  /** When each was issued. */
+  readonly #tokens: number[] = [];
+  /** What clients did wrong. */
+  readonly wrong: string[] = [];
 
   constructor(model: ApiModel, now: () => number) {
     this.#now = now;
+    this.#model = model;
     this.#tags = model.tags;
     this.#quota = model.quota && new Quota(model.quota);
     this.#repeats = model.repeats && new Repeats(model.repeats, new Random(`${model.seed} repeats`));
@@ -147,21 +174,47 @@ export class Apis {
   readonly #page: Service = (request): Answered =>
     this.#repeats?.insteadOf(request.url, this.#now()) ?? this.#answer(request);
 
-  readonly #answer: Service = ({ url, headers }): Answered => {
+  readonly #answer: Service = ({ url, method, headers, body }): Answered => {
     try {
       if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
-      const endpoint =
-        this.#endpoints.get(url.pathname) ?? this.shelf.at(url.pathname) ?? this.tables.at(url.pathname, this.#now());
+      if (/^\/tables?\/login$/.test(url.pathname)) return this.#login();
+      if (/^\/tables?\//.test(url.pathname)) this.#checkToken(headers['authorization']);
+      const isMovable = method === 'GET' && /^\/(table|tables\/rows)\//.test(url.pathname);
+      if (this.#model.isMoved && isMovable && !url.pathname.includes('/moved/')) {
+        const location = url.pathname.replace(/[^/]+$/, 'moved/$&') + url.search;
+        return { status: 307, headers: { location }, body: '' };
+      }
+      const path = unmoved(url.pathname);
+      const endpoint = this.#endpoints.get(path) ?? this.shelf.at(path) ?? this.tables.at(path, this.#now());
       if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
+      const query = new URLSearchParams(url.search);
+      const since = headers['x-since'] ?? new URLSearchParams(body).get('since');
+      if (since !== null) query.set('since', since);
       // The service's clock is right, whatever that of the process is.
       const date = new Date(epoch + this.#now()).toUTCString();
-      const answer = { status: 200, headers: { date }, body: JSON.stringify(endpoint(url.searchParams)()) };
+      const answer = { status: 200, headers: { date }, body: JSON.stringify(endpoint(query)()) };
       return url.pathname.startsWith('/streams-api/') ? this.#tagged(answer, headers['if-none-match']) : answer;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { status: error.status, body: JSON.stringify({ message: error.message }) };
     }
   };
+
+  #login(): Answered {
+    const { tokenLife } = this.#model;
+    const token = tokenPrefix + String(this.#tokens.push(this.#now()));
+    return { status: 200, body: JSON.stringify({ token, ...(tokenLife !== 'unknown' && { life: tokenLife }) }) };
+  }
+
+  #checkToken(authorization = ''): void {
+    const { tokenLife } = this.#model;
+    if (tokenLife === undefined) return;
+    const issued = this.#tokens[Number(authorization.replace(`Bearer ${tokenPrefix}`, '')) - 1];
+    const age = this.#now() - (issued ?? -Infinity);
+    if (tokenLife === 'unknown' && age > untoldTokenLife) throw new Refusal(401, 'This token is not valid any more');
+    if (tokenLife === 'unknown' || age <= tokenLife + tokenGrace) return;
+    this.wrong.push(`A token was sent ${age} ms after it was issued, and it is good for ${tokenLife} ms.`);
+  }
 
   /** The same answer with its entity tag, or 304 if that is known. */
   #tagged({ status, headers, body }: Answered, known: string | undefined): Answered {

@@ -3,6 +3,11 @@ import { epoch } from './platform.js';
 /** Ms by which a row may be seen later than its value says. */
 export const tableOverlap = 10_000;
 
+/** In which orders a table can be listed besides that of its changes: with offsets, or by pages. */
+export const tableOrders = ['offsets', 'newest-first', 'any'] as const;
+
+export type TableOrder = (typeof tableOrders)[number];
+
 export interface Entry {
   readonly id: number;
   readonly text: string;
@@ -45,12 +50,13 @@ export class Table {
   /** A page of the rows from a value on. */
   list(query: URLSearchParams, now: number): { readonly items: Entry[] } {
     const since = Date.parse(query.get('since') ?? '1970-01-01T00:00:00Z');
+    const sign = query.get('order') === 'newest-first' ? -1 : query.get('order') === 'any' ? 0 : 1;
     const listed = this.#seen(now)
       .filter(({ at }) => epoch + at >= since)
-      .toSorted((a, b) => a.at - b.at || a.id - b.id);
-    return {
-      items: listed.slice(0, Number(query.get('n'))).map(({ id, text, changed }) => ({ id, text, changed })),
-    };
+      .toSorted((a, b) => sign * (a.at - b.at) || a.id - b.id);
+    const size = Number(query.get('n'));
+    const start = Number(query.get('offset') ?? (Number(query.get('page') ?? 1) - 1) * size);
+    return { items: listed.slice(start, start + size).map(({ id, text, changed }) => ({ id, text, changed })) };
   }
 
   #seen(now: number): Stored[] {
