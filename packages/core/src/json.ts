@@ -6,6 +6,8 @@ export type Json = string | number | boolean | null | ExactNumber | readonly Jso
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+const exactBrand = Symbol.for('sluice.exactNumber');
+
 /**
  * A number of JSON that a double would change, for the body of a request: it is sent as a number. In a query it is text.
  *
@@ -15,9 +17,15 @@ const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 export class ExactNumber {
   readonly text: string;
 
+  /** Whether a value is one, from any copy of this package: a plugin may bring its own. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return isRecord(value) && exactBrand in value;
+  }
+
   constructor(text: string) {
     if (!jsonNumber.test(text)) throw new ConfigError(`${shownText(text)} is not a number of JSON.`);
     this.text = text;
+    Object.defineProperty(this, exactBrand, { value: true });
     Object.freeze(this);
   }
 
@@ -34,6 +42,37 @@ export function jsonText(value: Json): string {
   if (!isRecord(value)) return JSON.stringify(value);
   const fields = Object.entries(value).map(([name, field]) => `${JSON.stringify(name)}:${jsonText(field)}`);
   return `{${fields.join(',')}}`;
+}
+
+/**
+ * A copy that `JSON.stringify` keeps whole: an exact number is `{ number: '…' }`, and what looks like one has that around
+ * it once more.
+ */
+export function packNumbers(value: Json): Json {
+  if (value instanceof ExactNumber) return { number: value.text };
+  if (isList(value)) return value.map(packNumbers);
+  if (!isRecord(value)) return value;
+  const packed = mapFields(value, packNumbers);
+  return isPacked(packed) ? { number: packed } : packed;
+}
+
+/** What {@link packNumbers} has made a copy of, after it was stored as JSON. */
+export function unpackNumbers(value: unknown): unknown {
+  if (isList(value)) return value.map(unpackNumbers);
+  if (!isRecord(value)) return value;
+  const { number } = value;
+  if (!isPacked(value)) return mapFields(value, unpackNumbers);
+  if (isRecord(number)) return mapFields(number, unpackNumbers);
+  return typeof number === 'string' && jsonNumber.test(number) ? new ExactNumber(number) : value;
+}
+
+function isPacked(value: object): boolean {
+  const names = Object.keys(value);
+  return names.length === 1 && names[0] === 'number';
+}
+
+function mapFields<From, To>(value: Readonly<Record<string, From>>, map: (field: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, map(field)]));
 }
 
 /** Deeper bodies are mistakes, e.g. an object that contains itself. */

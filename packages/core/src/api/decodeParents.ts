@@ -1,3 +1,4 @@
+import { packNumbers, unpackNumbers, type Json } from '../json.js';
 import { isList, isRecord } from '../values.js';
 import { isPosition, type Position } from '../position.js';
 
@@ -16,18 +17,26 @@ export interface ParentPage<Params> {
   readonly runId?: string;
 }
 
+/** Parents as the log has them: JSON, from which exact numbers come back as they are. */
+export function encodeParents<Params>(parents: readonly Parent<Params>[]): readonly Json[] {
+  return (parents as readonly (readonly Json[])[]).map(([path = [], ...others]) => [path, ...others.map(packNumbers)]);
+}
+
 /** Decodes a record of the log; `undefined` if it is none. The same version of the listing made the parameters. */
 export function decodeParents<Params>(record: unknown): ParentPage<Params> | undefined {
   if (!isRecord(record)) return undefined;
   const { parents, next, runId } = record;
   if (!isList(parents) || !parents.every(isParent) || !isPosition(next)) return undefined;
   if (runId !== undefined && typeof runId !== 'string') return undefined;
-  return { parents: decodeParentList(parents), next, ...(runId !== undefined && { runId }) };
+  const unpacked = parents.map(
+    ([path, params, values]) => [path, unpackNumbers(params), unpackNumbers(values)] as const,
+  );
+  return { parents: decodeParentList(unpacked), next, ...(runId !== undefined && { runId }) };
 }
 
 /** Types parameters that are JSON now. */
 export function decodeParentList<Params>(
-  parents: readonly (readonly [readonly string[], unknown, object?])[],
+  parents: readonly (readonly [readonly string[], unknown, unknown?])[],
 ): readonly Parent<Params>[] {
   return parents as readonly Parent<Params>[];
 }

@@ -8,6 +8,7 @@ import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './
 import { Parents } from './parents.js';
 import { listPartitionValues } from './partitionValues.js';
 import type { Each } from './each.js';
+import { requireNamed } from './template.js';
 
 /** Creates the source of a listing that has parents. @throws ConfigError if a parameter or a limit is invalid. */
 export function eachSource<Row extends object, In extends object, Params extends object, Values>(
@@ -49,6 +50,7 @@ export function eachSource<Row extends object, In extends object, Params extends
           name,
           parents,
           paramsOf,
+          requireNames: (names) => requireNamed(name, definition, { params: {}, optional: names }),
           valuesOf: (ofParent) => listPartitionValues(definition, { name, params: ofParent, warn }),
           planOf: (ofParent, values) => listingPlan(definition, { name, baseUrl, params: ofParent, values, pageSize }),
           warn,

@@ -3,7 +3,7 @@ import { ConfigError } from '../errors.js';
 import type { Query } from '../http/query.js';
 import { type BodyType, formFields, ownHeaders, type RequestDetails } from '../http/requestDetails.js';
 import { isHeader } from '../http/sendAttempt.js';
-import { definedJson, frozenJson, type Json } from '../json.js';
+import { definedJson, ExactNumber, frozenJson, type Json } from '../json.js';
 import { isRecord, kindOf } from '../values.js';
 import type { PageAddress, Paging } from './paging.js';
 import { checkFree, parsePlace, type RequestPlace } from './requestPlace.js';
@@ -288,7 +288,7 @@ function copyHeaders(
 ): HeaderFields {
   const sent: [string, string][] = [];
   for (const [header, given] of Object.entries(headers)) {
-    const value = typeof given === 'number' ? String(given) : given;
+    const value = given instanceof ExactNumber ? given.text : typeof given === 'number' ? String(given) : given;
     if (typeof value !== 'string' || !isHeader(header, value) || ownHeaders.test(header))
       throw new ConfigError(
         `${name} can't send the header ${JSON.stringify(header)}. Check its name and its value, which must be text in Latin-1 without line breaks.`,
@@ -344,7 +344,8 @@ function copyQuery(
   reserved: ReadonlySet<string>,
 ): Readonly<Record<string, SentValue>> {
   const sent: [string, SentValue][] = [];
-  for (const [param, value] of Object.entries(query)) {
+  for (const [param, given] of Object.entries(query)) {
+    const value = given instanceof ExactNumber ? given.text : given;
     if (reserved.has(param))
       throw new ConfigError(`${name} sets the query parameter ${JSON.stringify(param)} twice.`, { param });
     if (value === undefined) continue;

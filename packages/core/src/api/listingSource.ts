@@ -32,12 +32,12 @@ export function listingSource<Row extends object, In extends object, Params exte
   const { definition, opening } = open;
   const { name, endpoint } = opening;
   const params = decodeParams(name, { schema: definition.params, known }, given);
-  const { query, headers, body, fields } = definition;
-  const optional = definition.params ? known?.map((param) => param.name) : [];
   const warn = (message: string): void => endpoint.warn(message);
   const values = listPartitionValues(definition, { name, params, warn });
   if (values?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
-  requireNamed(name, { query, headers, body, fields }, { params: { ...params, ...values?.[0] }, optional });
+  const ofSchema = definition.params ? known?.map((param) => param.name) : [];
+  const optional = ofSchema && [...ofSchema, ...new Set(values?.flatMap(Object.keys))];
+  requireNamed(name, definition, { params, optional });
   const plan = listingPlan(definition, {
     name,
     baseUrl: endpoint.baseUrl,

@@ -10,7 +10,7 @@ import type { StateLog } from '../stateLog.js';
 import { shortListing } from '../source/chainErrors.js';
 import { isRecord, kindOf } from '../values.js';
 import { rowKey } from '../watch/snapshotRows.js';
-import { decodeParentList, decodeParents, type Parent, type ParentPage } from './decodeParents.js';
+import { decodeParentList, decodeParents, encodeParents, type Parent, type ParentPage } from './decodeParents.js';
 import type { ListingPlan } from './listingPlan.js';
 
 /** How the parents of a listing become its partitions. */
@@ -20,6 +20,8 @@ export interface ParentRules<Row, Params extends object> {
   readonly parents: Source<unknown>;
   /** The parameters for a parent. */
   readonly paramsOf: (parent: object) => object;
+  /** @throws ConfigError if the definition names a parameter that is not one of these. */
+  readonly requireNames: (names: readonly string[]) => void;
   /** The values of the partitions of a parent; `undefined` if it is one. */
   readonly valuesOf: (params: Params) => readonly object[] | undefined;
   /** The plan of a parent's partitions. @throws ConfigError if a request can't be sent, or is that of two of them. */
@@ -49,6 +51,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   readonly #log: StateLog | undefined;
   /** The paths of all keys, as JSON. */
   readonly #paths = new Set<string>();
+  /** The parameters that any parent has. */
+  readonly #names = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
   readonly #open = new Map<number, OpenParent>();
   readonly #steps = this.#find();
@@ -164,7 +168,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
 
   /** The parents of a page whose paths are new, each checked for what its requests need. */
   #newParents({ items, isIncomplete, parents: above = [] }: Page<unknown>): readonly Parent<Params>[] {
-    const { name, parents, paramsOf, valuesOf, planOf } = this.#rules;
+    const { name, parents, paramsOf, valuesOf, requireNames, planOf } = this.#rules;
     const found: [readonly string[], Json][] = [];
     const paths = new Set<string>();
     for (const row of items) {
@@ -174,14 +178,19 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       if (!isRecord(row))
         throw new ConfigError(`${name} can't have ${kindOf(row)} of ${parents.info.name} as a parent.`);
       paths.add(text);
-      found.push([path, definedJson(paramsOf(row), `The parameters of ${name} for ${this.#textOf(path)}`)]);
+      const params = paramsOf(row);
+      this.#addNames(params);
+      found.push([path, definedJson(params, `The parameters of ${name} for ${this.#textOf(path)}`)]);
     }
     // A partition as well, so that a run that resumes knows of it.
     if (isIncomplete) found.push([above, null]);
     return decodeParentList<Params>(found).flatMap((parent): readonly Parent<Params>[] => {
       const [path, params] = parent;
-      const values = params === null ? undefined : valuesOf(params);
-      if (params !== null) planOf(params, values);
+      if (params === null) return [parent];
+      const values = valuesOf(params);
+      values?.forEach((own) => this.#addNames(own));
+      requireNames([...this.#names]);
+      planOf(params, values);
       return values ? values.map((own) => [path, params, own]) : [parent];
     });
   }
@@ -197,8 +206,9 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
         'secret-in-cursor',
         `${name} can't continue: the API sent a row of ${parents.info.name} whose key or parameters contain the API key, and these are written to the state. Tell the API's operator.`,
       );
-    if (this.#isBegun) await log.append(page);
-    else await log.replace([{ runId, ...page }]);
+    const record = { ...page, parents: encodeParents(page.parents) };
+    if (this.#isBegun) await log.append(record);
+    else await log.replace([{ runId, ...record }]);
     this.#isBegun = true;
   }
 
@@ -208,10 +218,15 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       const partition = this.count;
       this.count += 1;
       if (params !== null) this.#paths.add(JSON.stringify(path));
+      this.#addNames({ ...params, ...values });
       if (partition < before || begun[partition] === 'done') continue;
       const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
       this.#open.set(partition, { path, values, plan });
     }
+  }
+
+  #addNames(params: object): void {
+    for (const name of Object.keys(params)) this.#names.add(name);
   }
 
   /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */

@@ -1,3 +1,4 @@
+import { nearestName } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf, hasDotSegment } from '../http/origin.js';
 import { ExactNumber, isPlain, type Json } from '../json.js';
@@ -34,7 +35,7 @@ type NamesOf<Value> = Value extends `{${infer Name}}`
 type OfNoName = '"' | ' ' | '\n' | '{' | '}' | ':' | ',' | '.' | '-' | '(';
 
 /** What a path can have, and what a query can. */
-type PathValue = string | number;
+type PathValue = string | number | ExactNumber;
 type SentValue = PathValue | boolean | readonly string[];
 
 /**
@@ -98,7 +99,8 @@ export function listValueNames(value: unknown): readonly string[] {
 export function fillPath(path: string, params: unknown, { name, baseUrl }: { name: string; baseUrl: string }): string {
   const filled = path.replace(inPath, (_, plus: string, param: string) => {
     const value = valueOf(params, param);
-    if (value === undefined || value === null || value === '' || Number.isNaN(value)) throw needed(name, param, 'path');
+    if (value === undefined || value === null || value === '' || Number.isNaN(value))
+      throw needed(name, param, 'path', isRecord(params) ? Object.keys(params) : []);
     const refusal = (what: string): ConfigError =>
       new ConfigError(`${name} can't put the parameter ${JSON.stringify(param)} into its path: ${what}.`, { param });
     if (typeof value !== 'string' && typeof value !== 'number' && !(value instanceof ExactNumber))
@@ -171,25 +173,35 @@ function valueOf(params: unknown, name: string): unknown {
 }
 
 /**
- * @param optional the parameters that a schema knows, which may be left out; absent if that is unknown
+ * @param optional the parameters that may be left out, of a schema, a parent or partitions; absent if that is unknown
  *
  * @throws ConfigError if a query, headers, a body or fields name a parameter that has no value, and is not one that may
  * be left out.
  */
 export function requireNamed(
   name: string,
-  made: Readonly<Record<Filling['what'], unknown>>,
-  { params, optional }: { readonly params: unknown; readonly optional: readonly string[] | undefined },
+  made: Partial<Readonly<Record<Filling['what'], unknown>>>,
+  { params, optional }: { readonly params: object; readonly optional: readonly string[] | undefined },
 ): void {
   for (const what of ['query', 'headers', 'body', 'fields'] as const)
     for (const param of listValueNames(made[what]))
-      if (valueOf(params, param) === undefined && optional?.includes(param) === false) throw needed(name, param, what);
+      if (valueOf(params, param) === undefined && optional?.includes(param) === false)
+        throw needed(name, param, what, [...optional, ...Object.keys(params)]);
 }
 
-/** What a request without a parameter's value is refused with. */
-export function needed(name: string, param: string, what: 'path' | Filling['what']): ConfigError {
+/** What a request without a parameter's value is refused with. @param known the parameters that there are */
+export function needed(
+  name: string,
+  param: string,
+  what: 'path' | Filling['what'],
+  known: readonly string[] = [],
+): ConfigError {
+  const nearest = nearestName(
+    param,
+    known.filter((other) => other !== param),
+  );
   return new ConfigError(
-    `${name} needs the parameter ${JSON.stringify(param)}: its ${what} ${what === 'headers' || what === 'fields' ? 'are' : 'is'} made of it.`,
+    `${name} needs the parameter ${JSON.stringify(param)}: its ${what} ${what === 'headers' || what === 'fields' ? 'are' : 'is'} made of it.${nearest === undefined ? '' : ` Did you mean ${nearest}?`}`,
     { param },
   );
 }

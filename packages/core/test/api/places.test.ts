@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import {
   bodyKey,
   byCursor,
@@ -9,15 +12,21 @@ import {
   createClient,
   defineApi,
   ExactNumber,
+  exportTo,
   header,
   listing,
+  memoryState,
+  noAuth,
   queryKey,
+  rowOf,
   watch,
   type Paging,
   type RequestPlace,
 } from '../../src/index.js';
+import { fileState } from '../../src/node/index.js';
+import { recordingSink } from '../sink/recordingSink.js';
 import { SkippingClock } from '../watch/skippingClock.js';
-import { numbered, openListing, serve } from './servedApi.js';
+import { numbered, openListing, type Said, serve } from './servedApi.js';
 
 const common = { path: '/items', rows: 'items', columns: ['id'] } as const;
 const one = (id: unknown): unknown[] => [{ id }];
@@ -253,6 +262,102 @@ describe('R13 a number beyond 2^53', () => {
     expect(server.requests[1]?.text).toBe(`{"size":2,"since":${ids[0]}}`);
   });
 
+  test('that a later increment begins at is sent as a number in a body', async () => {
+    const server = await serve((_url, nth) => ({ text: `{"items":[{"id":${ids[Math.min(nth, 2) - 1]}}]}` }));
+    const items = listing({
+      ...common,
+      method: 'POST',
+      pageSize: { into: 'size', default: 2, max: 2 },
+      paging: bySince({ into: 'since', field: 'id', type: 'integer' }),
+    });
+    const state = memoryState();
+    const increment = async (): Promise<string | undefined> => {
+      const before = server.requests.length;
+      await exportTo(openListing(items, server)(), recordingSink(), { state, incremental: true }).run();
+      return server.requests[before]?.text;
+    };
+    expect(await increment()).toBe('{"size":2}');
+    expect(await increment()).toBe(`{"size":2,"since":${ids[1]}}`);
+  });
+
+  test('is a number also for a plugin that has its own copy of this package', async () => {
+    vi.resetModules();
+    const own = await import('../../src/index.js');
+    expect(own.ExactNumber).not.toBe(ExactNumber);
+    const server = await serve((_url, nth) => ({ text: `{"items":[{"id":${ids[nth - 1]}}],"more":${nth < 3}}` }));
+    const items = own.listing({
+      ...common,
+      method: 'POST',
+      body: { id: '{id}' },
+      paging: own.byKeyset([{ field: 'id', into: 'after[0]' }], { more: 'more' }),
+    });
+    const api = own.defineApi({ name: 'own', auth: own.noAuth, sources: { items } });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl: server.baseUrl }));
+    onTestEnd(() => client.close());
+    const id = new own.ExactNumber('12345678901234567890');
+    await client.own.items({ id }).toArray();
+    expect(server.requests.map(({ text }) => text)).toEqual([
+      '{"id":12345678901234567890}',
+      `{"id":12345678901234567890,"after":[${ids[0]}]}`,
+      `{"id":12345678901234567890,"after":[${ids[1]}]}`,
+    ]);
+  });
+
+  test('of a parent is sent as a number, also by a run that resumes', async () => {
+    const answer = (url: URL): Said =>
+      url.pathname === '/api/parents'
+        ? { text: `{"items":[${ids.map((id) => `{"id":${id}}`).join()}],"next":null}` }
+        : { body: { items: [{ id: 1 }], next: null } };
+    let isDown = true;
+    const server = await serve((url, nth) => (isDown && nth === 3 ? { status: 500, body: {} } : answer(url)));
+    const paging = byCursor({ param: 'after', at: 'next' });
+    const api = defineApi({
+      name: 'own',
+      auth: noAuth,
+      sources: {
+        parents: listing<{ id: string }>({ ...common, path: '/parents', paging, key: ({ id }) => id }),
+        rows: listing({
+          ...common,
+          each: rowOf({
+            source: 'parents',
+            params: ({ id }: { id: string }) => ({
+              id: new ExactNumber(id),
+              text: id,
+              alike: { number: id },
+              deep: [{ number: new ExactNumber('1.50') }, { number: { number: 7 } }],
+            }),
+          }),
+          version: '1',
+          method: 'POST',
+          path: '/rows/{id}',
+          body: { id: '{id}', text: '{text}', alike: '{alike}', deep: '{deep}' },
+          partitions: { exact: [new ExactNumber('9007199254740993')] },
+          query: { exact: '{exact}' },
+          headers: { 'x-exact': '{exact}' },
+          paging,
+        }),
+      },
+    });
+    const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 } }).use(
+      api({ baseUrl: server.baseUrl }),
+    );
+    onTestEnd(() => client.close());
+    const folder = join(temporaryFolder(), 'state');
+    const sink = recordingSink();
+    const run = () => exportTo(client.own.rows(), sink, { state: fileState(folder), commitEvery: 1 }).run();
+    await expect(run()).rejects.toMatchObject({ status: 500 });
+    isDown = false;
+    await run();
+    const bodyOf = (id: string): string =>
+      `{"id":${id},"text":"${id}","alike":{"number":"${id}"},"deep":[{"number":1.50},{"number":{"number":7}}]}`;
+    const [first = '', second = '', third = ''] = ids;
+    expect(server.asked.slice(1)).toEqual(
+      [first, second, second, third].map((id) => `/rows/${id}?exact=9007199254740993`),
+    );
+    expect(server.requests[1]?.headers['x-exact']).toBe('9007199254740993');
+    expect(server.requests.slice(1).map(({ text }) => text)).toEqual([first, second, second, third].map(bodyOf));
+  });
+
   test('of a parameter is sent as a number', async () => {
     const server = await serve(() => ({ body: { items: [] } }));
     const items = listing({
@@ -263,7 +368,7 @@ describe('R13 a number beyond 2^53', () => {
       paging: byPage({ param: 'p' }),
     });
     const id = new ExactNumber('9007199254740993');
-    await openListing(items, server)({ id: id as never }).toArray();
+    await openListing(items, server)({ id }).toArray();
     expect([server.asked[0], server.requests[0]?.text]).toEqual(['/9007199254740993', '{"id":9007199254740993}']);
   });
 });

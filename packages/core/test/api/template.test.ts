@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byLink, listing } from '../../src/index.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { byLink, createClient, defineApi, type Listing, listing, noAuth, rowOf } from '../../src/index.js';
 import { openListing, serve } from './servedApi.js';
 
 const common = { paging: byLink(), rows: 'items', columns: ['id'] } as const;
@@ -112,6 +113,62 @@ describe('R5 a value that is only a name in braces', () => {
     ]);
   });
 
+  test.each<[string, object]>([
+    ['query', { query: { state: '{stat}' } }],
+    ['headers', { headers: { 'x-state': '{stat}' } }],
+    ['body', { method: 'POST', body: { filters: [{ state: '{stat}' }] } }],
+    ['fields', { fields: { state: '{stat}' } }],
+    ['path', { path: '/rows/{stat}' }],
+  ])('names the nearest parameter if it is misspelt in plain JavaScript: %s', async (what, template) => {
+    const loose = listing as unknown as (definition: object) => Listing<object, { state?: string }>;
+    const misspelt = new RegExp(
+      `^test.items needs the parameter "stat": its ${what} (is|are) made of it. Did you mean state\\?$`,
+    );
+    const open = (definition: object) => openListing(loose({ ...common, path: '/rows', ...definition }), server);
+    const server = await serve(() => ({ body: { items: [{ id: 1 }] } }));
+    const partitions = (): object[] => [{ state: 'open' }, { state: 'closed' }];
+    expect(() => open({ ...template, partitions })()).toThrow(misspelt);
+    const made = what === 'headers' ? { query: () => ({}) } : { headers: () => ({}) };
+    expect(() => open({ ...made, ...template })({ state: 'open' })).toThrow(misspelt);
+
+    const parents = listing({ ...common, path: '/parents', key: ({ id }) => String(id) });
+    const each = rowOf({ source: 'parents', params: () => ({ id: 1, state: undefined }) });
+    const items = loose({ ...common, path: '/rows', version: '1', each, ...template });
+    const api = defineApi({ name: 'test', auth: noAuth, sources: { parents, items } });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl: server.baseUrl }));
+    onTestEnd(() => client.close());
+    await expect(client.test.items().toArray()).rejects.toThrow(
+      what === 'path' ? /needs the parameter "stat"/ : misspelt,
+    );
+    expect(server.asked).toEqual(['/parents']);
+  });
+
+  test('may be one that only some parents or partitions have', async () => {
+    const server = await serve(() => ({ body: { items: [{ id: 1 }, { id: 2 }] } }));
+    const parents = listing<{ id: number }>({ ...common, path: '/parents', key: ({ id }) => id });
+    const items = listing({
+      ...common,
+      each: rowOf({
+        source: 'parents',
+        params: ({ id }: { id: number }): { id: number; state?: string } => (id === 1 ? { id, state: 'open' } : { id }),
+      }),
+      version: '1',
+      path: '/rows/{id}',
+      query: { state: '{state}', size: '{size}' },
+      partitions: (): { size?: number }[] => [{ size: 5 }, {}],
+    });
+    const api = defineApi({ name: 'test', auth: noAuth, sources: { parents, items } });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl: server.baseUrl }));
+    onTestEnd(() => client.close());
+    await client.test.items().toArray();
+    expect(server.asked.slice(1)).toEqual([
+      '/rows/1?state=open&size=5',
+      '/rows/1?state=open',
+      '/rows/2?size=5',
+      '/rows/2',
+    ]);
+  });
+
   test('is required where there is no schema, and described', () => {
     const items = listing({ ...common, path: '/{org}', query: { state: '{state}' } });
     const open = openListing(items, { baseUrl: 'http://127.0.0.1:1' });
@@ -128,6 +185,8 @@ describe('R5 a value that is only a name in braces', () => {
   test('is refused if the schema has no such parameter', () => {
     const items = listing({ ...common, params, path: '/{org}', query: { state: '{stat}' as string } });
     const open = openListing(items, { baseUrl: 'http://127.0.0.1:1' });
-    expect(() => open({ org: 'o' })).toThrow('test.items needs the parameter "stat": its query is made of it.');
+    expect(() => open({ org: 'o' })).toThrow(
+      'test.items needs the parameter "stat": its query is made of it. Did you mean state?',
+    );
   });
 });

@@ -27,8 +27,11 @@ export function isExactNumber(parent: unknown, name: string | number): boolean {
   return names instanceof Set && names.has(String(name));
 }
 
-/** The fields or items of an object or list that were numbers. No copy of it has them. */
-const exactNames: unique symbol = Symbol('sluice.exactNames');
+/**
+ * The fields or items of an object or list that were numbers. No copy of it has them. A plugin may have its own copy of
+ * this package.
+ */
+const exactNames: unique symbol = Symbol.for('sluice.exactNames');
 
 /** Shorter numbers without an exponent fit a double. */
 const longNumber = 16;
