@@ -2,10 +2,10 @@ import { isList, isRecord } from '../values.js';
 
 /** Fields in which a document says what went wrong. A title or a description may be one of a row. */
 const sayingFields = /^(err|errors?|errmsg|error[_A-Z]\w*|messages?|msg|details?|reason|fault\w*|warnings?)$/i;
-/** Those that say it also within another object, e.g. `meta.error`. */
+/** Those that say it also within any object, e.g. `data.error`; in `meta`, all do. */
 const errorFields = /^(err|fault)/i;
 /** Others, within one of these. */
-const furtherFields = /^(code|type|title|name|description)$/i;
+const furtherFields = /^(code|type|title|name|description|info)$/i;
 
 const deepest = 4;
 const maxTexts = 8;
@@ -20,7 +20,8 @@ export function documentMessages(document: unknown): string {
   for (const [name, field] of Object.entries(document)) {
     if (sayingFields.test(name)) collect(field, 1, said);
     else if (isRecord(field))
-      for (const [inner, value] of Object.entries(field)) if (errorFields.test(inner)) collect(value, 2, said);
+      for (const [inner, value] of Object.entries(field))
+        if ((name === 'meta' ? sayingFields : errorFields).test(inner)) collect(value, 2, said);
   }
   return said.join(', ');
 }

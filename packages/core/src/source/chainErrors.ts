@@ -59,7 +59,7 @@ export function emptyPages(place: ChainPlace, count: number): PaginationError {
   return chainError(
     'no-progress',
     place,
-    `the API sent ${count} pages without rows in a row, each saying that more follow. If the API ends a listing with a page without rows, set until: 'no-rows'. If its total is too large, leave total out`,
+    `the API sent ${count} pages without rows in a row, each saying that more follow. If the API ends a listing with a page without rows, set until: 'no-rows', or, where even that page says more, a function as more or at of the paging. If its total is too large, leave total out`,
   );
 }
 

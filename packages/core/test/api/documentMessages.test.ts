@@ -9,6 +9,8 @@ test.each([
   ['Etherscan', { status: '0', message: 'NOTOK', result: 'Max rate limit reached' }, 'NOTOK'],
   ['Marketo', { success: false, errors: [{ code: '606', message: 'Max rate limit' }] }, '606, Max rate limit'],
   ['an error within meta', { meta: { error: { type: 'quota', message: 'none left' } } }, 'quota, none left'],
+  ['MediaWiki', { error: { code: 'badtoken', info: 'Invalid token' } }, 'badtoken, Invalid token'],
+  ['Tumblr', { meta: { status: 401, msg: 'Unauthorized' }, response: [] }, 'Unauthorized'],
   ['a row', { id: 1, title: 'private', description: 'private', author: { message: 'private' } }, ''],
   ['a list', [{ error: 'private' }], ''],
   ['rows elsewhere', { items: [{ error: 'private' }] }, ''],
