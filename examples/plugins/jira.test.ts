@@ -48,7 +48,6 @@ testApi({
   variables,
   answering: () => jiraAnswers(site()),
   open: (client, options) => client.use(jira(options)).jira.worklogs({ pageSize: 2 }),
-  levels: 3,
   rows: [...ofProject('API'), ...ofProject('WEB')].flatMap(({ key }) =>
     workOn(key).map((row) => ({ issue: key, ...row })),
   ),

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { env, execPath } from 'node:process';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createClient, exportTo, type Client, type Source } from '@sluice/core';
@@ -30,8 +31,6 @@ export interface ApiCase {
   readonly answering: () => Answering<unknown>;
   /** Opens the source with pages so small that there are at least three. */
   readonly open: (client: Client, options: Opening) => Source<object> | Promise<Source<object>>;
-  /** See `SourceFixture`. */
-  readonly levels?: number;
   /** Its parameters on the command line. */
   readonly args?: readonly string[];
   /** What a file has in the end. */
@@ -53,7 +52,6 @@ export function testApi(api: ApiCase): void {
         const before = server.sent.length;
         return {
           source: () => source,
-          ...(api.levels !== undefined && { levels: api.levels }),
           requests() {
             const sent = server.sent.slice(before);
             return { made: sent.length, open: server.counts.open, sent };
@@ -67,23 +65,32 @@ export function testApi(api: ApiCase): void {
       },
     });
 
+    test('has nothing that doctor warns of', async () => {
+      await using server = await serve(api.answering());
+      const { ended } = startSluice(['doctor'], api, server);
+      const { code, output } = await ended;
+      assert.equal(code, 0, output);
+      assert.match(output, new RegExp(`^ok +${api.source} `, 'm'));
+    });
+
     test('is exported completely by a command that is killed in the middle and started again', async () => {
       await using server = await serve(api.answering());
-      const whole = await runExport(api, server).ended;
-      assert.deepEqual(whole, { code: 0, rows: api.rows, errors: '' });
+      const whole = startExport(api, server);
+      assert.deepEqual(await whole.ended, { code: 0, output: '' });
+      assert.deepEqual(readRows(whole.place), api.rows);
       const { length } = server.sent;
-      const killed = runExport(api, server);
-      const stop = 2 * length - 1;
+      const killed = startExport(api, server);
       server.instead = () => {
-        if (server.sent.length >= stop) server.answer = 'never';
+        if (server.sent.length >= 2 * length - 1) server.answer = 'never';
         return undefined;
       };
-      await killed.committed();
-      killed.kill();
+      await committed(killed.place);
+      killed.process.kill('SIGKILL');
       assert.equal((await killed.ended).code, null);
       [server.answer, server.instead] = ['well', () => undefined];
       const before = server.sent.length;
-      assert.deepEqual(await runExport(api, server, killed.place).ended, whole);
+      assert.deepEqual(await startExport(api, server, killed.place).ended, { code: 0, output: '' });
+      assert.deepEqual(readRows(killed.place), api.rows);
       assert.ok(server.sent.length - before < length, 'it began anew');
     });
   });
@@ -96,43 +103,53 @@ export async function serve(answering: Answering<unknown>) {
   return Object.assign(server, { options, [Symbol.asyncDispose]: () => server.close() });
 }
 
-/** Exports a source as its users do, in a process of its own. */
-function runExport(
-  { source, variables, args = [] }: ApiCase,
-  { options }: { readonly options: Opening },
-  place = mkdtempSync(join(folder, 'export-')),
+const rowsFile = 'rows.jsonl';
+
+/** Exports a source as its users do. */
+function startExport(api: ApiCase, server: Served, place?: string) {
+  const { source, args = [] } = api;
+  return startSluice(
+    ['export', source, ...args, '--to', rowsFile, '--commit-every', '1', '--quiet'],
+    api,
+    server,
+    place,
+  );
+}
+
+type Served = Awaited<ReturnType<typeof serve>>;
+
+/** Starts the command in a folder whose configuration has the plugin. */
+function startSluice(
+  command: readonly string[],
+  { source, variables }: ApiCase,
+  { options }: Served,
+  place = mkdtempSync(join(folder, 'sluice-')),
 ) {
   const plugin = resolve('plugins', `${source.split('.')[0]}.ts`);
   writeFileSync(join(place, 'sluice.config.json'), JSON.stringify({ plugins: [[plugin, options]] }));
-  const command = ['export', source, ...args, '--to', 'rows.jsonl', '--commit-every', '1', '--quiet'];
-  const child = spawn(process.execPath, [resolve('node_modules/@sluice/cli/dist/bin.js'), ...command], {
+  const process = spawn(execPath, [resolve('node_modules/@sluice/cli/dist/bin.js'), ...command], {
     cwd: place,
-    env: { PATH: process.env['PATH'], ...variables },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: env['PATH'], ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let errors = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const ended = new Promise<{ code: number | null; rows: object[]; errors: string }>((end, fail) => {
-    child.once('error', fail);
-    child.once('close', (code) => end({ code, rows: readRows(join(place, 'rows.jsonl')), errors }));
+  let output = '';
+  for (const stream of [process.stdout, process.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const ended = new Promise<{ code: number | null; output: string }>((end, fail) => {
+    process.once('error', fail);
+    process.once('close', (code) => end({ code, output }));
   });
-  return {
-    place,
-    ended,
-    kill: () => child.kill('SIGKILL'),
-    committed: () => committed(place),
-  };
+  return { place, process, ended };
 }
 
 /** Resolves when the checkpoint of an export has rows. */
 async function committed(place: string): Promise<void> {
-  const path = join(place, 'rows.jsonl.sluice/checkpoint');
+  const path = join(place, `${rowsFile}.sluice/checkpoint`);
   while (!existsSync(path) || !/"rows":[1-9]/.test(readFileSync(path, 'utf8'))) await setTimeout(10);
 }
 
-function readRows(path: string): object[] {
-  if (!existsSync(path)) return [];
-  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+function readRows(place: string, name = rowsFile): object[] {
+  const lines = readFileSync(join(place, name), 'utf8').split('\n').slice(0, -1);
   return lines.map((line) => record.parse(JSON.parse(line)));
 }
 
@@ -154,9 +171,9 @@ export function exportRounds<Row extends object>(
   const kept = new Map<unknown, Row>();
   let round = 0;
   return async () => {
-    const path = join(place, `${(round += 1)}.jsonl`);
-    const { rows } = await exportTo(source, jsonl({ path }), { state, incremental: true }).run();
-    for (const row of readRows(path) as Row[]) kept.set(keyOf(row), row);
+    const name = `${(round += 1)}.jsonl`;
+    const { rows } = await exportTo(source, jsonl({ path: join(place, name) }), { state, incremental: true }).run();
+    for (const row of readRows(place, name) as Row[]) kept.set(keyOf(row), row);
     assert.deepEqual(new Set(kept.values()), new Set(table()));
     return rows;
   };

@@ -45,11 +45,6 @@ export interface SeenRequests {
 export interface SourceFixture<T> extends Fixture {
   /** Creates the source. It has at least three pages, two of them with rows, and makes one request per page. */
   source(): TestedSource<T>;
-  /**
-   * How many listings lead to a row: 3 for tasks of members of teams. Each page may take so many requests. Default: 2 for a
-   * source with parents, else 1.
-   */
-  readonly levels?: number;
   /** The requests so far. Without it, checks of the number and time of requests are skipped. */
   requests?(): SeenRequests;
   /** Sets how the API responds to later requests. Without it, checks of failures and cancellation are skipped. */

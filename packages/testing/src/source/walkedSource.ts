@@ -76,7 +76,7 @@ export class WalkedSource {
 
   /** The requests that a page may take: its own, and one for a page of each level of its parents. */
   get levels(): number {
-    return this.#fixture.levels ?? (this.discovers ? 2 : 1);
+    return 1 + (this.source.info.levels ?? 0);
   }
 
   /** All pages of a walk that is long enough for the checks. Skips the check if the source never ends. */
