@@ -2,15 +2,18 @@ import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
 import type { RequestSpec } from './listingPlan.js';
+import { readField } from './fieldKey.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
+import { listValueNames } from './template.js';
 
 /** Options of {@link rowOf}. */
 export interface RowOfOptions<Parent extends object, Params extends object, In extends object, Given extends object> {
   /** The parents: a source of the same API, by its name there. Its rows must have a `key`. */
   readonly source: string;
   /**
-   * The parameters of a parent's listing, as plain JSON: all that its `path`, `query` and so on need. They are recorded
-   * with the key before the listing is requested. `undefined` is left out.
+   * The parameters of a parent's listing: all that its `path`, `query` and so on need. They are recorded with the key
+   * before the listing is requested. Either the fields of the parent that are parameters, e.g. `{ repo: '{name}' }`, each
+   * of which must be text or a number; or a function that returns plain JSON, of which `undefined` is left out.
    */
   readonly params: (parent: Parent, given: Given) => Params;
   /** Validates the given parameters. Default: the compiler checks `params`' second one. */
@@ -24,6 +27,8 @@ export interface Each<In, Params> {
   readonly source: string;
   /** All given parameters; absent if they are unknown. */
   readonly known: readonly ParamDescription[] | undefined;
+  /** The parameters, unless a function makes them. */
+  readonly fields: ParentFields | undefined;
   /** Carries the type of the given parameters. */
   readonly takes?: (given: In) => void;
   /** Carries the type of the parameters of a parent's listing. */
@@ -31,6 +36,9 @@ export interface Each<In, Params> {
   /** Validates the given parameters of the source with this name. @throws ConfigError. */
   begin(name: string, given: object): GivenParams;
 }
+
+/** Parameters that are fields of a parent, e.g. `{ repo: '{name}' }`. */
+type ParentFields = Readonly<Record<string, `{${string}}`>>;
 
 interface GivenParams {
   /** For the plan. */
@@ -51,10 +59,9 @@ interface GivenParams {
  * listing({
  *   each: rowOf({
  *     source: 'repos',
- *     params: (repo: { name: string }, { state }: { state?: string }) => ({ repo: repo.name, state }),
+ *     params: { repo: '{name}' },
  *   }),
  *   path: '/repos/{repo}/issues',
- *   query: { state: '{state}' },
  *   fields: { repo: '{repo}' },
  *   paging: byLink(),
  *   rows: '',
@@ -62,30 +69,45 @@ interface GivenParams {
  *   columns: ['repo', 'number', 'title'],
  *   version: '1',
  * });
+ * // With a parameter of the call:
+ * rowOf({ source: 'repos', params: ({ name }: { name: string }, { state }: { state?: string }) => ({ repo: name, state }) })
+ *
+ * @throws ConfigError if an option is invalid. Later: DecodeError if a parent lacks a field.
  */
+export function rowOf<const Fields extends ParentFields, In extends object = never, Given extends object = object>(
+  options: Omit<RowOfOptions<never, never, In, Given>, 'params'> & { readonly params: Fields },
+): Each<[In] extends [never] ? Given : In, { readonly [Name in keyof Fields]: string | number }>;
 export function rowOf<
   Params extends object,
   Parent extends object = Record<string, unknown>,
   In extends object = never,
   Given extends object = object,
->(options: RowOfOptions<Parent, Params, In, Given>): Each<[In] extends [never] ? Given : In, Params> {
+>(options: RowOfOptions<Parent, Params, In, Given>): Each<[In] extends [never] ? Given : In, Params>;
+export function rowOf<Params extends object, In extends object, Given extends object>(
+  options: Omit<RowOfOptions<never, Params, In, Given>, 'params'> & {
+    readonly params: ParentFields | ((parent: never, given: Given) => Params);
+  },
+): Each<[In] extends [never] ? Given : In, Params> {
   checkOptions('rowOf()', options, {
     source: 'text',
-    params: 'a function',
+    params: 'an object or a function',
     given: 'an object or a function?',
     parentParams: 'a function?',
   });
-  const { source, given: schema, parentParams } = options;
+  const { source, params, given: schema, parentParams } = options;
   if (schema && !isStandard(schema))
     throw new ConfigError(`rowOf() is invalid at given: ${notStandard}.`, { option: 'given' });
   // As a method, since the compiler does not know the other source's rows.
-  const made: { of(parent: object, given: Given): object } = { of: options.params };
+  const made: { of(parent: object, given: Given): object } = {
+    of: typeof params === 'function' ? params : fieldReader(params, source),
+  };
   const known = schema && describeParams(schema);
   return Object.freeze({
     source,
     known,
-    begin(name: string, params: object): GivenParams {
-      const given = decodeParams<Given>(name, { schema, known }, params);
+    fields: typeof params === 'function' ? undefined : params,
+    begin(name: string, called: object): GivenParams {
+      const given = decodeParams<Given>(name, { schema, known }, called);
       return {
         given,
         parents: parentParams?.(given) ?? given,
@@ -93,6 +115,20 @@ export function rowOf<
       };
     },
   });
+}
+
+/** @throws ConfigError if one is not the name of a field in braces. */
+function fieldReader(fields: ParentFields, source: string): (parent: object) => object {
+  const names = Object.entries(fields).map(([param, text]) => {
+    const [field] = listValueNames(text);
+    if (field !== undefined) return [param, field] as const;
+    throw new ConfigError(
+      `rowOf() is invalid at params.${param}: it must be the name of a field of ${source} in braces, e.g. '{id}', or params a function.`,
+      { option: 'params' },
+    );
+  });
+  return (parent) =>
+    Object.fromEntries(names.map(([param, field]) => [param, readField(parent, field, `the parameter ${param}`)]));
 }
 
 interface WithEach extends Pick<RequestSpec<never>, 'offset' | 'rowsIdentity'> {

@@ -28,6 +28,7 @@ export function eachSource<Row extends object, In extends object, Params extends
   const fixed = {
     baseUrl,
     ...collectFixedParts(definition),
+    ...(each.fields && { params: { ...each.fields } }),
     given: definedJson(given, `The parameters of ${name}`),
     ...identityOfRows(open, bounds.maxRows),
   };

@@ -18,16 +18,17 @@ export function checkKey(key: unknown, fault: (option: string, what: string) => 
 /** The function that returns a row's key. Of several fields, it is a list as JSON, so that no two keys can be the same text. */
 export function keyFunction<Row extends object>(key: ListingKey<Row> | undefined): ((row: Row) => RowKey) | undefined {
   if (key === undefined || typeof key === 'function') return key;
-  if (typeof key === 'string') return (row) => readField(row, key);
-  return (row) => JSON.stringify(key.map((field) => String(readField(row, field))));
+  if (typeof key === 'string') return (row) => readField(row, key, 'its key');
+  return (row) => JSON.stringify(key.map((field) => String(readField(row, field, 'a part of its key'))));
 }
 
-function readField(row: object, field: string): RowKey {
+/** @param use what the value is for, for errors. @throws DecodeError unless it is text or a whole number. */
+export function readField(row: object, field: string, use: string): RowKey {
   const value: unknown = Reflect.get(row, field);
   if (typeof value === 'string' && value !== '') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   throw new DecodeError(
-    `The field ${JSON.stringify(field)} of a row is ${inWords(value)}: as its key, it must be text or a whole number.`,
-    { option: 'key' },
+    `The field ${JSON.stringify(field)} of a row is ${inWords(value)}: as ${use}, it must be text or a whole number.`,
+    { field },
   );
 }

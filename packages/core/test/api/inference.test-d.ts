@@ -293,3 +293,10 @@ listing({ ...common, responses: { 404: 'skipp' }, columns: ['id'] });
 listing({ ...common, responses: () => Promise.resolve('skip'), columns: ['id'] });
 // @ts-expect-error -- there is no such kind, for the whole API
 defineApi({ name: 'other', responses: { 404: 'skipp' }, sources: {} });
+
+const ofName = rowOf({ source: 'r', params: { repo: '{name}' } });
+listing({ ...common, each: ofName, path: '/{repo}', version: '1', columns: ['id'] });
+// @ts-expect-error -- the field is another parameter
+listing({ ...common, each: ofName, path: '/{name}', version: '1', columns: ['id'] });
+// @ts-expect-error -- a field is in braces
+rowOf({ source: 'r', params: { repo: 'name' } });
