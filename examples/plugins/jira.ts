@@ -28,7 +28,7 @@ export const jira = defineApi({
     }),
     issues: listing({
       description: 'Issues of all projects.',
-      each: rowOf({ source: 'projects', params: ({ key }: { key: string }) => ({ project: key }) }),
+      each: rowOf({ source: 'projects', params: { project: '{key}' } }),
       body: ({ project }) => ({ jql: `project = "${project}" ORDER BY created, key`, fields }),
       paging: byToken,
       version: '1',
@@ -36,7 +36,7 @@ export const jira = defineApi({
     }),
     worklogs: listing({
       description: 'Work on all issues of all projects.',
-      each: rowOf({ source: 'issues', params: ({ key }: { key: string }) => ({ issue: key }) }),
+      each: rowOf({ source: 'issues', params: { issue: '{key}' } }),
       fields: { issue: '{issue}' },
       path: '/rest/api/3/issue/{issue}/worklog',
       responses: { 404: 'skip' }, // an issue that was removed meanwhile
