@@ -17,7 +17,7 @@ export const coins = defineApi({
       schema: z.object({ id: z.string(), name: z.string(), price: z.number() }),
       version: '1',
       columns: ['id', 'name', 'price'],
-      key: (coin) => coin.id,
+      key: 'id',
     }),
   },
 });

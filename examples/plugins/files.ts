@@ -17,7 +17,7 @@ export const files = defineApi({
       },
       version: '1',
       columns: ['id', 'name', 'size'],
-      key: (file) => file.id,
+      key: 'id',
     }),
   },
 });

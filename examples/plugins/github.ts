@@ -26,7 +26,7 @@ export const github = defineApi({
       schema: z.object({ number: z.number(), title: z.string(), state: z.string() }),
       version: '1',
       columns: ['number', 'title', 'state'],
-      key: ({ number }) => number,
+      key: 'number',
     }),
   },
 });

@@ -25,14 +25,14 @@ export const githubRepos = defineApi({
       schema: z.object({ full_name: z.string() }),
       version: '1',
       columns: ['full_name'],
-      key: ({ full_name }) => full_name,
+      key: 'full_name',
     }),
     issues: listing({
       description: 'Issues of all repositories of an organization.',
       each: rowOf({
         source: 'repos',
         given: z.object({ org: z.string() }),
-        params: ({ full_name }: { full_name: string }) => ({ repo: full_name }),
+        params: { repo: '{full_name}' },
       }),
       fields: { repo: '{repo}' },
       path: '/repos/{+repo}/issues',
@@ -44,7 +44,7 @@ export const githubRepos = defineApi({
       schema: z.object({ repo: z.string(), number: z.number(), title: z.string(), updated_at: z.string() }),
       version: '1',
       columns: ['repo', 'number', 'title', 'updated_at'],
-      key: ({ repo, number }) => `${repo}#${number}`,
+      key: ['repo', 'number'],
     }),
   },
 });

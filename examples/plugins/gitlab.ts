@@ -18,7 +18,7 @@ export const gitlab = defineApi({
       schema: v.object({ iid: v.number(), title: v.string(), state: v.string(), updated_at: v.string() }),
       version: '1',
       columns: ['iid', 'title', 'state', 'updated_at'],
-      key: ({ iid }) => iid,
+      key: 'iid',
     }),
   },
 });

@@ -27,7 +27,7 @@ export const linear = defineApi({
       responses: graphqlErrors(),
       rows: 'data.issues.nodes',
       columns: ['identifier', 'title', 'updatedAt'],
-      key: ({ id }) => String(id),
+      key: 'id',
     }),
   },
 });

@@ -18,14 +18,11 @@ export const mailchimp = defineApi({
       version: '1',
       schema: v.object({ id: v.string(), name: v.string() }),
       columns: ['id', 'name'],
-      key: ({ id }) => id,
+      key: 'id',
     }),
     members: listing({
       description: 'Members of all audiences.',
-      each: rowOf({
-        source: 'audiences',
-        params: ({ id }: { id: string }) => ({ audience: id }),
-      }),
+      each: rowOf({ source: 'audiences', params: { audience: '{id}' } }),
       fields: { audience: '{audience}' }, // added to each row
       path: '/3.0/lists/{audience}/members',
       responses: { 404: 'skip' }, // an audience that was removed
@@ -35,7 +32,7 @@ export const mailchimp = defineApi({
       version: '1',
       schema: v.object({ audience: v.string(), id: v.string(), email_address: v.string(), status: v.string() }),
       columns: ['audience', 'id', 'email_address', 'status'],
-      key: ({ audience, id }) => `${audience} ${id}`,
+      key: ['audience', 'id'],
     }),
   },
 });

@@ -34,7 +34,7 @@ export const strava = ({
         schema: z.object({ id: z.number(), name: z.string(), distance: z.number() }),
         version: '1',
         columns: ['id', 'name', 'distance'],
-        key: ({ id }) => id,
+        key: 'id',
       }),
     },
   })();
