@@ -1,8 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { earliestStart, recentStarts, type Start, type StartWindow } from '../../src/http/limit/startLog.js';
+import { type Start, StartLog, type StartWindow } from '../../src/http/limit/startLog.js';
 
 const at = (...times: number[]): Start[] => times.map((time) => ({ at: time, costs: [1] }));
+
+/** A log with these starts, which are written. */
+function logOf(windows: readonly StartWindow[], starts: readonly Start[]): StartLog {
+  const log = new StartLog(windows);
+  for (const start of starts) log.settle(start, start.at);
+  return log;
+}
+
+const earliestStart = (
+  starts: readonly Start[],
+  windows: readonly StartWindow[],
+  costs: readonly number[],
+  now: number,
+): number => logOf(windows, starts).earliest(costs, now);
+
 const threePerSecond: StartWindow[] = [{ max: 3, span: 1_000 }];
 
 describe('the next start', () => {
@@ -55,14 +70,14 @@ describe('the next start', () => {
     fc.assert(
       fc.property(windows, asked, (limits, requests) => {
         let now = 0;
-        let log: Start[] = [];
+        const log = new StartLog(limits);
         const all: Start[] = [];
         for (const { stall, costs } of requests) {
           now += stall;
-          const start = earliestStart(log, limits, costs, now);
+          const start = log.earliest(costs, now);
           if (start > now) expect(exceeded(limits, [...all, { at: start - 0.5, costs }])).toBe(true);
           now = start;
-          log = [...recentStarts(log, limits, now), { at: now, costs }];
+          log.settle({ at: now, costs }, now);
           all.push({ at: now, costs });
         }
         expect(exceeded(limits, all)).toBe(false);
@@ -71,10 +86,35 @@ describe('the next start', () => {
   });
 });
 
-test('only starts that still count are kept', () => {
-  const windows = [...threePerSecond, { max: 9, span: 10_000 }];
-  expect(recentStarts(at(0, 5_000, 12_000), windows, 12_500)).toEqual(at(5_000, 12_000));
-  expect(recentStarts(at(0, 1), threePerSecond, 5_000)).toEqual([]);
+test('L1 counts those that are not written, until they are given up', () => {
+  const log = new StartLog(threePerSecond);
+  const [first, second, third] = [
+    { at: 10_000, costs: [1] },
+    { at: 10_001, costs: [1] },
+    { at: 10_002, costs: [1] },
+  ];
+  for (const pending of [first!, second!, third!]) log.add(pending);
+  expect(log.used(500)).toEqual([3]);
+  expect(log.earliest([1], 500)).toBe(11_000);
+  expect(log.earliest([2], 500)).toBe(11_001);
+  log.settle(second!, undefined);
+  expect(log.earliest([1], 500)).toBe(500);
+  log.settle(first!, 600);
+  expect(log.earliest([2], 700)).toBe(1_600);
+  expect(log.used(1_600)).toEqual([1]);
+  expect(log.used(11_002)).toEqual([0]);
+});
+
+test('L1 looks at each start once, however many a window has', () => {
+  let looks = 0;
+  const costs = new Proxy([1], { get: (target, name) => (name === '0' && (looks += 1), Reflect.get(target, name)) });
+  const log = new StartLog([{ max: 1e9, span: 60_000 }]);
+  for (let now = 0; now < 100_000; now += 1) {
+    expect(log.earliest([1], now)).toBe(now);
+    log.settle({ at: now, costs }, now);
+  }
+  expect(log.used(100_000)).toEqual([59_999]);
+  expect(looks).toBeLessThanOrEqual(200_000);
 });
 
 /** Whether some window, laid anywhere, holds more than it may. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../clock.js';
 import { costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { newPermit } from './permit.js';
-import { earliestStart, recentStarts, type Start, withoutStart, withStart } from './startLog.js';
+import { StartLog } from './startLog.js';
 import { WaitQueue, type Waiter } from './waitQueue.js';
 
 interface LocalLimiterOptions {
@@ -32,7 +32,7 @@ export class LocalLimiter implements Limiter {
   readonly #options: LocalLimiterOptions;
   readonly #windows: readonly RateWindow[];
   readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
-  #starts: readonly Start[] = [];
+  readonly #starts: StartLog;
   #running = 0;
   #pausedUntil = -Infinity;
   #cancelTimer = (): void => undefined;
@@ -40,14 +40,12 @@ export class LocalLimiter implements Limiter {
   constructor(limits: readonly Limit[], options: LocalLimiterOptions) {
     this.#options = options;
     this.#windows = rateWindows(limits);
+    this.#starts = new StartLog(this.#windows);
   }
 
   get state(): LimiterState {
     const now = this.#now;
-    const used = this.#windows.map(({ span }, w) =>
-      this.#starts.reduce((sum, { at, costs }) => (at + span > now ? sum + (costs[w] ?? 1) : sum), 0),
-    );
-    const rate = rateUse(this.#windows, used);
+    const rate = rateUse(this.#windows, this.#starts.used(now));
     return {
       queued: this.#queue.size,
       running: this.#running,
@@ -75,11 +73,10 @@ export class LocalLimiter implements Limiter {
   #serve(): void {
     this.#cancelTimer();
     const now = this.#now;
-    this.#starts = recentStarts(this.#starts, this.#windows, now);
     while (this.#running < this.#options.concurrency) {
       const { first } = this.#queue;
       if (!first) return;
-      const allowed = earliestStart(this.#starts, this.#windows, first.request.costs, now);
+      const allowed = this.#starts.earliest(first.request.costs, now);
       const at = Math.max(allowed, this.#pausedUntil);
       if (at > now) {
         this.#cancelTimer = this.#options.clock.after(at - now, () => this.#serve());
@@ -91,15 +88,13 @@ export class LocalLimiter implements Limiter {
 
   /** Gives a permit. Its start is pending until the request is written: connecting may take longer than a window. */
   #begin(waiter: Waiting, now: number): void {
-    const { costs } = waiter.request;
-    const pending: Start = { at: now + this.#options.longestPending, costs };
-    this.#starts = withStart(this.#starts, pending);
+    const pending = { at: now + this.#options.longestPending, costs: waiter.request.costs };
+    this.#starts.add(pending);
     this.#running += 1;
     const permit = newPermit({
       mayStart: () => this.#now >= this.#pausedUntil,
       onStart: (isWritten) => {
-        const others = withoutStart(this.#starts, pending);
-        this.#starts = isWritten ? withStart(others, { at: this.#now, costs }) : others;
+        this.#starts.settle(pending, isWritten ? this.#now : undefined);
         this.#serve();
       },
       onRelease: () => {
