@@ -285,7 +285,10 @@ test('A10 a misspelt option is refused with the nearest known one', () => {
     [() => useWith(core.bearer({ evn: 'KEY' } as never)), 'Did you mean env?'],
     [() => useWith(core.bearer({ id: 'me', gte: () => 'secret-1' } as never)), 'Did you mean get?'],
     [() => createSource({ ...definition, schema: { columns: ['id'], keys: 1 } as never, fetch }), 'Did you mean key?'],
-    [() => core.byOffset({ param: 'offset', zzz: 1 } as never), 'Available: param, into, header, first, step.'],
+    [
+      () => core.byOffset({ param: 'offset', zzz: 1 } as never),
+      'Available: param, into, header, more, last, first, step.',
+    ],
     [() => createClient({ apiKey: false, __proto__x: 1 } as never), 'Available: '],
   ];
   expect(cases.map(([call]) => refusal(call))).toEqual(cases.map(([, hint]) => expect.stringContaining(hint)));

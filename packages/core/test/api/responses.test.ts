@@ -10,14 +10,16 @@ import {
   listing,
   login,
   oauth2,
+  onePage,
   rowOf,
   type ClientEvent,
+  type Link,
   type Responses,
   type RetryOptions,
 } from '../../src/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { FakeClock } from '../fakeClock.js';
-import { numbered, serve, type Said } from './servedApi.js';
+import { numbered, openListing, serve, type Said } from './servedApi.js';
 
 interface Options {
   /** Of the listing. */
@@ -191,6 +193,24 @@ describe('R1 responses', () => {
       message: expect.stringMatching(message),
     });
     expect(server.requests).toHaveLength(1);
+  });
+
+  test('R1 are asked about a response that a link makes without a request, too', async () => {
+    const { baseUrl, asked } = await serve(() => page(1));
+    const responses = { 404: 'skip', 410: 'end', 203: 'partial', 409: 'retry' } as const;
+    const items = listing({ path: '/items', rows: 'items', columns: ['id'], paging: onePage(), responses });
+    const walkOf = (status: number) => {
+      const link: Link = () => () =>
+        Promise.resolve({ status, headers: {}, attempts: 0, body: { items: [{ id: status }] } });
+      return walked(openListing(items, { baseUrl, links: [link] })());
+    };
+    expect(await walkOf(200)).toEqual({ ids: [200], isIncomplete: false });
+    expect(await walkOf(404)).toEqual({ ids: [], isIncomplete: true });
+    expect(await walkOf(410)).toEqual({ ids: [], isIncomplete: true });
+    expect(await walkOf(203)).toEqual({ ids: [203], isIncomplete: true });
+    expect(await failure(walkOf(409))).toMatchObject({ message: expect.stringMatching(/409 .* means retry/) });
+    expect(() => items.read({ status: 404 })).toThrow(/404 .* means skip/);
+    expect(asked).toEqual([]);
   });
 
   test('R1 a function that fails is an error, but an outage is still retried', async () => {

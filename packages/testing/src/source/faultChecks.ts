@@ -102,7 +102,10 @@ async function failAfter(walked: WalkedSource, count: number, options: PagesOpti
     if (pages === count) walked.answer('fail');
     const next = await walked.next(walk).catch((error: unknown) => ({ error }));
     if ('error' in next) return { walk, rows, error: next.error };
-    check(!next.done, 'A walk ended as if it were complete, although the API failed.');
+    check(
+      !next.done,
+      'A walk ended without an error, although the API failed: `responses` may take its status for `end` or `skip`. If they mean that status, `fail` of the fixture needs another one.',
+    );
     rows.push(...next.value.items);
   }
 }

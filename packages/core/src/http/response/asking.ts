@@ -28,7 +28,7 @@ export class Asking {
     if (this.responses && !this.#isAsked && status !== 304) {
       const kind = this.responses(received)?.kind ?? 'ok';
       if (kind !== 'ok' && kind !== 'partial')
-        throw new HttpError(`${route}: a link responded with an error (${kind}) that was not of this request.`, {
+        throw new HttpError(`${route}: a response with status ${status} that no request was sent for means ${kind}.`, {
           status,
           excerpt: '',
           details: { route, isTemporary: kind === 'retry' || kind === 'rate-limited', means: kind },
