@@ -339,7 +339,7 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/api/pageReader.ts', [
     [
       'a repeated last page is emitted again',
-      "if (isEnd && until === 'repeated-page') return { ...withoutRows, total: count };",
+      "if (isLast && until === 'repeated-page') return { ...withoutRows, total: count };",
       '',
     ],
   ]),

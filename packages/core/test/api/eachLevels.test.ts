@@ -4,14 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import {
-  byPage,
   bySince,
   createClient,
   defineApi,
   exportTo,
   listing,
   memoryState,
-  rowOf,
+  onePage,
   type Change,
 } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
@@ -20,7 +19,17 @@ import { newProcess } from '../node/simulatedExport.js';
 import type { SimulatedDisk } from '../node/simulatedDisk.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { emptyDisk } from './exportedForge.js';
-import { answerOf, levelsClient, type Run, runLines, runsOf, textOf, type Tree } from './levelsApi.js';
+import {
+  answerOf,
+  levelsClient,
+  ofTests,
+  type Run,
+  runLines,
+  runsOf,
+  textOf,
+  type Tree,
+  upperLevels,
+} from './levelsApi.js';
 import { type Said, serve } from './servedApi.js';
 
 interface Lab {
@@ -229,38 +238,16 @@ describe('R6 a mark for each path of keys', () => {
       const since = Number(url.searchParams.get('since') ?? 0);
       return { body: (events[`${project}/${id}`] ?? []).filter((at) => at >= since).map((at) => ({ at })) };
     });
-    const once = { rows: '', paging: byPage({ param: 'page', pages: () => 1 }), version: '1' } as const;
-    const api = defineApi({
-      name: 'lab',
-      sources: {
-        projects: listing<{ name: string }>({ ...once, path: '/projects', columns: ['name'], key: ({ name }) => name }),
-        tests: listing<{ project: string; id: number }, { project: string }, object>({
-          ...once,
-          each: rowOf({
-            source: 'projects',
-            params: ({ name }: { name: string }) => ({ project: name }),
-          }),
-          fields: { project: '{project}' },
-          path: '/projects/{project}/tests',
-          responses: { 404: 'skip' },
-          columns: ['id'],
-          key: ({ id }) => id,
-        }),
-        events: listing<Event, { project: string; test: number }, object>({
-          each: rowOf({
-            source: 'tests',
-            params: ({ project, id }: { project: string; id: number }) => ({ project, test: id }),
-          }),
-          fields: { project: '{project}', test: '{test}' },
-          path: '/projects/{project}/tests/{test}/events',
-          pageSize: { param: 'limit', default: 100, max: 100 },
-          paging: bySince({ param: 'since', field: 'at', type: 'integer' }),
-          rows: '',
-          columns: ['project', 'test', 'at'],
-          version: '1',
-        }),
-      },
+    const listed = listing<Event, { project: string; test: number }, object>({
+      ...ofTests,
+      path: '/projects/{project}/tests/{test}/events',
+      pageSize: { param: 'limit', default: 100, max: 100 },
+      paging: bySince({ param: 'since', field: 'at', type: 'integer' }),
+      rows: '',
+      columns: ['project', 'test', 'at'],
     });
+    const above = upperLevels({ rows: '', paging: onePage(), responses: { 404: 'skip' } });
+    const api = defineApi({ name: 'lab', sources: { ...above, events: listed } });
     const client = createClient({ apiKey: 'test-key-1', rateLimit: false, retry: { retries: 0 } }).use(
       api({ baseUrl: served.baseUrl }),
     );

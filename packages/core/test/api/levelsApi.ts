@@ -1,4 +1,12 @@
-import { byCursor, createClient, defineApi, listing, rowOf, type RowFormat } from '../../src/index.js';
+import {
+  byCursor,
+  createClient,
+  defineApi,
+  listing,
+  type ListingDefinition,
+  rowOf,
+  type RowFormat,
+} from '../../src/index.js';
 import type { Said } from './servedApi.js';
 
 /** The number of runs of each test of each project; a status for one that is refused. */
@@ -50,44 +58,53 @@ const common = {
   rows: 'items',
   paging: byCursor({ param: 'after', at: 'next' }),
   responses: { 404: 'skip', 410: 'skip' },
+} as const;
+
+/** Projects, and their tests, whose keys are their numbers in a project. */
+export function upperLevels(shared: Pick<ListingDefinition<never, never, never>, 'rows' | 'paging' | 'responses'>) {
+  return {
+    projects: listing<{ name: string }>({
+      ...shared,
+      path: '/projects',
+      columns: ['name'],
+      key: ({ name }) => name,
+      version: '1',
+    }),
+    tests: listing<{ project: string; id: number }, { project: string }, object>({
+      ...shared,
+      each: rowOf({
+        source: 'projects',
+        params: ({ name }: { name: string }) => ({ project: name }),
+      }),
+      fields: { project: '{project}' },
+      path: '/projects/{project}/tests',
+      columns: ['project', 'id'],
+      key: ({ id }) => id,
+      version: '1',
+    }),
+  };
+}
+
+/** A listing for each test. */
+export const ofTests = {
+  each: rowOf({
+    source: 'tests',
+    params: ({ project, id }: { project: string; id: number }) => ({ project, test: id }),
+  }),
+  fields: { project: '{project}', test: '{test}' },
   version: '1',
 } as const;
 
-/** A client with three levels. The key of a test is its number in its project. */
+/** A client with three levels. */
 export function levelsClient(baseUrl: string) {
-  const api = defineApi({
-    name: 'lab',
-    sources: {
-      projects: listing<{ name: string }>({
-        ...common,
-        path: '/projects',
-        columns: ['name'],
-        key: ({ name }) => name,
-      }),
-      tests: listing<{ project: string; id: number }, { project: string }, object>({
-        ...common,
-        each: rowOf({
-          source: 'projects',
-          params: ({ name }: { name: string }) => ({ project: name }),
-        }),
-        fields: { project: '{project}' },
-        path: '/projects/{project}/tests',
-        columns: ['project', 'id'],
-        key: ({ id }) => id,
-      }),
-      runs: listing<Run, { project: string; test: number }, object>({
-        ...common,
-        each: rowOf({
-          source: 'tests',
-          params: ({ project, id }: { project: string; id: number }) => ({ project, test: id }),
-        }),
-        fields: { project: '{project}', test: '{test}' },
-        path: '/projects/{project}/tests/{test}/runs',
-        columns: ['project', 'test', 'id'],
-        key: ({ project, test, id }) => `${project}/${String(test)}/${String(id)}`,
-      }),
-    },
+  const runs = listing<Run, { project: string; test: number }, object>({
+    ...common,
+    ...ofTests,
+    path: '/projects/{project}/tests/{test}/runs',
+    columns: ['project', 'test', 'id'],
+    key: ({ project, test, id }) => `${project}/${String(test)}/${String(id)}`,
   });
+  const api = defineApi({ name: 'lab', sources: { ...upperLevels(common), runs } });
   return createClient({ apiKey: 'test-key-1', rateLimit: false, retry: { retries: 0 } }).use(api({ baseUrl }));
 }
 

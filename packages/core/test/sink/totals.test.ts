@@ -209,8 +209,18 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
 });
 
 describe('R4 a listing for each row of another one', () => {
-  async function openEach(totals: { readonly parents: number; readonly children: number; readonly ofThird?: number }) {
+  async function openEach(totals: {
+    readonly parents: number;
+    readonly children: number;
+    readonly ofThird?: number;
+    /** Its second page is, and then the first one, too. */
+    readonly isThirdRefused?: boolean;
+  }) {
+    let isRefused = false;
     const { baseUrl } = await serve((url) => {
+      const isThird = url.pathname.endsWith('/3');
+      if (isThird && totals.isThirdRefused && url.searchParams.has('page')) isRefused = true;
+      if (isThird && isRefused) return { status: 404, body: {} };
       const isParents = url.pathname === '/api/parents';
       const children = url.pathname.endsWith('/3') ? (totals.ofThird ?? totals.children) : totals.children;
       return { body: isParents ? pageOf(url, 7, totals.parents) : pageOf(url, 2, children) };
@@ -225,6 +235,7 @@ describe('R4 a listing for each row of another one', () => {
           paging: pagings['byPage']!,
           version: '1',
           path: '/children/{parent}',
+          responses: { 404: 'skip' },
         }),
       },
     });
@@ -251,6 +262,14 @@ describe('R4 a listing for each row of another one', () => {
     await expect(exported(source, { requireTotal: true })).rejects.toThrow(
       'test.children: the API listed 2 rows ("3" of test.parents) and says that there are 3',
     );
+  });
+
+  test('is not compared where it was skipped, whatever total a page before stated', async () => {
+    const { source, warnings } = await openEach({ parents: 7, children: 2, ofThird: 9, isThirdRefused: true });
+    const { report } = await exported(source);
+    expect([report.isIncomplete, report.rows, report.shortOfTotal]).toEqual([true, 14, undefined]);
+    expect(warnings).toEqual([expect.stringContaining('skipped "3" of test.parents, so the rest of its rows')]);
+    await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });
   });
 
   test('tells that its parents are short of their total', async () => {
