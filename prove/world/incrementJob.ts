@@ -5,6 +5,7 @@ import {
   byPage,
   bySince,
   defineApi,
+  type DocumentReader,
   exportTo,
   header,
   listing,
@@ -19,10 +20,11 @@ import { sleep } from '../../packages/core/src/clock.js';
 import { lastChange } from './changing.js';
 import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './job.js';
+import { epoch } from './platform.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
 import { addresses, apiKey, unmoved } from './services.js';
-import { type Entry, tableOverlap } from './table.js';
+import { type Entry, kindOf, tableOverlap } from './table.js';
 
 const columns = ['id', 'text', 'changed'] as const;
 
@@ -41,24 +43,70 @@ function tableLogin(life: number | 'unknown') {
   });
 }
 
+/** Where the windows of a table begin. */
+const firstWindow = new Date(epoch - 7_000).toISOString();
+
 /** The ways of finding what is new. */
-function pagingOf({ order, place }: JobOf<'increment'>) {
+function pagingOf({ order, place }: JobOf<'increment'>, windowStep: number | undefined) {
   const by = { field: 'changed', type: 'instant', overlap: tableOverlap } as const;
   const at = place === 'header' ? { header: 'X-Since' } : place === 'form' ? { into: 'since' } : { param: 'since' };
+  const windows = { to: 'to', step: windowStep ?? 0 };
+  if (windowStep !== undefined) return bySince({ ...by, param: 'since', begin: firstWindow, windows });
   if (order === undefined) return bySince({ ...by, ...at });
   if (order === 'offsets') return bySince({ ...by, ...at, paging: byOffset({ param: 'offset' }) });
   return bySince({ ...by, order, paging: byPage({ param: 'page' }) });
 }
 
+const ofOne = {
+  path: '/entries',
+  columns,
+  key: ({ id }: Entry) => id,
+  decode: (row: unknown, path: string, read: DocumentReader): Entry => {
+    const { id, text, changed } = read.record(row, path);
+    return { id: Number(id), text: String(text), changed: String(changed) };
+  },
+} as const;
+
+const ofEach = {
+  columns: [...columns, 'table'],
+  key: ({ table, id }: TableEntry) => `${String(table)}/${id}`,
+  each: rowOf({
+    source: 'tables',
+    params: ({ id }: { id: number }) => ({ table: id }),
+  }),
+  fields: { table: '{table}' },
+  path: '/rows/{table}',
+  responses: { 404: 'skip', 410: 'skip' },
+  decode: (row: unknown, path: string, read: DocumentReader): TableEntry => {
+    const { id, text, changed, table } = read.record(row, path);
+    return { id: Number(id), text: String(text), changed: String(changed), table: Number(table) };
+  },
+} as const;
+
+/** What a request lists: a table, or one of its kinds of rows. */
+function listedIn({ pathname, searchParams }: URL): string {
+  const kind = searchParams.get('kind');
+  return kind === null ? unmoved(pathname) : `${unmoved(pathname)} ${kind}`;
+}
+
 /** Exports what is new in a table, or in each of several, into a file per run, as a line of cron would. */
-export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: Apis): RunningJob {
+export function incrementJob(job: JobOf<'increment'>, { api, clockSteps, network }: Scenario, apis: Apis): RunningJob {
   const { pageSize, changes, renames, tables, concurrency = 1, commitEvery = 1, order, place } = job;
+  const isPlain = order === undefined && place === undefined;
+  const windows = isPlain ? job.windows : undefined;
+  const hasKinds = isPlain && job.hasKinds === true;
+  // Where requests take long, the next run would have ever more windows.
+  const listings = (tables?.length ?? 1) * (hasKinds ? 2 : 1) * (network.broken > 0 || network.parts > 0 ? 4 : 1);
+  // A clock that is wrong by more than half a step hides rows until it is right.
+  const isWide = clockSteps.length > 0 || api.quota !== undefined || api.tokenLife !== undefined;
+  const step = windows && (isWide ? 3 * 3_600_000 : windows.step * listings);
+  const query = { ...(order && { order }), ...(windows?.isInclusive && { end: 'inclusive' }) };
+  const byKind = { query: { ...query, kind: '{kind}' }, partitions: { kind: ['odd', 'even'] } } as const;
   const rows = {
     rows: 'items',
     version: '1',
     pageSize: { param: 'n', default: pageSize, max: pageSize },
-    paging: pagingOf(job),
-    ...(order && { query: { order } }),
+    paging: pagingOf(job, step),
     ...(place === 'form' && ({ method: 'POST', bodyType: 'form', body: {} } as const)),
   } as const;
   // Whether a request shows from where on it asks for rows.
@@ -76,31 +124,13 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
         pageSize: { param: 'n', default: 2, max: 2 },
         paging: byCursor({ param: 'cursor', at: 'next?' }),
       }),
-      entries: listing<Entry>({
+      entries: listing<Entry>({ ...rows, ...ofOne, query }),
+      entriesByKind: listing<Entry, object, never, { kind: string }>({ ...rows, ...ofOne, ...byKind }),
+      entriesOfEach: listing<TableEntry, { table: number }, object>({ ...rows, ...ofEach, query }),
+      entriesOfEachByKind: listing<TableEntry, { table: number }, object, { kind: string }>({
         ...rows,
-        path: '/entries',
-        columns,
-        key: ({ id }) => id,
-        decode: (row, path, read) => {
-          const { id, text, changed } = read.record(row, path);
-          return { id: Number(id), text: String(text), changed: String(changed) };
-        },
-      }),
-      entriesOfEach: listing<TableEntry, { table: number }, object>({
-        ...rows,
-        columns: [...columns, 'table'],
-        key: ({ table, id }) => `${String(table)}/${id}`,
-        each: rowOf({
-          source: 'tables',
-          params: ({ id }: { id: number }) => ({ table: id }),
-        }),
-        fields: { table: '{table}' },
-        path: '/rows/{table}',
-        responses: { 404: 'skip', 410: 'skip' },
-        decode: (row, path, read) => {
-          const { id, text, changed, table } = read.record(row, path);
-          return { id: Number(id), text: String(text), changed: String(changed), table: Number(table) };
-        },
+        ...ofEach,
+        ...byKind,
       }),
     },
   });
@@ -110,25 +140,29 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
   /** Whether the last run has ended with the advice to start over. */
   let isAdvised = false;
   const wrong: string[] = [];
-  /** Pages of rows that were answered, by path. */
+  /** Pages of rows that were answered, by what they list. */
   const answered = new Map<string, number>();
   /** Tables that are always listed, and have had rows: after an increment, each has a mark. */
   const withRows = new Set<string>();
   const steady = tables?.filter((table) => Object.keys(table).length === 1).map(({ id }) => `/tables/rows/${id}`);
   /** Tables that an increment has requested without a mark. */
   const requestedInFull = new Set<string>();
-  /** From where an increment has requested each table, by path (wall time in ms). */
+  /** From where an increment has requested each, by what is listed (wall time in ms). */
   const requestedFrom = new Map<string, number>();
   const pagesOf = (count: number): number =>
     order === 'any' ? Math.ceil(count / pageSize) + 1 : order === undefined ? 1 : 2;
   /** A5: an unchanged table is requested from the overlap before its latest row, or before the clock if that is behind. */
   const checkUnchanged = (began: number): void => {
-    for (const [path, pages] of answered) {
+    for (const [listed, pages] of answered) {
+      const [path = '', kind] = listed.split(' ');
       const table = path === '/table/entries' ? apis.table : apis.tables.of(Number(path.split('/').at(-1)));
-      const times = table?.all.map(({ changed }) => Date.parse(changed)) ?? [];
-      const from = requestedFrom.get(path) ?? -Infinity;
+      const isOfKind = ({ id }: Entry): boolean => (kind ?? kindOf(id)) === kindOf(id);
+      const times = table?.all.filter(isOfKind).map(({ changed }) => Date.parse(changed)) ?? [];
+      const from = requestedFrom.get(listed) ?? -Infinity;
       const again = times.filter((time) => time >= from).length;
-      if (pages > pagesOf(times.length) && (again < pageSize || order === 'any'))
+      // Each window since the mark has a page.
+      const usual = step === undefined ? pagesOf(times.length) : 3 + Math.floor((began - from) / step);
+      if (pages > usual && (again < pageSize || order === 'any'))
         wrong.push(`Nothing has changed, and ${path} took ${pages} pages.`);
       // Marks have whole seconds.
       const early = Math.min(began, Math.max(...times)) - tableOverlap - 1_000 - from;
@@ -137,19 +171,20 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
   };
   return {
     isPage: ({ pathname }) => pathname !== '/tables/all',
-    onSend({ pathname: path, searchParams }) {
+    onSend(url) {
       if (!isShown) return;
-      const pathname = unmoved(path);
-      const since = searchParams.get('since');
-      if (since === null && withRows.has(pathname)) requestedInFull.add(pathname);
-      if (since !== null && !requestedFrom.has(pathname)) requestedFrom.set(pathname, Date.parse(since));
+      const listed = listedIn(url);
+      const since = url.searchParams.get('since');
+      if ((since === null || since === firstWindow) && withRows.has(listed)) requestedInFull.add(listed);
+      if (since !== null && !requestedFrom.has(listed)) requestedFrom.set(listed, Date.parse(since));
     },
-    onAnswer({ pathname: path }, { status, body }) {
-      const pathname = unmoved(path);
+    onAnswer(url, { status, body }) {
+      const pathname = unmoved(url.pathname);
+      const listed = listedIn(url);
       if (status !== 200 || pathname.endsWith('/login')) return;
-      answered.set(pathname, (answered.get(pathname) ?? 0) + 1);
+      answered.set(listed, (answered.get(listed) ?? 0) + 1);
       const { items }: { items: readonly unknown[] } = JSON.parse(body);
-      if (items.length > 0 && steady?.includes(pathname)) withRows.add(pathname);
+      if (items.length > 0 && steady?.includes(pathname)) withRows.add(listed);
     },
     begin(schedule) {
       for (const change of changes) {
@@ -163,7 +198,8 @@ export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: A
       if (isLast && toWait > 0) await sleep(clock, toWait, signal);
       const state = fileState('/data/state', { fileSystem, processes, clock });
       const open = client.use(tableApi({ baseUrl: tables ? addresses.tables : addresses.table })).table;
-      const source = tables ? open.entriesOfEach() : open.entries();
+      const ofTables = hasKinds ? open.entriesOfEachByKind : open.entriesOfEach;
+      const source = tables ? ofTables() : hasKinds ? open.entriesByKind() : open.entries();
       // The first one may only complete what a kill left, as of then. The last one finds nothing new.
       const began = clock.now();
       for (let left = isLast ? 3 : 1; left > 0; left -= 1) {

@@ -298,8 +298,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a parent has no mark',
-      'const start = { mark: isFull ? undefined : this.#marks?.get(parent), from };',
-      'const start = { mark: undefined, from };',
+      'const start = { mark: this.#markOf(parent), from: this.#start.from, until: window?.until };',
+      'const start = { mark: undefined, from: this.#start.from, until: window?.until };',
     ],
   ]),
   ...inFile('packages/core/src/api/conditionalPages.ts', [
@@ -326,7 +326,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['a parent that is listed twice has two partitions', 'this.#paths.has(text) || paths.has(text)', 'paths.has(text)'],
     ['recorded parents are requested again', 'reached = page.next;', 'reached ??= page.next;'],
-    ['parents of two rooms that share a key are one', 'const path = [...above, rowKey(', 'const path = [rowKey('],
+    ['parents of two rooms that share a key are one', '[...above, rowKey(key, row)]', '[rowKey(key, row)]'],
     ['the rows above parents are recorded among them', 'partitionLog.log(level + 1)', 'partitionLog.log(level)'],
   ]),
   ...inFile('packages/core/src/api/until.ts', [
@@ -346,8 +346,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/api/pageInside.ts', [
     [
       'a walk in any order ends at known rows',
-      "const isPassed = order === 'newest-first' && rows.length > 0",
-      'const isPassed = rows.length > 0',
+      "const isPast = order === 'newest-first' && rows.length > 0",
+      'const isPast = rows.length > 0',
     ],
   ]),
   ...inFile('packages/core/src/sink/retryExport.ts', [

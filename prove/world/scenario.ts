@@ -137,6 +137,10 @@ export type Job =
       readonly order?: TableOrder;
       /** Where a request has the value. Absent: in the query. */
       readonly place?: 'header' | 'form';
+      /** The length of windows in ms, and whether the API takes their ends to be inclusive. Absent: there are none. */
+      readonly windows?: { readonly step: number; readonly isInclusive: boolean };
+      /** Each table is listed by kinds of rows. */
+      readonly hasKinds?: boolean;
     };
 
 /** How a service of tags says 304. */
@@ -483,8 +487,11 @@ function incrementJob(random: Random): Job {
   const first = Array.from({ length: random.int(0, 60) }, () => change(random.int(0, 2_000)));
   const later = Array.from({ length: random.int(0, 60) }, () => change(random.int(0, 25_000)));
   const changes = [...first, ...later].sort((a, b) => a.at - b.at);
-  const job = { kind: 'increment', pageSize: random.int(6, 20), renames: random.chance(0.5), changes } as const;
-  if (random.chance(0.4)) return job;
+  const plain = { kind: 'increment', pageSize: random.int(6, 20), renames: random.chance(0.5), changes } as const;
+  const isSingle = random.chance(0.4);
+  const windows = { step: 1_000 * random.int(5, 20), isInclusive: random.chance(0.5) };
+  const job = { ...plain, ...(random.chance(0.4) && { windows }), ...(random.chance(0.3) && { hasKinds: true }) };
+  if (isSingle) return job;
   const tables = Array.from({ length: random.int(1, 6) }, (_, nth) => listedTable(random, nth + 1));
   return {
     ...job,

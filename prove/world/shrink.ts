@@ -97,6 +97,9 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     const { changes } = job;
     for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };
     if (job.renames) yield { ...scenario, job: { ...job, renames: false } };
+    const { windows, hasKinds, ...straight } = job;
+    if (windows) yield { ...scenario, job: { ...straight, ...(hasKinds && { hasKinds }) } };
+    if (hasKinds) yield { ...scenario, job: { ...straight, ...(windows && { windows }) } };
     const { tables = [], concurrency = 1 } = job;
     for (const [at, { id, ...times }] of tables.entries()) {
       const others = changes.filter(({ table }) => table !== id);

@@ -47,12 +47,14 @@ export class Table {
     return this.#seen(Infinity).map(({ id, text, changed }) => ({ id, text, changed }));
   }
 
-  /** A page of the rows from a value on. */
+  /** A page of the rows from a value on, or of a window, whose end may be inclusive; of all or of one kind. */
   list(query: URLSearchParams, now: number): { readonly items: Entry[] } {
     const since = Date.parse(query.get('since') ?? '1970-01-01T00:00:00Z');
+    const to = Date.parse(query.get('to') ?? '9999-01-01T00:00:00Z') + (query.get('end') === 'inclusive' ? 1 : 0);
+    const kind = query.get('kind');
     const sign = query.get('order') === 'newest-first' ? -1 : query.get('order') === 'any' ? 0 : 1;
     const listed = this.#seen(now)
-      .filter(({ at }) => epoch + at >= since)
+      .filter(({ at, id }) => epoch + at >= since && epoch + at < to && (kind ?? kindOf(id)) === kindOf(id))
       .toSorted((a, b) => sign * (a.at - b.at) || a.id - b.id);
     const size = Number(query.get('n'));
     const start = Number(query.get('offset') ?? (Number(query.get('page') ?? 1) - 1) * size);
@@ -62,6 +64,11 @@ export class Table {
   #seen(now: number): Stored[] {
     return [...this.#rows.values()].flatMap((versions) => versions.findLast(({ seen }) => seen <= now) ?? []);
   }
+}
+
+/** One of the two kinds of rows. */
+export function kindOf(id: number): string {
+  return id % 2 === 0 ? 'even' : 'odd';
 }
 
 /** The same instant is not always written the same way. */

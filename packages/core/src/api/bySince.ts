@@ -6,10 +6,11 @@ import { documentPath } from './documentPath.js';
 import { pageByValue } from './pageByValue.js';
 import { pageInside, type SinceOrder } from './pageInside.js';
 import type { IncrementalPaging, PageAddress, Paging } from './paging.js';
-import { type NoPlace, parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
-import { givenValue, type SinceField } from './sinceField.js';
+import { type NoPlace, parsePlace, placeKinds, type Placing, type RequestPlace } from './requestPlace.js';
+import { givenValue, type SinceBounds, type SinceField } from './sinceField.js';
 import { type SinceRule, sinceRules, type SinceType } from './sinceValue.js';
-import { type SinceWriting, writeSince } from './writeSince.js';
+import { sinceWindows, type WindowOptions } from './sinceWindows.js';
+import { type SinceWriting, writesEnd, writeSince } from './writeSince.js';
 
 /** Options of {@link bySince}. */
 export type SinceOptions = SinceFieldOptions &
@@ -52,6 +53,16 @@ interface SinceFieldOptions {
    */
   readonly write?: SinceWriting;
   /**
+   * Walks the listing in windows, for APIs that limit the rows or the time of a request. A window asks for at least the
+   * rows from its beginning until before its end, and rows that are not in it are left out, so it does not matter
+   * whether the API takes the end to be inclusive. They start at `begin`, or at the mark. The last one is open: it ends
+   * up to a step after the walk has begun, and has rows that change meanwhile. Needs `begin`, a place and times.
+   * Default: one request has all rows from a value on.
+   *
+   * @example bySince({ param: 'created[gte]', …, begin: '2020-01-01', windows: { to: 'created[lt]', step: '30d' } })
+   */
+  readonly windows?: WindowOptions;
+  /**
    * The value from which a walk starts that has no mark: that of a first export, of `full`, of a watch. For times also
    * as an instant or a date. Default: all rows, and the first request has no value. Needed where a request must have one.
    */
@@ -68,10 +79,9 @@ interface SinceFieldOptions {
  * the value itself are listed, too), and list rows in ascending order: ask for that in `query`.
  *
  * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes none out of the
- * walk. Exports with `incremental` request only what is new since the last one, of each parent if there are parents.
- * Of a listing with several `partitions` only instants can be exported so: they share a mark, and of other values one
- * partition may get rows below that of another. Rows without a value and rows that are not in order are errors. Removed rows
- * are not noticed. Rows from before the requested value are left out.
+ * walk. Exports with `incremental` request only what is new since the last one, of each parent and of each of the values
+ * of `partitions`. Rows without a value and rows that are not in order are errors. Removed rows are not noticed. Rows from
+ * before the requested value are left out.
  *
  * Without `paging` it needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last
  * one if none of them is new. A full page of rows with one and the same value is an error.
@@ -93,8 +103,9 @@ export function bySince(options: SinceOptions): Paging {
     overlap: 'a number?',
     order: 'text?',
     paging: 'an object?',
+    windows: 'an object?',
   });
-  const { field, type, order = 'ascending', paging } = options;
+  const { field, type, order = 'ascending', paging, windows } = options;
   const rule = Object.hasOwn(sinceRules, type) ? sinceRules[type] : undefined;
   if (!rule)
     throw new ConfigError(`The type of bySince is ${shownText(type)}. ${hintFor(type, Object.keys(sinceRules))}`);
@@ -106,13 +117,16 @@ export function bySince(options: SinceOptions): Paging {
   const begin = givenValue(rule, 'begin', options.begin);
   const hasPlace = (options.param ?? options.into ?? options.header) !== undefined;
   const place = hasPlace || order === 'ascending' ? parsePlace(options) : undefined;
+  const listWindows = windows && sinceWindows(windows, { type, rule, begin });
+  const end = endPlace(options, place);
   const write = writeSince(options.write, type);
-  const put = (first: PageAddress, value: string): PageAddress => {
+  const put = (first: PageAddress, { from, to }: SinceBounds): PageAddress => {
     if (!place) return first;
-    const written = write(rule.given(value) ?? value, 'from');
+    const written = write(rule.given(from) ?? from, 'from', to);
     // In a body, an integer is a number, however large it is.
     const isNumber = type === 'integer' && options.into !== undefined && options.write === undefined;
-    return place.put(first, isNumber ? new ExactNumber(String(BigInt(written))) : written);
+    const begun = place.put(first, isNumber ? new ExactNumber(String(BigInt(written))) : written);
+    return end && to !== undefined ? end.put(begun, write(to, 'to')) : begun;
   };
   const by: SinceField = {
     field,
@@ -137,13 +151,14 @@ export function bySince(options: SinceOptions): Paging {
       type,
       write: typeof options.write === 'function' ? 'function' : (options.write ?? null),
       begin: begin ?? null,
+      ...(windows && { windows: { ...windows } }),
       order,
       paging: paging?.identity ?? null,
     },
-    params: [...(place?.params ?? []), ...(paging?.params ?? [])],
-    fields: [...(place?.fields ?? []), ...(paging?.fields ?? [])],
-    headers: [...(place?.headers ?? []), ...(paging?.headers ?? [])],
-    request: (first, at) => pages.request(first, at),
+    params: [...(place?.params ?? []), ...(end?.params ?? []), ...(paging?.params ?? [])],
+    fields: [...(place?.fields ?? []), ...(end?.fields ?? []), ...(paging?.fields ?? [])],
+    headers: [...(place?.headers ?? []), ...(end?.headers ?? []), ...(paging?.headers ?? [])],
+    request: (first, at, since) => pages.request(first, at, since),
     next: (answer) => pages.next(answer),
     more: (answer) => paging?.more?.(answer) === true,
     needsPageSize: paging?.needsPageSize ?? !paging,
@@ -155,10 +170,30 @@ export function bySince(options: SinceOptions): Paging {
       isBounded: rule.isTime,
       isSent: place !== undefined,
       begin,
+      // Rows may appear late, and the API's clock may be behind ours.
+      windows: listWindows && ((from, moment) => listWindows(from, moment - overlap)),
       from: put,
       newRows: (page, answer) => pages.newRows(page, answer),
     },
   };
+}
+
+/** Where requests have the end of a window, unless `write` has it. @throws ConfigError unless it is one of the two. */
+function endPlace({ windows, write, param, into }: SinceOptions, place: Placing | undefined): Placing | undefined {
+  const isWritten = writesEnd(write);
+  if (!windows) {
+    if (isWritten)
+      throw new ConfigError("write of bySince has the end of a window: give windows, e.g. { step: '30d' }.");
+    return undefined;
+  }
+  const { to } = windows;
+  if (!place) throw new ConfigError('bySince needs a place for windows: param, into or header.');
+  if ((to === undefined) !== isWritten)
+    throw new ConfigError(
+      "The end of a window of bySince is sent in one place: give windows.to, e.g. 'created[lt]', or write it with the beginning, e.g. '{instant}..{to:instant}'.",
+    );
+  if (to === undefined) return undefined;
+  return parsePlace(param !== undefined ? { param: to } : into !== undefined ? { into: to } : { header: to });
 }
 
 /** @throws ConfigError if the order and the paging do not go together. */

@@ -54,6 +54,8 @@ export function eachSource<Row extends object, In extends object, Params extends
           requireNames: (names) => requireNamed(name, definition, { params: {}, optional: names }),
           valuesOf: (ofParent) => listPartitionValues(definition, { name, params: ofParent, warn }),
           planOf: (ofParent, values) => listingPlan(definition, { name, baseUrl, params: ofParent, values, pageSize }),
+          increment: definition.paging.increment,
+          clock: opening.clock,
           warn,
           isSecret: (text) => endpoint.isSecret(text),
           fetch: fetchPage,

@@ -3,7 +3,7 @@ import { meaningOf, type ReceivedResponse } from '../http/response/responses.js'
 import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
 import { ConfigError } from '../errors.js';
-import { createSource, type Source } from '../source/source.js';
+import { createDiscoveringSource, createSource, type Source } from '../source/source.js';
 import type { SourceOpening, WalkBounds } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
 import { type ParamDescription, decodeParams } from './decodeParams.js';
@@ -11,6 +11,7 @@ import { keyFunction } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
 import type { ReadingApi, ReadPage, RequestedPage } from './pageReader.js';
+import { Parents } from './parents.js';
 import { listPartitionValues } from './partitionValues.js';
 import { requireNamed } from './template.js';
 import { untilIdentity } from './until.js';
@@ -22,7 +23,12 @@ export interface OpenListing<Row extends object, In extends object, Params exten
   readonly opening: SourceOpening;
 }
 
-/** Creates the source of a listing. @throws ConfigError if a parameter or a limit is invalid. */
+/**
+ * Creates the source of a listing. Its increments have a mark for each of its values and walk its windows, so these are
+ * recorded as the parents of a listing are.
+ *
+ * @throws ConfigError if a parameter or a limit is invalid.
+ */
 export function listingSource<Row extends object, In extends object, Params extends object, Values>(
   open: OpenListing<Row, In, Params, Values>,
   known: readonly ParamDescription[] | undefined,
@@ -38,22 +44,49 @@ export function listingSource<Row extends object, In extends object, Params exte
   const ofSchema = definition.params ? known?.map((param) => param.name) : [];
   const optional = ofSchema && [...ofSchema, ...new Set(values?.flatMap(Object.keys))];
   requireNamed(name, definition, { params, optional });
-  const plan = listingPlan(definition, {
-    name,
-    baseUrl: endpoint.baseUrl,
-    params,
-    values,
-    pageSize: bounds.pageSize,
-  });
+  const planOf = (own: readonly object[] | undefined): ListingPlan =>
+    listingPlan(definition, { name, baseUrl: endpoint.baseUrl, params, values: own, pageSize: bounds.pageSize });
+  const plan = planOf(values);
   const fetchPage = pageFetcher(open);
   const made = identityOfRows(open, bounds.maxRows);
-  return createSource<Row>({
+  const source = {
     ...sourceOptions(open, bounds),
     identity: { ...plan.requested, ...made },
     rowsIdentity: { ...plan.requestedRows, ...made },
-    partitions: plan.partitions,
     offset: plan.offset,
-    fetch: (page) => fetchPage(plan, page),
+  };
+  const { increment } = definition.paging;
+  if (!increment || (!increment.windows && !values))
+    return createSource<Row>({ ...source, partitions: plan.partitions, fetch: (page) => fetchPage(plan, page) });
+  return createDiscoveringSource<Row>(
+    { ...source, levels: 1 },
+    (start) =>
+      new Parents<Row, object>(
+        {
+          name,
+          parents: onlyParent(name),
+          requireNames: () => undefined,
+          paramsOf: () => ({}),
+          valuesOf: () => values,
+          planOf: (_, own) => planOf(own),
+          increment,
+          clock: opening.clock,
+          warn,
+          isSecret: (text) => endpoint.isSecret(text),
+          fetch: fetchPage,
+        },
+        start,
+      ),
+  );
+}
+
+/** The one parent of a listing that has none. Without a key, it stands for nothing in errors and marks. */
+function onlyParent(name: string): Source<object> {
+  return createSource<object>({
+    name,
+    identity: null,
+    schema: { columns: [] },
+    fetch: () => Promise.resolve({ rows: [{}], next: 'end' }),
   });
 }
 
@@ -141,8 +174,8 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     const start = plan.first(partition, atLeast);
     const from = given?.from ?? increment?.begin;
     const since = from === undefined ? given : { ...given, from };
-    const first = from !== undefined && increment ? increment.from(start, from) : start;
-    const address = at ? paging.request(first, at) : first;
+    const first = from !== undefined && increment ? increment.from(start, { ...since, from }) : start;
+    const address = at ? paging.request(first, at, since) : first;
     const details = plan.details(partition);
     const fields = plan.fields(partition);
     const { method } = details;

@@ -2,30 +2,29 @@ import { ConfigError, PaginationError } from '../errors.js';
 import { isList } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
-import { checkOrder, pageIncrement, rowValues, type SinceField } from './sinceField.js';
+import { checkOrder, findUnwanted, pageIncrement, rowValues, type SinceField } from './sinceField.js';
 
 type ValuePages = Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'>;
 
 /** Requests each page with the value of the last row. The rows that it has again are left out. */
 export function pageByValue(by: SinceField): ValuePages {
-  const { field, rule, put, doesFilter, isCoarse } = by;
+  const { field, put } = by;
   return {
-    request: (first, at) => put(first, decodeSince(cursorOf(at)).value),
+    request: (first, at, since) => put(first, { from: decodeSince(cursorOf(at)).value, to: since?.to }),
     newRows(page, { since, from, at, requested, read, warn, items }) {
       const last = from && decodeSince(cursorOf(from));
       const start = last?.value ?? since.from;
       const rows = rowValues(by, page.received, read);
-      // The walk has had them, or was not to have them.
-      const isEarly = rows.map(({ value }) => start !== undefined && rule.compare(value, start) < 0);
-      if (isEarly.includes(true) && !isCoarse)
-        warn(`the API lists rows from before the ${field} that it was asked for, which are left out. ${doesFilter}`);
+      // The walk has had those that are early, or was not to have them.
+      const { isEarly, isLate } = findUnwanted(by, rows, { ...since, from: start }, { isSent: true, warn });
       // It would at least have the last row again, unless that was removed just now.
       if (from && rows.length === 0)
         warn(
           `asked for rows from the ${field} of the last row on, the API lists none. If it leaves out rows with the value itself, some are missed: bySince needs an inclusive filter.`,
         );
       const isNew = rows.map(
-        ({ hash }, index) => !isEarly[index] && last?.rows.includes(hash) !== true && since.isKnown?.(hash) !== true,
+        ({ hash }, index) =>
+          !isEarly[index] && !isLate[index] && last?.rows.includes(hash) !== true && since.isKnown?.(hash) !== true,
       );
       const isShort = requested !== undefined && items < requested;
       const emitted = rows.filter((_, index) => isNew[index]);
@@ -36,7 +35,7 @@ export function pageByValue(by: SinceField): ValuePages {
         received: page.received.filter((_, index) => isNew[index]),
         decode: () => page.decode().filter((_, index) => isNew[index]),
         // After a page that could have had more rows and has none that is new, there is nothing new.
-        next: isShort && emitted.length === 0 ? 'end' : page.next,
+        next: (isShort && emitted.length === 0) || isLate.at(-1) ? 'end' : page.next,
         increment: pageIncrement(by, rows, { at, emitted }),
       };
     },

@@ -1,5 +1,5 @@
 import type { IncrementalPaging } from './paging.js';
-import { checkOrder, pageIncrement, rowValues, type SinceField } from './sinceField.js';
+import { checkOrder, findUnwanted, pageIncrement, rowValues, type SinceField } from './sinceField.js';
 
 /** In which order a listing has its rows, by their values. */
 export type SinceOrder = 'ascending' | 'newest-first' | 'any';
@@ -9,20 +9,22 @@ export type SinceOrder = 'ascending' | 'newest-first' | 'any';
  * and are compared to detect loops and moves.
  */
 export function pageInside(by: SinceField, order: SinceOrder, isSent: boolean): Pick<IncrementalPaging, 'newRows'> {
-  const { field, rule, doesFilter, isCoarse } = by;
   return {
     newRows(page, { since, at, read, warn, isAgain }) {
       const start = since.from;
       const rows = rowValues(by, page.received, read);
       if (order !== 'any') checkOrder(by, rows, order, read);
-      const isEarly = rows.map(({ value }) => start !== undefined && rule.compare(value, start) < 0);
-      if (isSent && isEarly.includes(true) && !isCoarse)
-        warn(`the API lists rows from before the ${field} that it was asked for, which are left out. ${doesFilter}`);
+      const { isEarly, isLate } = findUnwanted(by, rows, since, { isSent, warn });
       const isLeftOut = rows.map(
-        ({ hash }, index) => isEarly[index] === true || since.isKnown?.(hash) === true || (isAgain && index === 0),
+        ({ hash }, index) =>
+          isEarly[index] === true ||
+          isLate[index] === true ||
+          since.isKnown?.(hash) === true ||
+          (isAgain && index === 0),
       );
       // Only if none is new: a change may have moved some of them.
-      const isPassed = order === 'newest-first' && rows.length > 0 && !isEarly.includes(false);
+      const isPast = order === 'newest-first' && rows.length > 0 && !isEarly.includes(false);
+      const isPassed = isPast || (order === 'ascending' && isLate.at(-1) === true);
       return {
         ...page,
         // Of a walk that ends before the listing does.

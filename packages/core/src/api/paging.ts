@@ -4,6 +4,8 @@ import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import type { Increment, Since } from '../source/increment.js';
+import type { SinceBounds } from './sinceField.js';
+import type { ListWindows } from './sinceWindows.js';
 import type { PageAnswer } from './answer.js';
 
 /** A request below the base URL. */
@@ -47,8 +49,12 @@ export interface Paging {
    * repeats them all. Default: unknown, so that page is always requested in full.
    */
   readonly reads?: readonly string[] | undefined;
-  /** Makes a page's request from the first page's. @throws ConfigError if it cannot start at this cursor or offset. */
-  request(first: PageAddress, at: PageCursor): PageAddress;
+  /**
+   * Makes a page's request from the first page's. `since`: the rows that the walk asks for, absent for all.
+   *
+   * @throws ConfigError if it cannot start at this cursor or offset.
+   */
+  request(first: PageAddress, at: PageCursor, since?: Since): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
   /**
@@ -66,8 +72,10 @@ export interface Paging {
 export interface IncrementalPaging extends Increment {
   /** Where a walk starts for which no value is given. Default: it has all rows. */
   readonly begin?: string | undefined;
-  /** The request for the first page from a value on. */
-  from(first: PageAddress, value: string): PageAddress;
+  /** The request for the first page of a part of the listing. */
+  from(first: PageAddress, since: SinceBounds): PageAddress;
+  /** Divides the listing into windows. Default: it is one, without an end. */
+  readonly windows?: ListWindows | undefined;
   /** Leaves out rows that are known, from an earlier page or an earlier walk. */
   newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
 }

@@ -1,8 +1,10 @@
+import type { Clock } from '../clock.js';
 import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../errors.js';
 import { definedJson, type Json } from '../json.js';
 import type { Position, StatedTotals } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
 import type { Discovery, DiscoveryStart, ParentRow } from '../source/discovery.js';
+import type { WalkedWindow } from '../source/increment.js';
 import type { Page } from '../source/page.js';
 import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
@@ -12,6 +14,7 @@ import { isRecord, kindOf } from '../values.js';
 import { rowKey } from '../watch/snapshotRows.js';
 import { decodeParentList, decodeParents, encodeParents, type Parent, type ParentPage } from './decodeParents.js';
 import type { ListingPlan } from './listingPlan.js';
+import type { IncrementalPaging } from './paging.js';
 
 /** How the parents of a listing become its partitions. */
 export interface ParentRules<Row, Params extends object> {
@@ -26,6 +29,9 @@ export interface ParentRules<Row, Params extends object> {
   readonly valuesOf: (params: Params) => readonly object[] | undefined;
   /** The plan of a parent's partitions. @throws ConfigError if a request can't be sent, or is that of two of them. */
   readonly planOf: (params: Params, values: readonly object[] | undefined) => ListingPlan;
+  /** Each parent's listing may be walked in windows. */
+  readonly increment: IncrementalPaging | undefined;
+  readonly clock: Pick<Clock, 'now'>;
   readonly fetch: (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;
   readonly warn: (message: string) => void;
   readonly isSecret: (text: string) => boolean;
@@ -34,6 +40,9 @@ export interface ParentRules<Row, Params extends object> {
 interface OpenParent {
   readonly path: readonly string[];
   readonly values: object | undefined;
+  readonly window: WalkedWindow | undefined;
+  /** The windows of the same parent that have not ended, without the last one. */
+  readonly others: { count: number };
   /** Absent if it stands for rows that are missing. */
   readonly plan: ListingPlan | undefined;
 }
@@ -57,6 +66,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   readonly #open = new Map<number, OpenParent>();
   readonly #steps = this.#find();
   #pages: PullIterator<Page<unknown>> | undefined;
+  /** When the export began (wall time in ms): a run that resumes has the same windows. */
+  #began: number | undefined;
   #isClosed = false;
   /** The log has a record of this export. */
   #isBegun = false;
@@ -75,9 +86,14 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   parentOf(partition: number): ParentRow | undefined {
     const open = this.#open.get(partition);
     if (!open) return undefined;
-    const { path, values } = open;
-    const mark = values ? [...path, JSON.stringify(values)] : path;
-    return { path, mark, text: () => this.#textOf(path, values) };
+    const { path, values, window } = open;
+    return { path, mark: markOf(path, values), window, text: () => this.#textOf(path, open) };
+  }
+
+  /** The last window has what moves out of the others while they are walked. */
+  mayBegin(partition: number): boolean {
+    const { window, others } = this.#open.get(partition) ?? {};
+    return window?.last !== partition || others?.count === 0;
   }
 
   async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
@@ -88,6 +104,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   }
 
   ended(partition: number): void {
+    const { window, others } = this.#open.get(partition) ?? {};
+    if (others && window?.last !== partition) others.count -= 1;
     this.#open.delete(partition);
   }
 
@@ -146,6 +164,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
         // Of another export, which has ended: the first record of this one replaces it.
         if (!this.#isBegun && page?.runId !== runId) break;
         if (!page) throw this.#unreadable('has a record that is not one of parents');
+        this.#began ??= page.began;
         this.#isBegun = true;
         this.#take(page);
         reached = page.next;
@@ -153,6 +172,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     }
     const needed = Math.max(before, ...Object.keys(begun).map((partition) => Number(partition) + 1));
     if (this.count < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
+    const { increment, clock } = this.#rules;
+    if (increment?.windows) this.#began ??= clock.now();
     return reached;
   }
 
@@ -172,7 +193,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     const found: [readonly string[], Json][] = [];
     const paths = new Set<string>();
     for (const row of items) {
-      const path = [...above, rowKey((parent: unknown) => parents.info.schema?.key?.(parent), row)];
+      const { key } = parents.info.schema ?? {};
+      const path = key ? [...above, rowKey(key, row)] : above;
       const text = JSON.stringify(path);
       if (this.#paths.has(text) || paths.has(text)) continue;
       if (!isRecord(row))
@@ -191,8 +213,21 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       values?.forEach((own) => this.#addNames(own));
       requireNames([...this.#names]);
       planOf(params, values);
-      return values ? values.map((own) => [path, params, own]) : [parent];
+      return (values ?? [undefined]).map((own) => {
+        const from = this.#beginOf(path, own);
+        return own || from !== undefined
+          ? [path, params, { ...(own && { values: own }), ...(from !== undefined && { from }) }]
+          : parent;
+      });
     });
+  }
+
+  /** Where the windows of a parent begin. */
+  #beginOf(path: readonly string[], values: object | undefined): string | undefined {
+    const { increment } = this.#rules;
+    const { since } = this.#start;
+    if (!increment?.windows) return undefined;
+    return since?.beginOf?.(markOf(path, values)) ?? since?.from ?? increment.begin;
   }
 
   /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
@@ -206,23 +241,39 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
         'secret-in-cursor',
         `${name} can't continue: the API sent a row of ${parents.info.name} whose key or parameters contain the API key, and these are written to the state. Tell the API's operator.`,
       );
+    const began = this.#began === undefined ? {} : { began: this.#began };
     const record = { ...page, parents: encodeParents(page.parents) };
     if (this.#isBegun) await log.append(record);
-    else await log.replace([{ runId, ...record }]);
+    else await log.replace([{ runId, ...began, ...record }]);
     this.#isBegun = true;
   }
 
   #take({ parents }: ParentPage<Params>): void {
     const { before, begun } = this.#start.startAt;
-    for (const [path, params, values] of parents) {
-      const partition = this.count;
-      this.count += 1;
+    for (const [path, params, { values, from } = {}] of parents) {
       if (params !== null) this.#paths.add(JSON.stringify(path));
       this.#addNames({ ...params, ...values });
-      if (partition < before || begun[partition] === 'done') continue;
+      const windows = this.#windowsFrom(from);
+      const first = this.count;
+      this.count += windows.length;
+      const isOpen = (partition: number): boolean => partition >= before && begun[partition] !== 'done';
+      const open = Array.from(windows, (_, nth) => first + nth).filter(isOpen);
+      if (open.length === 0) continue;
       const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
-      this.#open.set(partition, { path, values, plan });
+      const others = { count: open.filter((partition) => partition < this.count - 1).length };
+      for (const partition of open)
+        this.#open.set(partition, { path, values, window: windows[partition - first], others, plan });
     }
+  }
+
+  /** The windows of the next partitions; one without a window if there are none. */
+  #windowsFrom(from: string | undefined): readonly (WalkedWindow | undefined)[] {
+    const { increment } = this.#rules;
+    if (!increment?.windows || from === undefined || this.#began === undefined) return [undefined];
+    const until = increment.read(new Date(this.#began).toISOString()) ?? from;
+    const listed = increment.windows(from, this.#began);
+    const last = this.count + listed.length - 1;
+    return listed.map((window) => ({ ...window, last, until }));
   }
 
   #addNames(params: object): void {
@@ -230,15 +281,17 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   }
 
   /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */
-  #textOf(path: readonly string[], values?: object): string {
+  #textOf(path: readonly string[], { values, window }: Partial<OpenParent> = {}): string {
     const { parents, isSecret } = this.#rules;
     const keys = path.map((key) =>
       key.length <= longestKey && !isSecret(key) ? JSON.stringify(key.slice(0, 100)) : '',
     );
     const isShown = keys.every((key) => key !== '');
     const text = JSON.stringify(values ?? {});
-    const which = values && text.length <= longestKey && !isSecret(text) ? ` (${text.slice(0, 100)})` : '';
-    return `${isShown ? keys.join(' > ') : 'a row'} of ${parents.info.name}${which}`;
+    const ofValues = values && text.length <= longestKey && !isSecret(text) ? [text.slice(0, 100)] : [];
+    const part = [...ofValues, ...(window ? [`from ${window.from} to ${window.to}`] : [])].join(' ');
+    if (path.length === 0) return `the part ${part}`;
+    return `${isShown ? keys.join(' > ') : 'a row'} of ${parents.info.name}${part && ` (${part})`}`;
   }
 
   /** An error of the parents' walk, without what refers to a partition or a position of theirs. */
@@ -261,6 +314,11 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
 }
 
 const longestKey = 10_000;
+
+/** What a mark belongs to. */
+function markOf(path: readonly string[], values: object | undefined): readonly string[] {
+  return values ? [...path, JSON.stringify(values)] : path;
+}
 
 /** The only page of a partition that stands for rows that are missing. */
 const missingRows = { received: [], decode: () => [], next: 'end', isIncomplete: true } as const;

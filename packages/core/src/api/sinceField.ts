@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { DocumentReader } from '../source/documentReader.js';
-import type { PageIncrement } from '../source/increment.js';
+import type { PageIncrement, Since } from '../source/increment.js';
 import { documentPath } from './documentPath.js';
 import type { PageAddress } from './paging.js';
 import { kindOfSince, type SinceRule } from './sinceValue.js';
@@ -14,8 +14,14 @@ export interface SinceField {
   readonly isCoarse: boolean;
   /** For messages about an API that seems not to filter. */
   readonly doesFilter: string;
-  /** A request for the rows from a value on. */
-  readonly put: (first: PageAddress, value: string) => PageAddress;
+  /** A request for the rows from a value on, or of a window. */
+  readonly put: (first: PageAddress, bounds: SinceBounds) => PageAddress;
+}
+
+/** What a request asks for. */
+export interface SinceBounds {
+  readonly from: string;
+  readonly to?: string | undefined;
 }
 
 /** A received row as increments see it. */
@@ -34,6 +40,25 @@ export function rowValues({ field, rule }: SinceField, rows: readonly unknown[],
       throw read.fault(field, `it is ${kindOfSince(found)}, and not ${rule.wanted}, so rows could be missed`);
     return { hash: hashOf(row), value };
   });
+}
+
+/**
+ * Which rows a walk did not ask for, by their index: from before its first value, or at or after the end of a window,
+ * since an API may take that to be inclusive.
+ */
+export function findUnwanted(
+  { field, rule, isCoarse, doesFilter }: SinceField,
+  rows: readonly RowValue[],
+  { from, to, isOpen }: Since,
+  { isSent, warn }: { readonly isSent: boolean; readonly warn: (message: string) => void },
+): { readonly isEarly: readonly boolean[]; readonly isLate: readonly boolean[] } {
+  const isEarly = rows.map(({ value }) => from !== undefined && rule.compare(value, from) < 0);
+  const behindEnd = rows.map(({ value }) => (to === undefined ? -1 : rule.compare(value, to)));
+  const report = (where: string): void =>
+    warn(`the API lists rows from ${where} that it was asked for, which are left out. ${doesFilter}`);
+  if (isSent && !isCoarse && isEarly.includes(true)) report(`before the ${field}`);
+  if (isSent && !isCoarse && !isOpen && behindEnd.some((is) => is > 0)) report(`after the last ${field}`);
+  return { isEarly, isLate: behindEnd.map((is) => !isOpen && is >= 0) };
 }
 
 /** @throws DecodeError if the rows are not in order. */

@@ -6,31 +6,45 @@ import { isTimeFormat, printTime, type SinceBound, type TimeFormat, timeFormats 
 
 /**
  * How a request has a value that a row has: a text with the name of a format in braces, e.g. `{epoch-seconds}` or
- * `updated >= "{minute}"`, where `{value}` is the text that the row has; or a function.
+ * `updated >= "{minute}"`, where `{value}` is the text that the row has; or a function. In a text, `{to:minute}` is the
+ * end of a window.
  */
 export type SinceWriting =
   `${string}{${TimeFormat | 'value'}}${string}` | ((value: string, bound: SinceBound) => string | number);
 
 /** Writes a value for a request: a `from` never later than it is, a `to` never earlier. */
-export type WriteSince = (value: string, bound: SinceBound) => string | number;
+export type WriteSince = (value: string, bound: SinceBound, to?: string) => string | number;
 
-const placeholder = /\{(value|instant|datetime|minute|date|epoch-seconds|epoch-ms)\}/g;
+const placeholder = /\{(to:)?(value|instant|datetime|minute|date|epoch-seconds|epoch-ms)\}/g;
+
+/** Whether a text has the end of a window, besides its beginning. */
+export function writesEnd(writing: SinceWriting | undefined): boolean {
+  return typeof writing === 'string' && listFormats(writing).some(({ isEnd }) => isEnd);
+}
+
+function listFormats(writing: string): readonly { readonly name: string; readonly isEnd: boolean }[] {
+  return Array.from(writing.matchAll(placeholder), ([, to, name = '']) => ({ name, isEnd: to !== undefined }));
+}
 
 /** @throws ConfigError if there is no format in braces, or one for times, which the values are not. */
 export function writeSince(writing: SinceWriting | undefined, type: SinceType): WriteSince {
   if (writing === undefined) return (value) => value;
   if (typeof writing === 'function') return (value, bound) => checkWritten(writing(value, bound));
-  const names = Array.from(writing.matchAll(placeholder), ([, name = '']) => name);
-  if (names.length === 0) throw noFormatError(writing);
-  const time = names.find(isTimeFormat);
-  if (time !== undefined && !sinceRules[type].isTime)
-    throw new ConfigError(`write of bySince has {${time}}, but values of type ${type} are not times. Use {value}.`);
+  const formats = listFormats(writing);
+  if (!formats.some(({ isEnd }) => !isEnd)) throw noFormatError(writing);
+  const time = formats.find(({ name }) => isTimeFormat(name));
+  if (time && !sinceRules[type].isTime)
+    throw new ConfigError(
+      `write of bySince has {${time.name}}, but values of type ${type} are not times. Use {value}.`,
+    );
   // The body of a POST has a number then.
   const isNumber = writing === '{epoch-seconds}' || writing === '{epoch-ms}';
-  return (value, bound) => {
-    const instant = instantOfSince(type, value) ?? 0n;
-    const print = (name: string): string => (isTimeFormat(name) ? printTime(name, instant, bound) : value);
-    const text = writing.replace(placeholder, (_, name: string) => print(name));
+  const print = (name: string, value: string, bound: SinceBound): string =>
+    isTimeFormat(name) ? printTime(name, instantOfSince(type, value) ?? 0n, bound) : value;
+  return (value, bound, to) => {
+    const text = writing.replace(placeholder, (_, end: string | undefined, name: string) =>
+      end === undefined ? print(name, value, bound) : print(name, to ?? value, 'to'),
+    );
     return isNumber ? Number(text) : text;
   };
 }

@@ -6,6 +6,8 @@ export interface ListingProgress {
   readonly from?: string;
   /** Whether the mark moves in the end. */
   readonly moves: boolean;
+  /** The first window in which rows are missing: the mark moves no further. */
+  readonly held?: string | undefined;
   /** When the first page arrived, by the API's clock (wall time in ms). */
   readonly began?: number;
   /** The latest value of a row. */
@@ -18,7 +20,10 @@ export interface ListingProgress {
 export interface IncrementProgress extends ListingProgress {
   /** It has all rows, whatever the marks of the parents. */
   readonly isFull?: true;
-  /** Of each parent whose listing is unfinished, by partition. `from` is then where all of them begin, if given. */
+  /**
+   * Of each parent whose listing is unfinished, by its partition; if that has windows, by the last one. `from` is then
+   * where all of them begin, if given.
+   */
   readonly parents?: Readonly<Record<string, ListingProgress>>;
   /** Records that the run has in the log of the parents' marks. */
   readonly records?: number;
@@ -53,11 +58,23 @@ export interface ParentsMark {
   readonly records?: number;
 }
 
-/** As if one unfinished partition had not begun: its rows are not exported any more. */
+/**
+ * As if one unfinished partition had not begun: its rows are not exported any more. Other windows of its parent may be
+ * finished, so only the known rows go.
+ */
 export function forgetPartition(progress: IncrementProgress, partition: number): IncrementProgress {
   const { parents } = progress;
   if (!parents) return { ...progress, recent: [] };
-  const kept = Object.entries(parents).filter(([each]) => each !== String(partition));
+  // The windows of a parent follow each other, and the last one has the progress of all.
+  const last = Math.min(
+    ...Object.keys(parents)
+      .map(Number)
+      .filter((each) => each >= partition),
+  );
+  const kept = Object.entries(parents).map(([each, own]) => [
+    each,
+    Number(each) === last ? { ...own, recent: [] } : own,
+  ]);
   return { ...progress, parents: Object.fromEntries(kept) };
 }
 
@@ -76,8 +93,8 @@ export function isIncrementProgress(value: unknown): boolean {
 
 function isListingProgress(value: unknown): boolean {
   if (!isRecord(value) || typeof value['moves'] !== 'boolean') return false;
-  const { from, latest, began, recent = [] } = value;
-  const texts = [from, latest].every((text) => text === undefined || typeof text === 'string');
+  const { from, latest, held, began, recent = [] } = value;
+  const texts = [from, latest, held].every((text) => text === undefined || typeof text === 'string');
   return texts && ['undefined', 'number'].includes(typeof began) && areRows(recent);
 }
 

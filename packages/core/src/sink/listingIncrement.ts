@@ -16,24 +16,31 @@ export interface MarkedSource extends IncrementalOptions {
 /** A commit with more rows would take long. After a kill they come again with the next increment. */
 export const maxCommitted = 1_000;
 
+/** Where the increment of one listing begins. */
+interface ListingStart {
+  readonly mark: ListingMark | undefined;
+  /** Given instead of the mark. */
+  readonly from: string | undefined;
+  /** The value that its walk reaches without any row. */
+  readonly until?: string | undefined;
+}
+
 /** The increment of one listing: where it begins, what it has seen, and the mark that it leaves. */
 export class ListingIncrement {
   readonly #rule: Increment;
   readonly #mark: ListingMark | undefined;
   readonly #known: ReadonlySet<string>;
+  readonly #until: string | undefined;
   #progress: ListingProgress;
   /** Exported rows that the next increment may get again. */
   #recent: RowAtValue[];
   #settled: string | undefined;
 
   /** Begins a walk at the mark that the last one left, or where `from` says, or continues one. */
-  constructor(
-    rule: Increment,
-    { mark, from: given }: { readonly mark: ListingMark | undefined; readonly from: string | undefined },
-    resumed: ListingProgress | undefined,
-  ) {
+  constructor(rule: Increment, { mark, from: given, until }: ListingStart, resumed: ListingProgress | undefined) {
     this.#rule = rule;
     this.#mark = mark;
+    this.#until = until;
     const from = given ?? mark?.value;
     const isBeyond = given !== undefined && mark !== undefined && rule.compare(given, mark.value) > 0;
     const { recent = [], ...progress } = resumed ?? { ...(from !== undefined && { from }), moves: !isBeyond };
@@ -49,9 +56,14 @@ export class ListingIncrement {
     return { ...(from !== undefined && { from }), isKnown: (row) => this.#known.has(row) };
   }
 
-  /** Rows are missing, so the mark stays. */
-  stay(): void {
-    this.#progress = { ...this.#progress, moves: false };
+  /** Rows are missing, so the mark stays; or it moves to the window in which they are. */
+  stay(window?: string): void {
+    const { held = window } = this.#progress;
+    const isEarlier = held !== undefined && window !== undefined && this.#rule.compare(window, held) < 0;
+    this.#progress =
+      window === undefined
+        ? { ...this.#progress, moves: false }
+        : { ...this.#progress, held: isEarlier ? window : held };
   }
 
   add({ at, rows, latest: latestOfPage }: PageIncrement): void {
@@ -78,7 +90,7 @@ export class ListingIncrement {
 
   /** The mark that a complete walk leaves; `undefined` if it stays. */
   get next(): ListingMark | undefined {
-    const value = this.#laterOf(this.#mark?.value, this.#reached);
+    const value = this.#laterOf(this.#mark?.value, this.#progress.held ?? this.#reached);
     if (value === undefined || !this.#progress.moves) return undefined;
     const known = new Map([...(this.#mark?.known ?? []), ...this.#recent]);
     return { value, known: this.#from(value, [...known]) };
@@ -86,7 +98,8 @@ export class ListingIncrement {
 
   /** What the mark would be now. */
   get #reached(): string | undefined {
-    const { latest, began } = this.#progress;
+    const { began } = this.#progress;
+    const latest = this.#laterOf(this.#progress.latest, this.#until);
     return latest === undefined || began === undefined ? undefined : this.#rule.mark(latest, began);
   }
 

@@ -1,5 +1,5 @@
 import { CheckpointError, SluiceError } from '../errors.js';
-import type { Increment, Since } from '../source/increment.js';
+import type { Increment, Since, WalkedWindow } from '../source/increment.js';
 import type { Page } from '../source/page.js';
 import type { StateLog } from '../stateLog.js';
 import { isList, isRecord } from '../values.js';
@@ -15,16 +15,18 @@ import {
 } from './incrementProgress.js';
 import { ListingIncrement, type MarkedSource, maxCommitted, unreadableMarkError } from './listingIncrement.js';
 
-/** The increment of a source that has a listing for each parent, and a mark for each. */
+/** The increment of a source that has a listing for each parent, and a mark for each. Its windows share the mark. */
 export class ParentIncrements {
   readonly source: MarkedSource;
   #marks: ParentMarks | undefined;
   /** What holds for all parents. */
   #start: Pick<IncrementProgress, 'from' | 'isFull'> = {};
-  /** Unfinished listings of a checkpoint that the walk has not continued yet, by partition. */
+  /** Unfinished listings of a checkpoint that the walk has not continued yet, by their last partition. */
   #resumed = new Map<number, ListingProgress>();
-  /** Listings that the walk has begun or continued, by partition. */
+  /** Listings that the walk has begun or continued, by their last partition. */
   readonly #open = new Map<number, { readonly parent: readonly string[]; readonly listing: ListingIncrement }>();
+  /** Their unfinished windows, by partition. */
+  readonly #windows = new Map<number, WalkedWindow>();
   /** Parents whose listings ended since the last commit. */
   #ended: MarkedParent[] = [];
 
@@ -51,6 +53,7 @@ export class ParentIncrements {
     this.#start = resumed ?? { ...(from !== undefined && { from }), ...(full && { isFull: true }) };
     this.#resumed = new Map(Object.entries(resumed?.parents ?? {}).map(([partition, at]) => [Number(partition), at]));
     this.#open.clear();
+    this.#windows.clear();
     this.#ended = [];
   }
 
@@ -58,18 +61,23 @@ export class ParentIncrements {
     const { from } = this.#start;
     return {
       ...(from !== undefined && { from }),
-      ofParent: (parent, partition) => this.#opened(parent, partition).since,
+      ofParent: (parent, partition, window) => this.#opened(parent, partition, window).since,
+      beginOf: (parent) => from ?? this.#markOf(parent)?.value,
     };
   }
 
   add({ increment, isIncomplete, partition, endsPartition }: Page<unknown>): void {
-    const open = this.#open.get(partition);
+    const window = this.#windows.get(partition);
+    const last = window?.last ?? partition;
+    const open = this.#open.get(last);
     if (!open) throw new Error(`The walk has not begun the partition ${partition}.`);
     const { parent, listing } = open;
-    if (isIncomplete) listing.stay();
+    if (isIncomplete) listing.stay(window?.from);
     if (increment) listing.add(increment);
     if (!endsPartition) return;
-    this.#open.delete(partition);
+    this.#windows.delete(partition);
+    if (partition !== last) return;
+    this.#open.delete(last);
     this.#ended.push([parent, listing.next ?? this.#marks?.get(parent) ?? null]);
     // Rows above may be missing, and with them parents that have a mark.
     if (isIncomplete) this.#ended.push(...(this.#marks?.below(parent) ?? []));
@@ -111,13 +119,21 @@ export class ParentIncrements {
     await this.#marks?.close();
   }
 
-  #opened(parent: readonly string[], partition: number): ListingIncrement {
-    const { from, isFull } = this.#start;
-    const start = { mark: isFull ? undefined : this.#marks?.get(parent), from };
-    const listing = new ListingIncrement(this.source.rule, start, this.#resumed.get(partition));
-    this.#resumed.delete(partition);
-    this.#open.set(partition, { parent, listing });
+  #opened(parent: readonly string[], partition: number, window: WalkedWindow | undefined): ListingIncrement {
+    const last = window?.last ?? partition;
+    if (window) this.#windows.set(partition, window);
+    const open = window && this.#open.get(last);
+    if (open) return open.listing;
+    const start = { mark: this.#markOf(parent), from: this.#start.from, until: window?.until };
+    const listing = new ListingIncrement(this.source.rule, start, this.#resumed.get(last));
+    this.#resumed.delete(last);
+    this.#open.set(last, { parent, listing });
     return listing;
+  }
+
+  /** Where the walk of a parent begins, unless that is given. */
+  #markOf(parent: readonly string[]): ListingMark | undefined {
+    return this.#start.isFull ? undefined : this.#marks?.get(parent);
   }
 }
 

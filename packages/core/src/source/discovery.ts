@@ -1,6 +1,7 @@
 import type { Position, StatedTotals } from '../position.js';
 import type { StateLog } from '../stateLog.js';
 import type { SourceDefinition } from './definition.js';
+import type { Since, WalkedWindow } from './increment.js';
 
 /** Where a walk records the partitions that it discovers, so that a later run of the same export has the same ones. */
 export interface PartitionLog {
@@ -14,18 +15,22 @@ export interface PartitionLog {
 export interface DiscoveryStart {
   readonly startAt: Position;
   readonly partitionLog?: PartitionLog | undefined;
+  /** Where the windows of each parent begin. */
+  readonly since?: Since | undefined;
   /** Whether it is an error if the listing with the partitions has fewer rows than its own total. */
   readonly requireTotal?: boolean | undefined;
   /** Called with its totals instead. */
   readonly onShort?: ((totals: StatedTotals) => void) | undefined;
 }
 
-/** The row whose listing a partition is. */
+/** What a partition is the listing of: a row, a part of its listing, or both. */
 export interface ParentRow {
   /** Its key, after those of the rows above it, from the top. */
   readonly path: readonly string[];
   /** What a mark belongs to: the path, and the partition's values if a row has several partitions. */
   readonly mark: readonly string[];
+  /** The rows of a partition that is one of several windows. */
+  readonly window?: WalkedWindow | undefined;
   /** Names it in errors, without a secret: e.g. `"acme/web" of github.repos`. */
   readonly text: () => string;
 }
@@ -36,6 +41,8 @@ export interface Discovery<T> extends Pick<SourceDefinition<T>, 'fetch'> {
   readonly count: number;
   /** The parent of a known partition that is not done. */
   parentOf(partition: number): ParentRow | undefined;
+  /** Whether a known partition may begin, or must wait until others have ended. Default: it may. */
+  mayBegin?(partition: number): boolean;
   /** Finds more partitions, maybe none yet. Resolves with `false` if there are no more. Calls do not overlap. */
   more(): Promise<boolean>;
   /** Called when a partition has no more pages. */

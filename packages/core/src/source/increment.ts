@@ -17,17 +17,40 @@ export interface Increment {
   readonly isSent?: boolean;
 }
 
+/** A part of a listing, by the values of its rows. */
+export interface SinceWindow {
+  /** The value from which rows are wanted. */
+  readonly from: string;
+  /** The value before which they are. */
+  readonly to: string;
+  /** Rows beyond `to` are wanted as well, if the API lists them: it is the last window. */
+  readonly isOpen?: true | undefined;
+}
+
+/** A window of a walk. Those of one parent share a mark. */
+export interface WalkedWindow extends SinceWindow {
+  /** The partition of the parent's last window, which is walked when all others have ended. */
+  readonly last: number;
+  /** When the walk was begun, as a value: all rows before it are in its windows, whether there are any. */
+  readonly until: string;
+}
+
 /** Walks only rows from a value on. */
 export interface Since {
   /** Default: all rows. */
-  readonly from?: string;
+  readonly from?: string | undefined;
+  /** The end of a window. Default: none. */
+  readonly to?: string | undefined;
+  readonly isOpen?: true | undefined;
   /** Whether an earlier walk emitted this row already, by its hash. */
   readonly isKnown?: (row: string) => boolean;
   /**
-   * For a source that has a listing for each parent: the value of one of them, by the path of its keys. Called once in
-   * a walk for each parent whose listing it begins or continues. Default: the same for all.
+   * For a source that discovers its partitions: the value of one of them, by the parent's keys and the partition's
+   * values. Called once in a walk for each partition that it begins or continues. Default: the same for all.
    */
-  readonly ofParent?: (parent: readonly string[], partition: number) => Since;
+  readonly ofParent?: (parent: readonly string[], partition: number, window?: WalkedWindow) => Since;
+  /** Where the windows of a parent begin. Default: at `from`. */
+  readonly beginOf?: (parent: readonly string[]) => string | undefined;
 }
 
 /** What a page says about its rows' values. */

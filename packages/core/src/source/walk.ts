@@ -205,14 +205,22 @@ class Walk<T> {
       if (this.#discovered === 'some') void this.#discover(discovery);
       return undefined;
     }
+    if (discovery?.mayBegin?.(partition) === false) return undefined;
     this.#nextPartition += 1;
     const at = begun[partition];
     const from = at === 'done' ? undefined : at;
     const parent = discovery?.parentOf(partition);
-    const since = (parent && this.#options.since?.ofParent?.(parent.mark, partition)) ?? this.#options.since;
+    const since = parent ? this.#sinceOf(parent, partition) : this.#options.since;
     const chain = new PageChain(this.#definition, { partition, parent, from, since, cache });
     this.#chains.add(chain);
     return chain;
+  }
+
+  /** The rows that are wanted of a discovered partition. */
+  #sinceOf({ mark, window }: ParentRow, partition: number): Since | undefined {
+    const { since } = this.#options;
+    const own = since?.ofParent?.(mark, partition, window) ?? since;
+    return window ? { ...own, from: window.from, to: window.to, isOpen: window.isOpen } : own;
   }
 
   async #discover(discovery: Discovery<T>): Promise<void> {

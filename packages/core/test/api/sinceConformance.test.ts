@@ -22,12 +22,26 @@ describe.each([
     }),
     rows,
   ],
+  [
+    'in windows',
+    bySince({
+      param: 'from',
+      field: 'at',
+      type: 'epoch-seconds',
+      write: '{date}',
+      begin: '2026-01-01',
+      windows: { to: 'to', step: '30d' },
+      paging: byOffset({ param: 'offset' }),
+    }),
+    rows,
+  ],
 ])('G5 R7 a listing %s,', (_, paging, listed) => {
   const hasPages = paging.increment?.isSent === false;
   testSource({
     ...allBut(
       'a source of several partitions',
       '`useUpQuota` of the fixture',
+      ...(paging.increment?.windows ? ['partitions that are known before a walk'] : []),
       ...(hasPages ? ['a source that sends its mark', 'an API whose rows move'] : []),
     ),
     factory: async () => {
@@ -35,7 +49,8 @@ describe.each([
         const size = limit(query.get('n'));
         const start = Number(query.get('offset') ?? (Number(query.get('page') ?? 1) - 1) * size);
         const from = Date.parse(query.get('from') ?? '2000-01-01') / 1_000;
-        return { body: current.filter(({ at }) => at >= from).slice(start, start + size) };
+        const to = Date.parse(query.get('to') ?? '9999-01-01') / 1_000;
+        return { body: current.filter(({ at }) => at >= from && at < to).slice(start, start + size) };
       });
       const items = listing({
         path: '/items',

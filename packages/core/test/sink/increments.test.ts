@@ -312,17 +312,26 @@ describe('A5 an incremental export', () => {
       return sink.rows.map(({ id }) => id);
     };
 
-    test('has one mark by instants, which is not later than its beginning', async () => {
-      const { now, groups, source } = await openGroups('instant');
+    test.each(['instant', 'integer'] as const)('R6 has a mark for each of its values, by %s', async (type) => {
+      const { now, groups, source } = await openGroups(type);
       const state = memoryState();
       expect(await idsOf(source, state)).toEqual([1, 2]);
       // Long before the last row of the other group.
       groups.get('b')?.push({ id: 3, at: now + 60_000 });
       expect(await idsOf(source, state)).toEqual([3]);
+      expect(await idsOf(source, state)).toEqual([]);
     });
 
-    test('is refused by numbers, which a group can have below the mark of another one', async () => {
-      const { source } = await openGroups('integer');
+    test('is refused if one mark may hide rows of another partition', async () => {
+      const { increment } = bySince({ param: 'since', field: 'at', type: 'integer' });
+      const source = createSource<{ id: number }>({
+        name: 'groups.rows',
+        identity: null,
+        schema: { columns: ['id'] },
+        partitions: 2,
+        increment,
+        fetch: () => Promise.resolve({ rows: [], next: 'end' }),
+      });
       await expect(idsOf(source, memoryState())).rejects.toThrow(
         "groups.rows can't be exported incrementally: its 2 partitions would share a mark",
       );

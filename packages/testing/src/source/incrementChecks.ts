@@ -16,14 +16,18 @@ export const incrementChecks: Checks<WalkedSource> = {
     // Each parent has a mark of its own.
     const partitions = groupByPartition(pages);
     const parents = new Map<string, number>();
+    let hasWindows = false;
     const since: Since = {
-      ofParent: (parent, partition) => {
+      ofParent: (parent, partition, window) => {
+        hasWindows ||= window !== undefined;
         parents.set(JSON.stringify(parent), partition);
         const own = partitions.get(partition);
         return own && hasRows(own) ? { from: computeMark(own, increment) } : {};
       },
     };
     const ofEach = await walked.pages({ since });
+    // Those of a parent share a mark, and begin where the increment says.
+    if (hasWindows) return;
     checkSame(parents.size, partitions.size, 'The number of parents whose mark an increment looked up');
     const rowsOfEach = [...partitions.values()].flatMap((own) =>
       listRows(own).filter((_, nth) => !hasRows(own) || from(computeMark(own, increment), listValues(own)[nth])),
