@@ -49,7 +49,7 @@ function stravaAccount() {
   return { account, tokenFile };
 }
 
-type Server = Pick<ListingServer<unknown>, 'baseUrl' | 'sent' | 'counts' | 'answer' | 'instead' | 'close'>;
+type Server = Pick<ListingServer<unknown>, 'baseUrl' | 'sent' | 'counts' | 'answer' | 'close'>;
 
 interface Case {
   readonly start: () => Promise<Server>;
@@ -148,11 +148,7 @@ for (const [name, { start, open, useUpQuota, areRowsStill = false }] of Object.e
             const sent = server.sent.slice(before);
             return { made: sent.length, open: server.counts.open, sent };
           },
-          answer(how) {
-            // A definition may take a status for the end of its listing.
-            server.instead = () => (how === 'fail' ? { status: 403, body: { message: 'Forbidden' } } : undefined);
-            server.answer = how === 'never' ? 'never' : 'well';
-          },
+          answer: (how) => (server.answer = how),
           ...(useUpQuota && { useUpQuota }),
           areRowsStill,
           dispose: async () => {
