@@ -147,8 +147,8 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/http/limit/startLog.ts', [
-    ['one start too many fits into a window', 'if (capacity < 0)', 'if (capacity < -1)'],
-    ['a window is a little short', 'earliest = start.at + window.span;', 'earliest = start.at + window.span * 0.98;'],
+    ['one start too many fits into a window', '(costs[this.#w] ?? 1) - max;', '(costs[this.#w] ?? 1) - max - 1;'],
+    ['a window is a little short', 'at + this.#window.span > now', 'at + this.#window.span * 0.98 > now'],
   ]),
   ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [
     [
@@ -156,6 +156,7 @@ export const mutantList: readonly Mutant[] = [
       'await this.#spool.append(page, this.#sinkPosition);\n    this.#send(page);',
       'this.#send(page);\n    await this.#spool.append(page, this.#sinkPosition);',
     ],
+    ['a page does not wait for those before it', 'await this.#waitForRoom();', ''],
     [
       'a flush does not wait for what is under way',
       'await this.#deliveries.until(this.#next);\n    this.#isFlushed = true;',
@@ -250,16 +251,8 @@ export const mutantList: readonly Mutant[] = [
     ['a body in parts that breaks off is complete', 'this.#reject(reason);', 'this.#resolve();'],
   ]),
   ...inFile('packages/core/src/http/limit/localLimiter.ts', [
-    [
-      'a start counts when it is permitted',
-      'const pending: Start = { at: now + this.#options.longestPending, costs };',
-      'const pending: Start = { at: now, costs };',
-    ],
-    [
-      'a written start counts from its permit',
-      'withStart(others, { at: this.#now, costs })',
-      'withStart(others, { at: now, costs })',
-    ],
+    ['a start counts when it is permitted', 'at: now + this.#options.longestPending', 'at: now'],
+    ['a written start counts from its permit', 'isWritten ? this.#now : undefined', 'isWritten ? now : undefined'],
     ['a request is written in a pause', 'mayStart: () => this.#now >= this.#pausedUntil', 'mayStart: () => true'],
     ['a later pause shortens a longer one', 'Math.max(this.#pausedUntil, this.#now + ms)', 'this.#now + ms'],
   ]),
