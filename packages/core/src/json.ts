@@ -29,6 +29,10 @@ export class ExactNumber {
     Object.freeze(this);
   }
 
+  toString(): string {
+    return this.text;
+  }
+
   /** For those that look at a body. What is sent has no quotes. */
   toJSON(): string {
     return this.text;

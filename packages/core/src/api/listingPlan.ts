@@ -277,7 +277,9 @@ function makeFields<Params, Values>(
 ): Json | undefined {
   if (fields === undefined) return undefined;
   const made = typeof fields === 'function' ? fields(params) : fillFields(fields, params, { name, what: 'fields' });
-  return definedJson(made, `The fields of ${name}`);
+  const place = `The fields of ${name}`;
+  // In rows, exact numbers are texts.
+  return frozenJson(JSON.parse(JSON.stringify(definedJson(made, place))), place);
 }
 
 /** Copies headers. @throws ConfigError if one cannot be sent. */

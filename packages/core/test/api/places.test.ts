@@ -334,6 +334,7 @@ describe('R13 a number beyond 2^53', () => {
           partitions: { exact: [new ExactNumber('9007199254740993')] },
           query: { exact: '{exact}' },
           headers: { 'x-exact': '{exact}' },
+          fields: { exact: '{exact}', of: '{id}' },
           paging,
         }),
       },
@@ -354,6 +355,8 @@ describe('R13 a number beyond 2^53', () => {
     expect(server.asked.slice(1)).toEqual(
       [first, second, second, third].map((id) => `/rows/${id}?exact=9007199254740993`),
     );
+    expect(sink.rows).toEqual(ids.map((of) => ({ id: 1, exact: '9007199254740993', of })));
+    expect(String(new ExactNumber(first))).toBe(first);
     expect(server.requests[1]?.headers['x-exact']).toBe('9007199254740993');
     expect(server.requests.slice(1).map(({ text }) => text)).toEqual([first, second, second, third].map(bodyOf));
   });
