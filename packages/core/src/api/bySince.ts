@@ -46,7 +46,7 @@ interface SinceFieldOptions {
   readonly type: SinceType;
   /**
    * How the request has a value, if not as rows have it: a text with a format in braces, e.g. `{epoch-seconds}` or
-   * `updated >= "{minute}"`; the formats are `instant`, `datetime`, `minute`, `date`, `epoch-seconds`, `epoch-ms`, and
+   * `updated >= {epoch-ms}`; the formats are `instant`, `datetime`, `minute`, `date`, `epoch-seconds`, `epoch-ms`, and
    * `value` for the row's own text. Or a function `(value, bound) => text`. What is written for the bound `from` may ask
    * for more rows, which are left out, and never for less: rows would be missed. Formats round down. Without it, an
    * `integer` is a number in a body, and with `{value}` a text.

@@ -9,7 +9,7 @@ import { instantOf, isTimeFormat, printTime, timeFormats } from './timeFormat.js
 export interface WindowOptions {
   /**
    * Where a request has the end of a window, beside its beginning: another parameter, header, or place in the body, e.g.
-   * `created[lt]`. Default: in the text of `write`, e.g. `updated >= "{minute}" AND updated < "{to:minute}"`.
+   * `created[lt]`. Default: in the text of `write`, e.g. `updated >= {epoch-ms} AND updated < {to:epoch-ms}`.
    */
   readonly to?: string;
   /** The length of a window: a time with its unit (`s`, `m`, `h` or `d`), e.g. `30d`, or ms. No window is longer. */

@@ -6,7 +6,7 @@ import { isTimeFormat, printTime, type SinceBound, type TimeFormat, timeFormats 
 
 /**
  * How a request has a value that a row has: a text with the name of a format in braces, e.g. `{epoch-seconds}` or
- * `updated >= "{minute}"`, where `{value}` is the text that the row has; or a function. In a text, `{to:minute}` is the
+ * `updated >= {epoch-ms}`, where `{value}` is the text that the row has; or a function. In a text, `{to:epoch-ms}` is the
  * end of a window.
  */
 export type SinceWriting =
