@@ -11,8 +11,12 @@ export const incrementChecks: Checks<WalkedSource> = {
     const from = (start: string, at: string | undefined): boolean => increment.compare(at ?? '', start) >= 0;
     const again = await walked.pages({ since: { from: mark } });
     const rows = listRows(pages).filter((_, nth) => from(mark, listValues(pages)[nth]));
-    checkRows(listRows(again), rows, `From the mark ${mark} on, where nothing has changed`);
-    if (!walked.discovers) return;
+    const checkFromMark = (inOrder: (of: readonly unknown[]) => readonly unknown[]): void =>
+      checkRows(inOrder(listRows(again)), inOrder(rows), `From the mark ${mark} on, where nothing has changed`);
+    if (!walked.discovers) {
+      checkFromMark((of) => of);
+      return;
+    }
     // Each parent has a mark of its own.
     const partitions = groupByPartition(pages);
     const parents = new Map<string, number>();
@@ -26,6 +30,8 @@ export const incrementChecks: Checks<WalkedSource> = {
       },
     };
     const ofEach = await walked.pages({ since });
+    // Windows that begin at the mark end elsewhere, and each may have its newest rows first.
+    checkFromMark((of) => (hasWindows ? of.toSorted((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1)) : of));
     // Those of a parent share a mark, and begin where the increment says.
     if (hasWindows) return;
     checkSame(parents.size, partitions.size, 'The number of parents whose mark an increment looked up');
