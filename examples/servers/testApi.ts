@@ -31,6 +31,8 @@ export interface ApiCase {
   readonly answering: () => Answering<unknown>;
   /** Opens the source with pages so small that there are at least three. */
   readonly open: (client: Client, options: Opening) => Source<object> | Promise<Source<object>>;
+  /** What the plugin takes besides, in a configuration. Default: nothing. */
+  readonly options?: object;
   /** Its parameters on the command line. */
   readonly args?: readonly string[];
   /** What a file has in the end. */
@@ -121,12 +123,12 @@ type Served = Awaited<ReturnType<typeof serve>>;
 /** Starts the command in a folder whose configuration has the plugin. */
 function startSluice(
   command: readonly string[],
-  { source, variables }: ApiCase,
+  { source, variables, options: own }: ApiCase,
   { options }: Served,
   place = mkdtempSync(join(folder, 'sluice-')),
 ) {
   const plugin = resolve('plugins', `${source.split('.')[0]}.ts`);
-  writeFileSync(join(place, 'sluice.config.json'), JSON.stringify({ plugins: [[plugin, options]] }));
+  writeFileSync(join(place, 'sluice.config.json'), JSON.stringify({ plugins: [[plugin, { ...options, ...own }]] }));
   const process = spawn(execPath, [resolve('node_modules/@sluice/cli/dist/bin.js'), ...command], {
     cwd: place,
     env: { PATH: env['PATH'], ...variables },
