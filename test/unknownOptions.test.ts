@@ -54,6 +54,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'shownText',
     'isFollowed',
     'checkPlugin',
+    'serveListing',
     'cursorOf',
     'apisOf',
     'sourcesOf',
