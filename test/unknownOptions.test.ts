@@ -144,6 +144,14 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   byOffset: (more) => core.byOffset({ param: 'offset', ...more }),
   byPage: (more) => core.byPage({ param: 'page', ...more }),
   bySince: (more) => core.bySince({ param: 'since', field: 'at', type: 'instant', ...more }),
+  'bySince: windows': (more) =>
+    core.bySince({
+      param: 'since',
+      field: 'at',
+      type: 'instant',
+      begin: '2026-01-01',
+      windows: { to: 'to', step: '1d', ...more },
+    }),
   rowOf: (more) => core.rowOf({ source: 'parents', params: (parent: object) => ({ ...parent }), ...more }),
   graphqlErrors: (more) => core.graphqlErrors(more),
   basic: (more) => core.basic({ user: 'me', password: 'secret', ...more }),

@@ -28,6 +28,7 @@ export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { bySince, type SinceOptions } from './api/bySince.js';
 export type { SinceBound, TimeFormat } from './api/timeFormat.js';
 export type { SinceOrder } from './api/pageInside.js';
+export type { WindowOptions } from './api/sinceWindows.js';
 export type { SinceWriting } from './api/writeSince.js';
 export { onePage } from './api/onePage.js';
 export type { MoreOptions } from './api/moreFlag.js';
@@ -144,7 +145,7 @@ export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
 export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';
 export type { PageSource } from './source/pageSource.js';
-export type { Increment, PageIncrement, Since } from './source/increment.js';
+export type { Increment, PageIncrement, Since, SinceWindow, WalkedWindow } from './source/increment.js';
 export { isStatedTotal, type Position, type StatedTotal } from './position.js';
 export type { PullIterator } from './source/cancellable.js';
 
