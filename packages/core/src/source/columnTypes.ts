@@ -13,14 +13,7 @@ import { inWords, shownText } from '../values.js';
  */
 export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
 
-const known: Readonly<Record<ColumnType, true>> = {
-  text: true,
-  integer: true,
-  number: true,
-  boolean: true,
-  timestamp: true,
-  json: true,
-};
+const known: readonly ColumnType[] = ['text', 'integer', 'number', 'boolean', 'timestamp', 'json'];
 
 interface Typed {
   readonly columns: readonly string[];
@@ -38,12 +31,9 @@ export function checkTypes(owner: string, { columns, types = {} }: Typed): void 
   };
   for (const [name, type] of Object.entries(types)) {
     if (!columns.includes(name)) refuse(`${shownText(name)} is not a column`, hintFor(name, columns));
-    if (type === undefined || (typeof type === 'string' && Object.hasOwn(known, type))) continue;
+    if (type === undefined || known.some((each) => each === type)) continue;
     const given = typeof type === 'string' ? shownText(type) : inWords(type);
-    refuse(
-      `${shownText(name)} is ${given}, which is not a type`,
-      hintFor(typeof type === 'string' ? type : '', Object.keys(known)),
-    );
+    refuse(`${shownText(name)} is ${given}, which is not a type`, hintFor(typeof type === 'string' ? type : '', known));
   }
 }
 

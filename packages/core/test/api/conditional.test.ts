@@ -136,37 +136,40 @@ describe('A7 a watch of a listing with entity tags', () => {
     expect(told.health.at(-1)?.rows).toBe(1000);
   });
 
-  test('A7 begins anew without validators when the API refuses a stored cursor', async () => {
-    const table = await serveTable(300);
-    let epoch = 1;
-    const cursor = (text: string): string => `${epoch}-${text}`;
-    const { baseUrl, requests, asked } = await serve((url, _nth, request) => {
-      const [made = '', after = '-1'] = (url.searchParams.get('after') ?? cursor('-1')).split(/-(.*)/s);
-      if (Number(made) !== epoch) return { status: 410, body: {} };
-      const rest = table.rows.filter(({ id }) => id > Number(after));
-      const items = rest.slice(0, 100);
-      const etag = tagOf(items);
-      if (request.headers['if-none-match'] === etag) return { status: 304, headers: { etag } };
-      return {
-        body: { items, ...(rest.length > 100 && { next: cursor(String(items.at(-1)!.id)) }) },
-        headers: { etag },
-      };
-    });
-    const items = tableListing();
-    const told = await watched(openListing(items, { baseUrl })(), 3, {
-      between: (poll) => {
-        if (poll !== 1) return;
-        epoch = 2;
-        table.rows[0] = { id: 0, name: 'changed' };
-        table.rows[250] = { id: 250, name: 'changed' };
-      },
-    });
-    expect(told.health.map(({ outcome }) => outcome)).toEqual(['polled', 'polled', 'polled']);
-    expect(later(told)).toEqual(['changed 0', 'changed 250']);
-    // Two walks of three pages; then page 1 has changed, so its cursor is new; the rest fits.
-    expect(asked).toHaveLength(6 + 3 + 3);
-    expect(requests).toHaveLength(asked.length);
-  });
+  test.each([400, 404, 410, 412, 431])(
+    'A7 begins anew without validators when the API refuses a stored cursor with %i',
+    async (status) => {
+      const table = await serveTable(300);
+      let epoch = 1;
+      const cursor = (text: string): string => `${epoch}-${text}`;
+      const { baseUrl, requests, asked } = await serve((url, _nth, request) => {
+        const [made = '', after = '-1'] = (url.searchParams.get('after') ?? cursor('-1')).split(/-(.*)/s);
+        if (Number(made) !== epoch) return { status, body: {} };
+        const rest = table.rows.filter(({ id }) => id > Number(after));
+        const items = rest.slice(0, 100);
+        const etag = tagOf(items);
+        if (request.headers['if-none-match'] === etag) return { status: 304, headers: { etag } };
+        return {
+          body: { items, ...(rest.length > 100 && { next: cursor(String(items.at(-1)!.id)) }) },
+          headers: { etag },
+        };
+      });
+      const items = tableListing();
+      const told = await watched(openListing(items, { baseUrl })(), 3, {
+        between: (poll) => {
+          if (poll !== 1) return;
+          epoch = 2;
+          table.rows[0] = { id: 0, name: 'changed' };
+          table.rows[250] = { id: 250, name: 'changed' };
+        },
+      });
+      expect(told.health.map(({ outcome }) => outcome)).toEqual(['polled', 'polled', 'polled']);
+      expect(later(told)).toEqual(['changed 0', 'changed 250']);
+      // Two walks of three pages; then page 1 has changed, so its cursor is new; the rest fits.
+      expect(asked).toHaveLength(6 + 3 + 3);
+      expect(requests).toHaveLength(asked.length);
+    },
+  );
 
   test('A7 emits nothing false when every stored cursor has expired, and stops storing pages then', async () => {
     const table = await serveTable(300);

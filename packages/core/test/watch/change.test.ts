@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toChange, type Difference } from '../../src/watch/change.js';
+import { changeColumns, toChange, type Difference } from '../../src/watch/change.js';
 
 const removal: Difference<string> = { type: 'removed', key: 'a', before: 'x', after: null, fields: [] };
 const seen = { watch: 'w', generation: 7, observedAt: '2030-01-01T00:00:00.000Z' };
@@ -9,6 +9,10 @@ test('C8 the same change has the same id, whenever it is given out and whatever 
   expect(toChange(removal, seen).id).toBe(id);
   expect(toChange({ ...removal, before: 'y' }, { ...seen, observedAt: '2031-01-01T00:00:00.000Z' }).id).toBe(id);
   expect(toChange(removal, seen)).toEqual({ ...removal, id, generation: 7, observedAt: seen.observedAt });
+});
+
+test('C8 a table of changes has a column for each field', () => {
+  expect(Object.keys(toChange(removal, seen)).toSorted()).toEqual(changeColumns.toSorted());
 });
 
 test('C8 changes of another row, time or watch have other ids', () => {
