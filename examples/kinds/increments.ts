@@ -1,0 +1,255 @@
+// Exports of only what is new since the last one.
+import { byOffset, byPage, bySince, listing, onePage, rowOf } from '@sluice/core';
+import type { Kind } from './kind.js';
+
+const columns = ['id', 'at'];
+const limit = { param: 'limit', default: 100, max: 100 } as const;
+/** Rows of these instants in 2026, that are all later than any that come afterwards. */
+const row = (id: number, day: number): { id: number; at: string } => ({ id, at: `2026-01-0${day}T00:00:00Z` });
+
+export const increments: readonly Kind[] = [
+  {
+    says: 'lists rows in the order of their last change, from a time on',
+    sources: {
+      rows: listing({
+        path: '/issues',
+        query: { sort: 'at' },
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({ param: 'since', field: 'at', type: 'instant', overlap: 0 }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: { '/issues?limit=100&sort=at': [row(1, 1), row(2, 2)] },
+    exports: [row(1, 1), row(2, 2)],
+    later: [
+      {
+        answers: { '/issues?limit=100&sort=at&since=2026-01-02T00%3A00%3A00Z': [row(2, 2), row(1, 3)] },
+        exports: [row(1, 3)],
+      },
+    ],
+  },
+  {
+    says: 'wants the time in another format than its rows have',
+    sources: {
+      rows: listing({
+        path: '/issues',
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({ param: 'after', field: 'at', type: 'instant', write: '{epoch-seconds}', overlap: 0 }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: { '/issues?limit=100': [row(1, 1), row(2, 2)] },
+    exports: [row(1, 1), row(2, 2)],
+    later: [{ answers: { '/issues?limit=100&after=1767312000': [row(2, 2), row(3, 3)] }, exports: [row(3, 3)] }],
+  },
+  {
+    says: 'wants the time inside of a filter or a query',
+    sources: {
+      rows: listing({
+        path: '/search',
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({
+          param: 'jql',
+          field: 'at',
+          type: 'instant',
+          write: 'updated >= "{minute}" ORDER BY updated',
+          begin: '2026-01-01',
+          overlap: 0,
+        }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: {
+      '/search?limit=100&jql=updated+%3E%3D+%222026-01-01+00%3A00%22+ORDER+BY+updated': [row(1, 1), row(2, 2)],
+    },
+    exports: [row(1, 1), row(2, 2)],
+    later: [
+      {
+        answers: { '/search?limit=100&jql=updated+%3E%3D+%222026-01-02+00%3A00%22+ORDER+BY+updated': [row(2, 2)] },
+        exports: [],
+      },
+    ],
+  },
+  {
+    says: 'needs a time in each request, also in the first one',
+    sources: {
+      rows: listing({
+        path: '/issues',
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({ param: 'since', field: 'at', type: 'instant', begin: '2026-01-01T00:00:00Z' }),
+        rows: '',
+        columns,
+      }),
+    },
+    answers: { '/issues?limit=100&since=2026-01-01T00%3A00%3A00Z': [row(1, 1)] },
+    exports: [row(1, 1)],
+  },
+  {
+    says: 'filters by a time, and continues with offsets',
+    sources: {
+      rows: listing({
+        path: '/issues',
+        pageSize: { param: 'limit', default: 2, max: 2 },
+        paging: bySince({
+          param: 'since',
+          field: 'at',
+          type: 'instant',
+          overlap: 0,
+          paging: byOffset({ param: 'offset' }),
+        }),
+        until: 'short-page',
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: {
+      '/issues?limit=2': [row(1, 1), row(2, 1)],
+      '/issues?limit=2&offset=1': [row(2, 1), row(3, 1)],
+      '/issues?limit=2&offset=2': [row(3, 1)],
+    },
+    exports: [row(1, 1), row(2, 1), row(3, 1)],
+  },
+  {
+    says: 'lists the newest rows first, without a filter',
+    sources: {
+      rows: listing({
+        path: '/events',
+        paging: bySince({
+          field: 'at',
+          type: 'instant',
+          order: 'newest-first',
+          overlap: 0,
+          paging: byPage({ param: 'page' }),
+        }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: { '/events': [row(2, 2), row(1, 1)], '/events?page=2': [] },
+    exports: [row(2, 2), row(1, 1)],
+    later: [
+      {
+        // The second page is all from before the mark, so no other one is requested.
+        answers: { '/events': [row(3, 3), row(2, 2)], '/events?page=2': [row(1, 1)] },
+        exports: [row(3, 3)],
+      },
+    ],
+  },
+  {
+    says: 'filters by a time, but lists rows in no order',
+    sources: {
+      rows: listing({
+        path: '/issues',
+        paging: bySince({
+          param: 'since',
+          field: 'at',
+          type: 'instant',
+          order: 'any',
+          overlap: 0,
+          paging: byPage({ param: 'page', pages: 'pages' }),
+        }),
+        rows: 'issues',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: { '/issues': { issues: [row(2, 2), row(1, 1)], pages: 1 } },
+    exports: [row(2, 2), row(1, 1)],
+    later: [
+      {
+        answers: { '/issues?since=2026-01-02T00%3A00%3A00Z': { issues: [row(3, 3), row(2, 2)], pages: 1 } },
+        exports: [row(3, 3)],
+      },
+    ],
+  },
+  {
+    says: 'has neither a filter nor an order',
+    sources: {
+      rows: listing({
+        path: '/issues',
+        paging: bySince({ field: 'at', type: 'instant', order: 'any', overlap: 0, paging: onePage() }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: { '/issues': [row(2, 2), row(1, 1)] },
+    exports: [row(2, 2), row(1, 1)],
+    later: [{ answers: { '/issues': [row(1, 3), row(2, 2)] }, exports: [row(1, 3)] }],
+  },
+  {
+    says: 'has increments below each row of another listing',
+    sources: {
+      repos: listing({ path: '/repos', paging: onePage(), rows: '', columns: ['id'], key: 'id' }),
+      rows: listing({
+        each: rowOf({ source: 'repos', params: { repo: '{id}' } }),
+        path: '/repos/{repo}/issues',
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({ param: 'since', field: 'at', type: 'instant', overlap: 0 }),
+        rows: '',
+        version: '1',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: {
+      '/repos': [{ id: 'a' }, { id: 'b' }],
+      '/repos/a/issues?limit=100': [row(1, 1)],
+      '/repos/b/issues?limit=100': [row(2, 2)],
+    },
+    exports: [row(1, 1), row(2, 2)],
+    later: [
+      {
+        answers: {
+          '/repos': [{ id: 'a' }, { id: 'b' }],
+          '/repos/a/issues?limit=100&since=2026-01-01T00%3A00%3A00Z': [row(1, 1), row(3, 3)],
+          '/repos/b/issues?limit=100&since=2026-01-02T00%3A00%3A00Z': [row(2, 2)],
+        },
+        exports: [row(3, 3)],
+      },
+    ],
+  },
+  {
+    says: 'wants a beginning and an end, at most 30 days apart',
+    sources: {
+      rows: listing({
+        path: '/events',
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({
+          param: 'from',
+          field: 'at',
+          type: 'instant',
+          begin: '2026-01-01T00:00:00Z',
+          order: 'any',
+          overlap: 0,
+          paging: byPage({ param: 'page' }),
+          windows: { to: 'to', step: '30d' },
+        }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: {
+      '/events?limit=100&from=2026-01-01T00%3A00%3A00Z&to=2026-01-31T00%3A00%3A00Z': [row(2, 2), row(1, 1)],
+      '/events?limit=100&from=2026-01-31T00%3A00%3A00Z&to=2026-03-01T00%3A00%3A00Z': [],
+      // The last one is walked when all others have ended, and has room for what changes meanwhile.
+      '/events?limit=100&from=2026-03-01T00%3A00%3A00Z&to=2026-03-31T00%3A00%3A00Z': [],
+    },
+    exports: [row(2, 2), row(1, 1)],
+  },
+];
