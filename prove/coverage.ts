@@ -1,6 +1,6 @@
 // Counts how many of 518 connectors a definition can replace: npm run prove -- coverage
-import { countCoverage, readConnectors } from './coverage/countCoverage.js';
-import { needs } from './coverage/needs.js';
+import { countCoverage, readConnectors } from './connectors/countCoverage.js';
+import { needs } from './connectors/needs.js';
 
 const { all, sayable, byOptions, counts } = countCoverage(readConnectors());
 const share = (count: number): string => `${count} (${((100 * count) / all).toFixed(0)} %)`;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { kinds } from '../examples/kinds/kinds.js';
-import { countCoverage, readConnectors } from '../prove/coverage/countCoverage.js';
-import { needs } from '../prove/coverage/needs.js';
+import { countCoverage, readConnectors } from '../prove/connectors/countCoverage.js';
+import { needs } from '../prove/connectors/needs.js';
 
 const docs = join(import.meta.dirname, '../docs');
 const page = readFileSync(join(docs, 'coverage.md'), 'utf8');
@@ -50,18 +50,20 @@ test('R14 each need of a connector is known, and has an example if a definition 
 test('R14 the guide has a line for each example, and no other', () => {
   const guide = readFileSync(join(docs, 'guides/apiKinds.md'), 'utf8');
   expect(
-    tableRows(guide)
+    tableRows(guide, 'your API …')
       .map(([says]) => says)
       .toSorted(),
   ).toEqual(kinds.map(({ says }) => says).toSorted());
 });
 
-/** The cells of all tables, without their heads. */
-function tableRows(text: string): string[][] {
-  return text
-    .split('\n')
-    .filter(
-      (line, nth, lines) => line.startsWith('| ') && !lines[nth + 1]?.startsWith('| -') && !line.startsWith('| -'),
-    )
-    .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()));
+/** The cells of all tables, without their heads. @param head what the tables begin with */
+function tableRows(text: string, head = ''): string[][] {
+  const tables = text.split('\n\n').filter((block) => block.startsWith(`| ${head}`));
+  return tables.flatMap((table) =>
+    table
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .slice(2)
+      .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim())),
+  );
 }
