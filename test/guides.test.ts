@@ -139,9 +139,9 @@ describe.concurrent('the guide streamFails.md', () => {
   });
 });
 
-describe.concurrent('the guide writeApi.md', () => {
+describe.concurrent('the guide apiKinds.md', () => {
   test('A5 has a line for cron that appends to a file what is new', async () => {
-    const [crontab = ''] = codeIn(readFileSync(join(folder, 'writeApi.md'), 'utf8'), 'cron');
+    const [crontab = ''] = codeIn(readFileSync(join(folder, 'apiKinds.md'), 'utf8'), 'cron');
     expect(crontab).toMatch(schedule);
     const token = 'glpat-of-an-example';
     const issueOf = (iid: number) => ({ iid, title: `Issue ${iid}`, state: 'opened', updated_at: dayOf(iid) });
