@@ -21,7 +21,10 @@ export interface Connector {
 
 /** The connectors of `connectors.csv`. */
 export function readConnectors(): readonly Connector[] {
-  const lines = readFileSync(join(import.meta.dirname, 'connectors.csv'), 'utf8').trim().split('\n').slice(1);
+  const lines = readFileSync(join(import.meta.dirname, 'connectors.csv'), 'utf8')
+    .trim()
+    .split('\n')
+    .slice(1);
   return lines.map((line) => {
     const [name = '', listed = ''] = line.split(',');
     return { name, needs: listed === '' ? [] : listed.split('; ') };
