@@ -79,6 +79,7 @@ export class ParentIncrements {
     if (partition !== last) return;
     this.#open.delete(last);
     this.#ended.push([parent, listing.next ?? this.#marks?.get(parent) ?? null]);
+    this.#marks?.walked(parent);
     // Rows above may be missing, and with them parents that have a mark.
     if (isIncomplete) this.#ended.push(...(this.#marks?.below(parent) ?? []));
   }
@@ -159,6 +160,8 @@ class ParentMarks {
   readonly #rule: Increment;
   /** By the path of the parent's keys, as JSON. */
   readonly #marks = new Map<string, { readonly parent: readonly string[]; readonly mark: ListingMark }>();
+  /** The parents whose listings this run has walked, by the same. */
+  readonly #walked = new Set<string>();
   /** Records of the run that adds to the log. */
   #added = 0;
 
@@ -188,6 +191,7 @@ class ParentMarks {
         if (isMarked) this.#take(record.parents);
         if (isMarked) kept.push(record);
         if (isOwn) this.#added += 1;
+        if (isOwn) for (const [parent] of record.parents) this.walked(parent);
         if (!isMarked && !isOwn) isStale = true;
       }
       if (kept.length < (mark?.records ?? 0)) throw lostEndError('full');
@@ -206,12 +210,18 @@ class ParentMarks {
     return this.#marks.get(JSON.stringify(parent))?.mark;
   }
 
-  /** The marks of all parents below a row. */
+  /** The listing of a parent has ended: its mark is that of this run. */
+  walked(parent: readonly string[]): void {
+    this.#walked.add(JSON.stringify(parent));
+  }
+
+  /** The marks of all parents below a row that this run has not walked. */
   below(row: readonly string[]): readonly MarkedParent[] {
-    const marked = [...this.#marks.values()].filter(
-      ({ parent }) => parent.length > row.length && row.every((key, level) => parent[level] === key),
+    const marked = [...this.#marks].filter(
+      ([text, { parent }]) =>
+        parent.length > row.length && !this.#walked.has(text) && row.every((key, level) => parent[level] === key),
     );
-    return marked.map(({ parent, mark }) => [parent, mark]);
+    return marked.map(([, { parent, mark }]) => [parent, mark]);
   }
 
   /** Resolves when the marks are durable. They count once the source's mark names the run. */

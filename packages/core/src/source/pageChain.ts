@@ -196,7 +196,9 @@ export class PageChain<T> {
     const { pages, rows, offset, total = Infinity, lastRow, empty = 0 } = this.#position;
     if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
     const hasRows = received.length > 0;
-    if (!hasRows && empty >= maxEmptyPages) throw emptyPages(this.#place(), empty + 1);
+    // The known rows of an increment may fill many pages.
+    const isEmpty = !hasRows && page.increment?.latest === undefined;
+    if (isEmpty && empty >= maxEmptyPages) throw emptyPages(this.#place(), empty + 1);
     const last = hasRows ? this.#addPage(received) : lastRow;
     this.#checkIncrement(page.increment);
     const smallest = Math.min(total, page.total ?? Infinity);
@@ -208,7 +210,7 @@ export class PageChain<T> {
       ...(last !== undefined && { lastRow: last }),
       ...(page.hash !== undefined && { hash: page.hash }),
       ...(smallest < Infinity && { total: smallest }),
-      ...(!hasRows && { empty: empty + 1 }),
+      ...(isEmpty && { empty: empty + 1 }),
     };
   }
 

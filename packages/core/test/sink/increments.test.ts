@@ -145,6 +145,40 @@ describe('A5 an incremental export', () => {
     expect(increments.flat()).toHaveLength(table.rows.length);
   });
 
+  test('R7 passes any number of pages that have known rows only', async () => {
+    const second = (nth: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, nth)).toISOString();
+    const table = Array.from({ length: 250 }, (_, id) => ({ id, at: second(id) }));
+    const { baseUrl } = await serve(({ searchParams }) => {
+      const since = searchParams.get('since') ?? '';
+      return { body: table.filter(({ at }) => at >= since).slice(0, Number(searchParams.get('limit'))) };
+    });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(
+      defineApi({
+        name: 'test',
+        baseUrl,
+        sources: {
+          rows: listing({
+            path: '/rows',
+            pageSize: { param: 'limit', default: 3, max: 3 },
+            paging: bySince({ param: 'since', field: 'at', type: 'instant', overlap: 86_400_000 }),
+            rows: '',
+            columns: ['id'],
+          }),
+        },
+      })(),
+    );
+    const state = memoryState();
+    const exported = async (): Promise<unknown[]> => {
+      const sink = recordingSink<object>();
+      await exportTo(client.test.rows({}), sink, { state, incremental: true }).run();
+      return sink.rows;
+    };
+    expect(await exported()).toEqual(table);
+    table.push({ id: 250, at: second(250) });
+    expect(await exported()).toEqual([table.at(-1)]);
+    await client.close();
+  });
+
   test('resumes after each step of its end, and moves the mark only once the target is in place', async () => {
     await killBeforeEachStep<Entry>(async () => {
       const table = await openTable(6);

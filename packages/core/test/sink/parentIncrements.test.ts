@@ -3,9 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { Random } from '../../../../test/kit/random.js';
 import {
+  bySince,
+  createClient,
   decodeCheckpoint,
+  defineApi,
   exportTo,
+  listing,
   memoryState,
+  onePage,
+  rowOf,
   type Json,
   type ExportOptions,
   type ExportReport,
@@ -15,6 +21,7 @@ import {
 import { fileSink, fileState } from '../../src/node/index.js';
 import { byLine, ChangingForge, keptOf, type TableEntry } from '../api/changingForge.js';
 import { emptyDisk } from '../api/exportedForge.js';
+import { serve } from '../api/servedApi.js';
 import type { SimulatedDisk } from '../node/simulatedDisk.js';
 import { newProcess } from '../node/simulatedExport.js';
 import { killBeforeEachStep } from './killedAtEnd.js';
@@ -134,6 +141,52 @@ describe('A5 an incremental export of a listing for each row of another one', ()
     // The mark of c was kept: it is not walked from the start.
     expect(forge.pagesAfter(before).every((each) => each.includes('since='))).toBe(true);
     expect(keptOf(first, second, third)).toEqual(expected(forge));
+  });
+
+  test('R6 moves the marks of the parents that an incomplete page of parents has, and keeps those of others', async () => {
+    const parents = new Set(['a', 'b', 'c']);
+    const rows = [{ id: 1, at: '2026-01-01T00:00:00Z' }];
+    let status = 200;
+    const { baseUrl } = await serve(({ pathname, searchParams }) =>
+      pathname.endsWith('/parents')
+        ? { status, body: [...parents].map((id) => ({ id })) }
+        : { body: rows.filter(({ at }) => at >= (searchParams.get('since') ?? '')) },
+    );
+    const columns = ['id'];
+    const client = createClient({ apiKey: false, rateLimit: false }).use(
+      defineApi({
+        name: 'test',
+        baseUrl,
+        sources: {
+          parents: listing({
+            ...{ path: '/parents', paging: onePage(), rows: '', columns, key: 'id' },
+            responses: { 206: 'partial' },
+          }),
+          rows: listing({
+            each: rowOf({ source: 'parents', params: { parent: '{id}' } }),
+            ...{ path: '/{parent}', fields: { parent: '{parent}' }, rows: '', columns, version: '1' },
+            pageSize: { param: 'limit', default: 10, max: 10 },
+            paging: bySince({ param: 'since', field: 'at', type: 'instant' }),
+          }),
+        },
+      })(),
+    );
+    const state = memoryState();
+    const exported = async (): Promise<unknown[]> => {
+      const sink = recordingSink<object>();
+      await exportTo(client.test.rows({}), sink, { state, incremental: true, concurrency: 1 }).run();
+      return sink.rows;
+    };
+    const row = (parent: string, nth: number): object => ({ ...rows[nth], parent });
+    expect(await exported()).toEqual([row('a', 0), row('b', 0), row('c', 0)]);
+    rows.push({ id: 2, at: '2026-01-02T00:00:00Z' });
+    status = 206;
+    parents.delete('c');
+    expect(await exported()).toEqual([row('a', 1), row('b', 1)]);
+    status = 200;
+    parents.add('c');
+    expect(await exported()).toEqual([row('c', 1)]);
+    await client.close();
   });
 
   test('from a value holds for all parents, and moves no mark that it is beyond', async () => {
