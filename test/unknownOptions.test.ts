@@ -79,7 +79,6 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'costsOf',
     'rateUse',
     'rateWindows',
-    'serveListing',
   ]),
   ...reason('takes nothing', ['memoryState', 'onePage', 'lockQueues', 'statusChanges']),
   ...reason('takes an object that the caller implements', ['guardStore', 'recordState', 'newPermit']),
