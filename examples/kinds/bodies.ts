@@ -19,8 +19,8 @@ export const bodies: readonly Kind[] = [
       rows: listing({
         path: '/rates',
         paging: onePage(),
-        rows: ({ at }) => ({
-          rows: Object.entries(at('rates') as object).map(([id, rate]: [string, unknown]) => ({ id, rate })),
+        rows: ({ at, read }) => ({
+          rows: Object.entries(read.record(at('rates'), 'rates')).map(([id, rate]) => ({ id, rate })),
           at: 'rates',
         }),
         columns: ['id', 'rate'],

@@ -1,8 +1,9 @@
 // An example of a kind of API: a definition, the requests that an export makes, and how the API answers each.
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import {
   createClient,
   defineApi,
@@ -53,22 +54,31 @@ export interface Kind extends Run {
 }
 
 /** An answer with headers, another status, or a body that isn't JSON: a text or bytes. */
-export interface Answer {
+class Answer {
   readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly status?: number;
-  readonly [isAnswer]: true;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status: number;
+
+  constructor(body: unknown, headers: Readonly<Record<string, string>>, status: number) {
+    this.body = body;
+    this.headers = headers;
+    this.status = status;
+  }
 }
 
-const isAnswer = Symbol('an answer');
-const answersInTurn = Symbol('answers in turn');
+class InTurn {
+  readonly answers: readonly unknown[];
 
-export function answer(body: unknown, headers: Readonly<Record<string, string>> = {}, status = 200): Answer {
-  return { body, headers, status, [isAnswer]: true };
+  constructor(answers: readonly unknown[]) {
+    this.answers = answers;
+  }
 }
+
+export const answer = (body: unknown, headers: Readonly<Record<string, string>> = {}, status = 200): object =>
+  new Answer(body, headers, status);
 
 /** The answers to a request that is made several times. */
-export const inTurn = (...answers: readonly unknown[]): object => ({ [answersInTurn]: answers });
+export const inTurn = (...answers: readonly unknown[]): object => new InTurn(answers);
 
 /** Rows with these ids. */
 export const ids = (...all: readonly (number | string)[]): object[] => all.map((id) => ({ id }));
@@ -81,7 +91,7 @@ export interface Played {
 }
 
 /** Secrets that the examples' variables have. */
-export const variables = { TOKEN: 'token-of-the-shop', KEY: 'key-of-the-shop', SECRET: 'secret-of-the-shop' } as const;
+const variables = { TOKEN: 'token-of-the-shop', KEY: 'key-of-the-shop', SECRET: 'secret-of-the-shop' } as const;
 
 /** When all examples run: windows of time end now. */
 const firstOfMarch = { ...systemClock, now: () => Date.UTC(2026, 2, 1) };
@@ -100,6 +110,7 @@ export async function play(kind: Kind, folder: string): Promise<readonly Played[
   });
   const client = createClient({ apiKey: false, rateLimit: false, variables, clock: firstOfMarch }).use(shop(given));
   try {
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- rows of a listing are objects
     const rows = sourcesOf(client).get('shop.rows')?.(params) as Source<object>;
     const state = fileState(join(folder, 'state'));
     const played: Played[] = [];
@@ -128,16 +139,16 @@ async function startApi(wanted: Readonly<Record<string, string>>) {
   let left: [request: string, answers: unknown[]][] = [];
   const wrong: string[] = [];
   const server = createServer((request, response) => {
-    void bodyOf(request).then((body) => {
+    void text(request).then((body) => {
       const { method, url, headers } = request;
       const asked = `${method === 'GET' ? '' : `${method} `}${url}${body && ' '}${body}`;
       for (const [name, value] of Object.entries(wanted))
-        if (headers[name] !== value) wrong.push(`${asked}, with ${name}: ${headers[name]}`);
+        if (headers[name] !== value) wrong.push(`${asked}, with ${name}: ${String(headers[name])}`);
       const said = left.find(([name]) => name === asked)?.[1].shift();
       if (said === undefined) wrong.push(asked);
-      const sent = isRecord(said) && isAnswer in said ? (said as unknown as Answer) : answer(said);
+      const sent = said instanceof Answer ? said : new Answer(said, {}, said === undefined ? 404 : 200);
       const isRaw = typeof sent.body === 'string' || Buffer.isBuffer(sent.body);
-      response.writeHead(said === undefined ? 404 : (sent.status ?? 200), {
+      response.writeHead(sent.status, {
         'content-type': 'application/json',
         ...sent.headers,
       });
@@ -152,7 +163,7 @@ async function startApi(wanted: Readonly<Record<string, string>>) {
       wrong.length = 0;
       left = Object.entries(answers).map(([request, said]) => [
         request,
-        isRecord(said) && answersInTurn in said ? [...(said[answersInTurn] as unknown[])] : [said],
+        said instanceof InTurn ? [...said.answers] : [said],
       ]);
     },
     wrong: () => [...wrong, ...left.flatMap(([request, rest]) => rest.map(() => `not made: ${request}`))],
@@ -161,13 +172,4 @@ async function startApi(wanted: Readonly<Record<string, string>>) {
       await once(server.close(), 'close');
     },
   };
-}
-
-const isRecord = (value: unknown): value is Record<string | symbol, unknown> =>
-  typeof value === 'object' && value !== null;
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

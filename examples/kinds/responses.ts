@@ -1,13 +1,16 @@
 // What responses mean.
 import { byCursor, graphqlErrors, listing, onePage, rowOf, type Responses } from '@sluice/core';
+import { z } from 'zod';
 import { answer, ids, inTurn, type Kind } from './kind.js';
 
 const columns = ['id'];
 
+const refusal = z.object({ code: z.string() });
+
 /** Only what is asked for here; the status says the rest. */
 const responses: Responses = ({ status, headers, body }) => {
   if (status < 400) return undefined;
-  const { code } = body as { code?: string };
+  const code = refusal.safeParse(body).data?.code;
   if (code === 'busy') return { kind: 'retry', retryAfter: 1_000 * Number(headers['x-wait-seconds'] ?? 1) };
   return code === 'no_such_report' ? 'skip' : undefined;
 };

@@ -39,8 +39,7 @@ export function salesforceAnswers(org: Salesforce): Answering<unknown> {
       locator === undefined
         ? { from: 0, filters: { q: searchParams.get('q') ?? '', day: String(org.day) } }
         : readToken(locator);
-    if (!asked || asked.filters['day'] !== String(org.day))
-      return refuse(400, 'INVALID_QUERY_LOCATOR', 'invalid query locator');
+    if (asked?.filters['day'] !== String(org.day)) return refuse(400, 'INVALID_QUERY_LOCATOR', 'invalid query locator');
     if (locator === undefined && pathname !== `${data}/queryAll`)
       return refuse(404, 'NOT_FOUND', 'The requested resource does not exist');
     const [, since] = soql.exec(asked.filters['q'] ?? '') ?? [];

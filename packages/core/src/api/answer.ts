@@ -9,7 +9,7 @@ export interface Answer extends ApiResponse {
    *
    * @throws DecodeError if a required part is missing.
    */
-  at(path: string): unknown;
+  readonly at: (path: string) => unknown;
   /** Small checks whose errors name the place in the body. */
   readonly read: DocumentReader;
 }

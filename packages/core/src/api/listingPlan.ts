@@ -194,7 +194,7 @@ function requestOf<Params, Values>(
   params: object,
   { name, baseUrl }: { readonly name: string; readonly baseUrl: string },
 ): PartitionRequest {
-  // The values are those that the definition's functions take.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the values are those that its functions take
   const all = params as Params & Values;
   const query = evaluate<Params & Values, Query>(spec.query ?? {}, all, { name, what: 'query' });
   return {

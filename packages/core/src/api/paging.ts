@@ -4,7 +4,6 @@ import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import type { Increment, Since } from '../source/increment.js';
-import type { SinceBounds } from './sinceField.js';
 import type { ListWindows } from './sinceWindows.js';
 import type { PageAnswer } from './answer.js';
 
@@ -66,6 +65,12 @@ export interface Paging {
   readonly needsPageSize?: boolean;
   /** How rows are found that are new since an earlier walk: made by `bySince`. */
   readonly increment?: IncrementalPaging;
+}
+
+/** What a request of an increment asks for. */
+export interface SinceBounds {
+  readonly from: string;
+  readonly to?: string | undefined;
 }
 
 /** What `bySince` adds to a paging. */

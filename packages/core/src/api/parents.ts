@@ -193,8 +193,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     const found: [readonly string[], Json][] = [];
     const paths = new Set<string>();
     for (const row of items) {
-      const { key } = parents.info.schema ?? {};
-      const path = key ? [...above, rowKey(key, row)] : above;
+      const { schema } = parents.info;
+      const path = schema?.key ? [...above, rowKey((each) => schema.key?.(each), row)] : above;
       const text = JSON.stringify(path);
       if (this.#paths.has(text) || paths.has(text)) continue;
       if (!isRecord(row))

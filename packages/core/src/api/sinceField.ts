@@ -3,7 +3,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import type { PageIncrement, Since } from '../source/increment.js';
 import { documentPath } from './documentPath.js';
-import type { PageAddress } from './paging.js';
+import type { PageAddress, SinceBounds } from './paging.js';
 import { kindOfSince, type SinceRule } from './sinceValue.js';
 
 /** The field of a row by whose values new rows are found. */
@@ -16,12 +16,6 @@ export interface SinceField {
   readonly doesFilter: string;
   /** A request for the rows from a value on, or of a window. */
   readonly put: (first: PageAddress, bounds: SinceBounds) => PageAddress;
-}
-
-/** What a request asks for. */
-export interface SinceBounds {
-  readonly from: string;
-  readonly to?: string | undefined;
 }
 
 /** A received row as increments see it. */

@@ -71,11 +71,8 @@ export function forgetPartition(progress: IncrementProgress, partition: number):
       .map(Number)
       .filter((each) => each >= partition),
   );
-  const kept = Object.entries(parents).map(([each, own]) => [
-    each,
-    Number(each) === last ? { ...own, recent: [] } : own,
-  ]);
-  return { ...progress, parents: Object.fromEntries(kept) };
+  const own = parents[last];
+  return { ...progress, parents: { ...parents, ...(own && { [last]: { ...own, recent: [] } }) } };
 }
 
 /** Whether an untrusted value, of a checkpoint, is the progress of an increment. */

@@ -20,10 +20,10 @@ export const incrementChecks: Checks<WalkedSource> = {
     // Each parent has a mark of its own.
     const partitions = groupByPartition(pages);
     const parents = new Map<string, number>();
-    let hasWindows = false;
+    const windows = new Set<unknown>();
     const since: Since = {
       ofParent: (parent, partition, window) => {
-        hasWindows ||= window !== undefined;
+        if (window) windows.add(window);
         parents.set(JSON.stringify(parent), partition);
         const own = partitions.get(partition);
         return own && hasRows(own) ? { from: computeMark(own, increment) } : {};
@@ -31,9 +31,11 @@ export const incrementChecks: Checks<WalkedSource> = {
     };
     const ofEach = await walked.pages({ since });
     // Windows that begin at the mark end elsewhere, and each may have its newest rows first.
-    checkFromMark((of) => (hasWindows ? of.toSorted((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1)) : of));
+    checkFromMark((of) =>
+      windows.size > 0 ? of.toSorted((a, b) => (canonicalJson(a) < canonicalJson(b) ? -1 : 1)) : of,
+    );
     // Those of a parent share a mark, and begin where the increment says.
-    if (hasWindows) return;
+    if (windows.size > 0) return;
     checkSame(parents.size, partitions.size, 'The number of parents whose mark an increment looked up');
     const rowsOfEach = [...partitions.values()].flatMap((own) =>
       listRows(own).filter((_, nth) => !hasRows(own) || from(computeMark(own, increment), listValues(own)[nth])),

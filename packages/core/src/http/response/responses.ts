@@ -146,9 +146,12 @@ const fieldsOf: Readonly<Record<ResponseKind, readonly (keyof SaidMeaning)[]>> =
 /** What a definition, which may be in JavaScript, says about a response. @throws ConfigError. */
 function checkMeaning(said: unknown): ResponseMeaning {
   const given = withKind(said);
-  const wrong = findFault(given);
-  if (wrong !== undefined) throw new ConfigError(`It says something else than a kind of response: ${wrong}.`);
-  return given as ResponseMeaning;
+  if (isMeaning(given)) return given;
+  throw new ConfigError(`It says something else than a kind of response: ${findFault(given) ?? ''}.`);
+}
+
+function isMeaning(said: unknown): said is ResponseMeaning {
+  return findFault(said) === undefined;
 }
 
 function findFault(said: unknown): string | undefined {
