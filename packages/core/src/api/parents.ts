@@ -10,6 +10,7 @@ import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
 import type { StateLog } from '../stateLog.js';
 import { shortListing } from '../source/chainErrors.js';
+import { hashOf } from '../source/fingerprint.js';
 import { isRecord, kindOf } from '../values.js';
 import { rowKey } from '../watch/snapshotRows.js';
 import { decodeParentList, decodeParents, encodeParents, type Parent, type ParentPage } from './decodeParents.js';
@@ -58,8 +59,11 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   readonly #rules: ParentRules<Row, Params>;
   readonly #start: DiscoveryStart;
   readonly #log: StateLog | undefined;
-  /** The paths of all keys, as JSON. */
-  readonly #paths = new Set<string>();
+  /** The hash of each parent's parameters, by the path of its keys as JSON. */
+  readonly #paths = new Map<string, string>();
+  /** These hashes. */
+  readonly #requested = new Set<string>();
+  readonly #doubts = new Set<string>();
   /** The parameters that any parent has. */
   readonly #names = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
@@ -191,18 +195,25 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   #newParents({ items, isIncomplete, parents: above = [] }: Page<unknown>): readonly Parent<Params>[] {
     const { name, parents, paramsOf, valuesOf, requireNames, planOf } = this.#rules;
     const found: [readonly string[], Json][] = [];
-    const paths = new Set<string>();
+    const paths = new Map<string, string>();
+    const requested = new Set<string>();
     for (const row of items) {
       const { schema } = parents.info;
       const path = schema?.key ? [...above, rowKey((each) => schema.key?.(each), row)] : above;
       const text = JSON.stringify(path);
-      if (this.#paths.has(text) || paths.has(text)) continue;
       if (!isRecord(row))
         throw new ConfigError(`${name} can't have ${kindOf(row)} of ${parents.info.name} as a parent.`);
-      paths.add(text);
       const params = paramsOf(row);
+      const made = definedJson(params, `The parameters of ${name} for ${this.#textOf(path)}`);
+      const hash = hashOf(made);
+      const known = this.#paths.get(text) ?? paths.get(text);
+      if (known !== undefined && known !== hash) this.#doubt('left out', path);
+      if (known !== undefined) continue;
+      if (this.#requested.has(hash) || requested.has(hash)) this.#doubt('twice', path);
+      paths.set(text, hash);
+      requested.add(hash);
       this.#addNames(params);
-      found.push([path, definedJson(params, `The parameters of ${name} for ${this.#textOf(path)}`)]);
+      found.push([path, made]);
     }
     // A partition as well, so that a run that resumes knows of it.
     if (isIncomplete) found.push([above, null]);
@@ -220,6 +231,19 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
           : parent;
       });
     });
+  }
+
+  /** Warns once of each: the rows of a parent may have changed meanwhile. */
+  #doubt(what: 'left out' | 'twice', path: readonly string[]): void {
+    if (this.#doubts.has(what)) return;
+    this.#doubts.add(what);
+    const { name, parents, warn } = this.#rules;
+    const which = this.#textOf(path);
+    warn(
+      what === 'left out'
+        ? `${name}: ${which} came before with other parameters, so its rows are left out. If it is another row, give ${parents.info.name} a key with more fields, e.g. ['region', 'id'].`
+        : `${name}: ${which} has the parameters of a row before it, so the same is requested again, and rows come twice. If it is another listing, its params lack a field; a field of a row above is carried down by fields.`,
+    );
   }
 
   /** Where the windows of a parent begin. */
@@ -251,7 +275,11 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   #take({ parents }: ParentPage<Params>): void {
     const { before, begun } = this.#start.startAt;
     for (const [path, params, { values, from } = {}] of parents) {
-      if (params !== null) this.#paths.add(JSON.stringify(path));
+      if (params !== null) {
+        const hash = hashOf(params);
+        this.#paths.set(JSON.stringify(path), hash);
+        this.#requested.add(hash);
+      }
       this.#addNames({ ...params, ...values });
       const windows = this.#windowsFrom(from);
       const first = this.count;

@@ -71,11 +71,11 @@ export class ListingIncrement {
     const latest = this.#laterOf(this.#progress.latest, latestOfPage);
     this.#progress = { ...this.#progress, began, ...(latest !== undefined && { latest }) };
     // The mark will not be before this, so rows before it are not requested again.
-    const settled = this.#reached;
-    const isFurther = settled !== this.#settled;
+    const settled = this.#settledNow;
+    if (settled !== this.#settled) this.#recent = this.#from(settled, this.#recent);
     this.#settled = settled;
-    for (const row of rows) this.#recent.push(row);
-    if (isFurther) this.#recent = this.#from(settled, this.#recent);
+    // With windows, it may be the same for the whole walk.
+    for (const row of this.#from(settled, rows)) this.#recent.push(row);
   }
 
   /** For a commit, without `recent`. */
@@ -101,6 +101,12 @@ export class ListingIncrement {
     const { began } = this.#progress;
     const latest = this.#laterOf(this.#progress.latest, this.#until);
     return latest === undefined || began === undefined ? undefined : this.#rule.mark(latest, began);
+  }
+
+  get #settledNow(): string | undefined {
+    const { held } = this.#progress;
+    const reached = this.#reached;
+    return held !== undefined && reached !== undefined && this.#rule.compare(held, reached) < 0 ? held : reached;
   }
 
   #from(value: string | undefined, rows: readonly RowAtValue[]): RowAtValue[] {

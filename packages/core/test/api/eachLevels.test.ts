@@ -11,6 +11,8 @@ import {
   listing,
   memoryState,
   onePage,
+  rowOf,
+  sourcesOf,
   type Change,
 } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
@@ -280,5 +282,54 @@ describe('R6 a mark for each path of keys', () => {
       '/projects/p1/tests/1/events?limit=100&since=4',
       '/projects/p1/tests/1/events?limit=100&since=5',
     ]);
+  });
+});
+
+describe('R6 a warning says once', () => {
+  async function warned(params: Readonly<Record<string, `{${string}}`>>, path: string) {
+    const served = await serve(({ pathname, searchParams }) => {
+      const region = searchParams.get('region');
+      return { body: pathname.endsWith('/shops') ? [1, 2].map((id) => ({ id, region, group: 'g' })) : [{ pathname }] };
+    });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(
+      defineApi({
+        name: 'test',
+        baseUrl: served.baseUrl,
+        sources: {
+          shops: listing({
+            ...{ path: '/shops', paging: onePage(), rows: '', columns: ['id'], key: 'id' },
+            ...{ partitions: { region: ['eu', 'us'] }, query: { region: '{region}' } },
+          }),
+          orders: listing({
+            each: rowOf({ source: 'shops', params }),
+            ...{ path, paging: onePage(), rows: '', columns: ['pathname'], version: '1' },
+          }),
+        },
+      })(),
+    );
+    const warnings: string[] = [];
+    client.events.subscribe((event) => event.type === 'warning' && warnings.push(event.message));
+    onTestEnd(() => client.close());
+    await sourcesOf(client).get('test.orders')?.({}).toArray();
+    return { warnings, asked: served.asked.filter((each) => !each.startsWith('/shops')) };
+  }
+
+  test('R6 that a key which two partitions of the parents have leaves out listings', async () => {
+    const { warnings, asked } = await warned({ region: '{region}', shop: '{id}' }, '/{region}/{shop}');
+    expect(asked).toEqual(['/eu/1', '/eu/2']);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^test\.orders: "1" of test\.shops came before with other parameters, .* a key with more/),
+    ]);
+  });
+
+  test('R6 that rows come twice if several parents make the same request', async () => {
+    const { warnings } = await warned({ group: '{group}' }, '/groups/{group}');
+    expect(warnings).toEqual([
+      expect.stringMatching(/^test\.orders: "2" of test\.shops has the parameters of a row before it, .* come twice/),
+    ]);
+  });
+
+  test('R6 nothing of a parent that is listed again', async () => {
+    expect((await warned({ shop: '{id}' }, '/shop/{shop}')).warnings).toEqual([]);
   });
 });

@@ -22,6 +22,7 @@ import {
   type Source,
   type StateStore,
 } from '../../src/index.js';
+import { ListingIncrement } from '../../src/sink/listingIncrement.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { emptyDisk } from '../api/exportedForge.js';
 import { type Said, serve } from '../api/servedApi.js';
@@ -339,6 +340,22 @@ describe('R7 windows', () => {
     expect(archive.windowsAfter(before)[0]).toBe('2026-01-03T00:00:00Z 2026-01-05T00:00:00Z');
     expect(kept([...first, ...second])).toEqual(archive.all);
     expect(await increment(source, state)).toEqual([]);
+  });
+
+  test.each([
+    ['none where all are complete', undefined, 0],
+    ['those behind the first window that lacks rows', '2026-01-01T00:00:40Z', 60],
+  ])('R7 keep in memory no rows from before the mark: %s', (_, held, count) => {
+    const { increment } = bySince({ param: 'since', field: 'at', type: 'instant' });
+    const until = '2026-03-01T00:00:00Z';
+    const listing = new ListingIncrement(increment!, { mark: undefined, from: undefined, until }, undefined);
+    if (held !== undefined) listing.stay(held);
+    for (let second = 0; second < 100; second += 1) {
+      const value = new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
+      listing.add({ at: Date.parse(until), latest: value, rows: [[String(second), value]] });
+    }
+    expect(listing.recent).toHaveLength(count);
+    expect(listing.next?.known).toHaveLength(count);
   });
 
   test('R7 are part of the plan by their step, and not by the moment, which the log has before the first request', async () => {
