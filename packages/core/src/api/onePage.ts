@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.js';
-import { isRecord } from '../values.js';
+import { isCount, isRecord } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { linkedNext } from './byLink.js';
 import type { Paging } from './paging.js';
@@ -9,7 +9,8 @@ import type { Paging } from './paging.js';
  *
  * A response that names a next page is an error, whether in a `Link` header or in a field such as `next_page`,
  * `nextPageToken`, `has_more` or `total_pages`, since rows would be missed. A page with exactly as many rows as were
- * requested is reported with a warning, since there may be more.
+ * requested is reported with a warning, since there may be more, and so is one that states a larger total, e.g. as `total`
+ * or `X-Total-Count`.
  *
  * @example listing({ path: '/currencies', paging: onePage(), rows: 'currencies', columns: ['code'] })
  */
@@ -30,7 +31,12 @@ export function onePage(): Paging {
           '',
         );
       const { items, requested, warn } = answer;
-      if (requested !== undefined && items === requested)
+      const stated = answer.total === undefined ? largerTotal(answer) : undefined;
+      if (stated !== undefined)
+        warn(
+          `the only page has ${items} rows, and says at ${stated} that there are more. If so, replace onePage() with how the API continues, e.g. byPage() or byOffset().`,
+        );
+      else if (requested !== undefined && items === requested)
         warn(
           `the only page has exactly the ${items} rows that were requested, so there may be more. If so, replace onePage() with how the API continues; otherwise raise pageSize.`,
         );
@@ -43,7 +49,15 @@ export function onePage(): Paging {
 function namedNext(answer: PageAnswer): string | undefined {
   if (linkedNext(answer, 'the Link header') !== undefined) return 'the Link header';
   if (answer.headers['x-next-page']) return 'the header x-next-page';
-  return nextIn(answer.body);
+  if (Number(answer.headers['x-total-pages']) > 1) return 'the header x-total-pages';
+  return findField(answer.body, namesNext);
+}
+
+/** The place of a number of rows that is larger than those of the page. Only a warning: it may count something else. */
+function largerTotal({ headers, body, items }: PageAnswer): string | undefined {
+  const header = ['x-total-count', 'x-total'].find((name) => Number(headers[name]) > items);
+  if (header !== undefined) return `the header ${header}`;
+  return findField(body, (name, value) => totals.test(name) && isCount(value) && value > items);
 }
 
 /** Names without their case and signs: `@odata.nextLink` is `odatanextlink`. */
@@ -54,20 +68,30 @@ const addresses =
 const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload)$/;
 const lastFlags = /^islast(page)?$/;
 const counts = /^(totalpages?|pagestotal|lastpage)$/;
+const totals =
+  /^(total|totalcount|totalresults|totalitems|totalrecords|totalelements|totalsize|totalhits|recordstotal)$/;
 const maxDepth = 3;
 const longestName = 50;
 
+/** Whether a field is what is looked for, by its name without case and signs. */
+type IsWanted = (name: string, value: unknown, isOfPaging: boolean) => boolean;
+
 /** Only in the places where APIs have it: rows may have fields of these names. */
-function nextIn(value: unknown, path: readonly string[] = [], isOfPaging = false): string | undefined {
+function findField(
+  value: unknown,
+  isWanted: IsWanted,
+  path: readonly string[] = [],
+  isOfPaging = false,
+): string | undefined {
   if (!isRecord(value)) return undefined;
   for (const [field, found] of Object.entries(value)) {
     if (field.length > longestName) continue;
     const name = field.toLowerCase().replace(/[^a-z]/g, '');
     const place = [...path, field];
-    if (namesNext(name, found, isOfPaging)) return place.join('.');
+    if (isWanted(name, found, isOfPaging)) return place.join('.');
     const isPart = pagingParts.test(name);
     if (place.length > maxDepth || !(isPart || wrappers.test(name))) continue;
-    const inner = nextIn(found, place, isPart);
+    const inner = findField(found, isWanted, place, isPart);
     if (inner !== undefined) return inner;
   }
   return undefined;
@@ -76,7 +100,7 @@ function nextIn(value: unknown, path: readonly string[] = [], isOfPaging = false
 /** @param isOfPaging whether the field is in an object about pages, where `next` is a page, whatever its value is */
 function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
   if (typeof value === 'boolean') return value ? flags.test(name) : lastFlags.test(name);
-  if (typeof value === 'number' && counts.test(name)) return value > 1;
+  if (typeof value === 'number' && (counts.test(name) || (isOfPaging && name === 'pages'))) return value > 1;
   if (!isGiven(value)) return false;
   if (addresses.test(name)) return true;
   if (name !== 'next') return false;

@@ -28,6 +28,7 @@ describe('R2 onePage', () => {
     ['has_more', { has_more: true }],
     ['isLast', { isLast: false }],
     ['total_pages', { total_pages: 2 }],
+    ['pagination.pages', { pagination: { page: 1, pages: 4 } }],
     ['paging.next', { paging: { next: { after: '100' } } }],
     ['links.next', { links: { next: '/items?page=2' } }],
     ['_links.next', { _links: { next: { href: '/items?page=2' } } }],
@@ -41,6 +42,7 @@ describe('R2 onePage', () => {
   test('R2 so is one that names it in a header', () => {
     expect(() => read({}, { link: '</items?page=2>; rel="next"' })).toThrow('at the Link header: it names a next page');
     expect(() => read({}, { 'x-next-page': '2' })).toThrow('at the header x-next-page: it names a next page');
+    expect(() => read({}, { 'x-total-pages': '2' })).toThrow('at the header x-total-pages: it names a next page');
   });
 
   test.each<[object]>([
@@ -57,6 +59,8 @@ describe('R2 onePage', () => {
     [{ next: 'launch' }],
     [{ next: { name: 'launch' } }],
     [{ page_count: 300 }],
+    [{ pages: 300 }],
+    [{ pagination: { pages: 1 } }],
     [{ item: { next_page: 2 } }],
   ])('R2 %j names none', (body) => {
     expect(read(body).next).toBe('end');
@@ -92,5 +96,29 @@ describe('R2 onePage', () => {
     expect(warnings).toEqual([]);
     expect(await source().toArray()).toEqual(numbered(3));
     expect(warnings).toEqual([expect.stringContaining('the only page has exactly the 3 rows that were requested')]);
+  });
+
+  test.each<[string | undefined, object, object, string?]>([
+    ['total', { total: 4 }, {}],
+    ['meta.totalCount', { meta: { totalCount: 40 } }, {}],
+    ['the header x-total-count', {}, { 'x-total-count': '4' }],
+    [undefined, { total: 3, meta: { total: 99.5 } }, { 'x-total-count': '3' }],
+    [undefined, { total: '4', order: { total: 4 } }, { 'x-total-count': 'many' }],
+    [undefined, { total: 4 }, {}, 'total'],
+  ])('R2 a larger total is a warning, at %s of %j and %j', async (place, body, headers, total) => {
+    const warnings: string[] = [];
+    const { baseUrl } = await serve(() => ({ body: { items: numbered(3), ...body }, headers: { ...headers } }));
+    const given = total === undefined ? {} : { total };
+    const all = listing<Row>({ path: '/items', paging: onePage(), rows: 'items', columns: ['id'], ...given });
+    const api = defineApi({ name: 'test', auth: noAuth, rateLimit: false, sources: { all } });
+    const client = createClient({ apiKey: false }).use(api({ baseUrl }));
+    client.events.subscribe((event) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    });
+    onTestEnd(() => client.close());
+    expect(await client.test.all().toArray()).toEqual(numbered(3));
+    expect(warnings).toEqual(
+      place === undefined ? [] : [expect.stringContaining(`the only page has 3 rows, and says at ${place} that there`)],
+    );
   });
 });
