@@ -61,7 +61,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   readonly #log: StateLog | undefined;
   /** The hash of each parent's parameters, by the path of its keys as JSON. */
   readonly #paths = new Map<string, string>();
-  /** These hashes. */
+  /** The hashes of the parents' first requests. */
   readonly #requested = new Set<string>();
   readonly #doubts = new Set<string>();
   /** The parameters that any parent has. */
@@ -196,7 +196,6 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     const { name, parents, paramsOf, valuesOf, requireNames, planOf } = this.#rules;
     const found: [readonly string[], Json][] = [];
     const paths = new Map<string, string>();
-    const requested = new Set<string>();
     for (const row of items) {
       const { schema } = parents.info;
       const path = schema?.key ? [...above, rowKey((each) => schema.key?.(each), row)] : above;
@@ -209,9 +208,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       const known = this.#paths.get(text) ?? paths.get(text);
       if (known !== undefined && known !== hash) this.#doubt('left out', path);
       if (known !== undefined) continue;
-      if (this.#requested.has(hash) || requested.has(hash)) this.#doubt('twice', path);
       paths.set(text, hash);
-      requested.add(hash);
       this.#addNames(params);
       found.push([path, made]);
     }
@@ -223,7 +220,12 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       const values = valuesOf(params);
       values?.forEach((own) => this.#addNames(own));
       requireNames([...this.#names]);
-      planOf(params, values);
+      const plan = planOf(params, values);
+      for (let nth = 0; nth < plan.partitions; nth += 1) {
+        const hash = requestHash(plan, nth);
+        if (this.#requested.has(hash)) this.#doubt('twice', path);
+        this.#requested.add(hash);
+      }
       return (values ?? [undefined]).map((own) => {
         const from = this.#beginOf(path, own);
         return own || from !== undefined
@@ -242,7 +244,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     warn(
       what === 'left out'
         ? `${name}: ${which} came before with other parameters, so its rows are left out. If it is another row, give ${parents.info.name} a key with more fields, e.g. ['region', 'id'].`
-        : `${name}: ${which} has the parameters of a row before it, so the same is requested again, and rows come twice. If it is another listing, its params lack a field; a field of a row above is carried down by fields.`,
+        : `${name}: the listing of ${which} has the same request as one before it, so rows come twice. If it is another listing, the request lacks one of the params, or these lack a field; fields of a row above are carried down by the fields of its children.`,
     );
   }
 
@@ -275,11 +277,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   #take({ parents }: ParentPage<Params>): void {
     const { before, begun } = this.#start.startAt;
     for (const [path, params, { values, from } = {}] of parents) {
-      if (params !== null) {
-        const hash = hashOf(params);
-        this.#paths.set(JSON.stringify(path), hash);
-        this.#requested.add(hash);
-      }
+      if (params !== null) this.#paths.set(JSON.stringify(path), hashOf(params));
       this.#addNames({ ...params, ...values });
       const windows = this.#windowsFrom(from);
       const first = this.count;
@@ -289,6 +287,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       if (open.length === 0) continue;
       const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
       const others = { count: open.filter((partition) => partition < this.count - 1).length };
+      if (plan) this.#requested.add(requestHash(plan, 0));
       for (const partition of open)
         this.#open.set(partition, { path, values, window: windows[partition - first], others, plan });
     }
@@ -342,6 +341,10 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
 }
 
 const longestKey = 10_000;
+
+function requestHash(plan: ListingPlan, partition: number): string {
+  return hashOf([plan.first(partition, 1), plan.details(partition)]);
+}
 
 /** What a mark belongs to. */
 function markOf(path: readonly string[], values: object | undefined): readonly string[] {

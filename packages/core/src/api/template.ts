@@ -176,17 +176,35 @@ function valueOf(params: unknown, name: string): unknown {
  * @param optional the parameters that may be left out, of a schema, a parent or partitions; absent if that is unknown
  *
  * @throws ConfigError if a query, headers, a body or fields name a parameter that has no value, and is not one that may
- * be left out.
+ * be left out; or if a text has a parameter beside others.
  */
 export function requireNamed(
   name: string,
   made: Partial<Readonly<Record<Filling['what'], unknown>>>,
   { params, optional }: { readonly params: object; readonly optional: readonly string[] | undefined },
 ): void {
-  for (const what of ['query', 'headers', 'body', 'fields'] as const)
+  const known = [...(optional ?? []), ...Object.keys(params)];
+  for (const what of ['query', 'headers', 'body', 'fields'] as const) {
+    const inside = listTexts(made[what]).find((text) => namesInside(text, known));
+    if (inside !== undefined)
+      throw new ConfigError(
+        `${name} has ${shownText(inside)} in its ${what}, which would be sent with the braces: only a text that is nothing but {name} is a parameter. Give a function, e.g. ${what}: ({ ${namesInside(inside, known)} }) => ….`,
+      );
     for (const param of listValueNames(made[what]))
       if (valueOf(params, param) === undefined && optional?.includes(param) === false)
-        throw needed(name, param, what, [...optional, ...Object.keys(params)]);
+        throw needed(name, param, what, known);
+  }
+}
+
+function listTexts(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return isList(value) || isPlain(value) ? Object.values(value).flatMap(listTexts) : [];
+}
+
+/** A parameter that is named inside of a text, which has no other braces: GraphQL and JSON have. */
+function namesInside(text: string, known: readonly string[]): string | undefined {
+  if (wholeValue.test(text) || /[{}]/.test(text.replace(inPath, ''))) return undefined;
+  return Array.from(text.matchAll(inPath), ([, , param = '']) => param).find((param) => known.includes(param));
 }
 
 /** What a request without a parameter's value is refused with. @param known the parameters that there are */

@@ -325,7 +325,9 @@ describe('R6 a warning says once', () => {
   test('R6 that rows come twice if several parents make the same request', async () => {
     const { warnings } = await warned({ group: '{group}' }, '/groups/{group}');
     expect(warnings).toEqual([
-      expect.stringMatching(/^test\.orders: "2" of test\.shops has the parameters of a row before it, .* come twice/),
+      expect.stringMatching(
+        /^test\.orders: the listing of "2" of test\.shops has the same request as one before it, so rows come twice/,
+      ),
     ]);
   });
 

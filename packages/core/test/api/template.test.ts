@@ -182,6 +182,29 @@ describe('R5 a value that is only a name in braces', () => {
     ]);
   });
 
+  test.each<[string, object]>([
+    ['query', { query: { jql: 'org = {org}' } }],
+    ['headers', { headers: { 'x-path': '/{org}/{other}' } }],
+    ['body', { method: 'POST', body: { filters: [{ text: 'org:{+org}' }] } }],
+    ['fields', { fields: { org: 'in {org}' } }],
+  ])('R5 is refused inside of a larger text, which would be sent as it is: %s', (what, made) => {
+    const loose = listing as unknown as (definition: object) => Listing<object, { org: string }>;
+    const open = openListing(loose({ ...common, path: '/{org}', ...made }), { baseUrl: 'http://127.0.0.1:1' });
+    expect(() => open({ org: 'o' })).toThrow(
+      new RegExp(
+        `^test.items has ".*\\{\\+?org\\}.*" in its ${what}, .* Give a function, e.g. ${what}: \\(\\{ org \\}\\)`,
+      ),
+    );
+  });
+
+  test('R5 may be a name in a document of GraphQL, or in braces that name no parameter', async () => {
+    const server = await serve(() => empty);
+    const body = { query: '{org{org}}', fields: 'posts{message}' };
+    const items = listing({ ...common, method: 'POST', path: '/{org}', body });
+    await openListing(items, server)({ org: 'o' }).toArray();
+    expect(server.requests.map((request) => request.body)).toEqual([body]);
+  });
+
   test('is refused if the schema has no such parameter', () => {
     const items = listing({ ...common, params, path: '/{org}', query: { state: '{stat}' as string } });
     const open = openListing(items, { baseUrl: 'http://127.0.0.1:1' });
