@@ -50,6 +50,7 @@ const smallPage = 10;
  * fail, to allow fewer rows, to repeat a page, and so on.
  *
  * @example
+ * const coins = Array.from({ length: 50 }, (_, id) => ({ id }));
  * const api = await serveListing(coins, ({ url: { searchParams }, rows, limit }) => {
  *   const offset = Number(searchParams.get('offset'));
  *   return { body: { items: rows.slice(offset, offset + limit(searchParams.get('limit'))), total: rows.length } };

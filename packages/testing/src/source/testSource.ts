@@ -32,14 +32,14 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
  * testSource({
  *   test,
  *   factory: async () => {
- *     const api = await serveListing(coins, ({ url: { searchParams }, rows, limit }) => {
+ *     const api = await serveListing(Array.from({ length: 50 }, (_, id) => ({ id })), ({ url: { searchParams }, rows, limit }) => {
  *       const offset = Number(searchParams.get('offset'));
  *       return { body: { items: rows.slice(offset, offset + limit(searchParams.get('limit'))) } };
  *     });
- *     const client = createClient({ apiKey: false, retry: { retries: 0 } }).use(coinsApi({ baseUrl: api.baseUrl }));
+ *     const client = createClient({ apiKey: false, retry: { retries: 0 } }).use(coins({ baseUrl: api.baseUrl }));
  *     return {
  *       ...api,
- *       source: () => client.coins.markets({ pageSize: 20 }),
+ *       source: () => client.coins.markets({ currency: 'usd', pageSize: 20 }),
  *       dispose: () => client.close().then(() => api.close()),
  *     };
  *   },

@@ -68,7 +68,7 @@ export type ResponseTable = Readonly<Partial<Record<number | '4xx' | '5xx', Resp
  * a `Retry-After` header is sent again up to three times. 304 and redirects are not asked about.
  *
  * @example
- * responses: { 404: 'skip', 420: 'rate-limited', '5xx': 'retry' }
+ * const responses: Responses = { 404: 'skip', 420: 'rate-limited', '5xx': 'retry' };
  * @example
  * // { "ok": false, "error": "ratelimited" }
  * const responses: Responses = ({ body }) => {
