@@ -223,8 +223,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'two pages whose rows are gone are a loop',
-      'if (!hasRows && empty >= maxEmptyPages)',
-      'if (!hasRows && empty >= 1)',
+      'if (isEmpty && empty >= maxEmptyPages)',
+      'if (isEmpty && empty >= 1)',
     ],
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [
@@ -317,9 +317,9 @@ export const mutantList: readonly Mutant[] = [
       'await this.#record(page);',
       'void this.#record(page).catch(() => undefined);',
     ],
-    ['a parent that is listed twice has two partitions', 'this.#paths.has(text) || paths.has(text)', 'paths.has(text)'],
+    ['a parent that is listed twice has two partitions', 'this.#paths.get(text) ?? paths.get(text)', 'paths.get(text)'],
     ['recorded parents are requested again', 'reached = page.next;', 'reached ??= page.next;'],
-    ['parents of two rooms that share a key are one', '[...above, rowKey(key, row)]', '[rowKey(key, row)]'],
+    ['parents of two rooms that share a key are one', '[...above, rowKey(', '[rowKey('],
     ['the rows above parents are recorded among them', 'partitionLog.log(level + 1)', 'partitionLog.log(level)'],
   ]),
   ...inFile('packages/core/src/api/until.ts', [
