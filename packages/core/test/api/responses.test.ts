@@ -440,6 +440,7 @@ describe('R1 renew', () => {
   async function openParents(
     statusOf: (parent: number, logins: number) => number,
     how: 'login' | 'oauth2' | 'function',
+    refused: 'skip' | 'end' = 'skip',
   ) {
     let logins = 0;
     const { baseUrl } = await serve(({ pathname }) => {
@@ -457,7 +458,7 @@ describe('R1 renew', () => {
       oauth2: oauth2({ tokenUrl: `${baseUrl}/token`, clientId: 'a', clientSecret: { env: 'KEY' } }),
       function: bearer(() => `token-of-${(logins += 1)}`),
     }[how];
-    const responses = { 401: 'skip', 419: 'renew' } as const;
+    const responses = { 401: refused, 419: 'renew' } as const;
     const api = defineApi({ name: 'shop', baseUrl, auth, sources: { parents, children: children(responses) } });
     const clock = new FakeClock();
     const client = createClient({ apiKey: false, rateLimit: false, variables: { KEY: 'secret-1' }, clock }).use(api());
@@ -475,10 +476,16 @@ describe('R1 renew', () => {
     expect(logins()).toBe(max);
   });
 
-  test.each(['login', 'oauth2', 'function'] as const)(
-    'R1 a token of a %s that expires between parents is renewed, and skips none of them',
-    async (how) => {
-      const { source, clock, logins } = await openParents((id, made) => (id >= 15 && made < 2 ? 401 : 200), how);
+  test.each([
+    ['login', 'skip'],
+    ['oauth2', 'skip'],
+    ['function', 'skip'],
+    ['login', 'end'],
+  ] as const)(
+    'R1 a token of a %s that expires between parents is renewed, and none of them is a case for %s',
+    async (how, refused) => {
+      const say = (id: number, made: number): number => (id >= 15 && made < 2 ? 401 : 200);
+      const { source, clock, logins } = await openParents(say, how, refused);
       const ids: unknown[] = [];
       for await (const { items, isIncomplete } of source.pages({ concurrency: 1, prefetch: 0 })) {
         expect(isIncomplete).toBeUndefined();

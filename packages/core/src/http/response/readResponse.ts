@@ -213,8 +213,8 @@ function saidFault(said: SaidMeaning, answer: AttemptResponse, context: ApiRespo
     ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower: 'rateLimit' })
     : new HttpError(message, { status, excerpt, details: { route, isTemporary: kind === 'retry', means: kind } });
   const retry = kind === 'retry' || pauses;
-  // A token that expires must not skip all that follow.
-  const renews = kind === 'renew' || (kind === 'skip' && status === 401);
+  // A token that expires must not skip all that follow, or end a listing in its middle.
+  const renews = kind === 'renew' || ((kind === 'skip' || kind === 'end') && status === 401);
   return { error, retry, retryAfter: requested, pauses, renews, status };
 }
 

@@ -8,7 +8,7 @@ import { isRecord, kindOf, shownText } from '../../values.js';
  *
  * - `ok`: it is what was requested.
  * - `end`: the listing has no more pages. Rows of a success response still count. On a first page, the walk is marked as
- *   incomplete: a listing that answers so is not known to be empty.
+ *   incomplete: a listing that answers so is not known to be empty. A 401 renews the credentials first.
  * - `skip`: the listing of this parent or partition, or the whole one, ends with a warning, and the walk is marked as
  *   incomplete, so its rows stay in a watch and in a table that is replaced. A later page is skipped only if the first
  *   one, requested again, is, too; otherwise the walk fails. A 401 renews the credentials first.
