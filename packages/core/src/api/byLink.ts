@@ -5,6 +5,7 @@ import { isSendableQuery } from '../http/query.js';
 import type { PageAnswer, Selector } from './answer.js';
 import { shownText } from '../values.js';
 import { finder, headersRead } from './documentPath.js';
+import { nextIn } from './namedNext.js';
 import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
@@ -51,6 +52,11 @@ export function byLink(options: LinkOptions = {}): Paging {
     const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);
     if (uri !== undefined) return { cursor: cursorTo(uri.trim(), where, answer) };
     if (follows) throw answer.read.fault(where, 'more rows follow, but there is no address');
+    const named = selector || answer.from || answer.headers['link'] !== undefined ? undefined : nextIn(answer.body);
+    if (named !== undefined)
+      answer.warn(
+        `the first page has no Link header, so the listing ends, but it names a next page at ${named}. If it is one, write how the API continues, e.g. byLink({ at: ${JSON.stringify(named)} }) or byCursor().`,
+      );
     return 'end';
   };
   return {

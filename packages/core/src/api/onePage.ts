@@ -1,7 +1,8 @@
 import { ConfigError } from '../errors.js';
-import { isCount, isRecord } from '../values.js';
+import { isCount } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { linkedNext } from './byLink.js';
+import { findField, nextIn } from './namedNext.js';
 import type { Paging } from './paging.js';
 
 /**
@@ -50,65 +51,15 @@ function namedNext(answer: PageAnswer): string | undefined {
   if (linkedNext(answer, 'the Link header') !== undefined) return 'the Link header';
   if (answer.headers['x-next-page']) return 'the header x-next-page';
   if (Number(answer.headers['x-total-pages']) > 1) return 'the header x-total-pages';
-  return findField(answer.body, namesNext);
+  return nextIn(answer.body);
 }
+
+const totals =
+  /^(total|totalcount|totalresults|totalitems|totalrecords|totalelements|totalsize|totalhits|recordstotal)$/;
 
 /** The place of a number of rows that is larger than those of the page. Only a warning: it may count something else. */
 function largerTotal({ headers, body, items }: PageAnswer): string | undefined {
   const header = ['x-total-count', 'x-total'].find((name) => Number(headers[name]) > items);
   if (header !== undefined) return `the header ${header}`;
   return findField(body, (name, value) => totals.test(name) && isCount(value) && value > items);
-}
-
-/** Names without their case and signs: `@odata.nextLink` is `odatanextlink`. */
-const pagingParts = /^(meta|metadata|responsemetadata|links|paging|pagination|page|pageinfo|cursors?)$/;
-const wrappers = /^(data|result|response)$/;
-const addresses =
-  /^(odata)?next(pages?|link|url|uri|href|cursor|token|id|offset|marker|start|records|results)(url|link|uri|token|cursor|number)?$/;
-const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload)$/;
-const lastFlags = /^islast(page)?$/;
-const counts = /^(totalpages?|pagestotal|lastpage)$/;
-const totals =
-  /^(total|totalcount|totalresults|totalitems|totalrecords|totalelements|totalsize|totalhits|recordstotal)$/;
-const maxDepth = 3;
-const longestName = 50;
-
-/** Whether a field is what is looked for, by its name without case and signs. */
-type IsWanted = (name: string, value: unknown, isOfPaging: boolean) => boolean;
-
-/** Only in the places where APIs have it: rows may have fields of these names. */
-function findField(
-  value: unknown,
-  isWanted: IsWanted,
-  path: readonly string[] = [],
-  isOfPaging = false,
-): string | undefined {
-  if (!isRecord(value)) return undefined;
-  for (const [field, found] of Object.entries(value)) {
-    if (field.length > longestName) continue;
-    const name = field.toLowerCase().replace(/[^a-z]/g, '');
-    const place = [...path, field];
-    if (isWanted(name, found, isOfPaging)) return place.join('.');
-    const isPart = pagingParts.test(name);
-    if (place.length > maxDepth || !(isPart || wrappers.test(name))) continue;
-    const inner = findField(found, isWanted, place, isPart);
-    if (inner !== undefined) return inner;
-  }
-  return undefined;
-}
-
-/** @param isOfPaging whether the field is in an object about pages, where `next` is a page, whatever its value is */
-function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
-  if (typeof value === 'boolean') return value ? flags.test(name) : lastFlags.test(name);
-  if (typeof value === 'number' && (counts.test(name) || (isOfPaging && name === 'pages'))) return value > 1;
-  if (!isGiven(value)) return false;
-  if (addresses.test(name)) return true;
-  if (name !== 'next') return false;
-  const address = isRecord(value) ? (value['href'] ?? value['url']) : value;
-  return isOfPaging || (typeof address === 'string' && /^(https?:|[/?])/.test(address));
-}
-
-function isGiven(value: unknown): boolean {
-  if (isRecord(value)) return Object.values(value).some(isGiven);
-  return typeof value === 'string' ? value !== '' : typeof value === 'number' && value > 0;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createClient, defineApi, listing, noAuth, onePage, type ApiResponse } from '../../src/index.js';
+import { byLink, createClient, defineApi, listing, noAuth, onePage, type ApiResponse } from '../../src/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { numbered, openListing, serve } from './servedApi.js';
 
@@ -120,5 +120,22 @@ describe('R2 onePage', () => {
     expect(warnings).toEqual(
       place === undefined ? [] : [expect.stringContaining(`the only page has 3 rows, and says at ${place} that there`)],
     );
+  });
+
+  test('R2 byLink() warns if the first page has no Link header and names a next page', async () => {
+    const warnings: string[] = [];
+    const bodies = [{ next: '/items?page=2' }, { next: null }, { items: numbered(3) }];
+    for (const body of bodies) {
+      const { baseUrl } = await serve(() => ({ body: { items: numbered(3), ...body } }));
+      const all = listing<Row>({ path: '/items', paging: byLink(), rows: 'items', columns: ['id'] });
+      const api = defineApi({ name: 'test', auth: noAuth, rateLimit: false, sources: { all } });
+      const client = createClient({ apiKey: false }).use(api({ baseUrl }));
+      client.events.subscribe((event) => {
+        if (event.type === 'warning') warnings.push(event.message);
+      });
+      onTestEnd(() => client.close());
+      expect(await client.test.all().toArray()).toEqual(numbered(3));
+    }
+    expect(warnings).toEqual([expect.stringContaining('has no Link header, so the listing ends, but it names a next')]);
   });
 });

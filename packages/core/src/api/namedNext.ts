@@ -1,0 +1,57 @@
+import { isRecord } from '../values.js';
+
+/** The place in a document that names a next page, whatever the paging is. */
+export function nextIn(body: unknown): string | undefined {
+  return findField(body, namesNext);
+}
+
+/** Names without their case and signs: `@odata.nextLink` is `odatanextlink`. */
+const pagingParts = /^(meta|metadata|responsemetadata|links|paging|pagination|page|pageinfo|cursors?)$/;
+const wrappers = /^(data|result|response)$/;
+const addresses =
+  /^(odata)?next(pages?|link|url|uri|href|cursor|token|id|offset|marker|start|records|results)(url|link|uri|token|cursor|number)?$/;
+const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload)$/;
+const lastFlags = /^islast(page)?$/;
+const counts = /^(totalpages?|pagestotal|lastpage)$/;
+const maxDepth = 3;
+const longestName = 50;
+
+/** Whether a field is what is looked for, by its name without case and signs. */
+type IsWanted = (name: string, value: unknown, isOfPaging: boolean) => boolean;
+
+/** Only in the places where APIs have it: rows may have fields of these names. */
+export function findField(
+  value: unknown,
+  isWanted: IsWanted,
+  path: readonly string[] = [],
+  isOfPaging = false,
+): string | undefined {
+  if (!isRecord(value)) return undefined;
+  for (const [field, found] of Object.entries(value)) {
+    if (field.length > longestName) continue;
+    const name = field.toLowerCase().replace(/[^a-z]/g, '');
+    const place = [...path, field];
+    if (isWanted(name, found, isOfPaging)) return place.join('.');
+    const isPart = pagingParts.test(name);
+    if (place.length > maxDepth || !(isPart || wrappers.test(name))) continue;
+    const inner = findField(found, isWanted, place, isPart);
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+/** @param isOfPaging whether the field is in an object about pages, where `next` is a page, whatever its value is */
+function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
+  if (typeof value === 'boolean') return value ? flags.test(name) : lastFlags.test(name);
+  if (typeof value === 'number' && (counts.test(name) || (isOfPaging && name === 'pages'))) return value > 1;
+  if (!isGiven(value)) return false;
+  if (addresses.test(name)) return true;
+  if (name !== 'next') return false;
+  const address = isRecord(value) ? (value['href'] ?? value['url']) : value;
+  return isOfPaging || (typeof address === 'string' && /^(https?:|[/?])/.test(address));
+}
+
+function isGiven(value: unknown): boolean {
+  if (isRecord(value)) return Object.values(value).some(isGiven);
+  return typeof value === 'string' ? value !== '' : typeof value === 'number' && value > 0;
+}
