@@ -37,6 +37,13 @@ export const credentials: readonly Kind[] = [
     ...exported,
   },
   {
+    says: 'wants a key after a word',
+    auth: header('authorization', { env: 'KEY' }, { prefix: 'Token ' }),
+    headers: { authorization: 'Token key-of-the-shop' },
+    answers,
+    ...exported,
+  },
+  {
     says: 'wants a key in the query',
     auth: queryKey('api_key', { env: 'KEY' }),
     answers: { '/orders?api_key=key-of-the-shop': ids(1) },

@@ -49,6 +49,40 @@ export const increments: readonly Kind[] = [
     later: [{ answers: { '/issues?limit=100&after=1767312000': [row(2, 2), row(3, 3)] }, exports: [row(3, 3)] }],
   },
   {
+    says: 'lists only rows after the time, without the time itself',
+    sources: {
+      rows: listing({
+        path: '/subscriptions',
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({
+          param: 'updated_at[after]',
+          field: 'at',
+          type: 'epoch-seconds',
+          write: (value) => String(Number(value) - 1),
+          overlap: 0,
+        }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: { '/subscriptions?limit=100': [{ id: 1, at: 1767312000 }] },
+    exports: [{ id: 1, at: 1767312000 }],
+    later: [
+      {
+        // Another row of that second may have appeared since.
+        answers: {
+          '/subscriptions?limit=100&updated_at%5Bafter%5D=1767311999': [
+            { id: 1, at: 1767312000 },
+            { id: 2, at: 1767312000 },
+          ],
+        },
+        exports: [{ id: 2, at: 1767312000 }],
+      },
+    ],
+  },
+  {
     says: 'wants the time inside of a filter or a query',
     sources: {
       rows: listing({
