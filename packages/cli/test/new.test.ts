@@ -114,6 +114,16 @@ describe('U7 sluice new drafts a definition from one response', () => {
     expect(ids).toEqual(all);
   });
 
+  test('that has the offset of the next page', async () => {
+    const origin = await serve((query) => {
+      const at = Number(JSON.parse(query.get('offset') ?? '[0]')[0]);
+      return { body: { items: page(query, at), ...(at + 3 < rows.length && { next_offset: `[${at + 3}]` }) } };
+    });
+    const { text, ids } = await draft(`${origin}/items?limit=3`);
+    expect(text).toContain("paging: byCursor({ param: 'offset', at: 'next_offset?' }),");
+    expect(ids).toEqual(all);
+  });
+
   test('that has page numbers, and a total', async () => {
     const origin = await serve((query) => {
       const at = Number(query.get('page') ?? 1);
@@ -165,6 +175,25 @@ describe('U7 sluice new drafts a definition from one response', () => {
     expect(text).toContain("auth: [queryKey('api_key', { env: 'SHOP_KEY' }), bearer({ env: 'SHOP_TOKEN' })],");
     expect(text).toContain("headers: { 'X-Shop-Version': '7' },");
     expect(`${text}${made.stdout}${made.stderr}`).not.toMatch(/secret-/);
+  });
+
+  test.each([
+    [
+      'Authorization: Basic bWU6c2VjcmV0',
+      "auth: basic({ user: { env: 'SHOP_USER' }, password: { env: 'SHOP_PASSWORD' } }),",
+    ],
+    [
+      'Authorization: Shop-API-Key secret-key',
+      "auth: header('Authorization', { env: 'SHOP_KEY' }, { prefix: 'Shop-API-Key ' }),",
+    ],
+    ['revision: 2026-01-31', "headers: { revision: '2026-01-31' },"],
+  ])('with the header %j', async (header, expected) => {
+    const origin = await serve(() => ({ body: { items: rows } }));
+    const folder = configFolder({ 'headers.txt': `${header}\n` });
+    const made = await run(['new', 'shop', '--from', `${origin}/items`, '--header-file', 'headers.txt'], folder);
+    const text = readFileSync(join(folder, 'shop.ts'), 'utf8');
+    expect(text).toContain(expected);
+    expect(`${text}${made.stdout}${made.stderr}`).not.toMatch(/secret|bWU6/);
   });
 });
 

@@ -21,7 +21,7 @@ export interface Sent {
 const secretParam =
   /^(api_?key|app_?key|app_?id|key|token|(access|auth|api)_?token|auth|secret|client_?secret|sig|signature|password|pass)$/i;
 /** Headers that say how to answer. Any other one may be a credential. */
-const plainHeader = /^(accept(-.*)?|user-agent|content-type|prefer|.*-version)$/i;
+const plainHeader = /^(accept(-.*)?|user-agent|content-type|prefer|(.*-)?(version|revision))$/i;
 
 /** Takes the credentials out of a request. @param known gets the secrets, so that nothing prints them */
 export function splitSecrets(url: URL, headers: Readonly<Record<string, string>>, known: Set<string>): Sent {
@@ -35,7 +35,7 @@ export function splitSecrets(url: URL, headers: Readonly<Record<string, string>>
   }
   const others = Object.entries(headers).filter(([name, value]) => {
     if (plainHeader.test(name)) return true;
-    const [, prefix = '', secret = value] = /^([A-Za-z]+ (?:token=)?)(.*)$/.exec(value) ?? [];
+    const [, prefix = '', secret = value] = /^([A-Za-z][\w-]* (?:token=)?)(.*)$/.exec(value) ?? [];
     secrets.push({ place: 'header', name, prefix, secret });
     return false;
   });
@@ -51,6 +51,10 @@ export function draftAuth({ secrets }: Sent, nameVariable: (secret: string) => s
     const secret = `{ env: ${quoteText(nameVariable(alike === 0 ? kind : `${kind}_${alike + 1}`))} }`;
     if (place === 'query') return { text: `queryKey(${quoteText(name)}, ${secret})`, uses: ['queryKey'] };
     if (prefix === 'Bearer ' && /^authorization$/i.test(name)) return { text: `bearer(${secret})`, uses: ['bearer'] };
+    if (prefix === 'Basic ' && /^authorization$/i.test(name)) {
+      const [user, password] = ['USER', 'PASSWORD'].map((part) => `{ env: ${quoteText(nameVariable(part))} }`);
+      return { text: `basic({ user: ${user}, password: ${password} })`, uses: ['basic'] };
+    }
     const options = prefix === '' ? '' : `, { prefix: ${quoteText(prefix)} }`;
     return { text: `header(${quoteText(name)}, ${secret}${options})`, uses: ['header'] };
   });

@@ -29,7 +29,8 @@ export interface PagingGuess extends Guess<Code> {
 
 const names = {
   cursorParam: /^(page_?)?(cursor|token|marker|bookmark)$|^(next_?|starting_?)?(after|page_?token)$|^continuation/i,
-  cursor: /^(next_?)?(cursor|page_?token|token|marker|bookmark|after|continuation(_?token)?)$|^(next|end)_?cursor$/i,
+  cursor:
+    /^(next_?)?(cursor|page_?token|token|marker|bookmark|after|continuation(_?token)?)$|^(next|end)_?cursor$|^next_?(offset|start|position|id)$/i,
   link: /^(next|next_?(url|uri|link|href|page|page_?(url|uri|link)|records_?url)|@odata\.nextLink|nextLink)$/i,
   more: /^(has_?(more|next|next_?page)|more|more_?results)$/i,
   pages: /^(total_?pages|page_?count|pages|last_?page|num_?pages)$/i,
