@@ -89,6 +89,8 @@ const settings: ReadonlyMap<string, string> = new Map([
 
 /** For holdings, which have an option for each parameter. */
 const ofHoldings: ReadonlyMap<string, string> = new Map([
+  // Of one group of owners, or of several.
+  ['owner_addresses', '--owner or --owners-per-request'],
   ['partitions', '--owner or --owners-per-request'],
   ['offset', '--offset'],
   ['owners', '--owner'],
