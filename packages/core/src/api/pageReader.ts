@@ -128,7 +128,8 @@ export function pageReader<Row>({
       const at = (text: string): unknown => documentPath(text).find(body, read);
       const answer: Answer = { status, headers, body, read, at };
       try {
-        const hasDocument = !isEnd && !noContent.includes(status);
+        // A 205 must have no content (RFC 9110, 15.3.6). What a server sends in spite of that are rows.
+        const hasDocument = !isEnd && !(noContent.includes(status) && body === null);
         const found = hasDocument
           ? findOrQuote(findRows, answer, endpoint)
           : isEnd

@@ -349,6 +349,11 @@ describe('R1 without responses', () => {
     expect(await shop.get('/status')).toBeNull();
   });
 
+  test('R1 a 205 that has rows in spite of its status is a page of them', async () => {
+    const { shop } = await open(() => ({ status: 205, body: { items: [{ id: 1 }], pages: 1 } }));
+    expect(await walked(shop.items())).toEqual({ ids: [1], isIncomplete: false });
+  });
+
   test('R1 a 204 has no rows on a later page, either, and may have a header that leads on', async () => {
     const later = await open(inTurn(page(1), { status: 204, text: '' }));
     expect(await walked(later.shop.items())).toEqual({ ids: [1], isIncomplete: false });
