@@ -57,7 +57,7 @@ const accept: Readonly<Record<string, { readonly Accept: string }>> = {
   jsonLines: /* @__PURE__ */ Object.freeze({ Accept: 'application/jsonl, application/x-ndjson, */*;q=0.5' }),
   parsed: /* @__PURE__ */ Object.freeze({ Accept: '*/*' }),
 } satisfies Record<ResponseFormat | 'parsed', object>;
-const none = Object.freeze({});
+const none = /* @__PURE__ */ Object.freeze({});
 
 /** The message of a request, the same for each of its attempts. @throws ConfigError if it cannot be sent. */
 export function encodeRequest(

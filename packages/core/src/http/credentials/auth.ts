@@ -146,7 +146,7 @@ function secretsOf(credential: Credential): readonly (Secret | undefined)[] {
 }
 
 /** No credentials: the API never receives the client's key either. */
-export const noAuth: Auth = Object.freeze({ kind: 'none' });
+export const noAuth: Auth = /* @__PURE__ */ Object.freeze({ kind: 'none' });
 
 /**
  * The client's own key, as `X-API-Key`. An API without `auth` gets it, too, but with a warning if another API at
@@ -154,7 +154,7 @@ export const noAuth: Auth = Object.freeze({ kind: 'none' });
  *
  * @example const api = coins({ baseUrl, auth: sharedKey });
  */
-export const sharedKey: Auth = Object.freeze({ kind: 'shared' });
+export const sharedKey: Auth = /* @__PURE__ */ Object.freeze({ kind: 'shared' });
 
 /**
  * Sends a token as `Authorization: Bearer TOKEN` (RFC 6750).

@@ -19,8 +19,8 @@ const backslash: Escape = {
 };
 
 /** The names that HTML has for ASCII characters. None comes after its beginning. */
-const entityNames = new Map(
-  Object.entries({
+const entityNames = /* @__PURE__ */ new Map(
+  /* @__PURE__ */ Object.entries({
     quot: '"',
     amp: '&',
     apos: "'",

@@ -90,10 +90,12 @@ const windows: Readonly<Record<string, number>> = {
   daily: 86_400_000,
   month: 31 * 86_400_000,
 };
-const kinds = ['requests', ...Object.keys(windows)].join('|');
-const fields = 'remaining|limit|reset-after|reset|interval-milliseconds';
-/** A field: its prefix, what the quota is of, and what is said of it. APIs write the last two in either order. */
-const fieldForm = new RegExp(`^((?:[a-z]+-)*rate-?limit)-(?:(${kinds})-)?(${fields})(?:-(${kinds}))?$`);
+/**
+ * A field: its prefix, what the quota is of (requests, or one of the windows), and what is said of it. APIs write the last
+ * two in either order.
+ */
+const fieldForm =
+  /^((?:[a-z]+-)*rate-?limit)-(?:(requests|second|minute|hour|day|daily|month)-)?(remaining|limit|reset-after|reset|interval-milliseconds)(?:-(requests|second|minute|hour|day|daily|month))?$/;
 const usualPrefixes = ['ratelimit', 'x-ratelimit', 'x-rate-limit'];
 
 /** The reports of single fields, of each prefix. */

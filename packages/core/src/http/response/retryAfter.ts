@@ -14,14 +14,11 @@ export function retryAfter(header: string | undefined, date: string | undefined,
   return wait < 0 ? undefined : wait;
 }
 
-const month = '(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
-const time = '(?<time>\\d\\d:\\d\\d:\\d\\d)';
-
 /** The current form and the two obsolete ones that clients must accept (RFC 9110, section 5.6.7). */
 const dateForms = [
-  new RegExp(`^\\w{3}, (?<day>\\d\\d) ${month} (?<year>\\d{4}) ${time} GMT$`, 'i'),
-  new RegExp(`^\\w{6,9}, (?<day>\\d\\d)-${month}-(?<year>\\d\\d) ${time} GMT$`, 'i'),
-  new RegExp(`^\\w{3} ${month} (?<day>[ \\d]\\d) ${time} (?<year>\\d{4})$`, 'i'),
+  /^\w{3}, (?<day>\d\d) (?<month>[a-z]{3}) (?<year>\d{4}) (?<time>\d\d:\d\d:\d\d) GMT$/i,
+  /^\w{6,9}, (?<day>\d\d)-(?<month>[a-z]{3})-(?<year>\d\d) (?<time>\d\d:\d\d:\d\d) GMT$/i,
+  /^\w{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d\d:\d\d:\d\d) (?<year>\d{4})$/i,
 ];
 
 /** Ms since 1970 of an HTTP date. Other forms are rejected, because engines disagree on them. */

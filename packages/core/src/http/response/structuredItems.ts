@@ -24,10 +24,9 @@ interface Item {
   readonly params: ReadonlyMap<string, string>;
 }
 
-const quoted = String.raw`"(?:[^"\\]|\\["\\])*"`;
 /** A text, a token or, in older drafts, a number; and what follows it. */
-const itemForm = new RegExp(String.raw`[ \t]*(${quoted}|[\w*][^\s;,"=]*)((?:[^",]|${quoted})*)(?:,|$)`, 'y');
-const paramForm = new RegExp(String.raw`[ \t]*;[ \t]*([a-z*][a-z0-9_\-.*]*)(?:=(${quoted}|[^\s;,"]+))?[ \t]*`, 'y');
+const itemForm = /[ \t]*("(?:[^"\\]|\\["\\])*"|[\w*][^\s;,"=]*)((?:[^",]|"(?:[^"\\]|\\["\\])*")*)(?:,|$)/y;
+const paramForm = /[ \t]*;[ \t]*([a-z*][a-z0-9_\-.*]*)(?:=("(?:[^"\\]|\\["\\])*"|[^\s;,"]+))?[ \t]*/y;
 
 /** The matches of a form that, one after the other, are the whole text; none if something is between them. */
 function matchAll(form: RegExp, text: string): RegExpExecArray[] {
