@@ -29,6 +29,7 @@ export class ExactNumber {
     Object.freeze(this);
   }
 
+  /** The digits, as they were received. */
   toString(): string {
     return this.text;
   }

@@ -33,8 +33,11 @@ export interface ServedListing<Row> {
   readonly baseUrl: string;
   /** May be changed between requests. */
   readonly rows: Row[];
+  /** The requests so far, for the fixture. */
   requests(): Required<SeenRequests>;
+  /** How it answers from now on. */
   answer(how: Answering): void;
+  /** Closes it and its connections. */
   close(): Promise<void>;
 }
 
