@@ -50,7 +50,9 @@ function ofStatus(api: ApiName, status: number, text: string, { headers: sent }:
   if (status >= 300 && status < 400) return { codes: ['unexpected-redirect'] };
   if (status === 429) return { codes: ['rate-limited'] };
   const asks = sent.some(({ text: header }) => header.startsWith('Retry-After'));
-  return { codes: asks && (status === 408 || status >= 500) ? ['http', 'rate-limited'] : ['http'], status };
+  // A 401 renews the key, and a 407 is of a proxy: neither may succeed by waiting.
+  const isObeyed = asks && status !== 401 && status !== 407;
+  return { codes: isObeyed ? ['http', 'rate-limited'] : ['http'], status };
 }
 
 function isSuccess(status: number): boolean {
