@@ -1,5 +1,5 @@
 // Code as a user of every package would write it. Each TypeScript compiles it, and it runs as one of them emits it.
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { amountOf, aptos, type NftHolding } from '@sluice/aptos';
@@ -87,3 +87,4 @@ console.log(
   }),
 );
 await Promise.all([client.close(), receiver.close(), sandbox.close()]);
+await rm(folder, { recursive: true });
