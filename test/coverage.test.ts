@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
 import { kinds } from '../examples/kinds/kinds.js';
-import { countCoverage, readConnectors } from '../prove/connectors/countCoverage.js';
+import { countCoverage, isSayable, readConnectors } from '../prove/connectors/countCoverage.js';
 import { needs } from '../prove/connectors/needs.js';
 
 const docs = join(import.meta.dirname, '../docs');
@@ -14,6 +14,20 @@ const share = (count: number): string => `${((100 * count) / all).toFixed(0)} %`
 describe('R14 the page of coverage', () => {
   test('R14 has the shares that are counted', () => {
     expect(page).toContain(`**${sayable} of ${all} (${share(sayable)}), ${byOptions} of them (${share(byOptions)})`);
+  });
+
+  test('R14 names well-known APIs of both kinds', () => {
+    const [, can = '', cannot = ''] = /20 can: ([^.]*)\. The others are ([^:]*):/s.exec(page) ?? [];
+    const connectors = readConnectors();
+    const named = (names: string) =>
+      names.split(/,\s+|\s+and\s+/).map((name) => {
+        const text = name.trim().toLowerCase().replaceAll(/\s+/g, '-');
+        return (
+          connectors.find((each) => each.name === text) ?? connectors.find((each) => each.name.startsWith(`${text}-`))
+        );
+      });
+    expect(named(can).map((each) => each && isSayable(each))).toEqual(Array(20).fill(true));
+    expect(named(cannot).map((each) => each && isSayable(each))).toEqual(Array(16).fill(false));
   });
 
   test('R14 lists each need, how many APIs have it, and what there is for it', () => {

@@ -31,7 +31,7 @@ export function readConnectors(): readonly Connector[] {
   });
 }
 
-const isSayable = ({ needs: its }: Connector): boolean => its.every((need) => needs[need] !== undefined);
+export const isSayable = ({ needs: its }: Connector): boolean => its.every((need) => needs[need] !== undefined);
 
 export function countCoverage(connectors: readonly Connector[]): Coverage {
   const sayable = connectors.filter(isSayable);

@@ -1,8 +1,7 @@
-import { SluiceError } from '../errors.js';
+import { ConfigError, SluiceError } from '../errors.js';
 import { meaningOf, type ReceivedResponse } from '../http/response/responses.js';
 import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
-import { ConfigError } from '../errors.js';
 import { createDiscoveringSource, createSource, type Source } from '../source/source.js';
 import type { SourceOpening, WalkBounds } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
