@@ -46,6 +46,8 @@ function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival:
 }
 
 function ofStatus(api: ApiName, status: number, text: string, { headers: sent }: Wire): Expected {
+  // 205 means that there is no content (RFC 9110, 15.3.6): a page without rows.
+  if (status === 205 && text.replace(/^\ufeff/, '') === '') return { rows: [], next: 'end' };
   if (isSuccess(status)) return expectedPage(api, text);
   if (status >= 300 && status < 400) return { codes: ['unexpected-redirect'] };
   if (status === 429) return { codes: ['rate-limited'] };
