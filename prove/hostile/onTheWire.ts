@@ -37,10 +37,12 @@ function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival:
   if (status === 204) return [{ codes: ['decode', 'network'] }];
   if (status === 304) return [{ codes: ['http', 'decode', 'network'] }];
   if (arrival === 'refused') return [{ codes: ['network', 'decode'] }];
-  if (arrival === 'cut') return [{ codes: ['decode'] }];
+  const statusOfError = isSuccess(status) ? [] : [ofStatus(api, status, '', how)];
+  // That a body is not compressed as declared may be found before its end, and then the status of an error counts.
+  if (arrival === 'cut') return [{ codes: ['decode'] }, ...(label === undefined ? [] : statusOfError)];
   const read = readAs(label, arrival, declaredCharset(how));
   // Of an error the status counts, if its body is complete.
-  if ('code' in read) return [{ codes: [read.code] }, ...(isSuccess(status) ? [] : [ofStatus(api, status, '', how)])];
+  if ('code' in read) return [{ codes: [read.code] }, ...statusOfError];
   const expected = ofStatus(api, status, read.text, how);
   return read.text.length > maxCheapBytes ? [expected, { codes: ['response-too-large'] }] : [expected];
 }
