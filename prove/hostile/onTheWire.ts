@@ -6,6 +6,7 @@ import type { SentAnswer } from './hostileServer.js';
 import { informationalLine } from './oddLines.js';
 import type { Wire } from './wire.js';
 
+const noRows: Expected = { rows: [], next: 'end' };
 /** Some documents with more bytes would take too much of the child's memory once parsed. */
 const maxCheapBytes = 150_000;
 
@@ -33,8 +34,8 @@ function doubts({ line, status, headers }: Wire): readonly Expected[] {
 
 function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival: Arrival): readonly Expected[] {
   const { status = 200 } = how;
-  // These have no body, whatever follows them, and contradict a length.
-  if (status === 204) return [{ codes: ['decode', 'network'] }];
+  // These have no body, whatever follows them, and contradict a length. A 204 is a page without rows.
+  if (status === 204) return [noRows, { codes: ['decode', 'network'] }];
   if (status === 304) return [{ codes: ['http', 'decode', 'network'] }];
   if (arrival === 'refused') return [{ codes: ['network', 'decode'] }];
   const statusOfError = isSuccess(status) ? [] : [ofStatus(api, status, '', how)];
@@ -48,8 +49,8 @@ function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival:
 }
 
 function ofStatus(api: ApiName, status: number, text: string, { headers: sent }: Wire): Expected {
-  // 205 means that there is no content (RFC 9110, 15.3.6): a page without rows.
-  if (status === 205 && text.replace(/^\ufeff/, '') === '') return { rows: [], next: 'end' };
+  // 205 means that there is no content (RFC 9110, 15.3.6).
+  if (status === 205 && text.replace(/^\ufeff/, '') === '') return noRows;
   if (isSuccess(status)) return expectedPage(api, text);
   if (status >= 300 && status < 400) return { codes: ['unexpected-redirect'] };
   if (status === 429) return { codes: ['rate-limited'] };
