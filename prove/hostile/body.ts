@@ -155,7 +155,12 @@ export function readAs(
   return { code: 'decode' };
 }
 
+/** Windows-1252, by which latin1 is read (WHATWG Encoding, 4.2), from 0x80 to 0x9f: Node 20 reads these as controls. */
+const windows1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
 function decoded(charset: string, bytes: Buffer): string | undefined {
+  if (charset === 'latin1')
+    return bytes.toString('latin1').replace(/[\x80-\x9f]/g, (char) => windows1252[char.charCodeAt(0) - 0x80] ?? char);
   try {
     return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
