@@ -136,8 +136,8 @@ async function readSpooledIds(folder: string): Promise<string[]> {
 
 function idsIn(line: string): string[] {
   try {
-    const { records }: { records: [string][] } = JSON.parse(line.slice(line.indexOf(' ') + 1));
-    return records.map(([id]) => id);
+    const { pages }: { pages: [string, number, [string][]][] } = JSON.parse(line.slice(line.indexOf(' ') + 1));
+    return pages.flatMap(([, , records]) => records.map(([id]) => id));
   } catch {
     return [];
   }

@@ -153,8 +153,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [
     [
       'records are sent before they are in the spool',
-      'await this.#spool.append(page, this.#sinkPosition);\n    this.#send(page);',
-      'this.#send(page);\n    await this.#spool.append(page, this.#sinkPosition);',
+      'await this.#spool.append(pages, this.#sinkPosition);\n        for (const page of pages) this.#send(page);',
+      'for (const page of pages) this.#send(page);\n        await this.#spool.append(pages, this.#sinkPosition);',
     ],
     ['a page does not wait for those before it', 'await this.#waitForRoom();', ''],
     [
@@ -164,8 +164,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'what is under way is not sent again',
-      'for (const page of pages) this.#send(page);',
-      'for (const page of pages.slice(1)) this.#send(page);',
+      'for (const page of pages) {\n      this.#open(page);',
+      'for (const page of pages.slice(1)) {\n      this.#open(page);',
     ],
   ]),
   ...inFile('packages/core/src/node/endlessFile.ts', [

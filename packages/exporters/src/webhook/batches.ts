@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Numbered } from './outgoing.js';
 
 export interface BatchLimits {
@@ -42,9 +42,7 @@ export function splitIntoBatches(records: readonly Numbered[], { count, bytes }:
  * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.nfts","sequence":101,"data":[{"id":"1c…"}]}
  */
 export function encodeBatch(records: readonly Numbered[], { source, at }: BatchContext): Delivery {
-  const hash = createHash('sha256');
-  for (const record of records) hash.update(record.id).update('\0');
-  const id = hash.digest('hex').slice(0, 32);
+  const id = hash('sha256', records.map((record) => `${record.id}\0`).join('')).slice(0, 32);
   const head = JSON.stringify({ id, type: 'batch', timestamp: at, source, sequence: records[0]?.number ?? 0 });
   return { id, body: `${head.slice(0, -1)},"data":[${records.map(({ body }) => body).join(',')}]}` };
 }

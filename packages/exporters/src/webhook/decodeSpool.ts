@@ -2,20 +2,25 @@ import { CheckpointError } from '@sluice/core';
 import type { LettersPosition } from './deadLetterFile.js';
 import type { Outgoing } from './outgoing.js';
 
-export interface SpooledRecord extends SpooledPage {
+/** Pages that became durable together. */
+interface SpoolRecord {
   readonly sinkPosition: WebhookPosition;
+  readonly pages: readonly SpooledPage[];
   /** Ids of records that were removed from the log. */
-  readonly recent?: readonly string[];
+  readonly recent: readonly string[];
 }
 
 /** Reads a record of the spool, whose log has checksums. @throws CheckpointError if it has another version. */
-export function decodeSpooledPage(record: unknown): SpooledRecord {
-  const { v, at, first, sinkPosition, records, recent } = record as {
+export function decodeSpoolRecord(record: unknown): SpoolRecord {
+  const {
+    v,
+    sinkPosition,
+    pages,
+    recent = [],
+  } = record as {
     v: number;
-    at: string;
-    first: number;
     sinkPosition: WebhookPosition;
-    records: [string, string | null, string][];
+    pages: [string, number, [string, string | null, string][]][];
     recent?: string[];
   };
   if (v !== 1)
@@ -23,11 +28,13 @@ export function decodeSpooledPage(record: unknown): SpooledRecord {
       { kind: 'restart' },
     ]);
   return {
-    at,
-    first,
     sinkPosition,
-    records: records.map(([id, key, body]) => ({ id, key, body })),
-    ...(recent && { recent }),
+    recent,
+    pages: pages.map(([at, first, records]) => ({
+      at,
+      first,
+      records: records.map(([id, key, body]) => ({ id, key, body })),
+    })),
   };
 }
 

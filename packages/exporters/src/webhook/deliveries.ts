@@ -62,6 +62,11 @@ export class Deliveries {
     return this.#settled.until(number);
   }
 
+  /** @throws what stopped the deliveries. */
+  throwIfStopped(): void {
+    this.#queue.signal.throwIfAborted();
+  }
+
   /** Cancels all deliveries; resolves when none is running. */
   async stop(reason: unknown): Promise<void> {
     this.#queue.stop(reason);

@@ -1,7 +1,7 @@
 import { ConfigError, type RowKey, type RowSchema } from '@sluice/core';
 import { toJson } from '../toJson.js';
 import { keyInWords } from '../keyInWords.js';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** A record to send. It never changes once it is encoded. */
 export interface Outgoing {
@@ -77,11 +77,9 @@ function checkId(id: unknown): string {
 
 /** Hashes the content of a row. The order of its fields does not matter. */
 export function rowId(source: string, key: string, row: object): string {
-  const hash = createHash('sha256');
   // JSON never contains NUL, so the separator makes the hashed text unambiguous.
-  for (const part of [JSON.stringify(source), JSON.stringify(key), toJson(row, sortFields)])
-    hash.update(part).update('\0');
-  return hash.digest('hex').slice(0, 32);
+  const text = `${JSON.stringify(source)}\0${JSON.stringify(key)}\0${toJson(row, sortFields)}\0`;
+  return hash('sha256', text).slice(0, 32);
 }
 
 /** A replacer for `JSON.stringify` that sorts the fields of objects. */

@@ -1,5 +1,5 @@
 import type { StateLog } from '@sluice/core';
-import { decodeSpooledPage, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
+import { decodeSpoolRecord, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 
 export const startOfTarget: WebhookPosition = { next: 1, dead: 0, letters: null };
 
@@ -30,18 +30,20 @@ export class Spool {
     const recent = new RecentIds();
     let sinkPosition = committed;
     for await (const record of this.#log?.read() ?? []) {
-      const { recent: ids = [], ...page } = decodeSpooledPage(record);
-      for (const id of ids) recent.add(id, 0);
-      page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
-      if (page.sinkPosition.next >= sinkPosition.next) ({ sinkPosition } = page);
-      if (page.first >= committed.next && page.records.length > 0) pages.push(page);
+      const spooled = decodeSpoolRecord(record);
+      for (const id of spooled.recent) recent.add(id, 0);
+      if (spooled.sinkPosition.next >= sinkPosition.next) ({ sinkPosition } = spooled);
+      for (const page of spooled.pages) {
+        page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
+        if (page.first >= committed.next) pages.push(page);
+      }
     }
     return { pages, sinkPosition, recent };
   }
 
-  /** Durable when it resolves. After a crash, records before `sinkPosition` are not sent again. */
-  async append(page: SpooledPage, sinkPosition: WebhookPosition): Promise<void> {
-    await this.#log?.append(encodePage(page, sinkPosition));
+  /** Durable together when it resolves. After a crash, records before `sinkPosition` are not sent again. */
+  async append(pages: readonly SpooledPage[], sinkPosition: WebhookPosition): Promise<void> {
+    await this.#log?.append(encodePages(pages, sinkPosition));
   }
 
   /** Removes all pages if the spool is large. They must be committed. */
@@ -51,8 +53,7 @@ export class Spool {
 
   /** Removes all pages, but keeps the recent ids. They must be committed. */
   async empty(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
-    const emptied = encodePage({ at: '', first: sinkPosition.next, records: [] }, sinkPosition);
-    await this.#log?.replace([{ ...emptied, recent: [...recent] }]);
+    await this.#log?.replace([{ ...encodePages([], sinkPosition), recent: [...recent] }]);
   }
 
   remove(): Promise<void> {
@@ -64,8 +65,12 @@ export class Spool {
   }
 }
 
-function encodePage({ at, first, records }: SpooledPage, sinkPosition: WebhookPosition): object {
-  return { v: 1, at, first, sinkPosition, records: records.map(({ id, key, body }) => [id, key, body]) };
+function encodePages(pages: readonly SpooledPage[], sinkPosition: WebhookPosition): object {
+  return {
+    v: 1,
+    sinkPosition,
+    pages: pages.map(({ at, first, records }) => [at, first, records.map(({ id, key, body }) => [id, key, body])]),
+  };
 }
 
 /** At least this many ids are kept: a row that the API lists again is recognized within this many records. */

@@ -52,8 +52,12 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   /** These are not sent again when the source repeats them. */
   readonly #recent: RecentIds;
   #next: number;
+  /** Pages that wait for the spool. */
+  #unspooled: SpooledPage[] = [];
+  /** Stores them; never rejects. */
+  #spooling: Promise<void> | undefined;
   /** Pages that may have records that are not settled, oldest first. */
-  readonly #open: OpenPage[] = [];
+  readonly #openPages: OpenPage[] = [];
   #dead: number;
   /** Dead letters, including those that are not durable yet: concurrent requests may be refused together. */
   #refused: number;
@@ -93,7 +97,10 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     signal.addEventListener('abort', stop);
     this.#removeListener = () => signal.removeEventListener('abort', stop);
     this.#next = sinkPosition.next;
-    for (const page of pages) this.#send(page);
+    for (const page of pages) {
+      this.#open(page);
+      this.#send(page);
+    }
   }
 
   /** Resumes from the spool of an interrupted run. @throws CheckpointError if that can't be read. */
@@ -124,7 +131,9 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     return { ...this.#sinkPosition };
   }
 
+  /** Resolves when there is room for another page, while this one may still wait for the spool. */
   async write({ items }: SinkPage<T>): Promise<void> {
+    this.#deliveries.throwIfStopped();
     if (this.#isFlushed) {
       this.#isFlushed = false;
       this.#recent.forget(this.#next);
@@ -140,20 +149,36 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     }
     if (records.length === 0) return;
     const page = { at, first: this.#next, records };
-    await this.#spool.append(page, this.#sinkPosition);
-    this.#send(page);
+    this.#open(page);
+    this.#unspooled.push(page);
+    this.#spooling ??= this.#spoolPages();
     await this.#waitForRoom();
+  }
+
+  /** Stores pages, those that came while the disk was busy together, and sends them once they are durable. */
+  async #spoolPages(): Promise<void> {
+    try {
+      while (this.#unspooled.length > 0) {
+        const pages = this.#unspooled;
+        this.#unspooled = [];
+        await this.#spool.append(pages, this.#sinkPosition);
+        for (const page of pages) this.#send(page);
+      }
+    } catch (error) {
+      void this.#deliveries.stop(error);
+    }
+    this.#spooling = undefined;
   }
 
   /** Waits for the oldest pages while too much is open, except for two: one is sent while the next is written to disk. */
   async #waitForRoom(): Promise<void> {
     const { deliveries, batch } = this.#options;
     const enough = 2 * deliveries * (batch?.count ?? 1);
-    const isFull = (): boolean => this.#next - this.#deliveries.next > enough || sumOf(this.#open) > maxOpen;
-    for (const { end } of this.#open.slice(0, -2)) {
+    const isFull = (): boolean => this.#next - this.#deliveries.next > enough || sumOf(this.#openPages) > maxOpen;
+    for (const { end } of this.#openPages.slice(0, -2)) {
       if (end > this.#deliveries.next && !isFull()) return;
       await this.#deliveries.until(end);
-      this.#open.shift();
+      this.#openPages.shift();
     }
   }
 
@@ -190,21 +215,27 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   }
 
   async abort(reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
+    // Not sent, so the next run fetches them again.
+    this.#unspooled = [];
     await this.#deliveries.stop(reason);
+    await this.#spooling;
     try {
       // Records that were accepted since the last page need not be sent again.
-      if (isResumable) await this.#spool.append({ at: '', first: this.#next, records: [] }, this.#sinkPosition);
+      if (isResumable) await this.#spool.append([], this.#sinkPosition);
       else await this.#spool.remove();
     } finally {
       await this.#closeAll();
     }
   }
 
+  #open({ first, records }: SpooledPage): void {
+    this.#next = first + records.length;
+    this.#openPages.push({ end: this.#next, length: records.reduce((sum, { body }) => sum + body.length, 0) });
+  }
+
   /** Queues a page of the spool. */
   #send({ at, first, records }: SpooledPage): void {
     const numbered: Numbered[] = records.map((record, index) => ({ ...record, number: first + index }));
-    this.#next = first + records.length;
-    this.#open.push({ end: this.#next, length: records.reduce((sum, { body }) => sum + body.length, 0) });
     this.#deliveries.add(numbered, { source: this.#source, at });
   }
 

@@ -20,9 +20,9 @@ describe('W1 the spool', () => {
   test('gives back the pages behind the commit as they were, and how far they had come', async () => {
     const state = memoryState();
     const spool = new Spool(state.log('spool'));
-    await spool.append(pageOf(1, 3), placeAt(1));
-    await spool.append(pageOf(4, 3), placeAt(2));
-    await spool.append(pageOf(7, 3), placeAt(6));
+    await spool.append([pageOf(1, 3)], placeAt(1));
+    await spool.append([pageOf(4, 3), pageOf(7, 3)], placeAt(2));
+    await spool.append([], placeAt(6));
     const left = await new Spool(state.log('spool')).read(placeAt(4));
     expect(left.pages).toMatchObject([pageOf(4, 3), pageOf(7, 3)]);
     expect(left.sinkPosition).toEqual(placeAt(6));
@@ -31,7 +31,7 @@ describe('W1 the spool', () => {
 
   test('never goes back behind what is committed', async () => {
     const state = memoryState();
-    await new Spool(state.log('spool')).append(pageOf(1, 3), placeAt(1));
+    await new Spool(state.log('spool')).append([pageOf(1, 3)], placeAt(1));
     expect((await new Spool(state.log('spool')).read(placeAt(4))).sinkPosition).toEqual(placeAt(4));
   });
 
@@ -44,10 +44,10 @@ describe('W1 the spool', () => {
     page.records.forEach(({ id }, index) => {
       recent.add(id, index + 1);
     });
-    await spool.append(page, placeAt(1));
+    await spool.append([page], placeAt(1));
     await spool.compact(placeAt(11), recent);
     expect(log.bytes).toBeGreaterThan(1_000_000);
-    for (let nth = 1; nth < 5; nth += 1) await spool.append(pageOf(10 * nth + 1, 10, 100_000), placeAt(10 * nth + 1));
+    for (let nth = 1; nth < 5; nth += 1) await spool.append([pageOf(10 * nth + 1, 10, 100_000)], placeAt(10 * nth + 1));
     await spool.compact(placeAt(51), recent);
     expect(log.bytes).toBeLessThan(1_000);
     const left = await new Spool(state.log('spool')).read(placeAt(51));
@@ -63,7 +63,7 @@ describe('W1 the spool', () => {
 
   test('without a log keeps nothing', async () => {
     const spool = new Spool(undefined);
-    await spool.append(pageOf(1, 3), placeAt(1));
+    await spool.append([pageOf(1, 3)], placeAt(1));
     await spool.compact(placeAt(4), new RecentIds());
     expect((await spool.read(placeAt(1))).pages).toEqual([]);
     await spool.remove();

@@ -1,6 +1,15 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Advice, exportTo, memoryState, SluiceError, Source, type Page, type PullIterator } from '@sluice/core';
+import {
+  type Advice,
+  exportTo,
+  memoryState,
+  SluiceError,
+  Source,
+  type Page,
+  type PullIterator,
+  type StateStore,
+} from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery, type ReceiverOptions } from '@sluice/sandbox';
@@ -24,6 +33,33 @@ interface Envelope {
   readonly source: string;
   readonly sequence: number;
   readonly data: Thing;
+}
+
+/** A state in memory, whose spool waits for `onAppend` before each record. */
+function spoolingTo(onAppend: (record: { readonly pages: readonly unknown[] }) => Promise<void>): StateStore {
+  const memory = memoryState();
+  return {
+    lock: (...options) => memory.lock(...options),
+    load: (name) => memory.load(name),
+    save: (name, record) => memory.save(name, record),
+    remove: (name) => memory.remove(name),
+    log(name) {
+      const log = memory.log(name);
+      return {
+        get bytes() {
+          return log.bytes;
+        },
+        read: () => log.read(),
+        async append(record) {
+          await onAppend(record as { readonly pages: readonly unknown[] });
+          await log.append(record);
+        },
+        replace: (records) => log.replace(records),
+        remove: () => log.remove(),
+        close: () => log.close(),
+      };
+    },
+  };
 }
 
 const envelopeIn = (body: string): Envelope => JSON.parse(body);
@@ -85,6 +121,37 @@ describe('a forward', () => {
     answers.next();
     await run;
     expect(receiver.counts).toMatchObject({ requests: 400 });
+  });
+
+  test('W1 stores pages that come while the disk is busy together, and sends none of them before', async () => {
+    const receiver = await openReceiver();
+    const disk = new Subject<void>();
+    const isFree = firstValueFrom(disk);
+    let fetched = 0;
+    const stored: number[] = [];
+    const state = spoolingTo(async ({ pages }) => {
+      stored.push(pages.length);
+      if (stored.length === 1) await isFree;
+    });
+    const things = thingSource({ count: 40, pageSize: 10, onFetch: () => void (fetched += 1) });
+    const run = exportTo(things, webhookTo(receiver, { deliveries: 40 }), { state }).run();
+    await expect.poll(() => fetched).toBe(4);
+    expect(receiver.counts.requests).toBe(0);
+    disk.next();
+    await run;
+    expect(stored).toEqual([1, 3]);
+    expect(receiver.counts).toMatchObject({ requests: 40, doubled: 0 });
+  });
+
+  test('W1 ends with the error of the disk, and sends nothing of what it refused', async () => {
+    const receiver = await openReceiver();
+    const state = spoolingTo(({ pages }) =>
+      pages.length === 0 ? Promise.resolve() : Promise.reject(new Error('No space is left.')),
+    );
+    const things = thingSource({ count: 400, pageSize: 10 });
+    const run = exportTo(things, webhookTo(receiver), { state }).run();
+    await expect(run).rejects.toThrow('No space is left.');
+    expect(receiver.counts.requests).toBe(0);
   });
 
   test('W2 has the same ids on every run', async () => {
