@@ -1,7 +1,7 @@
 import { type Change, exportTo, watch } from '@sluice/core';
 import type { EvmStream } from '@sluice/streams';
 import { mirrorSink } from '../../packages/exporters/src/sql/mirror.js';
-import { sqlValue } from '../../packages/exporters/src/sql/sqlValue.js';
+import { sqlReader } from '../../packages/exporters/src/sql/sqlValue.js';
 import { lastChange, letChange } from './changing.js';
 import { difference } from './difference.js';
 import { ChangeOracle } from './changeOracle.js';
@@ -77,9 +77,11 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
   };
 }
 
+const readText = sqlReader('text');
+
 /** A row as both the API and the table have it. */
 function textOf({ id, status, tag }: Readonly<Record<string, unknown>> | EvmStream): string {
   return JSON.stringify(
-    [id, status, tag].map((value) => (value === null || value === undefined ? null : sqlValue('text', String(value)))),
+    [id, status, tag].map((value) => (value === null || value === undefined ? null : readText(String(value)))),
   );
 }

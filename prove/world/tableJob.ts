@@ -1,7 +1,7 @@
 import { map } from 'rxjs';
 import type { NftHolding } from '@sluice/aptos';
 import { exportTo, type RowSchema } from '@sluice/core';
-import { sqlValue } from '../../packages/exporters/src/sql/sqlValue.js';
+import { sqlReader } from '../../packages/exporters/src/sql/sqlValue.js';
 import { tableSink } from '../../packages/exporters/src/sql/tableSink.js';
 import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './job.js';
@@ -148,7 +148,9 @@ function outcomeOf(
   return isKeyed ? [...new Map(all.map((row) => [row.id, row])).values()] : all;
 }
 
+const readText = sqlReader('text');
+
 /** A row as both the API and the table have it. */
 function textOf({ id, name, tag }: Readonly<Record<string, unknown>> | Row): string {
-  return JSON.stringify([id, name, tag].map((value) => sqlValue('text', value)));
+  return JSON.stringify([id, name, tag].map((value) => readText(value)));
 }

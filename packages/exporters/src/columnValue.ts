@@ -18,7 +18,7 @@ export const columnValues: Readonly<Record<ColumnType, ColumnValue>> = {
   number: { read: numberText, misfit: 'is not a decimal number' },
   boolean: { read: toBoolean, misfit: 'is neither true nor false' },
   timestamp: {
-    read: (value) => timestampMicros(value)?.toString(),
+    read: (value) => plainMicros(value) ?? timestampMicros(value)?.toString(),
     misfit: 'is not an ISO 8601 timestamp with a zone, to the microsecond',
   },
   json: { read: jsonText, misfit: 'has no JSON (a BigInt, a cycle)' },
@@ -89,6 +89,14 @@ export function toBoolean(value: unknown): boolean | undefined {
 /** UTC with all its parts: what most timestamps look like. Days that not every month has are left to the other one. */
 const plainInstant =
   /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z$/;
+
+/** The microseconds of most timestamps, without arithmetic of large integers; `undefined` for all others. */
+function plainMicros(value: unknown): string | undefined {
+  if (typeof value !== 'string' || !plainInstant.test(value)) return undefined;
+  const ms = Date.parse(value);
+  // Digits of a fraction that `Date` has no room for.
+  return ms > 0 ? String(ms) + value.slice('2000-01-01T00:00:00.000'.length, -1).padEnd(3, '0') : undefined;
+}
 
 /** Whether a text is a point in time in a form that all databases take: no for some that are valid. */
 export function isPlainInstant(text: string): boolean {

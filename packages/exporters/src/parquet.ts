@@ -263,12 +263,16 @@ class CommittedRows<T> {
     if (!this.#end) throw new SinkError(`${this.#file} is not complete.`);
     const file = await AppendFile.reopen(this.#fs, `${this.#file}.part`, this.#end);
     try {
-      const decoder = new TextDecoder();
-      let text = '';
+      let rest = Buffer.alloc(0);
       for await (const piece of file.read()) {
-        const lines = (text + decoder.decode(piece, { stream: true })).split('\n');
-        text = lines.pop() ?? '';
-        yield* lines;
+        const bytes = Buffer.concat([rest, piece]);
+        let from = 0;
+        // Line by line, since the text of a line without other characters than ASCII takes half the memory.
+        for (let end = bytes.indexOf('\n'); end >= 0; end = bytes.indexOf('\n', from)) {
+          yield bytes.toString('utf8', from, end);
+          from = end + 1;
+        }
+        rest = bytes.subarray(from);
       }
     } finally {
       await file.close();

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toBoolean, integerText, jsonText, numberText, plainText, timestampMicros } from '../src/columnValue.js';
+import {
+  columnValues,
+  toBoolean,
+  integerText,
+  jsonText,
+  numberText,
+  plainText,
+  timestampMicros,
+} from '../src/columnValue.js';
 
 const cycle: unknown[] = [];
 cycle.push(cycle);
@@ -124,8 +132,14 @@ describe('D4 a timestamp', () => {
     ['0099-01-01T00:00:00Z', BigInt(Date.parse('0099-01-01T00:00:00Z')) * 1_000n],
     ['+012345-01-01T00:00:00Z', BigInt(Date.parse('+012345-01-01T00:00:00Z')) * 1_000n],
     [new Date(-1), -1_000n],
+    ['2024-02-28T23:59:59Z', 1_709_164_799_000_000n],
+    ['2024-02-28T23:59:59.5Z', 1_709_164_799_500_000n],
+    ['2024-02-28T23:59:59.1234Z', 1_709_164_799_123_400n],
+    ['2024-02-28T23:59:59.999999Z', 1_709_164_799_999_999n],
+    ['9999-12-28T23:59:59.999999Z', 253_402_041_599_999_999n],
   ])('%s is %s', (value, micros) => {
     expect(timestampMicros(value)).toBe(micros);
+    expect(columnValues.timestamp.read(value)).toBe(String(micros));
   });
 
   test.each([

@@ -69,7 +69,7 @@ export async function encodeParquet(
     createdBy: 'sluice',
   });
   const inexact = new Map<string, number>();
-  let nth = 0;
+  let before = 0;
   let group: unknown[][] = columns.map(() => []);
   let rows = 0;
   let size = 0;
@@ -89,24 +89,31 @@ export async function encodeParquet(
     size = 0;
   };
   for await (const line of lines) {
-    const cells: unknown = JSON.parse(line);
-    if (!Array.isArray(cells) || cells.length !== columns.length) throw unreadable();
-    nth += 1;
+    const cells = decodeCells(line, columns.length);
+    const read = cells.map((column, at) => {
+      const { value } = types[at] ?? parquetTypes.text;
+      return column.map((cell) => (cell === null ? null : value(cell)));
+    });
     for (const [at, { name }] of columns.entries()) {
-      const cell: unknown = cells[at];
-      const value = cell === null ? null : types[at]?.value(cell);
-      if (value !== undefined) group[at]?.push(value);
-      else if (!inexact.has(name)) inexact.set(name, nth);
+      const misfit = read[at]?.indexOf(undefined) ?? -1;
+      if (misfit >= 0 && !inexact.has(name)) inexact.set(name, before + misfit + 1);
     }
+    const count = read[0]?.length ?? 0;
+    before += count;
     if (inexact.size > 0) {
       signal.throwIfAborted();
       // The other rows may show more such columns, so that one more pass is enough.
       group = columns.map(() => []);
       continue;
     }
-    rows += 1;
-    size += line.length;
-    if (rows >= rowGroup || size >= maxTextOfGroup) await write();
+    const sizeOfRow = line.length / count;
+    for (let from = 0, taken = 0; from < count; from += taken) {
+      taken = Math.min(count - from, rowGroup - rows, Math.ceil((maxTextOfGroup - size) / sizeOfRow));
+      for (const [at, values] of read.entries()) group[at]?.push(...values.slice(from, from + taken));
+      rows += taken;
+      size += taken * sizeOfRow;
+      if (rows >= rowGroup || size >= maxTextOfGroup) await write();
+    }
   }
   if (inexact.size > 0) return inexact;
   if (rows > 0) await write();
@@ -171,6 +178,13 @@ const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
 
 function defineElement(name: string, { element }: ParquetType): SchemaElement {
   return { name, repetition_type: 'OPTIONAL', ...element };
+}
+
+/** The values of a line, by column. */
+function decodeCells(line: string, columns: number): readonly (readonly unknown[])[] {
+  const cells: unknown = JSON.parse(line);
+  if (!Array.isArray(cells) || cells.length !== columns || !cells.every(Array.isArray)) throw unreadable();
+  return cells;
 }
 
 function checkText(cell: unknown): string {

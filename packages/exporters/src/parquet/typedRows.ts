@@ -4,8 +4,8 @@ import { chooseTypedColumns, type Column } from '../columns.js';
 import { fieldReader, checkRow } from '../fields.js';
 
 /**
- * Rows as JSON Lines: a list of values for each row, which are checked by the types of their columns. So a value that
- * does not fit fails the export when it arrives, and not when the file is encoded.
+ * Rows as JSON Lines: for each few rows a line with a list of values for each column. They are checked by the types of
+ * their columns, so a value that does not fit fails the export when it arrives, and not when the file is encoded.
  *
  * @throws SinkError if a value does not fit, when it is encoded.
  */
@@ -16,20 +16,24 @@ export function typedRowFormat<T>(wanted: readonly string[] | undefined): RowFor
     encoder(schema) {
       const readers = chooseTypedColumns(wanted, schema, 'Parquet file').map((column) => ({
         column,
-        read: fieldReader(column.name),
+        field: fieldReader(column.name),
+        read: columnValues[column.type].read,
       }));
       let rows = 0;
-      const cellsOf = (row: T): (string | boolean | null)[] => {
-        rows += 1;
-        const fields = checkRow(row, 'a Parquet file');
-        return readers.map(({ column, read }) => {
-          const value = read(fields) ?? null;
-          const cell = value === null ? null : columnValues[column.type].read(value);
-          if (cell === undefined) throw misfit(rowName(row, rows, schema), column, value);
-          return cell;
-        });
+      const encode = (items: readonly T[]): string => {
+        const given = items.map((row) => checkRow(row, 'a Parquet file'));
+        const cells = readers.map(({ column, field, read }) =>
+          given.map((fields, nth) => {
+            const value = field(fields) ?? null;
+            const cell = value === null ? null : read(value);
+            if (cell === undefined) throw misfit(rowName(items[nth], rows + nth + 1, schema), column, value);
+            return cell;
+          }),
+        );
+        rows += items.length;
+        return `${JSON.stringify(cells)}\n`;
       };
-      return { header: '', encode: (items) => items.map((row) => `${JSON.stringify(cellsOf(row))}\n`).join('') };
+      return { header: '', encode };
     },
   };
 }
@@ -43,8 +47,8 @@ function misfit(row: string, { name, type }: Column, value: unknown): SinkError 
 }
 
 /** Without a key, a row is known by its number in this run. */
-function rowName<T>(row: T, nth: number, schema: RowSchema<T> | undefined): string {
+function rowName<T>(row: T | undefined, nth: number, schema: RowSchema<T> | undefined): string {
   const number = `Row ${nth.toLocaleString('en')} of this run`;
-  const key = schema?.key?.(row);
+  const key = row === undefined ? undefined : schema?.key?.(row);
   return key === undefined ? number : `${number}, ${String(key)},`;
 }

@@ -13,13 +13,11 @@ import {
   type SqlValue,
   type Unique,
 } from '../sql/database.js';
-import { copyText } from './copyText.js';
+import { copyChunks } from './copyText.js';
 import { findPassword } from './passwordFile.js';
 
 /** The oldest server that the tests have run with, as `server_version_num` has it. */
 const oldest = 130_000;
-/** Rows that are sent at once. */
-const rowsOfChunk = 500;
 /** Statements that are sent at once, and their characters, about. */
 const mostOfExchange = { statements: 500, characters: 1_000_000 };
 const connectTimeout = 15_000;
@@ -276,7 +274,7 @@ function createSession(client: PostgresClient): Session {
     async insert(table, columns, rows) {
       const names = columns.map(quote).join(', ');
       const copy = client.copy(`COPY ${quoteTable(table)} (${names}) FROM STDIN`);
-      await pipeline(Readable.from(chunksOf(rows)), copy).catch((error: unknown) => {
+      await pipeline(Readable.from(copyChunks(rows)), copy).catch((error: unknown) => {
         throw findRefusedValue(error, columns) ?? findUnknownCharacter(error, columns, rows) ?? error;
       });
       return copy.rowCount;
@@ -395,10 +393,6 @@ function findUnknownCharacter(
 function decodeCharacter(message: string): string | undefined {
   const [bytes] = /0x[0-9a-f]{2}(?: 0x[0-9a-f]{2})*/.exec(message) ?? [];
   return bytes && Buffer.from(bytes.replace(/0x| /g, ''), 'hex').toString();
-}
-
-function* chunksOf(rows: Parameters<typeof copyText>[0]): Iterable<Buffer> {
-  for (let at = 0; at < rows.length; at += rowsOfChunk) yield Buffer.from(copyText(rows.slice(at, at + rowsOfChunk)));
 }
 
 /** The server, or the way to it, ended: 08 is a connection, 57P a shutdown, 40 a conflict with other transactions. */

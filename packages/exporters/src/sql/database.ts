@@ -1,7 +1,7 @@
 import type { ColumnType, Release } from '@sluice/core';
 
 /** A value as a database stores it. */
-export type SqlValue = string | bigint | null;
+export type SqlValue = string | number | bigint | null;
 
 /** A column that a table has: its type as the database calls it. */
 export interface ExistingColumn {

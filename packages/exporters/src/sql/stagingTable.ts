@@ -18,7 +18,7 @@ import type { TableColumns } from './tableShape.js';
 import { shortHash, TargetTable } from './targetTable.js';
 
 /** Rows of a partition have numbers of their own, so that their order is the plan's at any concurrency. */
-const rowsOfPartition = 1n << 40n;
+const rowsOfPartition = 2 ** 40;
 /** A name within a statement, which no table may have. */
 const later = '_sluice_later';
 
@@ -133,8 +133,9 @@ export class StagingTable {
   }
 
   /** The place of a row in the plan, which follows its values. */
-  static placeOf(partition: number, nth: number): bigint {
-    return BigInt(partition) * rowsOfPartition + BigInt(nth);
+  static placeOf(partition: number, nth: number): number | bigint {
+    const place = partition * rowsOfPartition + nth;
+    return Number.isSafeInteger(place) ? place : BigInt(partition) * BigInt(rowsOfPartition) + BigInt(nth);
   }
 
   async insert(session: Session, placed: readonly (readonly SqlValue[])[]): Promise<void> {
@@ -151,7 +152,7 @@ export class StagingTable {
 
   /** The error for a row that the target can't store. @param place its place in the plan */
   refuse(column: string, value: unknown, place: unknown, why: string, cause?: unknown): SinkError {
-    const nth = Number(readInteger(place) % rowsOfPartition);
+    const nth = Number(readInteger(place) % BigInt(rowsOfPartition));
     const shown = shownText(plainText(value) ?? '');
     return new SinkError(
       `Row ${nth}: ${column} is ${shown}, which ${this.target.name.given} can't store: ${why}. Change the column, or the value with pipePages(map(…)).`,
@@ -197,6 +198,6 @@ export class StagingTable {
 
 /** The places of a partition: from the first one, and before the second one. */
 function placesOfPartition(partition: number): readonly [bigint, bigint] {
-  const first = BigInt(partition) * rowsOfPartition;
-  return [first, first + rowsOfPartition];
+  const first = BigInt(partition) * BigInt(rowsOfPartition);
+  return [first, first + BigInt(rowsOfPartition)];
 }

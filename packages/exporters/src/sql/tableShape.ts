@@ -4,7 +4,7 @@ import { fieldReader, checkRow, type Fields } from '../fields.js';
 import { nameInSchema, type Database, type ExistingColumn, type SqlValue } from './database.js';
 import { plainText } from '../columnValue.js';
 import { keyInWords } from '../keyInWords.js';
-import { sqlValue, storableText } from './sqlValue.js';
+import { sqlReader, storableText } from './sqlValue.js';
 
 /** The column of a row's key, where no columns are. */
 const keyColumn = '_key';
@@ -69,9 +69,10 @@ export function createTableShape<T>(
   const json = columns.find(({ name, type }) => type === 'json' && keyNames?.includes(name));
   if (json) throw new ConfigError(`The key has ${JSON.stringify(json.name)}, which is JSON: it has no equality.`);
   const key = hasKeyColumn ? [keyColumn] : (keyNames ?? []);
-  const fields = columns.map((column) => ({
+  const readers = columns.map((column) => ({
     column,
-    read: fieldReader(column.name),
+    field: fieldReader(column.name),
+    read: sqlReader(column.type, database),
     isKey: key.includes(column.name),
   }));
   const known = newFields === 'freeze' ? new Set([...names, ...(schema?.columns ?? [])]) : undefined;
@@ -82,10 +83,11 @@ export function createTableShape<T>(
       const given = checkRow(row, 'a table');
       if (known) checkFields(given, known, nth);
       const values: SqlValue[] = [];
-      for (const { column, read, isKey } of fields) {
-        const value = read(given);
+      for (const { column, field, read, isKey } of readers) {
+        const value = field(given);
         if (value !== null && value !== undefined) {
-          const found = convert(database, column, value, nth);
+          const found = read(value);
+          if (found === undefined) throw misfit(database, column, value, nth);
           if (isKey) checkUnchanged(column, value, found, nth);
           values.push(found);
         } else if (!isKey) values.push(null);
@@ -146,12 +148,10 @@ export function storableKey(key: string, reserved: '#' | '#"'): string {
   return storableText(key) === key && !key.startsWith(reserved) ? key : `#${JSON.stringify(key)}`;
 }
 
-function convert(database: Database, { name, type }: Column, value: unknown, nth: number): SqlValue {
-  const found = sqlValue(type, value, database);
-  if (found !== undefined) return found;
+function misfit(database: Database, { name, type }: Column, value: unknown, nth: number): SinkError {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   const shown = text === undefined ? `of type ${typeof value}` : shownText(text);
-  throw new SinkError(
+  return new SinkError(
     `Row ${nth}: ${name} is ${shown}, which is not ${type === 'integer' ? 'an' : 'a'} ${type} that ${database.name} can store unchanged. Declare another type for the column, or change the value with pipePages(map(…)).`,
     { details: { row: nth, column: name } },
   );

@@ -22,6 +22,8 @@ interface SqliteStatement {
 
 /** Ms that a transaction waits for the one of another program. */
 const longestWait = 15_000;
+/** More take no less time, and their values have to be within the limit of a statement. */
+const rowsOfStatement = 10;
 const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, constraint: 19, notADatabase: 26 };
 
 /** Opens a database file, and creates it if it is not there. */
@@ -263,9 +265,25 @@ function createSession(db: SqliteDatabase): Session {
     run: (sql, ...parameters) => Promise.resolve(changes(sql, parameters)),
     runEach: (sql, lists) => Promise.resolve(lists.map((parameters) => changes(sql, parameters))),
     insert(table, columns, rows) {
-      const marks = columns.map(() => '?').join(', ');
-      const insert = prepare(`INSERT INTO ${quote(table)} (${columns.map(quote).join(', ')}) VALUES (${marks})`);
-      return Promise.resolve(rows.reduce((sum, row) => sum + Number(insert.run(...row).changes), 0));
+      const row = `(${columns.map(() => '?').join(', ')})`;
+      const into = `INSERT INTO ${quote(table)} (${columns.map(quote).join(', ')}) VALUES `;
+      const one = prepare(into + row);
+      const several = prepare(into + new Array(rowsOfStatement).fill(row).join());
+      let added = 0;
+      let values: SqlValue[] = [];
+      const full = rowsOfStatement * columns.length;
+      const alone = rows.length % rowsOfStatement;
+      for (const [nth, row] of rows.entries()) {
+        if (nth < alone) {
+          added += Number(one.run(...row).changes);
+          continue;
+        }
+        values.push(...row);
+        if (values.length < full) continue;
+        added += Number(several.run(...values).changes);
+        values = [];
+      }
+      return Promise.resolve(added);
     },
     readColumns(table) {
       const found = query(`PRAGMA table_info(${quote(table)})`);
