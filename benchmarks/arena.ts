@@ -94,7 +94,7 @@ export async function compete<Name extends string>(
       for (const { name, child, job } of runs) {
         const effort = await effortOf(child, job);
         const expected = served.pages * job.owners.length * rowsPerPage;
-        const isFile = job.format !== 'none' && job.format !== 'sqlite' && job.format !== 'postgres';
+        const isFile = /^(csv|jsonl)/.test(job.format);
         const written = round === 0 && isFile && expected <= maxLookedAt ? rowsIn(job) : expected;
         if (effort.rows !== expected || written !== expected)
           throw new Error(`${name} has ${effort.rows} rows and wrote ${written}, not ${expected}.`);

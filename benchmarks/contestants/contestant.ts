@@ -4,7 +4,7 @@ import type { ServerAddress } from '../server/servedPages.js';
 export interface Job extends ServerAddress {
   readonly path: string;
   /** `none`: only fetched, to measure the limit that the network sets. */
-  readonly format: 'csv' | 'csv.gz' | 'jsonl' | 'sqlite' | 'postgres' | 'none';
+  readonly format: 'csv' | 'csv.gz' | 'jsonl' | 'sqlite' | 'postgres' | 'parquet' | 'none';
   /** The server of PostgreSQL. */
   readonly database?: string;
   /** Wallets fetched in parallel, if the contestant can. */

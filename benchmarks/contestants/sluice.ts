@@ -6,6 +6,7 @@ import { fileState } from '@sluice/core/node';
 import { dashboard } from '@sluice/dashboard';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
+import { parquet } from '@sluice/exporters/parquet';
 import { postgres } from '@sluice/exporters/postgres';
 import { sqlite } from '@sluice/exporters/sqlite';
 import pg from 'pg';
@@ -34,7 +35,9 @@ export async function exportHoldings({
     const { rows } = await exportTo(holdings, sink, { concurrency }).run();
     return rows;
   }
-  const sink = (format === 'jsonl' ? jsonl : csv)({ path, ifExists: 'overwrite', gzip: format === 'csv.gz' });
+  const file = { path, ifExists: 'overwrite', gzip: format === 'csv.gz' } as const;
+  const sink =
+    format === 'parquet' ? parquet({ path, ifExists: 'overwrite' }) : (format === 'jsonl' ? jsonl : csv)(file);
   const state = isKept && { state: fileState(`${path}.sluice`) };
   await exportTo(holdings, sink, { ...state, concurrency }).run({ onProgress: (progress) => (rows = progress.rows) });
   return rows;
