@@ -69,16 +69,12 @@ export const mutantList: readonly Mutant[] = [
       'this.#outdatedFiles = this.#namedFiles.filter((name) => !named.includes(name));',
       'await settleAll(this.#namedFiles.filter((name) => !named.includes(name)).map((name) => this.#folder.remove(name)));',
     ],
-    ['segments are not cut on resume', 'await segment?.cut();', ''],
-    [
-      'segments are not flushed',
-      'segment ? await segment.flush() : startOfFile;',
-      'segment?.sinkPosition ?? startOfFile;',
-    ],
+    ['segments are not cut on resume', 'await file?.cut();', ''],
+    ['segments are not flushed', 'file ? await file.flush() : startOfFile;', 'file?.sinkPosition ?? startOfFile;'],
     [
       'partitions go into the file in the order in which they end',
-      'while (this.#buffers.get(this.#front)?.isEnded);',
-      'while (this.#buffers.get(this.#front + 1)?.isEnded);',
+      'const next = this.#waiting.get(segment.front);',
+      'const next = this.#waiting.get(segment.front + 1);',
     ],
     [
       'waiting blocks are not kept',
@@ -181,20 +177,18 @@ export const mutantList: readonly Mutant[] = [
       'this.#capacity = concurrency + prefetch;',
       'this.#capacity = concurrency + prefetch + 1;',
     ],
-    [
-      'a partition that was begun is taken for finished',
-      "while (begun[first] === 'done') first += 1;",
-      'while (begun[first] !== undefined) first += 1;',
-    ],
-    [
-      'a partition is walked again from its start',
-      "const from = at === 'done' ? undefined : at;",
-      'const from = undefined;',
-    ],
+    ['a partition is walked again from its start', 'from: begun[partition], since', 'from: undefined, since'],
     [
       'a page that failed is passed over',
       'this.#fail(withParent(error, chain.parent));',
       'this.#chains.delete(chain);',
+    ],
+  ]),
+  ...inFile('packages/core/src/position.ts', [
+    [
+      'a partition that was begun is taken for finished',
+      'const isFront = first === position.before;',
+      'const isFront = first <= position.before + 1;',
     ],
   ]),
   ...inFile('packages/core/src/source/repeats.ts', [

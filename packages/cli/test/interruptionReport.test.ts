@@ -138,7 +138,10 @@ describe('an export that goes on', () => {
     ],
     [
       'in several parts',
-      { partitions: 12, position: { before: 2, begun: { '2': at(3), '3': 'done', '4': at(1) }, rows: 0, pages: 0 } },
+      {
+        partitions: 12,
+        position: { before: 2, begun: { '2': at(3), '4': at(1) }, done: [[3, 3, 0]], rows: 0, pages: 0 },
+      },
       'Resuming after 12,300 rows (123 pages), at page 4 of partition 3 of 12, and in 1 later partition.',
     ],
     [

@@ -1,4 +1,4 @@
-import { isCount, isRecord } from './values.js';
+import { isCount, isList, isRecord } from './values.js';
 
 /** Where a chain of pages continues: at the API's own cursor, or after a number of rows. */
 export type PageCursor = NextCursor | { readonly offset: number };
@@ -54,16 +54,23 @@ export interface StatedTotals extends StatedTotal {
   readonly which?: string;
 }
 
+/** Consecutive partitions that are done: the first, the last, and the rows that the walk has received of them. */
+export type DoneRange = readonly [first: number, last: number, rows: number];
+
 /**
- * How far a walk has got in its plan: all partitions below `before` are done; `begun` has the others that were started.
+ * How far a walk has got in its plan: all partitions below `before` and in `done` are done; `begun` has the others that
+ * were started.
  *
- * Plain JSON, and small for any plan, because partitions are started within a bounded window.
+ * Plain JSON, and small for any plan, because no more partitions are begun at once than the concurrency, and those
+ * between them that are done are ranges.
  *
- * @example { before: 3, begun: { '3': { next: { cursor: 'a' }, pages: 7, rows: 70 }, '4': 'done' }, rows: 90, pages: 9 }
+ * @example { before: 3, begun: { '3': { next: { cursor: 'a' }, pages: 7, rows: 70 } }, done: [[4, 90, 5]], rows: 95, pages: 99 }
  */
 export interface Position {
   readonly before: number;
-  readonly begun: Readonly<Record<string, ChainPosition | 'done'>>;
+  readonly begun: Readonly<Record<string, ChainPosition>>;
+  /** In their order; absent if there are none. */
+  readonly done?: readonly DoneRange[];
   /** Rows and pages that the walk has received up to here, as far as `maxRows` lets it emit them. */
   readonly rows: number;
   /** How many of these rows the source's filter has kept; absent without one. */
@@ -82,10 +89,35 @@ export function startOfPartition(partition: number): Position {
   return { before: partition, begun: {}, rows: 0, pages: 0, partition };
 }
 
+/** Whether a partition is done. */
+export function isDone({ before, done = [] }: Position, partition: number): boolean {
+  return partition < before || done.some(([first, last]) => first <= partition && partition <= last);
+}
+
+/** The position after the last page of a partition. @param rows that the walk has received of it */
+export function withDone(position: Position, partition: number, rows: number): Position {
+  const { done: known = [], ...others } = position;
+  const { [partition]: ended, ...begun } = position.begun;
+  let [first, last, count]: DoneRange = [partition, partition, rows];
+  const apart: DoneRange[] = [];
+  for (const range of known) {
+    if (range[1] === first - 1) first = range[0];
+    else if (range[0] === last + 1) last = range[1];
+    else {
+      apart.push(range);
+      continue;
+    }
+    count += range[2];
+  }
+  const isFront = first === position.before;
+  const done = isFront ? apart : [...apart, [first, last, count] as const].sort(([a], [b]) => a - b);
+  return { ...others, begun, ...(isFront && { before: last + 1 }), ...(done.length > 0 && { done }) };
+}
+
 /** The position as if one unfinished partition had not been started. */
 export function withoutPartition(position: Position, partition: number): Position {
   const { [partition]: gone, ...begun } = position.begun;
-  if (gone === undefined || gone === 'done') return position;
+  if (gone === undefined) return position;
   const { rows, pages, kept } = position;
   return {
     ...position,
@@ -105,9 +137,22 @@ export function isPosition(value: unknown): value is Position {
   if (!isRecord(totals)) return false;
   const { partitions, short, which = '' } = totals;
   if (!isStatedTotal(totals) || ![partitions, short].every(isCount) || typeof which !== 'string') return false;
-  return Object.entries(value['begun']).every(
-    ([partition, at]) => /^\d+$/.test(partition) && (at === 'done' || isChainPosition(at)),
+  return (
+    (value['done'] === undefined || isDoneRanges(value['done'])) &&
+    Object.entries(value['begun']).every(([partition, at]) => /^\d+$/.test(partition) && isChainPosition(at))
   );
+}
+
+function isDoneRanges(value: unknown): value is readonly DoneRange[] {
+  if (!isList(value)) return false;
+  let end = -1;
+  return value.every((range) => {
+    if (!isList(range) || range.length !== 3) return false;
+    const [first, last, rows] = range;
+    if (!isCount(first) || !isCount(last) || !isCount(rows) || first <= end || last < first) return false;
+    end = last;
+    return true;
+  });
 }
 
 function isChainPosition(value: unknown): boolean {

@@ -114,14 +114,14 @@ function finishedLine(
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
   const { before, begun } = position;
   const first = begun[before];
-  const others = Object.entries(begun).filter(([partition, at]) => at !== 'done' && Number(partition) !== before);
+  const others = Object.keys(begun).filter((partition) => Number(partition) !== before);
   return {
     rows,
     pages,
     partitions,
     isSealed: isSealed ?? false,
     partition: before + 1,
-    page: first === undefined || first === 'done' ? 1 : first.pages + 1,
+    page: (first?.pages ?? 0) + 1,
     otherPartitions: others.length,
   };
 }

@@ -70,7 +70,6 @@ async function* walkRun(
     run.partitions === 1 ? undefined : `partition ${partition} of the run, counted from 0`;
   for (let partition = startAt.before; partition < (only === undefined ? run.partitions : only + 1); partition += 1) {
     const at = startAt.begun[partition];
-    if (at === 'done') continue;
     const record = await verifiedRecord(run, partition);
     const skipped = at ? pagesBefore(at, partition, record) : 0;
     const last = countPages(record);
@@ -139,7 +138,7 @@ function withTotals(all: Totals, more: Totals, name: string | undefined): Totals
 }
 
 /** Where a walk is in a partition. */
-type BegunPartition = Exclude<Position['begun'][string], 'done'>;
+type BegunPartition = Position['begun'][string];
 
 /**
  * The pages of a partition before a position in it.

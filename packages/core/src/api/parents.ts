@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../errors.js';
 import { definedJson, type Json } from '../json.js';
-import type { Position, StatedTotals } from '../position.js';
+import { isDone, type Position, type StatedTotals } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
 import type { Discovery, DiscoveryStart, ParentRow } from '../source/discovery.js';
 import type { WalkedWindow } from '../source/increment.js';
@@ -159,7 +159,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   /** Takes the parents of the log. @returns where the walk of the parents continues */
   async #load(): Promise<Position | undefined> {
     const { startAt, partitionLog } = this.#start;
-    const { before, begun } = startAt;
+    const { before, begun, done = [] } = startAt;
     let reached: Position | undefined;
     if (partitionLog && this.#log) {
       const { runId } = partitionLog;
@@ -174,7 +174,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
         reached = page.next;
       }
     }
-    const needed = Math.max(before, ...Object.keys(begun).map((partition) => Number(partition) + 1));
+    const reachedIn = [...Object.keys(begun).map(Number), ...done.map(([, last]) => last)];
+    const needed = Math.max(before, ...reachedIn.map((partition) => partition + 1));
     if (this.count < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
     const { increment, clock } = this.#rules;
     if (increment?.windows) this.#began ??= clock.now();
@@ -275,15 +276,14 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   }
 
   #take({ parents }: ParentPage<Params>): void {
-    const { before, begun } = this.#start.startAt;
+    const { startAt } = this.#start;
     for (const [path, params, { values, from } = {}] of parents) {
       if (params !== null) this.#paths.set(JSON.stringify(path), hashOf(params));
       this.#addNames({ ...params, ...values });
       const windows = this.#windowsFrom(from);
       const first = this.count;
       this.count += windows.length;
-      const isOpen = (partition: number): boolean => partition >= before && begun[partition] !== 'done';
-      const open = Array.from(windows, (_, nth) => first + nth).filter(isOpen);
+      const open = Array.from(windows, (_, nth) => first + nth).filter((partition) => !isDone(startAt, partition));
       if (open.length === 0) continue;
       const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
       const others = { count: open.filter((partition) => partition < this.count - 1).length };

@@ -7,30 +7,42 @@ import type { TargetFile } from './partFile.js';
 import type { SegmentFolder } from './segmentFolder.js';
 import { settleAll } from './settleAll.js';
 
-interface PartitionBuffer {
-  readonly blocks: ByteBlocks;
-  /** Holds its bytes until the partitions before it are complete. */
-  segment: AppendFile | undefined;
-  isEnded: boolean;
+/**
+ * A file with the rows of consecutive partitions: those before `front` are complete, and `frontAt` is where the rows of
+ * `front` begin. The target is one of them. The others wait until the partitions before them are complete.
+ */
+interface Segment {
+  readonly first: number;
+  front: number;
+  frontAt: FilePosition;
+  /** Absent without bytes. */
+  file: Appended | undefined;
+}
+
+type Appended = Pick<AppendFile, 'append' | 'sinkPosition' | 'flush'>;
+
+interface WaitingSegment extends Segment {
+  file: AppendFile | undefined;
 }
 
 /**
  * Writes the pages of partitions that are walked in parallel into one file, in plan order.
  *
- * Pages of the first unfinished partition go into the file. Those of later ones go into segments, each copied into the
- * file once all partitions before it are complete. So the file is the same at any concurrency.
+ * A page is appended to the segment with all partitions before it, or begins one. A segment that reaches the beginning of
+ * the next one takes it over. So the file is the same at any concurrency, and there is at most one segment for each
+ * unfinished partition, however many finished ones wait for a partition before them.
  *
- * A position contains the lengths of the file and of every segment, so they are truncated consistently. Files that the
- * next position no longer names are removed one commit later: the last checkpoint may still need them.
+ * A position contains the length of every segment, so they are truncated consistently. Files that the next position no
+ * longer names are removed one commit later: the last checkpoint may still need them.
  */
 export class OrderedPartitionWriter {
   readonly #file: TargetFile;
   readonly #folder: SegmentFolder;
   readonly #newBlocks: () => ByteBlocks;
-  readonly #buffers = new Map<number, PartitionBuffer>();
-  /** The first unfinished partition, and where it starts in the file. */
-  #front = 0;
-  #frontAt = startOfFile;
+  /** Of unfinished partitions. */
+  readonly #blocks = new Map<number, ByteBlocks>();
+  readonly #target: Segment;
+  readonly #waiting = new Map<number, WaitingSegment>();
   #commits = 0;
   /** Files that the last position names. */
   #namedFiles: readonly string[] = [];
@@ -41,22 +53,22 @@ export class OrderedPartitionWriter {
     this.#file = file;
     this.#folder = folder;
     this.#newBlocks = newBlocks;
+    this.#target = { first: 0, front: 0, frontAt: startOfFile, file };
   }
 
   /** Begins after what the file has. */
   begin(): void {
-    this.#frontAt = this.#file.sinkPosition;
+    this.#target.frontAt = this.#file.sinkPosition;
   }
 
   get isEmpty(): boolean {
-    return this.#front === 0 && this.#file.size === 0 && (this.#buffers.get(0)?.blocks.isEmpty ?? true);
+    return this.#target.front === 0 && this.#file.size === 0 && (this.#blocks.get(0)?.isEmpty ?? true);
   }
 
   /** Writes one page of a partition. */
   async write(partition: number, texts: readonly string[], endsPartition: boolean): Promise<void> {
-    const buffer = this.#buffer(partition);
-    await this.#append(partition, buffer, await buffer.blocks.add(texts));
-    if (endsPartition) await this.#end(partition, buffer);
+    await this.#append(partition, await this.#blocksOf(partition).add(texts));
+    if (endsPartition) await this.#end(partition);
   }
 
   /** Makes all rows durable; resolves to the position to resume from. Syncs in parallel hardly take longer than one. */
@@ -64,8 +76,7 @@ export class OrderedPartitionWriter {
     // The checkpoint after the last flush is durable now, so only its files are needed.
     await settleAll(this.#outdatedFiles.map((name) => this.#folder.remove(name)));
     this.#commits += 1;
-    for (const [partition, buffer] of this.#buffers)
-      await this.#append(partition, buffer, await buffer.blocks.takeCompressed());
+    for (const [partition, blocks] of this.#blocks) await this.#append(partition, await blocks.takeCompressed());
     const { copied } = this.#file;
     const [sinkPosition, segments, waiting] = await settleAll([
       this.#file.flush(),
@@ -75,10 +86,11 @@ export class OrderedPartitionWriter {
     const named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
     this.#outdatedFiles = this.#namedFiles.filter((name) => !named.includes(name));
     this.#namedFiles = named;
+    const { front, frontAt } = this.#target;
     return {
       ...sinkPosition,
-      front: this.#front,
-      frontAt: this.#frontAt,
+      front,
+      frontAt,
       commits: this.#commits,
       segments,
       ...(waiting && { waiting }),
@@ -87,23 +99,24 @@ export class OrderedPartitionWriter {
   }
 
   async #flushSegments(): Promise<Record<string, Json>> {
-    const waiting = [...this.#buffers].filter(([partition]) => partition !== this.#front);
-    const sinkPositions = waiting.map(async ([partition, { segment, isEnded }]): Promise<[string, Json]> => {
-      const sinkPosition = segment ? await segment.flush() : startOfFile;
-      return [String(partition), { ...sinkPosition, isEnded }];
-    });
+    const sinkPositions = [...this.#waiting.values()].map(
+      async ({ first, front, frontAt, file }): Promise<[string, Json]> => {
+        const sinkPosition = file ? await file.flush() : startOfFile;
+        return [String(first), { ...sinkPosition, front, frontAt }];
+      },
+    );
     return Object.fromEntries(await settleAll(sinkPositions));
   }
 
   /** Resumes at a position from `flush`; changes nothing before `cut`. @throws CheckpointError if segments differ. */
   async restore(sinkPosition: Json): Promise<void> {
     const { front, frontAt, commits, segments, waiting } = decodePosition(sinkPosition);
-    this.#front = front;
-    this.#frontAt = frontAt;
+    Object.assign(this.#target, { front, frontAt });
     this.#commits = commits;
-    for (const [partition, { isEnded, ...end }] of Object.entries(segments)) {
-      const segment = end.bytes > 0 ? await this.#folder.reopen(partition, end) : undefined;
-      this.#buffers.set(Number(partition), { blocks: this.#newBlocks(), segment, isEnded });
+    for (const [name, segment] of Object.entries(segments)) {
+      const first = Number(name);
+      const file = segment.bytes > 0 ? await this.#folder.reopen(name, segment) : undefined;
+      this.#waiting.set(first, { first, front: segment.front, frontAt: segment.frontAt, file });
     }
     if (waiting) await this.#loadWaiting(waiting);
     this.#namedFiles = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
@@ -111,18 +124,20 @@ export class OrderedPartitionWriter {
 
   /** Truncates what was written after the position. */
   async cut(): Promise<void> {
-    for (const { segment } of this.#buffers.values()) await segment?.cut();
+    for (const { file } of this.#waiting.values()) await file?.cut();
     await this.#folder.clear(this.#namedFiles);
   }
 
   /** Ends open partitions: the source need not say where the last one ends. */
   async end(): Promise<void> {
-    for (const [partition, buffer] of [...this.#buffers].sort(([a], [b]) => a - b)) await this.#end(partition, buffer);
+    const fronts = [this.#target, ...this.#waiting.values()].map(({ front }) => front);
+    for (const partition of [...new Set([...fronts, ...this.#blocks.keys()])].sort((a, b) => a - b))
+      await this.#end(partition);
   }
 
   /** Closes the segments, and removes them unless they are kept for the next run. */
   async abandon(isKept: boolean): Promise<void> {
-    for (const { segment } of this.#buffers.values()) await segment?.close().catch(() => undefined);
+    for (const { file } of this.#waiting.values()) await file?.close().catch(() => undefined);
     if (!isKept) await this.close().catch(() => undefined);
   }
 
@@ -132,8 +147,8 @@ export class OrderedPartitionWriter {
    * @param path of the file or a segment.
    */
   setAside(path: string): Promise<string | undefined> {
-    const buffer = [...this.#buffers.values()].find(({ segment }) => segment?.path === path);
-    return (buffer?.segment ?? this.#file).setAside();
+    const segment = [...this.#waiting.values()].find(({ file }) => file?.path === path);
+    return (segment?.file ?? this.#file).setAside();
   }
 
   /** Removes the waiting rows of this run and earlier ones. */
@@ -145,47 +160,63 @@ export class OrderedPartitionWriter {
     if (this.#folder.isUsed) await this.clear();
   }
 
-  #buffer(partition: number): PartitionBuffer {
-    const known = this.#buffers.get(partition);
+  #blocksOf(partition: number): ByteBlocks {
+    const known = this.#blocks.get(partition);
     if (known) return known;
-    const buffer: PartitionBuffer = { blocks: this.#newBlocks(), segment: undefined, isEnded: false };
-    this.#buffers.set(partition, buffer);
-    return buffer;
+    const blocks = this.#newBlocks();
+    this.#blocks.set(partition, blocks);
+    return blocks;
   }
 
-  async #append(partition: number, buffer: PartitionBuffer, contents: readonly (string | Uint8Array)[]): Promise<void> {
+  async #append(partition: number, contents: readonly (string | Uint8Array)[]): Promise<void> {
     for (const content of contents) {
       if (content.length === 0) continue;
-      if (partition === this.#front) await this.#file.append(content);
-      else await (buffer.segment ??= await this.#folder.create(String(partition))).append(content);
+      const segment = this.#segmentAt(partition);
+      segment.file ??= await this.#folder.create(String(segment.first));
+      await segment.file.append(content);
     }
   }
 
-  async #end(partition: number, buffer: PartitionBuffer): Promise<void> {
-    await this.#append(partition, buffer, await buffer.blocks.end());
-    buffer.isEnded = true;
-    if (partition === this.#front) await this.#advance();
+  /** The segment with all partitions that precede this one without a gap, which may be none. */
+  #segmentAt(partition: number): Segment {
+    if (this.#target.front === partition) return this.#target;
+    for (const segment of this.#waiting.values()) if (segment.front === partition) return segment;
+    const segment = { first: partition, front: partition, frontAt: startOfFile, file: undefined };
+    this.#waiting.set(partition, segment);
+    return segment;
   }
 
-  async #advance(): Promise<void> {
-    do {
-      this.#buffers.delete(this.#front);
-      this.#front += 1;
-      this.#frontAt = this.#file.sinkPosition;
-      const next = this.#buffers.get(this.#front);
-      if (next?.segment) await this.#takeOver(String(this.#front), next.segment);
-      if (next) next.segment = undefined;
-    } while (this.#buffers.get(this.#front)?.isEnded);
+  async #end(partition: number): Promise<void> {
+    await this.#append(partition, (await this.#blocks.get(partition)?.end()) ?? []);
+    this.#blocks.delete(partition);
+    const segment = this.#segmentAt(partition);
+    segment.front += 1;
+    segment.frontAt = segment.file?.sinkPosition ?? startOfFile;
+    const next = this.#waiting.get(segment.front);
+    if (next) await this.#takeOver(segment, next);
   }
 
-  async #takeOver(name: string, segment: AppendFile): Promise<void> {
-    for await (const piece of segment.read()) await this.#file.append(piece);
-    await segment.close();
+  /** Appends a segment to the one that ends where it begins. */
+  async #takeOver(segment: Segment, { first, front, frontAt, file }: WaitingSegment): Promise<void> {
+    this.#waiting.delete(first);
+    segment.front = front;
+    if (!file) return;
+    segment.file ??= await this.#folder.create(String(segment.first));
+    let left = frontAt.bytes;
+    for await (const piece of file.read()) {
+      const complete = piece.subarray(0, left);
+      left -= complete.length;
+      await segment.file.append(complete);
+      if (left === 0 && complete.length > 0) segment.frontAt = segment.file.sinkPosition;
+      await segment.file.append(piece.subarray(complete.length));
+    }
+    await file.close();
+    const name = String(first);
     if (!this.#namedFiles.includes(name)) await this.#folder.remove(name);
   }
 
   #segmentNames(): string[] {
-    return [...this.#buffers].flatMap(([partition, { segment }]) => (segment ? [String(partition)] : []));
+    return [...this.#waiting.values()].flatMap(({ first, file }) => (file ? [String(first)] : []));
   }
 
   async #flushWaiting(): Promise<WaitingPages | undefined> {
@@ -196,9 +227,9 @@ export class OrderedPartitionWriter {
 
   /** Waiting pages are saved as text: a stop adds no boundary to the compressed data. */
   async #saveWaiting(): Promise<WaitingPages | undefined> {
-    const waiting = [...this.#buffers].filter(([, { blocks }]) => !blocks.isEmpty);
+    const waiting = [...this.#blocks].filter(([, blocks]) => !blocks.isEmpty);
     if (waiting.length === 0) return undefined;
-    const texts = Object.fromEntries(waiting.map(([partition, { blocks }]) => [partition, blocks.waiting]));
+    const texts = Object.fromEntries(waiting.map(([partition, blocks]) => [partition, blocks.waiting]));
     const name = `waiting-${this.#commits}`;
     const end = await this.#folder.save(name, JSON.stringify(texts));
     return { name, ...end, partitions: waiting.map(([partition]) => partition) };
@@ -210,7 +241,7 @@ export class OrderedPartitionWriter {
     for (const partition of partitions) {
       const pages = texts[partition];
       if (!Array.isArray(pages)) throw unreadableError();
-      const { blocks } = this.#buffer(partition);
+      const blocks = this.#blocksOf(partition);
       for (const page of pages) await blocks.add([String(page)]);
     }
   }
@@ -231,12 +262,17 @@ export function removePartition(sinkPosition: Json, partition: number): Json {
   if (partition < front) throw unreadableError();
   const copied = decodeCopied(sinkPosition);
   const partitions = waiting?.partitions.filter((each) => each !== partition) ?? [];
+  const others = Object.entries(segments).flatMap(([first, segment]): [string, Json][] => {
+    if (Number(first) <= partition && partition < segment.front) throw unreadableError();
+    if (segment.front !== partition) return [[first, { ...segment }]];
+    return segment.front > Number(first) ? [[first, { ...segment, ...segment.frontAt }]] : [];
+  });
   return {
     ...(partition === front ? frontAt : decodeFilePosition(sinkPosition)),
     front,
     frontAt,
     commits,
-    segments: Object.fromEntries(Object.entries(segments).filter(([nth]) => nth !== String(partition))),
+    segments: Object.fromEntries(others),
     ...(waiting && partitions.length > 0 && { waiting: { ...waiting, partitions } }),
     ...(copied.bytes > 0 && { copied }),
   };
@@ -254,7 +290,8 @@ interface OrderedPosition {
   readonly front: number;
   readonly frontAt: FilePosition;
   readonly commits: number;
-  readonly segments: Readonly<Record<string, FilePosition & { readonly isEnded: boolean }>>;
+  /** By their first partition. */
+  readonly segments: Readonly<Record<string, FilePosition & Pick<Segment, 'front' | 'frontAt'>>>;
   readonly waiting: WaitingPages | undefined;
 }
 
@@ -267,9 +304,10 @@ function decodePosition(sinkPosition: unknown): OrderedPosition {
     frontAt: decodeFilePosition(frontAt),
     commits,
     segments: Object.fromEntries(
-      Object.entries(segments).map(([partition, segment]) => {
-        const isEnded = isRecord(segment) && segment['isEnded'] === true;
-        return [partition, { ...decodeFilePosition(segment), isEnded }];
+      Object.entries(segments).map(([first, segment]) => {
+        if (!isRecord(segment) || !isCount(segment['front'])) throw unreadableError();
+        const { front: end, frontAt: endAt } = segment;
+        return [first, { ...decodeFilePosition(segment), front: end, frontAt: decodeFilePosition(endAt) }];
       }),
     ),
     waiting: waiting === undefined ? undefined : decodeWaiting(waiting),

@@ -1,5 +1,5 @@
 import { CheckpointError } from '../errors.js';
-import { isPosition, withoutPartition, type Position } from '../position.js';
+import { isDone, isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
@@ -113,9 +113,7 @@ function isCheckpoint(record: unknown): record is Checkpoint {
 /** The checkpoint with another start of a partition whose rows had moved. Finished ones are not counted any more. */
 export function countMove(checkpoint: Checkpoint, partition: number): Checkpoint {
   const { moved = {}, position } = checkpoint;
-  const unfinished = Object.entries(moved).filter(
-    ([each]) => Number(each) >= position.before && position.begun[each] !== 'done',
-  );
+  const unfinished = Object.entries(moved).filter(([each]) => !isDone(position, Number(each)));
   return { ...checkpoint, moved: { ...Object.fromEntries(unfinished), [partition]: (moved[partition] ?? 0) + 1 } };
 }
 

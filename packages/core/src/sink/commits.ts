@@ -134,8 +134,7 @@ export class Commits {
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return undefined;
     // A walk that reopens can't continue any partition whose pages are sent only once, so all of these start over.
-    const begun = Object.entries(before.position.begun).filter(([, at]) => at !== 'done');
-    const others = info.isRepeatable === false ? begun.map(([each]) => Number(each)) : [];
+    const others = info.isRepeatable === false ? Object.keys(before.position.begun).map(Number) : [];
     const counted = why === 'rows-moved' ? countMove(before, partition) : before;
     const checkpoint = [...new Set([partition, ...others])].reduce((kept, each) => {
       const sinkPosition = sink.withoutPartition?.(kept.sinkPosition ?? null, each) ?? null;

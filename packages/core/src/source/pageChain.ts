@@ -27,8 +27,9 @@ import { Repeats } from './repeats.js';
 
 /** A page of a chain, before the walk orders it among others. */
 export interface ChainPage<T> {
-  /** The number of rows. */
+  /** The number of rows, and the length of the last one as JSON. */
   readonly rows: number;
+  readonly rowLength: number;
   /** Decodes the rows. Called once. */
   readonly items: () => readonly T[];
   readonly partition: number;
@@ -100,13 +101,14 @@ export class PageChain<T> {
     );
     const received = page.received.slice(known);
     const emitted = received.filter((_, index) => !page.leftOut?.has(index + known)).length;
-    const reached = this.#check(page, received, emitted);
+    const { reached, rowLength } = this.#check(page, received, emitted);
     const next = this.#nextCursor(page.next, reached);
     const isCircle = next !== undefined && this.#repeats.addCursor(next, this.#position.next);
     const position = next && { next, ...reached, ...(isCircle && { isCircle }) };
     if (position) this.#position = position;
     return {
       rows: emitted,
+      rowLength,
       items: () =>
         decodePage(page, this.#definition.name).filter((_, index) => index >= known && !page.leftOut?.has(index)),
       partition: this.partition,
@@ -142,6 +144,7 @@ export class PageChain<T> {
     endpoint?.warn?.(`${name}: skipped ${which}, so ${what} are missing: ${summary}`);
     return {
       rows: 0,
+      rowLength: 0,
       items: () => [],
       partition: this.partition,
       parent: this.parent,
@@ -191,7 +194,11 @@ export class PageChain<T> {
   }
 
   /** Checks the rows of a page, and adds them to what the position says. */
-  #check(page: UndecodedPage<T>, received: readonly unknown[], emitted: number): Omit<ChainPosition, 'next'> {
+  #check(
+    page: UndecodedPage<T>,
+    received: readonly unknown[],
+    emitted: number,
+  ): { readonly reached: Omit<ChainPosition, 'next'>; readonly rowLength: number } {
     const { maxPages = Infinity } = this.#definition;
     const { pages, rows, offset, total = Infinity, lastRow, empty = 0 } = this.#position;
     if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
@@ -199,26 +206,28 @@ export class PageChain<T> {
     // The known rows of an increment may fill many pages.
     const isEmpty = !hasRows && page.increment?.latest === undefined;
     if (isEmpty && empty >= maxEmptyPages) throw emptyPages(this.#place(), empty + 1);
-    const last = hasRows ? this.#addPage(received) : lastRow;
+    const last = hasRows ? this.#addPage(received) : undefined;
+    const lastHash = last === undefined ? lastRow : hashOfJson(last);
     this.#checkIncrement(page.increment);
     const smallest = Math.min(total, page.total ?? Infinity);
-    return {
+    const reached = {
       pages: pages + 1,
       rows: rows + emitted,
       ...(offset !== undefined && { offset: offset + received.length }),
       ...this.#repeats.known,
-      ...(last !== undefined && { lastRow: last }),
+      ...(lastHash !== undefined && { lastRow: lastHash }),
       ...(page.hash !== undefined && { hash: page.hash }),
       ...(smallest < Infinity && { total: smallest }),
       ...(isEmpty && { empty: empty + 1 }),
     };
+    return { reached, rowLength: last?.length ?? 0 };
   }
 
-  /** Adds a page with rows, and returns the hash of its last one. A repeated page is an error, whatever the cursor says. */
+  /** Adds a page with rows, and returns the JSON of its last one. A repeated page is an error, whatever the cursor says. */
   #addPage(received: readonly unknown[]): string {
     const { page, lastRow } = fingerprintsOf(received);
     const repeated = this.#repeats.addPage(page, this.#position.pages + 1);
-    if (repeated === undefined) return hashOfJson(lastRow);
+    if (repeated === undefined) return lastRow;
     // Also in the position that the consumer has: a walk that resumes there would emit the rows again.
     if (repeated === 'an earlier page') Object.assign(this.#position, { landmark: page });
     throw repeatedPage(this.#place(), repeated);

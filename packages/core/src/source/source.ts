@@ -140,7 +140,7 @@ export class Source<T> extends Flow<T> {
     if (others.since) checkSince(this.info, others.since);
     const only = this.#onlyOf(partition);
     const position = this.#positionOf(startAt, only);
-    const isStart = position.before === 0 && Object.keys(position.begun).length === 0;
+    const isStart = position.before === 0 && Object.keys(position.begun).length === 0 && !position.done;
     if (this.info.partitions === Infinity && !others.partitionLog && !isStart)
       throw new ConfigError(
         `${this.info.name} discovers its partitions while it is walked, so startAt needs the partitionLog of that walk. An export with state has one.`,
@@ -299,7 +299,8 @@ function checkPosition(position: Position, partitions: number, only?: number): P
     position.partition === only &&
     position.before >= first &&
     position.before <= end &&
-    Object.keys(position.begun).map(Number).every(isInPlan)
+    Object.keys(position.begun).map(Number).every(isInPlan) &&
+    (position.done ?? []).every(([from, to]) => isInPlan(from) && isInPlan(to))
   )
     return position;
   const whose = isPosition(position) && position.partition !== only ? position.partition : undefined;

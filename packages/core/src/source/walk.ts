@@ -1,6 +1,6 @@
 import { redacted, reportOf } from '../errorReport.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
-import type { Position, StatedTotal, StatedTotals } from '../position.js';
+import { type Position, type StatedTotal, type StatedTotals, withDone } from '../position.js';
 import { kindOf } from '../values.js';
 import { cancellable, done, type PullIterator } from './cancellable.js';
 import type { SourceDefinition } from './definition.js';
@@ -29,6 +29,13 @@ export interface WalkOptions {
   readonly drain?: AbortSignal | undefined;
 }
 
+/**
+ * Partitions that may be done ahead of the first unfinished one, and the bytes of their rows as JSON, by estimate: sinks
+ * that write in plan order keep them on the disk, and copy them when that one is done.
+ */
+const maxPartitionsAhead = 10_000;
+const maxBytesAhead = 2 ** 30;
+
 interface WalkPlan<T> extends WalkOptions {
   /** Finds the partitions of a plan that has no fixed number of them. */
   readonly discovery?: Discovery<T>;
@@ -55,6 +62,8 @@ class Walk<T> {
   readonly #chains = new Set<PageChain<T>>();
   readonly #busy = new Set<PageChain<T>>();
   readonly #ready: ChainPage<T>[] = [];
+  /** What is known of the length of rows, to estimate the space of those that are emitted ahead of the plan. */
+  readonly #sample = { rows: 0, length: 0 };
   /** After the last emitted page. */
   #position: Position;
   #nextPartition: number;
@@ -146,16 +155,17 @@ class Walk<T> {
   }
 
   #positionAfter(page: ChainPage<T>, emitted: number): Position {
-    const { before, begun, rows, pages, totals } = this.#position;
+    const { begun, rows, pages, totals } = this.#position;
+    const { partition, position: at } = page;
     const isFiltered = this.#definition.filter !== undefined;
-    const known = begun[page.partition];
-    if (isFiltered && page.position !== 'done') {
-      const kept = known === undefined || known === 'done' ? 0 : (known.kept ?? 0);
-      Object.assign(page.position, { kept: kept + emitted });
-    }
+    const known = begun[partition];
+    if (isFiltered && at !== 'done') Object.assign(at, { kept: (known?.kept ?? 0) + emitted });
+    const walked =
+      at === 'done'
+        ? withDone(this.#position, partition, (known?.rows ?? 0) + page.rows)
+        : { ...this.#position, begun: { ...begun, [partition]: at } };
     return {
-      ...this.#position,
-      ...withoutFinished(before, { ...begun, [page.partition]: page.position }),
+      ...walked,
       rows: rows + (isFiltered ? page.rows : emitted),
       pages: pages + 1,
       ...(isFiltered && { kept: this.#emitted + emitted }),
@@ -196,24 +206,30 @@ class Walk<T> {
   /** Opens the next partition, unless the concurrency is used up or it is too far ahead of the first unfinished one. */
   #openPartition(): PageChain<T> | undefined {
     const { concurrency, discovery, cache } = this.#options;
-    const { before, begun } = this.#position;
-    while (begun[this.#nextPartition] === 'done') this.#nextPartition += 1;
+    const { begun, done = [] } = this.#position;
+    for (const [first, last] of done) if (this.#nextPartition === first) this.#nextPartition = last + 1;
     const partition = this.#nextPartition;
-    const end = Math.min(this.#end, before + 2 * concurrency);
-    if (this.#chains.size >= concurrency || partition >= end) return undefined;
+    if (this.#chains.size >= concurrency || partition >= this.#end || this.#isFarAhead(partition)) return undefined;
     if (discovery && partition >= discovery.count) {
       if (this.#discovered === 'some') void this.#discover(discovery);
       return undefined;
     }
     if (discovery?.mayBegin?.(partition) === false) return undefined;
     this.#nextPartition += 1;
-    const at = begun[partition];
-    const from = at === 'done' ? undefined : at;
     const parent = discovery?.parentOf(partition);
     const since = parent ? this.#sinceOf(parent, partition) : this.#options.since;
-    const chain = new PageChain(this.#definition, { partition, parent, from, since, cache });
+    const chain = new PageChain(this.#definition, { partition, parent, from: begun[partition], since, cache });
     this.#chains.add(chain);
     return chain;
+  }
+
+  /** Whether what is done beyond the first unfinished partition takes so much space that no other one may begin. */
+  #isFarAhead(partition: number): boolean {
+    const { before, begun, done = [] } = this.#position;
+    if (partition in begun || partition < before + 2 * this.#options.concurrency) return false;
+    if (partition >= before + maxPartitionsAhead) return true;
+    const rows = done.reduce((sum, [, , received]) => sum + received, 0);
+    return rows * (this.#sample.length / this.#sample.rows) > maxBytesAhead;
   }
 
   /** The rows that are wanted of a discovered partition. */
@@ -250,6 +266,8 @@ class Walk<T> {
 
   #add(chain: PageChain<T>, page: ChainPage<T>): void {
     this.#ready.push(page);
+    this.#sample.rows += page.rows;
+    this.#sample.length += page.rows * page.rowLength;
     if (page.position !== 'done') return;
     this.#chains.delete(chain);
     this.#options.discovery?.ended(chain.partition);
@@ -286,15 +304,6 @@ class Walk<T> {
 /** Waits until the event loop has sent what was requested in this turn. Browsers send in a process of their own. */
 async function endTurn(): Promise<void> {
   if ('setImmediate' in globalThis) await new Promise((resolve) => globalThis.setImmediate(resolve));
-}
-
-/** Counts finished partitions at the front instead of listing them, so that positions stay small. */
-function withoutFinished(before: number, begun: Position['begun']): Pick<Position, 'before' | 'begun'> {
-  let first = before;
-  while (begun[first] === 'done') first += 1;
-  if (first === before) return { before, begun };
-  const others = Object.entries(begun).filter(([partition]) => Number(partition) >= first);
-  return { before: first, begun: Object.fromEntries(others) };
 }
 
 function withEnded(

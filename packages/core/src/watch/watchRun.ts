@@ -315,9 +315,7 @@ export function generationAt({ before, begun }: Position): number | undefined {
   const first = begun['0'];
   if (before === 0 && first === undefined) return undefined;
   const generation =
-    first && first !== 'done' && 'cursor' in first.next && /^\d+$/.test(first.next.cursor)
-      ? Number(first.next.cursor)
-      : undefined;
+    first && 'cursor' in first.next && /^\d+$/.test(first.next.cursor) ? Number(first.next.cursor) : undefined;
   if (isCount(generation)) return generation;
   throw new ConfigError('startAt is not a position of a watch. Give the position of one of its pages.', {
     option: 'startAt',

@@ -3,12 +3,9 @@ import type { Position } from '../../src/index.js';
 import { startHoldings } from '../sandboxSource.js';
 
 /** The rows and pages of each part that is begun. */
-function countsOf({ begun, rows, pages }: Position): unknown {
-  const partitions = Object.entries(begun).map(([partition, at]) => [
-    partition,
-    at === 'done' ? at : { rows: at.rows, pages: at.pages },
-  ]);
-  return { rows, pages, partitions };
+function countsOf({ begun, done, rows, pages }: Position): unknown {
+  const partitions = Object.entries(begun).map(([partition, at]) => [partition, { rows: at.rows, pages: at.pages }]);
+  return { rows, pages, partitions, done };
 }
 
 test('P7 a walk that goes on from any of its positions counts on from there, in all and in each part', async () => {

@@ -508,7 +508,7 @@ describe('W1 a source without end', () => {
         schema: { columns: ['n'], key: ({ uuid }) => uuid },
       },
       (options) => {
-        const [from = 0] = Object.values(options.startAt.begun).map((begun) => (begun === 'done' ? 0 : begun.pages));
+        const [from = 0] = Object.values(options.startAt.begun).map(({ pages }) => pages);
         let page = from;
         const iterator: PullIterator<Page<Thing>> = {
           next: () => {

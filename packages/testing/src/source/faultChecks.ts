@@ -75,7 +75,7 @@ export const faultChecks: Checks<WalkedSource> = {
     const made = walked.countsRequests ? walked.requests.made : 0;
     const wrong: readonly PagesOptions[] = [
       { startAt: { before: partitions + 1, begun: {}, rows: 0, pages: 0 } },
-      { startAt: { before: 0, begun: { [partitions]: 'done' }, rows: 0, pages: 0 } },
+      { startAt: { before: 0, begun: {}, done: [[partitions, partitions, 0]], rows: 0, pages: 0 } },
       { startAt: { before: -1, begun: {}, rows: 0, pages: 0 } },
       { concurrency: 0 },
       { prefetch: -1 },

@@ -175,12 +175,12 @@ function missingCheckpoint(what: string, target?: string): Failure {
 function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
   const { source, isSealed = false, finishedAt, savedAt, rows, pages, sinkPosition, partitions, position } = checkpoint;
   const mode = readField(sinkPosition, 'mode');
-  const open: OpenPartition[] = [];
-  let finished = position.before;
-  for (const [partition, at] of Object.entries(position.begun)) {
-    if (at === 'done') finished += 1;
-    else open.push({ partition: Number(partition) + 1, pages: at.pages, rows: at.rows });
-  }
+  const open = Object.entries(position.begun).map(([partition, at]): OpenPartition => ({
+    partition: Number(partition) + 1,
+    pages: at.pages,
+    rows: at.rows,
+  }));
+  const finishedAhead = (position.done ?? []).reduce((sum, [first, last]) => sum + last - first + 1, 0);
   return {
     checkpoint: name,
     source,
@@ -190,7 +190,7 @@ function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
     isRefreshed: mode === 'merge' || mode === 'replace' || undefined,
     rows,
     pages,
-    partitions: { total: partitions, finished, open },
+    partitions: { total: partitions, finished: position.before + finishedAhead, open },
     writtenAt: savedAt,
   };
 }
@@ -198,7 +198,7 @@ function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
 /** How many changes a checkpoint counts, and up to which snapshot. */
 function countChanges({ source, rows: changes, position }: Checkpoint): WrittenChanges {
   const at = position.begun['0'];
-  const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
+  const cursor = at !== undefined && 'cursor' in at.next ? at.next.cursor : '0';
   return { source, changes, generation: Number(cursor) };
 }
 
