@@ -18,7 +18,7 @@ import * as sandbox from '../packages/sandbox/src/index.js';
 import * as streamsPackage from '../packages/streams/src/index.js';
 import * as suites from '../packages/testing/src/index.js';
 import { expect, test } from 'vitest';
-import { nearestName, refuseUnknown } from '../packages/core/src/checks.js';
+import { nearestName, checkOptions } from '../packages/core/src/checks.js';
 
 const { byCursor, byLink, createClient, createSource, defineApi, exportTo, listing, memoryState, noAuth } = core;
 
@@ -82,7 +82,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
   ]),
   ...reason('takes nothing', ['memoryState', 'onePage', 'lockQueues', 'statusChanges']),
   ...reason('takes an object that the caller implements', ['guardStore', 'recordState', 'newPermit']),
-  ...reason('is what refuses them', ['refuseUnknown', 'checkLimit']),
+  ...reason('is what refuses them', ['checkOptions', 'checkText', 'checkLimit']),
   ...reason('returns its argument, which the command checks when it reads it', ['defineConfig']),
 };
 
@@ -258,6 +258,23 @@ test.for(Object.entries(packages))(
   },
 );
 
+test.for(Object.keys(calls).filter((title) => title !== 'readDeadLetters' && functionNamed(title)))(
+  'A10 %s takes nothing but what it is for, and says so in words',
+  async (name) => {
+    const call = functionNamed(name);
+    for (const given of [null, 1]) {
+      const refused = await Promise.resolve()
+        .then(() => call?.(given))
+        .then(
+          (result) => result,
+          (error: unknown) => error,
+        );
+      expect(refused, String(given)).toBeInstanceOf(Error);
+      expect(refused, String(given)).not.toBeInstanceOf(TypeError);
+    }
+  },
+);
+
 test('R10 every entry point of a package is looked at, and no function that there is not', () => {
   const folder = join(import.meta.dirname, '../packages');
   const entryPoints = readdirSync(folder).flatMap((name) => {
@@ -311,8 +328,8 @@ test('symbols and inherited properties are not options', () => {
     }
   }
   expect(() => core.byPage(Object.assign(new Options(), { [Symbol('misspelt')]: 1 }))).not.toThrow();
-  expect(() => refuseUnknown('f()', JSON.parse('{"__proto__":1}') as object, {} as never)).toThrow('"__proto__"');
-  expect(() => refuseUnknown('f()', { toString: 1 }, {} as never)).toThrow('"toString"');
+  expect(() => checkOptions('f()', JSON.parse('{"__proto__":1}') as object, {} as never)).toThrow('"__proto__"');
+  expect(() => checkOptions('f()', { toString: 1 }, {} as never)).toThrow('"toString"');
 });
 
 test('the nearest name is the one with the fewest edits, without case and separators', () => {
@@ -321,6 +338,11 @@ test('the nearest name is the one with the fewest edits, without case and separa
     ['retry', 'retry', 'maxDelay', 'baseDelay', undefined, undefined],
   );
 });
+
+function functionNamed(name: string): ((...given: unknown[]) => unknown) | undefined {
+  const found: unknown = Object.values(packages).flatMap((all) => (name in all ? [Reflect.get(all, name)] : []))[0];
+  return typeof found === 'function' ? (...given) => Reflect.apply(found, undefined, given) : undefined;
+}
 
 function reason(why: string, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, why]));

@@ -1,4 +1,4 @@
-import { defineApi, refuseUnknown, sharedKey, type ApiSource, type ArrayFormat, type Plugin } from '@sluice/core';
+import { defineApi, checkOptions, sharedKey, type ApiSource, type ArrayFormat, type Plugin } from '@sluice/core';
 import type { NftHolding } from './nftHolding.js';
 import { nfts } from './nfts.js';
 import type { Wallets } from './decodeWallets.js';
@@ -31,6 +31,6 @@ const api = defineApi({ name: 'aptos', auth: sharedKey, sources: { nfts } });
  * for await (const nft of client.aptos.nfts({ ownerAddresses: ['0x1'] })) console.log(nft.name);
  */
 export function aptos(options: AptosOptions): Plugin<'aptos', AptosApi> {
-  refuseUnknown('aptos()', options, { baseUrl: true, arrays: true });
+  checkOptions('aptos()', options, { baseUrl: true, arrays: true });
   return api(options);
 }

@@ -4,7 +4,7 @@
  * @module @sluice/cluster/postgres
  */
 
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import { postgresRunTable, type PostgresOptions, type RunTotals } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
 
@@ -37,10 +37,10 @@ export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'> & RunTotals;
  * value does not fit; LockError if an export writes the table.
  */
 export function postgresRun(run: PostgresRunOptions): RunTarget {
-  refuseUnknown('postgresRun()', run, {
-    url: true,
+  checkOptions('postgresRun()', run, {
+    url: 'text',
     password: true,
-    table: true,
+    table: 'text',
     mode: true,
     columns: true,
     key: true,

@@ -22,25 +22,14 @@ export function checkCount(
   });
 }
 
+/** Checks an argument that is text. @throws ConfigError unless it is, and has a character. */
+export function checkText(name: string, value: unknown): void {
+  if (value === '') throw new ConfigError(`${name} is empty.`);
+  if (typeof value !== 'string') throw new ConfigError(`${name} is ${inWords(value)}: it must be text.`);
+}
+
 /** The names of all properties of a type, of each member if it is a union. */
 type NameOf<Options> = Options extends unknown ? keyof Options & string : never;
-
-/**
- * Refuses options that a function does not have: a misspelt one would be ignored. The compiler checks that `known`
- * has all names of the options' type. Symbols and inherited properties are not looked at.
- *
- * @param owner the function, e.g. `byPage()`, or what has the options, e.g. `retry of createClient()`.
- *
- * @throws ConfigError that names the unknown option and the nearest known one.
- */
-export function refuseUnknown<Options extends object>(
-  owner: string,
-  options: Options | null | undefined,
-  known: Readonly<Record<NameOf<NoInfer<Options>>, true>>,
-): void {
-  const fault = unknownOption(options, known);
-  if (fault !== undefined) throw new ConfigError(`${owner} ${fault}`);
-}
 
 type Kind = 'text' | 'a number' | 'a boolean' | 'a function' | 'an object' | 'a list';
 type Kinds = Kind | `${Kind} or ${Kind}` | 'anything';
@@ -49,33 +38,38 @@ type Kinds = Kind | `${Kind} or ${Kind}` | 'anything';
 export type OptionKind = Kinds | `${Kinds}?`;
 
 /**
- * Refuses options that a function does not have, and those of another kind than they must be: JavaScript callers may
- * pass anything.
+ * Refuses what is not an object, options that a function does not have, and those of another kind than they must be:
+ * JavaScript callers may pass anything, and a misspelt option would be ignored. The compiler checks that `kinds` has all
+ * names of the options' type. Symbols and inherited properties are not looked at.
  *
+ * @param owner the function, e.g. `byPage()`, or what has the options, e.g. `retry of createClient()`.
+ * @param kinds what each option must be; `true` if the function checks it by itself, or it may be left out
  * @param place of an option, for errors. Default: the owner.
  *
  * @throws ConfigError that names the option, and what it must be or the nearest known one.
  */
 export function checkOptions<Options extends object>(
   owner: string,
-  options: Options | null | undefined,
-  kinds: Readonly<Record<NameOf<NoInfer<Options>>, OptionKind>>,
+  options: Options,
+  kinds: Readonly<Record<NameOf<NoInfer<Options>>, OptionKind | true>>,
   place = owner,
 ): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new ConfigError(`${owner} takes an object with options: given is ${inWords(options)}.`);
-  const unknown = unknownOption(options, kinds);
+  const given: unknown = options;
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new ConfigError(`${owner} takes an object with options: given is ${inWords(given)}.`);
+  const unknown = unknownOption(given, kinds);
   if (unknown !== undefined) throw new ConfigError(`${owner} ${unknown}`);
-  const wrong = wrongKind(options, kinds);
+  const wrong = wrongKind(given, kinds);
   if (wrong) throw new ConfigError(`${place} is invalid at ${wrong.option}: ${wrong.what}.`, { option: wrong.option });
 }
 
 /** The first property that is not of its kind, and what is wrong with it; `undefined` if all are right. */
 export function wrongKind(
   options: object,
-  kinds: Readonly<Record<string, OptionKind>>,
+  kinds: Readonly<Record<string, OptionKind | true>>,
 ): { readonly option: string; readonly what: string } | undefined {
   for (const [option, kind] of Object.entries(kinds)) {
+    if (kind === true) continue;
     const value: unknown = Reflect.get(options, option);
     if (value === undefined && kind.endsWith('?')) continue;
     const wanted = kind.replace('?', '');

@@ -19,7 +19,7 @@ import { LimiterReports } from './http/limit/limiterReports.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
 import { unlimited } from './http/limit/localLimiter.js';
-import { checkNumbers, hintFor, refuseUnknown } from './checks.js';
+import { checkNumbers, hintFor, checkOptions } from './checks.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
 import { hookNames, unknownName, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
 import { EventHub } from './plugins/eventHub.js';
@@ -130,7 +130,7 @@ const defaultMaxBodyBytes = 32 * 1024 * 1024;
  * @throws ConfigError if there is no key, or an option is invalid.
  */
 export function createClient(options: ClientOptions): Client {
-  refuseUnknown('createClient()', options, {
+  checkOptions('createClient()', options, {
     ...requestOptionNames,
     apiKey: true,
     rateLimit: true,

@@ -197,7 +197,7 @@ export {
 } from './errors.js';
 
 // Options
-export { checkCount, hintFor, nearestName, refuseUnknown } from './checks.js';
+export { checkCount, checkOptions, checkText, hintFor, nearestName } from './checks.js';
 export { shownText } from './values.js';
 
 // Time

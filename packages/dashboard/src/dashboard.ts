@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import {
   ConfigError,
   definePlugin,
-  refuseUnknown,
+  checkOptions,
   systemClock,
   type ClientEvent,
   type Clock,
@@ -58,7 +58,7 @@ export interface OpenDashboard extends Dashboard {
  * @throws ConfigError if the port is not one.
  */
 export function dashboard(options: DashboardOptions = {}): Plugin<'dashboard', Dashboard> {
-  refuseUnknown('dashboard()', options, { port: true, title: true });
+  checkOptions('dashboard()', options, { port: true, title: true });
   checkPort(options.port);
   let page: OpenDashboard | undefined;
   let fold: ((event: ClientEvent) => void) | undefined;
@@ -81,7 +81,7 @@ export function dashboard(options: DashboardOptions = {}): Plugin<'dashboard', D
  * @throws ConfigError if the port is not one.
  */
 export function openDashboard(options: DashboardOptions = {}, clock: Clock = systemClock): OpenDashboard {
-  refuseUnknown('openDashboard()', options, { port: true, title: true });
+  checkOptions('openDashboard()', options, { port: true, title: true });
   checkPort(options.port);
   return open(options, clock).page;
 }

@@ -4,7 +4,7 @@
  * @module @sluice/exporters/csv
  */
 
-import { refuseUnknown, type Sink } from '@sluice/core';
+import { checkOptions, type Sink } from '@sluice/core';
 import { fileSink, type FileTarget } from '@sluice/core/node';
 import { csvFormat, type CsvFormatOptions } from './csvFormat.js';
 
@@ -21,8 +21,8 @@ export interface CsvOptions extends FileTarget, CsvFormatOptions {}
  * file is unchanged.
  */
 export function csv<T extends object>(options: CsvOptions): Sink<T> {
-  refuseUnknown('csv()', options, {
-    path: true,
+  checkOptions('csv()', options, {
+    path: 'text',
     ifExists: true,
     gzip: true,
     fileSystem: true,

@@ -1,4 +1,4 @@
-import { type ColumnType, ConfigError, refuseUnknown, type RowFormat, shownText } from '@sluice/core';
+import { type ColumnType, ConfigError, checkOptions, type RowFormat, shownText } from '@sluice/core';
 import { chooseColumns } from './columns.js';
 import { columnValues } from './columnValue.js';
 import { fieldReader, checkRow, type Fields } from './fields.js';
@@ -29,7 +29,7 @@ const extraColumn = 'extra';
  * value is not valid JSON (a BigInt, a cycle), when a row is encoded.
  */
 export function csvFormat<T extends object>(options: CsvFormatOptions = {}): RowFormat<T> {
-  refuseUnknown('csvFormat()', options, { columns: true, extra: true, guardFormulas: true, bom: true });
+  checkOptions('csvFormat()', options, { columns: true, extra: true, guardFormulas: true, bom: true });
   const { extra = false, guardFormulas = false, bom = false } = options;
   return {
     name: 'csv',

@@ -4,7 +4,7 @@
  * @module @sluice/exporters/jsonl
  */
 
-import { refuseUnknown, type Sink } from '@sluice/core';
+import { checkOptions, type Sink } from '@sluice/core';
 import { fileSink, type FileTarget } from '@sluice/core/node';
 import { jsonlFormat, type JsonlFormatOptions } from './jsonlFormat.js';
 
@@ -20,7 +20,7 @@ export interface JsonlOptions extends FileTarget, JsonlFormatOptions {}
  * @throws ConfigError if a column is unknown; SinkError if the file can't be written; an existing file is unchanged.
  */
 export function jsonl<T extends object>(options: JsonlOptions): Sink<T> {
-  refuseUnknown('jsonl()', options, { path: true, ifExists: true, gzip: true, fileSystem: true, columns: true });
+  checkOptions('jsonl()', options, { path: 'text', ifExists: true, gzip: true, fileSystem: true, columns: true });
   const { columns, ...target } = options;
   return fileSink<T>(jsonlFormat({ columns }), target);
 }

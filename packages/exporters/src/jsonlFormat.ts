@@ -1,4 +1,4 @@
-import { refuseUnknown, type RowFormat, shownText } from '@sluice/core';
+import { checkOptions, type RowFormat, shownText } from '@sluice/core';
 import { checkColumns } from './columns.js';
 import { toJson } from './toJson.js';
 
@@ -16,7 +16,7 @@ export interface JsonlFormatOptions {
  * BigInt, a cycle), when it is encoded.
  */
 export function jsonlFormat<T extends object>(options: JsonlFormatOptions = {}): RowFormat<T> {
-  refuseUnknown('jsonlFormat()', options, { columns: true });
+  checkOptions('jsonlFormat()', options, { columns: true });
   const { columns } = options;
   return {
     name: 'jsonl',

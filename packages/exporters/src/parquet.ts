@@ -7,7 +7,7 @@
 import { dirname, join, resolve } from 'node:path';
 import {
   ConfigError,
-  refuseUnknown,
+  checkOptions,
   type Json,
   type Sink,
   type SinkContext,
@@ -67,8 +67,8 @@ const defaultRowGroup = 100_000;
  * file can't be written, or a value does not fit its column.
  */
 export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
-  refuseUnknown('parquet()', options, {
-    path: true,
+  checkOptions('parquet()', options, {
+    path: 'text',
     fileSystem: true,
     ifExists: true,
     columns: true,

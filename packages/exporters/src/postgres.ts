@@ -4,7 +4,7 @@
  * @module @sluice/exporters/postgres
  */
 
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { PostgresRunTable } from './postgres/postgresRunTable.js';
 import type { RunTable } from './postgres/runTable.js';
@@ -25,6 +25,7 @@ export type { TableOptions } from './sql/tableSink.js';
 const placeNames = { url: true, password: true, breakLock: true } as const satisfies Readonly<
   Record<keyof PostgresPlace, true>
 >;
+const requiredNames = { url: 'text', table: 'text' } as const;
 
 /** Options of {@link postgres}. */
 export interface PostgresOptions extends TableOptions, PostgresPlace {}
@@ -49,7 +50,7 @@ export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
  * value does not fit; LockError if another process writes the table.
  */
 export function postgres<T extends object>(options: PostgresOptions): TableSink<T> {
-  refuseUnknown('postgres()', options, { ...tableOptionNames, ...placeNames });
+  checkOptions('postgres()', options, { ...tableOptionNames, ...placeNames, ...requiredNames });
   const { database, where } = postgresDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -69,7 +70,7 @@ export function postgres<T extends object>(options: PostgresOptions): TableSink<
  * columns; what `postgres` throws.
  */
 export function postgresMirror<T extends object>(options: PostgresMirrorOptions): Mirror<T> {
-  refuseUnknown('postgresMirror()', options, { ...mirrorOptionNames, ...placeNames });
+  checkOptions('postgresMirror()', options, { ...mirrorOptionNames, ...placeNames, ...requiredNames });
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -83,7 +84,7 @@ export function postgresMirror<T extends object>(options: PostgresMirrorOptions)
  * @throws ConfigError if an option is invalid. Later: what {@link postgres} throws.
  */
 export function postgresRunTable(options: PostgresPlace & Pick<TableOptions, 'table'>): RunTable {
-  refuseUnknown('postgresRunTable()', options, { ...placeNames, table: true });
+  checkOptions('postgresRunTable()', options, { ...placeNames, ...requiredNames });
   const { database } = postgresDatabase(options, { isWorker: true });
   return new PostgresRunTable(database, options.table);
 }

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ConfigError, refuseUnknown } from '@sluice/core';
+import { ConfigError, checkOptions } from '@sluice/core';
 import { type FileState, fileState } from '@sluice/core/node';
 import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
@@ -31,6 +31,7 @@ export interface SqlitePlace {
 }
 
 const placeNames = { path: true, breakLock: true } as const satisfies Readonly<Record<keyof SqlitePlace, true>>;
+const requiredNames = { path: 'text', table: 'text' } as const;
 
 /** Options of {@link sqlite}. */
 export interface SqliteOptions extends TableOptions, SqlitePlace {}
@@ -54,7 +55,7 @@ export interface SqliteMirrorOptions extends MirrorOptions, SqlitePlace {}
  * columns, or a value does not fit; LockError if another process writes the table.
  */
 export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
-  refuseUnknown('sqlite()', options, { ...tableOptionNames, ...placeNames });
+  checkOptions('sqlite()', options, { ...tableOptionNames, ...placeNames, ...requiredNames });
   const { database, where } = sqliteDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -74,7 +75,7 @@ export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
  * columns; what `sqlite` throws.
  */
 export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mirror<T> {
-  refuseUnknown('sqliteMirror()', options, { ...mirrorOptionNames, ...placeNames });
+  checkOptions('sqliteMirror()', options, { ...mirrorOptionNames, ...placeNames, ...requiredNames });
   const { database, where } = sqliteDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }

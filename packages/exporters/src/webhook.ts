@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { checkCount, ConfigError, refuseUnknown, type RowKey, type Sink, type SinkContext } from '@sluice/core';
+import { checkCount, ConfigError, checkOptions, type RowKey, type Sink, type SinkContext } from '@sluice/core';
 import type { FileStateOptions, FileSystem } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';
@@ -74,8 +74,10 @@ const defaultMaxDeadLetters = 100;
  * accepts nothing, SinkError if there are too many dead letters, or one without a file for it.
  */
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
-  refuseUnknown('webhook()', options, {
+  checkOptions('webhook()', options, {
     ...endpointNames,
+    url: 'text',
+    secret: 'text or a list',
     breakLock: true,
     trustFileSystem: true,
     newId: true,
@@ -175,7 +177,7 @@ function hash(address: string): string {
 
 function batchLimits(batch: WebhookOptions<never>['batch']): BatchLimits | undefined {
   if (batch === undefined) return undefined;
-  if (typeof batch === 'object') refuseUnknown('batch of webhook()', batch, { count: true, bytes: true });
+  if (typeof batch === 'object') checkOptions('batch of webhook()', batch, { count: true, bytes: true });
   const { count, bytes = defaultBatchBytes } = typeof batch === 'number' ? { count: batch } : batch;
   checkCount('batch.count', count);
   checkCount('batch.bytes', bytes);

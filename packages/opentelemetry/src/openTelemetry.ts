@@ -1,5 +1,5 @@
 import { metrics, trace, type Meter, type Tracer } from '@opentelemetry/api';
-import { definePlugin, refuseUnknown, systemClock, type Plugin, type Sink } from '@sluice/core';
+import { definePlugin, checkOptions, systemClock, type Plugin, type Sink } from '@sluice/core';
 import { createInstruments } from './instruments.js';
 import { observeSink } from './observedSink.js';
 import { requestHooks } from './requestSpans.js';
@@ -35,7 +35,7 @@ const scope = '@sluice/opentelemetry';
  * await exportTo(client.aptos.nfts({ ownerAddresses }), client.openTelemetry.sink(csv({ path }))).run();
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Plugin<'openTelemetry', OpenTelemetryApi> {
-  refuseUnknown('openTelemetry()', options, { tracer: true, meter: true });
+  checkOptions('openTelemetry()', options, { tracer: true, meter: true });
   const { tracer = trace.getTracer(scope), meter = metrics.getMeter(scope) } = options;
   const instruments = createInstruments(meter);
   const now = (): number => systemClock.monotonic();

@@ -71,6 +71,7 @@ export type Settings = Required<Omit<SandboxOptions, 'rateLimit' | 'latency' | '
 
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid number. */
 export function checkOptions(options: SandboxOptions): Settings {
+  checkObject(options);
   const { latency = 0, rateLimit, faults = {} } = options;
   const [min, max] = typeof latency === 'number' ? [latency, latency] : latency;
   if (rateLimit !== undefined) {
@@ -99,6 +100,12 @@ export function checkOptions(options: SandboxOptions): Settings {
   };
   refuseUnknown(options, settings);
   return settings;
+}
+
+/** Throws `RangeError` unless options are in an object: JavaScript callers may pass anything. */
+export function checkObject(options: unknown): void {
+  if (typeof options !== 'object' || options === null)
+    throw new RangeError(`The options are ${String(options)}: give an object.`);
 }
 
 /** Refuses options with names that the settings do not have. Throws `RangeError`. */

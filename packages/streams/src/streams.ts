@@ -1,4 +1,4 @@
-import { defineApi, refuseUnknown, sharedKey, type ApiSource, type Plugin } from '@sluice/core';
+import { defineApi, checkOptions, sharedKey, type ApiSource, type Plugin } from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
 import { streamListing } from './listStreams.js';
 
@@ -29,6 +29,6 @@ const api = defineApi({ name: 'streams', auth: sharedKey, sources: { list: strea
  * client.streams.list.watch({}, { every: 30_000 }).pipe(statusChanges()).subscribe(console.log);
  */
 export function streams(options: StreamsOptions): Plugin<'streams', StreamsApi> {
-  refuseUnknown('streams()', options, { baseUrl: true });
+  checkOptions('streams()', options, { baseUrl: true });
   return api(options);
 }

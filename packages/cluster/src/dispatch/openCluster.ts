@@ -1,4 +1,4 @@
-import { ConfigError, NetworkError, refuseUnknown, type Limit } from '@sluice/core';
+import { ConfigError, NetworkError, checkOptions, type Limit } from '@sluice/core';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
 import { failsSoon, RedisConnection, waits } from '../redis.js';
 import type { Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
@@ -110,7 +110,7 @@ export interface Cluster {
  * await cluster.work({ sources: { 'aptos.nfts': (params) => client.aptos.nfts(params) }, signal });
  */
 export function openCluster(options: ClusterOptions): Cluster {
-  refuseUnknown('openCluster()', options, { url: true });
+  checkOptions('openCluster()', options, { url: true });
   return new RedisCluster(options.url);
 }
 
@@ -126,7 +126,7 @@ class RedisCluster implements Cluster {
   }
 
   async submit({ to, ...plan }: Submission): Promise<RegisteredRun> {
-    refuseUnknown('submit()', plan, { name: true, source: true, open: true, params: true });
+    checkOptions('submit()', plan, { name: true, source: true, open: true, params: true });
     return this.#connection.use(async () => {
       const { name } = plan;
       checkRunName(name);
@@ -160,7 +160,7 @@ class RedisCluster implements Cluster {
   }
 
   async work(options: WorkOptions): Promise<WorkReport> {
-    refuseUnknown('work()', options, {
+    checkOptions('work()', options, {
       sources: true,
       openTarget: true,
       concurrency: true,

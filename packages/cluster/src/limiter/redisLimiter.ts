@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { refuseUnknown, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
+import { checkOptions, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { encodeLimits } from './decodeLimits.js';
 import { decodeReply } from './decodeReply.js';
@@ -52,9 +52,9 @@ export interface RedisLimiter extends Limiter {
  * const client = createClient({ apiKey, limiter });
  */
 export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
-  refuseUnknown('redisLimiter()', options, {
-    url: true,
-    name: true,
+  checkOptions('redisLimiter()', options, {
+    url: 'text',
+    name: 'text',
     limits: true,
     defaultLimits: true,
     waitForRedis: true,

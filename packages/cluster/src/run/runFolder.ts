@@ -1,4 +1,4 @@
-import { ConfigError, refuseUnknown, type Claim, type PageSource } from '@sluice/core';
+import { ConfigError, checkOptions, type Claim, type PageSource } from '@sluice/core';
 import { withPath } from '@sluice/core/node';
 import {
   decodeChunk,
@@ -28,7 +28,7 @@ import { donePath, listNames, partitionsPerShard, shardName } from './storedFile
  * });
  */
 export function segments(folder: string, options: SegmentsOptions = {}): RunTarget {
-  refuseUnknown('segments()', options, { hints: true, trustFileSystem: true, fileSystem: true, newId: true });
+  checkOptions('segments()', options, { hints: true, trustFileSystem: true, fileSystem: true, newId: true });
   const store = new RunStore(folder, options);
   return {
     address: store.path,

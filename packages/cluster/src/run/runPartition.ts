@@ -2,7 +2,7 @@ import {
   isTransient,
   PaginationError,
   PluginError,
-  refuseUnknown,
+  checkOptions,
   SluiceError,
   systemClock,
   type Claim,
@@ -62,7 +62,7 @@ const maxRestarts = 3;
  * for await (const partition of run.pending()) await runPartition({ run, partition, signal });
  */
 export async function runPartition(options: RunPartitionOptions): Promise<PartitionOutcome> {
-  refuseUnknown('runPartition()', options, {
+  checkOptions('runPartition()', options, {
     run: true,
     partition: true,
     signal: true,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
-import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { checkText, ConfigError, SinkError, SluiceError } from '@sluice/core';
 import { withPath, nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import {
   decodeComplete,
@@ -46,7 +46,7 @@ export class RunStore {
   #probed: string | undefined;
 
   constructor(path: string, options: SegmentsOptions) {
-    if (path === '') throw new ConfigError('The path of the folder is empty.');
+    checkText('The path of the folder', path);
     this.path = resolve(path);
     this.fileSystem = options.fileSystem ?? nodeFileSystem;
     this.hints = options.hints ?? noHints;

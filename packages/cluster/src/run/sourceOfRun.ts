@@ -2,7 +2,7 @@ import {
   CheckpointError,
   ConfigError,
   PaginationError,
-  refuseUnknown,
+  checkOptions,
   SinkError,
   Source,
   type Page,
@@ -30,7 +30,7 @@ export async function sourceOfRun(
   folder: string,
   options: Pick<SegmentsOptions, 'fileSystem'> = {},
 ): Promise<Source<StoredRow>> {
-  refuseUnknown('sourceOfRun()', options, { fileSystem: true });
+  checkOptions('sourceOfRun()', options, { fileSystem: true });
   const run = await openFolder(new RunStore(folder, options));
   await checkNothingMissing(run);
   const { header, plan } = run;

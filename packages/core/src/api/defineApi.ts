@@ -1,4 +1,4 @@
-import { checkOptions, hintFor, refuseUnknown } from '../checks.js';
+import { checkOptions, hintFor } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { type Auth, ownCredentials } from '../http/credentials/auth.js';
 import { checkResponses } from '../http/response/responses.js';
@@ -96,7 +96,7 @@ export function defineApi<const Name extends string, const Sources extends Reado
     throw new ConfigError(`A source of the API "${name}" can't be named "get", which is a function.`);
   checkParents(name, sources);
   return (given) => {
-    refuseUnknown(`${name}()`, given, apiOptionNames);
+    if (given !== undefined) checkOptions(`${name}()`, given, apiOptionNames);
     const { baseUrl, ...options } = withBaseUrl(name, { ...defaults, ...withoutUndefined(given) });
     checkPlacedHeaders(name, sources, options.auth);
     return {

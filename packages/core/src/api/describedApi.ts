@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { type Auth, type Credential, loginOf, ownCredentials, variablesOf } from '../http/credentials/auth.js';
 import type { Limit } from '../http/limit/limit.js';
 import type { Endpoint, EndpointOptions } from '../plugins/plugin.js';
@@ -59,7 +59,7 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
   const limits = [rateLimit ?? []].flat().filter((limit) => limit !== false);
   return Object.freeze<Api>({
     async get(path, options = {}) {
-      refuseUnknown(`get() of ${name}`, options, { query: true, signal: true });
+      checkOptions(`get() of ${name}`, options, { query: true, signal: true });
       const { query = {}, signal } = options;
       return endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) });
     },

@@ -1,4 +1,4 @@
-import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
+import { checkCount, checkNumbers, checkOptions } from '../checks.js';
 import type { Clock } from '../clock.js';
 import type { Adapter, AdapterOptions } from './adapter/adapter.js';
 import { defaultRetry, type RetryOptions } from './retry/retryOptions.js';
@@ -58,14 +58,16 @@ export function applyDefaults(wanted: Pick<RequestOptions, 'timeouts' | 'retry'>
   readonly timeouts: Timeouts;
   readonly retry: RetryOptions;
 } {
-  refuseUnknown('timeouts', wanted.timeouts, { connect: true, response: true, total: true });
-  refuseUnknown('retry', wanted.retry, {
-    for: true,
-    retries: true,
-    baseDelay: true,
-    maxDelay: true,
-    maxRetryAfter: true,
-  });
+  if (wanted.timeouts !== undefined)
+    checkOptions('timeouts', wanted.timeouts, { connect: true, response: true, total: true });
+  if (wanted.retry !== undefined)
+    checkOptions('retry', wanted.retry, {
+      for: true,
+      retries: true,
+      baseDelay: true,
+      maxDelay: true,
+      maxRetryAfter: true,
+    });
   const given = { ...defaultRetry, ...wanted.retry };
   // Whoever lets retries take an hour also waits for an hour if the API asks for that, but not for ever.
   const maxRetryAfter = Math.max(defaultRetry.maxRetryAfter, Math.min(given.for, longestDefaultWait));

@@ -1,5 +1,5 @@
 import { createAdapter } from '#adapter';
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { systemClock } from '../clock.js';
 import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRateLimitStatus, isRetriedStatus } from '../statuses.js';
@@ -57,7 +57,7 @@ const bytesOfAnswer = 16 * 1024;
 
 /** Creates a sender that posts to an endpoint. @throws ConfigError if an option is invalid. */
 export function createSender(options: SenderOptions): Sender {
-  refuseUnknown('createSender()', options, {
+  checkOptions('createSender()', options, {
     ...requestOptionNames,
     url: true,
     guard: true,

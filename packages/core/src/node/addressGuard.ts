@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { ConfigError, ForbiddenAddressError } from '../errors.js';
 import type { AddressGuard, GuardedHost, ResolvedAddress } from '../http/adapter/adapter.js';
 import { parseAllowed, normalizeHostname, type AllowedAddresses } from './allowedAddresses.js';
@@ -45,7 +45,7 @@ export interface UrlGuard extends AddressGuard {
  * guard.checkUrl(new URL('https://169.254.169.254/')) // throws a ForbiddenAddressError
  */
 export function addressGuard(options: AddressGuardOptions = {}): UrlGuard {
-  refuseUnknown('addressGuard()', options, { allow: true, resolve: true });
+  checkOptions('addressGuard()', options, { allow: true, resolve: true });
   const { allow = [], resolve = resolveBySystem } = options;
   const allowed = parseAllowed(allow);
   return {

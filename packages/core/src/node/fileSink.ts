@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { checkCount, refuseUnknown } from '../checks.js';
+import { checkCount, checkOptions, checkText } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
@@ -45,8 +45,8 @@ const fileTargetNames = {
  * @throws ConfigError if the path is empty or names a folder; on opening, SinkError if the target can't be written.
  */
 export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
-  refuseUnknown('fileSink()', target, fileTargetNames);
-  if (target.path === '') throw new ConfigError('The path of the file is empty.');
+  checkOptions('fileSink()', target, { ...fileTargetNames, path: 'text' });
+  checkText('The path of the file', target.path);
   if (/[/\\]$/.test(target.path))
     throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
   const gzip = readGzip(target);
@@ -170,7 +170,7 @@ const defaultPagesPerMember = 10;
 
 function readGzip({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undefined {
   if (gzip === false) return undefined;
-  if (gzip !== true) refuseUnknown('gzip', gzip, { pagesPerMember: true });
+  if (gzip !== true) checkOptions('gzip', gzip, { pagesPerMember: true });
   const { pagesPerMember } = gzip === true ? { pagesPerMember: defaultPagesPerMember } : gzip;
   checkCount('gzip.pagesPerMember', pagesPerMember);
   return { pagesPerMember };

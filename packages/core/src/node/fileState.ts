@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
-import { refuseUnknown } from '../checks.js';
+import { checkOptions, checkText } from '../checks.js';
 import { type Clock, systemClock } from '../clock.js';
-import { ConfigError, SinkError } from '../errors.js';
+import { SinkError } from '../errors.js';
 import { newId, type Identifiers } from '../identifiers.js';
 import { lockQueues, type Release, type StateUse } from '../sink/lockQueue.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -49,7 +49,7 @@ export interface FileState extends StateStore {
  * file in it can't be read, SinkError if the disk refuses or is a network's.
  */
 export function fileState(folder: string, options: FileStateOptions = {}): FileState {
-  refuseUnknown('fileState()', options, {
+  checkOptions('fileState()', options, {
     newId: true,
     breakLock: true,
     trustFileSystem: true,
@@ -58,7 +58,7 @@ export function fileState(folder: string, options: FileStateOptions = {}): FileS
     processes: true,
     clock: true,
   });
-  if (folder === '') throw new ConfigError("The path of the state's folder is empty.");
+  checkText("The path of the state's folder", folder);
   return new FolderState(resolve(folder), options);
 }
 

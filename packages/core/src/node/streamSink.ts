@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { setImmediate as nextTurnOfEventLoop } from 'node:timers/promises';
-import { refuseUnknown } from '../checks.js';
+import { checkOptions, wrongKind } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowFormat, Sink } from '../sink/sink.js';
 import { ByteBlocks } from './byteBlocks.js';
@@ -19,7 +19,9 @@ export function streamSink<T>(
   stream: Writable,
   options: { readonly gzip?: boolean } = {},
 ): Sink<T> {
-  refuseUnknown('streamSink()', options, { gzip: true });
+  const wrong = wrongKind({ format, stream }, { format: 'an object', stream: 'an object' });
+  if (wrong) throw new ConfigError(`streamSink() is invalid at ${wrong.option}: ${wrong.what}.`);
+  checkOptions('streamSink()', options, { gzip: true });
   const { gzip = false } = options;
   return {
     name: format.name,

@@ -1,10 +1,10 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { type PageCacheLimits, StoredPages } from '../source/pageCache.js';
 
 /** What a poll or watch stores; nothing without conditional requests. @throws ConfigError if a limit is invalid. */
 export function createStoredPages(conditional: boolean | PageCacheLimits): StoredPages | undefined {
   if (conditional === false) return undefined;
-  if (conditional !== true) refuseUnknown('conditional', conditional, { maxRows: true, maxBytes: true });
+  if (conditional !== true) checkOptions('conditional', conditional, { maxRows: true, maxBytes: true });
   return new StoredPages(conditional === true ? {} : conditional);
 }
 

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import { systemClock } from '../clock.js';
 import type { SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
@@ -45,7 +45,7 @@ export interface Snapshot<T> {
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
   checkSource('poll()', source);
-  refuseUnknown('poll()', options, { ...tickOptionNames, onFailure: true });
+  checkOptions('poll()', options, { ...tickOptionNames, onFailure: true });
   const { clock = systemClock, concurrency, onFailure, conditional = false } = options;
   const newTicks = (): Ticks => new Ticks(options, source.info.endpoint?.closed);
   // Rejects invalid options now, not at the first subscription.

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import type { Clock } from '../clock.js';
 import { redacted, reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
@@ -69,7 +69,7 @@ function endpoint(
   parts: ContextParts,
   logger: PluginLogger,
 ): Endpoint {
-  refuseUnknown(`endpoint() of ${plugin}`, options, endpointOptionNames);
+  checkOptions(`endpoint() of ${plugin}`, options, endpointOptionNames);
   const { arrays = 'brackets', headers, auth, responses, ...limits } = options;
   checkResponses(`endpoint() of ${plugin}`, responses);
   const { secrets, apis, transport, allowInsecure, hub } = parts;
@@ -86,7 +86,7 @@ function endpoint(
   const own = apis.add(access);
   let isMeant = auth !== undefined || !credentials.isSent;
   const send = async (request: ApiRequest): Promise<ApiResponse> => {
-    refuseUnknown(`A request of ${plugin}`, request, requestNames);
+    checkOptions(`A request of ${plugin}`, request, requestNames);
     const others = isMeant ? undefined : apis.originWithSameCredentials(access);
     if (others !== undefined) {
       isMeant = true;

@@ -1,12 +1,11 @@
-import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
+import { checkCount, checkNumbers, checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { inWords, isRecord } from '../values.js';
 import { Flow } from '../source/flow.js';
 import { checkSource, type PageSource } from '../source/pageSource.js';
 import { exportOptionNames, type ExportOptions } from './exportOptions.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
 import { ExportRun } from './exportRun.js';
-import { isHanging } from './guardSink.js';
+import { checkSink, isHanging } from './guardSink.js';
 import type { Sink } from './sink.js';
 
 /**
@@ -23,11 +22,10 @@ import type { Sink } from './sink.js';
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
   checkSource('exportTo()', source);
-  if (!isRecord(sink) || typeof sink.open !== 'function')
-    throw new ConfigError(`exportTo() takes a sink: given is ${inWords(sink)}.`, { option: 'sink' });
-  refuseUnknown('exportTo()', options, exportOptionNames);
+  checkSink('exportTo()', sink);
+  checkOptions('exportTo()', options, exportOptionNames);
   if (typeof options.incremental === 'object')
-    refuseUnknown('incremental of exportTo()', options.incremental, { from: true, full: true });
+    checkOptions('incremental of exportTo()', options.incremental, { from: true, full: true });
   const { commitEvery, onExpired, incremental, stopWithin = 0, resumeWithin = 0, requireTotal = false } = options;
   if (options.state && sink.state)
     throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {
@@ -82,7 +80,7 @@ export class ExportFlow extends Flow<ExportProgress | ExportReport> {
    * await exportTo(source, sink).run({ signal, onProgress: ({ rows }) => console.error(rows) });
    */
   async run(options: RunOptions = {}): Promise<ExportReport> {
-    refuseUnknown('run()', options, { signal: true, onProgress: true });
+    checkOptions('run()', options, { signal: true, onProgress: true });
     const { signal, onProgress } = options;
     signal?.throwIfAborted();
     const run = this.#open();

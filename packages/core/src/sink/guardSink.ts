@@ -1,10 +1,10 @@
 import { abortableBy } from '../abortable.js';
 import { settlesWithin, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { PluginError, SinkError, SluiceError } from '../errors.js';
+import { ConfigError, PluginError, SinkError, SluiceError } from '../errors.js';
 import type { Json } from '../source/definition.js';
 import type { StateLog } from '../stateLog.js';
-import { inWords } from '../values.js';
+import { inWords, isRecord } from '../values.js';
 import type { Sink, SinkContext, SinkWriter } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
@@ -19,6 +19,12 @@ export interface GuardOptions {
   readonly clock: Clock;
   /** Aborted when nobody waits for the calls any longer. */
   readonly signal: AbortSignal;
+}
+
+/** @throws ConfigError unless it is a sink: JavaScript callers may pass anything. */
+export function checkSink(owner: string, sink: unknown): void {
+  if (!isRecord(sink) || typeof sink['open'] !== 'function')
+    throw new ConfigError(`${owner} takes a sink: given is ${inWords(sink)}.`, { option: 'sink' });
 }
 
 /**

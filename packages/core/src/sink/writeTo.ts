@@ -1,11 +1,11 @@
 import { Observable, Subscription, type OperatorFunction, type Subscriber } from 'rxjs';
-import { checkCount, refuseUnknown } from '../checks.js';
+import { checkCount, checkOptions } from '../checks.js';
 import { systemClock, type Clock } from '../clock.js';
 import { BackpressureError } from '../errors.js';
 import { checkSchema } from '../source/columnTypes.js';
 import type { RowSchema } from '../source/definition.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
-import { guardSink } from './guardSink.js';
+import { checkSink, guardSink } from './guardSink.js';
 import type { Sink, SinkContext, SinkWriter } from './sink.js';
 
 /** Options of {@link writeTo}. */
@@ -33,7 +33,8 @@ export function writeTo<T>(
   sink: Sink<T>,
   options: WriteOptions<T> = {},
 ): OperatorFunction<T, ExportProgress | ExportReport> {
-  refuseUnknown('writeTo()', options, { buffer: true, overflow: true, schema: true, clock: true });
+  checkSink('writeTo()', sink);
+  checkOptions('writeTo()', options, { buffer: true, overflow: true, schema: true, clock: true });
   const { buffer = 10_000, overflow = 'error', schema, clock = systemClock } = options;
   if (schema) checkSchema('The schema of writeTo()', schema);
   checkCount('buffer', buffer);

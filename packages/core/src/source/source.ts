@@ -1,5 +1,5 @@
 import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
-import { checkCount, checkOptions, refuseUnknown } from '../checks.js';
+import { checkCount, checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { isPosition, startOfPartition, startOfPlan, type Position, type StatedTotals } from '../position.js';
 import type { Json, RowSchema, SourceDefinition, SourceEndpoint } from './definition.js';
@@ -117,7 +117,7 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    refuseUnknown('pages()', options, {
+    checkOptions('pages()', options, {
       startAt: true,
       partition: true,
       concurrency: true,
@@ -169,7 +169,7 @@ export class Source<T> extends Flow<T> {
    * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
-    refuseUnknown('pipePages()', options, { schema: true, version: true });
+    checkOptions('pipePages()', options, { schema: true, version: true });
     if (options.schema) checkSchema('The schema of pipePages()', options.schema);
     const { schema, rowsIdentity, ...info } = this.info;
     const pipePages = options.version ?? null;

@@ -1,5 +1,5 @@
 import { concatMap, defer, type OperatorFunction } from 'rxjs';
-import { refuseUnknown } from '../checks.js';
+import { checkOptions } from '../checks.js';
 import type { RowKey } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
@@ -32,7 +32,7 @@ const removeAtOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0,
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  */
 export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapshot<T>, Change<T>> {
-  refuseUnknown('changes()', options, comparisonOptionNames);
+  checkOptions('changes()', options, comparisonOptionNames);
   const fields = fieldsBetween(options);
   return (snapshots) =>
     defer(() => {

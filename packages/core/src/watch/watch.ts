@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.js';
-import { checkCount, checkNumbers, refuseUnknown } from '../checks.js';
+import { checkCount, checkNumbers, checkOptions } from '../checks.js';
 import { redacted, reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { Identifiers } from '../identifiers.js';
@@ -73,7 +73,7 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
   checkSource('watch()', source);
-  refuseUnknown('watch()', options, {
+  checkOptions('watch()', options, {
     ...tickOptionNames,
     ...comparisonOptionNames,
     newId: true,
@@ -87,7 +87,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     polls: true,
     onHealth: true,
   });
-  refuseUnknown('retry of watch()', options.retry, { for: true });
+  if (options.retry !== undefined) checkOptions('retry of watch()', options.retry, { for: true });
   const { info } = source;
   const { clock = systemClock, concurrency = 1, every, state } = options;
   const { polls = Infinity, maxFailures = Infinity, retry = {} } = options;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import type { FiledLetter } from './deadLetter.js';
 import { checkKind } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
@@ -38,7 +38,7 @@ export async function* readDeadLetters(
   path: string,
   options: ReadLettersOptions = {},
 ): AsyncGenerator<ListedLetter, void, undefined> {
-  refuseUnknown('readDeadLetters()', options, { fileSystem: true, onTorn: true });
+  checkOptions('readDeadLetters()', options, { fileSystem: true, onTorn: true });
   const { fileSystem = nodeFileSystem, onTorn } = options;
   const target = resolve(path);
   await checkKind(target, fileSystem);

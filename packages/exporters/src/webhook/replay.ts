@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { CheckpointError, checkCount, refuseUnknown, type SluiceError } from '@sluice/core';
+import { CheckpointError, checkCount, checkOptions, type SluiceError } from '@sluice/core';
 import {
   withPath,
   fileState,
@@ -53,8 +53,10 @@ export interface ReplayCounts {
  * before anything is sent, and at the end if the last line is cut off; LockError if an export or another replay uses the file; SinkError if it is missing.
  */
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
-  refuseUnknown('replay()', options, {
+  checkOptions('replay()', options, {
     ...endpointNames,
+    url: 'text',
+    secret: 'text or a list',
     newId: true,
     breakLock: true,
     trustFileSystem: true,

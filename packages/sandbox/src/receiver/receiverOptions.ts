@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { check, refuseUnknown } from '../sandboxOptions.js';
+import { check, checkObject, refuseUnknown } from '../sandboxOptions.js';
 import type { DeliveredRecord } from './decodeRecords.js';
 import { failureWords, planReply, type ReceiverAnswer, type ReceiverFailure } from './receiverAnswer.js';
 
@@ -65,6 +65,7 @@ export type ReceiverSettings = Required<Omit<ReceiverOptions, 'secrets' | 'failu
 
 /** Fills in the defaults. Throws `RangeError` with the option's name for an invalid value. */
 export function checkReceiverOptions(options: ReceiverOptions): ReceiverSettings {
+  checkObject(options);
   const { script, failures = { share: 0 } } = options;
   if (options.secrets?.length === 0)
     throw new RangeError('secrets is empty, so that nothing could match: give one, or leave it out to check none.');

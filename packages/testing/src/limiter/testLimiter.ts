@@ -1,4 +1,4 @@
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { limiterOpener } from './drivenLimiter.js';
 import { limitChecks } from './limitChecks.js';
@@ -26,7 +26,7 @@ const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
  * declare function tokenBucket(limits: readonly Limit[], clock: Clock): Limiter;
  */
 export function testLimiter(options: LimiterSuiteOptions): void {
-  refuseUnknown('testLimiter()', options, { ...suiteOptionNames, factory: true, keeps: true, realTime: true });
+  checkOptions('testLimiter()', options, { ...suiteOptionNames, factory: true, keeps: true, realTime: true });
   const { factory, keeps = everything, realTime = false } = options;
   registerChecks(options, { ...permitChecks, ...limitChecks }, (trial) =>
     limiterOpener(trial, factory, { keeps, realTime }),

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import { registerChecks, suiteOptionNames, type Factory, type SuiteOptions } from '../suite.js';
 import { pluginChecks } from './pluginChecks.js';
 import type { PluginFixture } from './pluginFixture.js';
@@ -26,7 +26,7 @@ export interface PluginSuiteOptions<Api extends object> extends SuiteOptions {
  * });
  */
 export function testPlugin<Api extends object>(options: PluginSuiteOptions<Api>): void {
-  refuseUnknown('testPlugin()', options, { ...suiteOptionNames, factory: true });
+  checkOptions('testPlugin()', options, { ...suiteOptionNames, factory: true });
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a fixture gets the API of its own plugin only
   const factory = options.factory as unknown as Factory<PluginFixture<object>>;
   registerChecks(options, pluginChecks, async (trial) => ({ trial, fixture: await trial.own(factory()) }));

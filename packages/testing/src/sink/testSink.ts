@@ -1,4 +1,4 @@
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import { registerChecks, suiteOptionNames, type Factory, type SuiteOptions } from '../suite.js';
 import { crashChecks } from './crashChecks.js';
 import { endingChecks } from './endingChecks.js';
@@ -49,7 +49,7 @@ export function testSink<T>(
     | (SinkSuiteOptions<T> & { readonly rows: RowSamples<T> })
     | (SinkSuiteOptions<SampleRow> & { readonly rows?: undefined }),
 ): void {
-  refuseUnknown('testSink()', options, { ...suiteOptionNames, factory: true, rows: true });
+  checkOptions('testSink()', options, { ...suiteOptionNames, factory: true, rows: true });
   const samples: RowSamples<unknown> = options.rows ?? sampleRows;
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the sink gets these rows only
   const factory = options.factory as Factory<SinkFixture<unknown>>;

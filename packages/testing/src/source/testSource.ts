@@ -1,4 +1,4 @@
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import { registerChecks, suiteOptionNames, type SuiteOptions } from '../suite.js';
 import { definitionChecks } from './definitionChecks.js';
 import { demandChecks } from './demandChecks.js';
@@ -46,7 +46,7 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
  * });
  */
 export function testSource<T>(options: SourceSuiteOptions<T>): void {
-  refuseUnknown('testSource()', options, { ...suiteOptionNames, factory: true });
+  checkOptions('testSource()', options, { ...suiteOptionNames, factory: true });
   const checks = {
     ...walkChecks,
     ...demandChecks,

@@ -1,4 +1,4 @@
-import { refuseUnknown } from '@sluice/core';
+import { checkOptions } from '@sluice/core';
 import { registerChecks, suiteOptionNames, type SuiteOptions, type Trial } from '../suite.js';
 import { lockChecks } from './lockChecks.js';
 import { logChecks } from './logChecks.js';
@@ -20,7 +20,7 @@ export interface StateStoreSuiteOptions extends SuiteOptions {
  * testStateStore({ test, factory: () => ({ store: fileState(path), another: () => fileState(path) }) });
  */
 export function testStateStore(options: StateStoreSuiteOptions): void {
-  refuseUnknown('testStateStore()', options, { ...suiteOptionNames, factory: true });
+  checkOptions('testStateStore()', options, { ...suiteOptionNames, factory: true });
   const open = async (trial: Trial): Promise<OpenedState> => new OpenedState(trial, await trial.own(options.factory()));
   registerChecks(options, { ...recordChecks, ...logChecks }, async (trial) => (await open(trial)).lock());
   registerChecks(options, lockChecks, open);

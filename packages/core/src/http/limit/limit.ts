@@ -1,4 +1,4 @@
-import { refuseUnknown } from '../../checks.js';
+import { checkOptions } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import type { RateUse } from './limiterTypes.js';
 
@@ -95,7 +95,7 @@ const localRules: LimitRules = { option: 'rateLimit', isWhole: false, maxPer: Nu
 
 /** @throws ConfigError if a number is invalid, or a name unknown. */
 export function checkLimit(limit: Limit, { option, isWhole, maxPer }: LimitRules = localRules): void {
-  refuseUnknown(option, limit, { requests: true, per: true, burst: true, concurrency: true, costs: true });
+  checkOptions(option, limit, { requests: true, per: true, burst: true, concurrency: true, costs: true });
   const { requests, per, burst = 1, concurrency = 1, costs = {} } = limit;
   const check = (name: string, value: number, isRight: boolean, wanted: string): void => {
     if (typeof value === 'number' && isRight) return;

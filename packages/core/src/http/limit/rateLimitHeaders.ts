@@ -1,4 +1,4 @@
-import { checkCount, checkNumbers, refuseUnknown } from '../../checks.js';
+import { checkCount, checkNumbers, checkOptions } from '../../checks.js';
 import { isCalendarDay } from '../../clock.js';
 import { httpDate } from '../response/retryAfter.js';
 import { parseItems } from '../response/structuredItems.js';
@@ -62,7 +62,7 @@ export interface QuotaRules {
  * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
  */
 export function rateLimitHeaders(options: RateLimitHeadersOptions = {}): QuotaRules {
-  refuseUnknown('rateLimitHeaders()', options, { maxQuotaWait: true, concurrency: true });
+  checkOptions('rateLimitHeaders()', options, { maxQuotaWait: true, concurrency: true });
   const { maxQuotaWait = 3_900_000, concurrency = 8 } = options;
   checkNumbers('rateLimitHeaders', { maxQuotaWait }, (ms) => ms >= 0, 'of at least 0');
   checkCount('rateLimitHeaders.concurrency', concurrency);
