@@ -35,7 +35,8 @@ try {
     walks: [] as number[],
     beyond: [] as number[],
   }));
-  for (const { pages } of watched) await pages.next();
+  // The first poll, whose last page has its outcome.
+  for (const { pages } of watched) while ((await pages.next()).value?.health === undefined);
   for (let pair = 1; pair <= pairs + warmUp; pair += 1) {
     for (const { pages, walks, beyond } of watched) {
       await server.change();

@@ -5,7 +5,7 @@ import { visibleText } from '../terminal/text.js';
 import { displayWidth, type Phrase, phrasesAsLine } from '../terminal/width.js';
 import type { RowView } from './rowView.js';
 
-/** Changes as lines for people. Each page is a poll. */
+/** Changes as lines for people. A page has changes of one poll, at most some thousand. */
 export function changeText<T extends object>(view: RowView<T>, options: LineOptions): RowFormat<Change<T>> {
   return {
     name: 'text',

@@ -143,10 +143,10 @@ export class ExportRun<T> {
   }
 
   async #write(page: Page<T>, opened: OpenExport<T>): Promise<void> {
-    const { items, partition, endsPartition, health, commit, unconfirmed } = page;
+    const { items, partition, endsPartition, health, commit, isContinued, unconfirmed } = page;
     const generation = commit && health?.generation;
     opened.hasWritten = true;
-    await opened.writer.write({ items, partition, endsPartition, generation, unconfirmed });
+    await opened.writer.write({ items, partition, endsPartition, isContinued, generation, unconfirmed });
     this.#job.commits.add(page);
   }
 

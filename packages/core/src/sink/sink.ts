@@ -41,7 +41,9 @@ export interface SinkPage<T> {
   /** The partition of the rows, and whether it ends here, even without rows. */
   readonly partition: number;
   readonly endsPartition: boolean;
-  /** The number of the accepted snapshot, from 1, if the rows are all changes that lead to it. */
+  /** Of a watch's changes: the next page has more of the same generation. */
+  readonly isContinued?: boolean | undefined;
+  /** The number of the accepted snapshot, from 1, if with these rows all changes are there that lead to it. */
   readonly generation?: number | undefined;
   /** Removals that may follow in later generations: of rows that the last walk lacked, and that are accepted still. */
   readonly unconfirmed?: readonly T[] | undefined;

@@ -26,7 +26,9 @@ export interface Page<T> {
   readonly commit?: true;
   /** Of a watch's changes: removals that are not certain yet, since the rows are missing from too few walks. */
   readonly unconfirmed?: readonly T[];
-  /** The outcome of the poll, for a page of a watch. */
+  /** Of a watch's changes: the next page has more of the same generation. */
+  readonly isContinued?: true;
+  /** The outcome of the poll, on the last page of a watch's poll. */
   readonly health?: PageHealth;
 }
 

@@ -13,7 +13,8 @@ export interface Findings<T> {
   readonly repeated: number;
 }
 
-const none: readonly string[] = [];
+/** The usual result, shared by all rows. */
+const noFields: readonly [] = [];
 
 /**
  * Compares the rows of a walk with the accepted ones as they arrive. Only differences are stored, so a walk is never in
@@ -45,7 +46,7 @@ export class WalkComparison<T> {
     if (accepted === undefined) {
       const added = this.#added.get(key);
       this.#checkRepeated(key, added?.after, after);
-      this.#added.set(key, { type: 'added', key, before: null, after, fields: [] });
+      this.#added.set(key, { type: 'added', key, before: null, after, fields: noFields });
       return added !== undefined;
     }
     const isRepeated = accepted.walk === this.#walk;
@@ -57,7 +58,7 @@ export class WalkComparison<T> {
     }
     const before = accepted.row;
     // A page that has not changed has the very same rows.
-    const fields = before === after ? none : this.#fields(before, after);
+    const fields = before === after ? noFields : this.#fields(before, after);
     if (fields.length > 0) this.#changed.set(key, { type: 'changed', key, before, after, fields });
     else if (isRepeated) this.#changed.delete(key);
     return isRepeated;

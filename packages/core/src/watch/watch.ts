@@ -16,7 +16,7 @@ import { cancellable } from '../source/cancellable.js';
 import { changeColumns, type Change } from './change.js';
 import { changeEvents } from './changeEvents.js';
 import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
-import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
+import { decodePosition, WatchRun, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */
 export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick<Identifiers, 'newId'> {
@@ -52,7 +52,7 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
 
 /**
  * Watches a listing: emits every difference between two accepted snapshots, once, and no false ones. A source whose
- * pages are polls.
+ * pages are polls; one with more than 10,000 changes has several pages.
  *
  * A row counts as removed only when complete walks agree; failed walks are ignored. With durable state, a poll's
  * changes are on disk before the first is emitted. They are emitted again with the same ids, whatever happens, until
@@ -136,7 +136,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     },
   };
   return new Source(watched, (walk) => {
-    const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), newHistory: walk.newHistory });
+    const run = new WatchRun(source, settings, { startAt: decodePosition(walk.startAt), newHistory: walk.newHistory });
     return cancellable(
       async (signal) => {
         try {

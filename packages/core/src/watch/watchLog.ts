@@ -17,6 +17,7 @@ export interface WatchIdentity {
 }
 
 const rowsPerRecord = 500;
+const noFields: readonly [] = [];
 /** Records, changes and rows to keep in any case, however small the snapshot is. */
 const minSize = 1_000;
 
@@ -180,7 +181,7 @@ export class WatchLog<T> {
         key,
         before: null,
         after,
-        fields: [],
+        fields: noFields,
       })),
     };
   }

@@ -43,10 +43,19 @@ export interface WatchSettings<T> {
 }
 
 interface WatchStart {
-  /** The generation to resume after; absent at the start. */
-  readonly startAt: number | undefined;
+  /** Absent at the start. */
+  readonly startAt: ChangePosition | undefined;
   readonly newHistory: string | undefined;
 }
+
+/** Where to resume: after a generation, and after some changes of the next one. */
+interface ChangePosition {
+  readonly generation: number;
+  readonly changes: number;
+}
+
+/** Changes per page: those of a first snapshot of a million rows are never in memory at once, nor is their text. */
+const changesPerPage = 10_000;
 
 /** A complete walk, compared with the accepted rows. */
 interface ComparedWalk<T> extends Findings<T> {
@@ -113,15 +122,18 @@ export class WatchRun<T> {
     // Otherwise the first delta has all rows.
     if (log.committed > 0) events.known(log.snapshot.rows, staged, clock.now());
     await log.commit();
-    for (const [nth, delta] of staged.entries()) {
+    let from = this.#start.startAt?.changes ?? 0;
+    // Taken out, because a first snapshot has all rows.
+    for (let delta = staged.shift(); delta; delta = staged.shift()) {
       const isSynced = delta.generation === 1 || undefined;
-      yield this.#page(log, { delta, health: { outcome: 'replayed', isSynced } }, staged.slice(nth + 1));
+      yield* this.#emit(log, { delta, health: { outcome: 'replayed', isSynced } }, { from, later: staged });
       await log.commit(delta.generation);
+      from = 0;
     }
     for (let poll = 0; poll < polls; poll += 1) {
       await ticks.next(signal, countSkipped(this.#failing?.polls ?? 0, every));
       const outcome = await this.#poll(log, signal);
-      yield this.#page(log, outcome);
+      yield* this.#emit(log, outcome);
       await log.commit(outcome.delta?.generation);
     }
     return undefined;
@@ -134,18 +146,20 @@ export class WatchRun<T> {
     const log = new WatchLog<T>(state?.log('watch'), identity, newId);
     this.#log = log;
     // A consumer that has a generation continues its history.
-    await log.open(startAt ? undefined : newHistory);
+    await log.open(startAt && (startAt.generation > 0 || startAt.changes > 0) ? undefined : newHistory);
     this.#checkKeys(log.snapshot.rows);
     this.#hasListed = log.snapshot.generation > 0;
     if (startAt === undefined) return log;
+    const { generation, changes } = startAt;
     const isOther = newHistory !== undefined && log.history !== newHistory;
-    if (isOther || startAt < log.committed || startAt > log.snapshot.generation)
+    const latest = changes > 0 ? generation + 1 : generation;
+    if (isOther || generation < log.committed || latest > log.snapshot.generation)
       throw new CheckpointError(
-        `The watch's state does not match the position to resume from (generation ${startAt}; it has ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
+        `The watch's state does not match the position to resume from (generation ${latest}; it has ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
         {},
         [{ kind: 'restart' }],
       );
-    await log.commit(startAt);
+    await log.commit(generation);
     return log;
   }
 
@@ -254,24 +268,50 @@ export class WatchRun<T> {
     return !isNotFound || (failures === 1 && !this.#hasListed);
   }
 
-  /** @param later staged deltas that follow */
-  #page(log: WatchLog<T>, { delta, health }: PollOutcome<T>, later: readonly Delta<T>[] = []): Page<Change<T>> {
+  /**
+   * The pages of a poll. The last one says how the poll ended, and what is not certain yet.
+   *
+   * @param from the number of changes that the consumer has
+   * @param later staged deltas that follow
+   */
+  *#emit(
+    log: WatchLog<T>,
+    { delta, health }: PollOutcome<T>,
+    { from, later }: { from: number; later: readonly Delta<T>[] } = { from: 0, later: [] },
+  ): Generator<Page<Change<T>>, void, undefined> {
     const { generation, rows } = log.snapshot;
     if (delta) this.#settings.events.changed(delta);
+    const changes = delta?.differences.length ?? 0;
+    let emitted = from;
+    for (; delta && changes - emitted > changesPerPage; emitted += changesPerPage) {
+      const before = { generation: delta.generation - 1, changes: emitted + changesPerPage };
+      yield { ...this.#page(log, { delta, from: emitted, position: before }), isContinued: true };
+    }
     const reported: PageHealth = { ...health, rows: rows.size, generation: delta?.generation ?? generation };
     this.#reportHealth(reported);
+    const position = { generation: delta?.generation ?? log.committed, changes: 0 };
+    yield {
+      ...this.#page(log, { delta, from: emitted, position }),
+      health: reported,
+      ...(delta && delta.missing.size > 0 && { unconfirmed: unconfirmedChanges(log, delta, later) }),
+    };
+  }
+
+  #page(
+    log: WatchLog<T>,
+    { delta, from, position }: { delta: Delta<T> | undefined; from: number; position: ChangePosition },
+  ): Page<Change<T>> {
     const index = this.#pageCount;
     this.#pageCount += 1;
+    const differences = delta?.differences.slice(from, from + changesPerPage) ?? [];
     return {
-      items: delta ? toChanges(delta, log.history) : [],
-      position: positionAt(delta?.generation ?? log.committed, this.#pageCount),
+      items: delta ? toChanges({ ...delta, differences }, log.history) : [],
+      position: encodePosition(position, this.#pageCount),
       index,
       partition: 0,
       endsPartition: false,
-      health: reported,
-      // Makes an export commit it before the next poll.
+      // Makes an export commit it before the next page or poll.
       ...(delta && { commit: true }),
-      ...(delta && delta.missing.size > 0 && { unconfirmed: unconfirmedChanges(log, delta, later) }),
     };
   }
 
@@ -305,18 +345,18 @@ function keyOrNone<T>(key: (row: T) => unknown, row: T): unknown {
   }
 }
 
-/** The position after a generation. */
-function positionAt(generation: number, pages: number): Position {
-  return { before: 0, begun: { '0': { next: { cursor: String(generation) }, pages, rows: 0 } }, rows: 0, pages };
+function encodePosition({ generation, changes }: ChangePosition, pages: number): Position {
+  return { before: 0, begun: { '0': { next: { cursor: String(generation) }, pages, rows: changes } }, rows: 0, pages };
 }
 
-/** The generation of a position; `undefined` at the start. @throws ConfigError if it is not a watch's position. */
-export function generationAt({ before, begun }: Position): number | undefined {
+/** Decodes a position; `undefined` if it is the start. @throws ConfigError if it is not a watch's position. */
+export function decodePosition({ before, begun }: Position): ChangePosition | undefined {
   const first = begun['0'];
   if (before === 0 && first === undefined) return undefined;
-  const generation =
-    first && 'cursor' in first.next && /^\d+$/.test(first.next.cursor) ? Number(first.next.cursor) : undefined;
-  if (isCount(generation)) return generation;
+  if (first && 'cursor' in first.next && /^\d+$/.test(first.next.cursor)) {
+    const generation = Number(first.next.cursor);
+    if (isCount(generation)) return { generation, changes: first.rows };
+  }
   throw new ConfigError('startAt is not a position of a watch. Give the position of one of its pages.', {
     option: 'startAt',
   });

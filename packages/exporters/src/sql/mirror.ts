@@ -93,13 +93,15 @@ interface WriterParts<T> {
   readonly displaced: Displaced;
 }
 
-/** Each page of a watch is a whole generation, and goes into the table with the checkpoint that follows it. */
+/** Each generation of a watch goes into the table as a whole, with the checkpoint that follows its last page. */
 class MirrorWriter<T> implements SinkWriter<Change<T>> {
   readonly start: Json;
   readonly #parts: WriterParts<T>;
   #generation: number;
   #displaced: Displaced;
   #pending: readonly Generation[] = [];
+  /** Changes of a generation whose last page has not come. */
+  readonly #begun: Change<T>[] = [];
 
   constructor(parts: WriterParts<T>, generation: number) {
     this.#parts = parts;
@@ -131,7 +133,15 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     return this.#pending.length > 0;
   }
 
-  write({ items, generation, unconfirmed = [] }: SinkPage<Change<T>>): Promise<void> {
+  get isCommittable(): boolean {
+    return this.#begun.length === 0;
+  }
+
+  write({ items, isContinued, generation, unconfirmed = [] }: SinkPage<Change<T>>): Promise<void> {
+    if (isContinued) {
+      for (const change of items) this.#begun.push(change);
+      return Promise.resolve();
+    }
     if (generation === undefined) {
       if (items.length === 0) return Promise.resolve();
       throw new SinkError('A mirror follows the changes of a watch, and these rows are not those of a generation.');
@@ -139,9 +149,10 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     const { inTable = 0, shape, target } = this.#parts;
     // A restart that ended before its first poll succeeded leaves watch and table as they were.
     if (this.#generation === 0 && generation > 1) this.#generation = inTable;
+    const changes = [...this.#begun.splice(0), ...items];
     if (generation === this.#generation) return Promise.resolve();
     if (generation !== this.#generation + 1) throw outOfStep(target, this.#generation, generation);
-    this.#pending = [...this.#pending, shape.readGeneration(items, unconfirmed, generation === 1)];
+    this.#pending = [...this.#pending, shape.readGeneration(changes, unconfirmed, generation === 1)];
     this.#generation = generation;
     return Promise.resolve();
   }

@@ -55,6 +55,14 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
     expect(await after(database, listing)).toEqual(listing.rows.map(({ id, name }) => `${id} ${name}`).toSorted());
   });
 
+  test('D5 takes a generation of several pages as a whole', async () => {
+    const database = await open();
+    const listing = new Items(itemsOf(range(1, 12_001)));
+    expect(await after(database, listing)).toHaveLength(12_000);
+    listing.set(...range(1, 11_001).map((id) => item(id, 'renamed')));
+    expect((await after(database, listing)).filter((row) => row.endsWith(' renamed'))).toHaveLength(11_000);
+  });
+
   test.each(kind === 'PostgreSQL' ? [1, 3] : [])(
     'D4 refuses a value that a column would cut, also of a row that changes or comes later (row %i)',
     async (id) => {
