@@ -179,7 +179,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     const fields = plan.fields(partition);
     const { method } = details;
     const headers = address.headers ? { ...details.headers, ...address.headers } : details.headers;
-    const last: { received?: ReceivedResponse } = {};
+    const last: { received?: ReceivedResponse | undefined } = {};
     const request: ApiRequest = {
       route: name,
       signal,
@@ -226,6 +226,9 @@ export function pageFetcher<Row extends object, In extends object, Params extend
       const isEnd = SluiceError.is(error, 'http') && error.details['means'] === 'end';
       if (isEnd && last.received) return readPage(last.received, { ...requested, isEnd });
       throw error;
+    } finally {
+      // V8 retains some requests until a full garbage collection: without their pages.
+      last.received = undefined;
     }
   };
 }
