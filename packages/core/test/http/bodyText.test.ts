@@ -44,6 +44,14 @@ describe.each([
     expect((await transport.get()).body).toEqual(document);
   });
 
+  test('R9 every character of UTF-8 is read as it was sent', async () => {
+    const codes = Array.from({ length: 0x110000 }, (_, code) => code).filter((code) => code < 0xd800 || code > 0xdfff);
+    const all = codes.map((code) => String.fromCodePoint(code)).join('');
+    const server = await startServer(answer(200, JSON.stringify(all), {}));
+    const { body } = await openTransport(server.url, { createAdapter, maxBodyBytes: 10_000_000 }).get();
+    expect(body === all).toBe(true);
+  });
+
   test('R9 every byte of windows-1252 becomes its character', async () => {
     const bytes = Buffer.from(Array.from({ length: 128 }, (_, at) => at + 128));
     const { transport } = await serve(Buffer.concat([Buffer.from('"'), bytes, Buffer.from('"')]), {
@@ -109,7 +117,7 @@ describe.each([
       answer(200, packed.subarray(0, packed.length - 6), { 'content-type': 'application/gzip' }),
       answer(200, packed, { 'content-type': 'application/gzip' }),
     );
-    const { body, attempts } = await openTransport(server.url, { createAdapter }).get();
+    const { body, attempts } = await openTransport(server.url, { createAdapter, maxBodyBytes: 10_000_000 }).get();
     expect({ body, attempts }).toEqual({ body: document, attempts: 2 });
   });
 

@@ -5,15 +5,20 @@ import { AdapterFault } from './adapter.js';
  * `Content-Type` does; without both they are UTF-8, as JSON has to be (RFC 8259, 8.1). Bytes that are valid UTF-8 are UTF-8
  * also where ISO-8859-1 is declared: that is the default of many servers, and no text of it is valid UTF-8 by accident.
  *
+ * @param readUtf8 the text of bytes without their byte order mark, unless they are not UTF-8. Default: by a `TextDecoder`.
  * @throws AdapterFault if the charset is not known, or the bytes are not text in it.
  */
-export function bodyText(bytes: Uint8Array, headers: Readonly<Record<string, string>>): string {
+export function bodyText<Bytes extends Uint8Array>(
+  bytes: Bytes,
+  headers: Readonly<Record<string, string>>,
+  readUtf8: (bytes: Bytes) => string | undefined = decodeUtf8,
+): string {
   const declared = declaredCharset(headers['content-type']);
   const charset = markedCharset(bytes) ?? declared ?? 'utf-8';
   const decoder = openDecoder(charset);
   if (!decoder) throw new AdapterFault('charset', charset);
-  if (decoder.encoding === 'windows-1252') return decode(utf8(), bytes) ?? decodeWindows1252(decoder, bytes);
-  const text = decode(decoder, bytes);
+  if (decoder.encoding === 'windows-1252') return readUtf8(bytes) ?? decodeWindows1252(decoder, bytes);
+  const text = decoder.encoding === 'utf-8' ? readUtf8(bytes) : decode(decoder, bytes);
   if (text !== undefined) return text;
   // Half a character at the end is all that is wrong.
   if (decode(new TextDecoder(charset, { fatal: true }), bytes, { stream: true }) !== undefined)
@@ -50,8 +55,8 @@ function markedCharset([first, second]: Uint8Array): string | undefined {
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 }
 
-function utf8(): TextDecoder {
-  return new TextDecoder('utf-8', { fatal: true });
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  return decode(new TextDecoder('utf-8', { fatal: true }), bytes);
 }
 
 function openDecoder(charset: string): TextDecoder | undefined {
