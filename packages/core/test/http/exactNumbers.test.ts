@@ -69,6 +69,16 @@ describe('D4 of a document', () => {
     expect(parseExactly(json)).toEqual(expected);
   });
 
+  test('behind a key with quotes and backslashes it is one, but not in a document that is a text', () => {
+    const number = '9007199254740993';
+    const names = ['a', 'a"', 'a\\', 'a\\"', 'a"\\', '"', '\\'];
+    for (const name of names) {
+      expect(parseExactly(`{${JSON.stringify(name)}:-${number}}`)).toEqual({ [name]: `-${number}` });
+      const inner = `{${JSON.stringify(name)}:${number}}`;
+      expect(parseExactly(JSON.stringify([inner, JSON.stringify(inner)]))).toEqual([inner, JSON.stringify(inner)]);
+    }
+  });
+
   test.each([
     '',
     '{12345678901234567890:1}',

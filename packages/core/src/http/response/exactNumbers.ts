@@ -54,10 +54,16 @@ function hasLongNumber(json: string): boolean {
     let to = at + 1;
     while (isOfNumber(json, from - 1)) from -= 1;
     while (isOfNumber(json, to)) to += 1;
-    if (to - from >= longNumber && /^$|[\s:,[-]/.test(json.charAt(from - 1))) return true;
+    if (to - from >= longNumber && /^$|[\s:,[-]/.test(json.charAt(from - 1)) && !isQuoted(json, from)) return true;
     at = Math.max(at, to - 1);
   }
   return false;
+}
+
+/** Whether a number is in a string, since an escaped quote is before it, as in the text of another document. */
+function isQuoted(json: string, number: number): boolean {
+  const colon = json[number - 1] === '-' ? number - 2 : number - 1;
+  return json[colon] === ':' && json[colon - 1] === '"' && isEscaped(json, colon - 1);
 }
 
 function isOfNumber(text: string, at: number): boolean {
@@ -101,11 +107,16 @@ function quoteNumbers(json: string): Rewritten {
 }
 
 function findStringEnd(json: string, open: number): number {
-  for (let at = json.indexOf('"', open + 1); ; at = json.indexOf('"', at + 1)) {
-    let start = at;
-    while (json[start - 1] === '\\') start -= 1;
-    if ((at - start) % 2 === 0) return at + 1;
-  }
+  let end = json.indexOf('"', open + 1);
+  while (isEscaped(json, end)) end = json.indexOf('"', end + 1);
+  return end + 1;
+}
+
+/** Whether an odd number of backslashes stands before a quote. */
+function isEscaped(json: string, quote: number): boolean {
+  let start = quote;
+  while (json[start - 1] === '\\') start -= 1;
+  return (quote - start) % 2 === 1;
 }
 
 /** Digits that identify a double: C's `%.17g`. `toPrecision` writes up to 100. */
