@@ -1,12 +1,14 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, sep } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { describe, expect, inject, test } from 'vitest';
 import { run } from '../run.js';
 import { published } from './published.js';
 
+/** Where the sources are: npm accepts a provenance only if the manifest names the repository that published it. */
+const host = 'github.com/sluice-js/sluice';
 const attw = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json');
 
 describe.each(published())('$name', ({ name, folder, tarball }) => {
@@ -62,6 +64,7 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
 
   test('depends on nothing that only this workspace has', () => {
     const manifest = readFileSync(join(installed, 'package.json'), 'utf8');
+    const directory = `packages/${basename(folder)}`;
     expect(manifest).not.toMatch(/workspace:|catalog:|file:|link:/);
     expect(JSON.parse(manifest)).toMatchObject({
       name,
@@ -69,6 +72,9 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
       license: 'MIT',
       engines: { node: '>=20.19.0' },
       description: expect.stringMatching(/\.$/),
+      homepage: `https://${host}/tree/main/${directory}#readme`,
+      bugs: `https://${host}/issues`,
+      repository: { type: 'git', url: `git+https://${host}.git`, directory },
     });
   });
 
