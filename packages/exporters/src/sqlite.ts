@@ -118,6 +118,7 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
     readRefusal: readRefusal,
     exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
+    upsertsInOrder: true,
     order: { column: '_rowid_' },
   };
   return { database, where: path };

@@ -99,12 +99,18 @@ export async function publish(
   const traits = await checkTarget(session, target, mode);
   checkStaged(target.name.given, rows, await staging.countRows(session));
   if (traits) await checkStagedAs(session, staging);
+  const publication = traits && new Publication(session, staging, traits, mode);
+  if (publication?.isUpsert) {
+    const kept = await publication.upsert(end);
+    await staging.drop(session);
+    return kept;
+  }
   const twins = target.key.length > 0 ? await staging.keepLastPerKey(session) : 0;
-  if (!traits) {
+  if (!publication) {
     await staging.becomeTarget(session);
     return 0;
   }
-  const kept = await new Publication(session, staging, traits, mode).run(rows - twins, end);
+  const kept = await publication.run(rows - twins, end);
   await staging.drop(session);
   return kept;
 }
@@ -170,13 +176,46 @@ class Publication {
     this.#sameKey = target.key.map((name) => `${target.sql}.${quote(name)} = ${staged}.${quote(name)}`).join(' AND ');
   }
 
+  /** One statement does it: nothing but the key decides what becomes of a row. */
+  get isUpsert(): boolean {
+    const { database, key } = this.#target;
+    const { hasRules, uniques } = this.#traits;
+    if (!this.#isByKey || hasRules || database.upsertsInOrder !== true) return false;
+    if (this.#target.listUniques(this.#traits).length > 0) return false;
+    const isKey = ({ columns }: Unique): boolean =>
+      columns.length === key.length && key.every((name) => columns.includes(name));
+    return uniques.some((unique) => !unique.isPartial && isKey(unique));
+  }
+
+  /** In one pass over the staged rows: of those with the same key, the last one stays. */
+  async upsert(end: WalkEnd): Promise<number> {
+    if (this.#mode === 'replace') await this.#staging.indexKey(this.#session);
+    const { kept } = await this.#removeMissing(end);
+    const { columns, key, keyNames, sql } = this.#target;
+    const names = columns.map(({ name }) => quote(name));
+    const values = columns.flatMap(({ name }) => (key.includes(name) ? [] : [quote(name)]));
+    const listValues = (of: string): string => values.map((name) => `${of}.${name}`).join(', ');
+    const set = values.map((name) => `${name} = excluded.${name}`).join(', ');
+    // Rows that are as they were are not touched.
+    const update = `DO UPDATE SET ${set} WHERE (${listValues(sql)}) IS DISTINCT FROM (${listValues('excluded')})`;
+    await this.#session.run(
+      `INSERT INTO ${sql} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${this.#staging.sql} WHERE TRUE ORDER BY ${this.#staging.order} ON CONFLICT (${keyNames}) ${values.length > 0 ? update : 'DO NOTHING'}`,
+    );
+    return kept;
+  }
+
+  /** In mode `replace`, removes the rows that the walk did not find, unless it was incomplete. */
+  async #removeMissing(end: WalkEnd): Promise<{ readonly kept: number; readonly removed: number }> {
+    if (this.#mode !== 'replace') return { kept: 0, removed: 0 };
+    const kept = end.isIncomplete ? await this.#countMissing(end) : 0;
+    return { kept, removed: kept === 0 ? await this.#remove() : 0 };
+  }
+
   /** @param rows those that are staged, without others of their keys */
   async run(rows: number, end: WalkEnd): Promise<number> {
     const { hasRules } = this.#traits;
-    const isReplaced = this.#mode === 'replace';
-    const kept = isReplaced && end.isIncomplete ? await this.#countMissing(end) : 0;
     const rowsBefore = hasRules ? await this.#count(this.#target.sql) : 0;
-    const removed = isReplaced && kept === 0 ? await this.#remove() : 0;
+    const { kept, removed } = await this.#removeMissing(end);
     if (this.#isByKey) await this.#update();
     const before = hasRules && !this.#isByKey ? await this.#lookBefore() : undefined;
     const added = await this.#insert(rows);

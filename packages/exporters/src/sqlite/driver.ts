@@ -42,8 +42,10 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
     await whenFree(() => (journal = files.readJournal(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
     const mode = files.haveOtherNames ? journal : 'WAL';
+    // A staging table leaves as many pages as the table has. In a file of others, SQLite keeps them for later rows.
+    const vacuum = files.isNew ? 'PRAGMA auto_vacuum = FULL;' : '';
     await whenFree(
-      () => db.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = ${mode}; PRAGMA synchronous = FULL`),
+      () => db.exec(`PRAGMA busy_timeout = 0; ${vacuum} PRAGMA journal_mode = ${mode}; PRAGMA synchronous = FULL`),
       path,
       signal,
     );
@@ -88,6 +90,8 @@ interface OpenFiles {
   check(): void;
   /** The database has hard links. */
   readonly haveOtherNames: boolean;
+  /** The database was empty when it was opened, so nobody has chosen anything for it. */
+  readonly isNew: boolean;
   /** How the database keeps its journal. @throws SinkError if rows may be in a WAL beside another of its names. */
   readJournal(db: SqliteDatabase): string;
 }
@@ -109,6 +113,7 @@ function watchFiles(path: string): OpenFiles {
   const names = [path, ...['-wal', '-shm'].map((end) => realpathSync(path) + end)];
   return {
     haveOtherNames,
+    isNew: opened.size === 0n,
     readJournal(db) {
       const journal = readJournal(db);
       if (journal !== 'wal' || !haveOtherNames || hasWal) return journal;

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
+  statSync,
   symlinkSync,
   unlinkSync,
   writeFileSync,
@@ -236,3 +237,35 @@ test.each([':memory:', 'file:a.sqlite?mode=memory', 'FILE::memory:'])(
     expect(() => sqlite<Item>({ path, table: 'items' })).toThrow(`${path} is not the path of a file`);
   },
 );
+
+test.each(['merge', 'replace', 'append'] as const)(
+  'a file that an export made has no room left of the rows that waited for %s',
+  async (mode) => {
+    const path = join(temporaryFolder(), 'a.sqlite');
+    const all = Array.from({ length: 4_000 }, (_, id) => id);
+    const run = async (ids: readonly number[], name?: string): Promise<number> => {
+      const options = mode === 'append' ? { mode } : { mode, key: ['id'] };
+      const source = itemSource([itemsOf(ids, name)], { pageSize: 500 });
+      await exportTo(source, sqlite<Item>({ path, table: 'items', ...options }), { restart: true }).run();
+      return statSync(path).size;
+    };
+    const before = await run(mode === 'append' ? all.slice(0, 3_900) : all);
+    const after = await run(
+      mode === 'append' ? all.slice(3_900) : all.map((id) => (id % 100 === 0 ? id + 4_000 : id)),
+      'x',
+    );
+    expect(after / before).toBeLessThan(1.2);
+    const database = new DatabaseSync(path);
+    expect(database.prepare('PRAGMA freelist_count').get()).toEqual({ freelist_count: 0 });
+    database.close();
+  },
+);
+
+test('a file that another program made keeps its pages as that program chose', async () => {
+  const path = join(temporaryFolder(), 'a.sqlite');
+  const other = new DatabaseSync(path);
+  other.exec('CREATE TABLE others (id)');
+  expect(await failed(path)).toBe('written');
+  expect(other.prepare('PRAGMA auto_vacuum').get()).toEqual({ auto_vacuum: 0 });
+  other.close();
+});
