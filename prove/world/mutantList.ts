@@ -146,6 +146,9 @@ export const mutantList: readonly Mutant[] = [
     ['one start too many fits into a window', '(costs[this.#w] ?? 1) - max;', '(costs[this.#w] ?? 1) - max - 1;'],
     ['a window is a little short', 'at + this.#window.span > now', 'at + this.#window.span * 0.98 > now'],
   ]),
+  ...inFile('packages/core/src/http/limit/lateness.ts', [
+    ['a response comes before its request arrived', 'return took - arrivalMargin;', 'return -2 * arrivalMargin;'],
+  ]),
   ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [
     [
       'records are sent before they are in the spool',
@@ -245,7 +248,7 @@ export const mutantList: readonly Mutant[] = [
     ['a body in parts that breaks off is complete', 'this.#reject(reason);', 'this.#resolve();'],
   ]),
   ...inFile('packages/core/src/http/limit/localLimiter.ts', [
-    ['a start counts when it is permitted', 'at: now + this.#options.longestPending', 'at: now'],
+    ['a start counts when it is permitted', 'at: now + this.#longestPending', 'at: now'],
     ['a written start counts from its permit', 'isWritten ? this.#now : undefined', 'isWritten ? now : undefined'],
     ['a request is written in a pause', 'mayStart: () => this.#now >= this.#pausedUntil', 'mayStart: () => true'],
     ['a later pause shortens a longer one', 'Math.max(this.#pausedUntil, this.#now + ms)', 'this.#now + ms'],

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
 import { createAdapter as createNodeAdapter } from '../../src/http/adapter/nodeAdapter.js';
-import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
+import { LocalLimiter } from '../../src/http/limit/localLimiter.js';
 import { openTransport, route, type OpenOptions, type OpenTransport } from './openTransport.js';
 import { runChild } from './runChild.js';
 import { answer, begun, never, ok, portOf, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
@@ -26,15 +26,15 @@ const stages: readonly Stage[] = [
   {
     stage: 'in the queue of the limiter',
     answers: [ok()],
-    options: { limiter: (clock) => bottleneckLimiter([{ requests: 1, per: 60_000 }], clock) },
+    options: { limiter: (clock) => new LocalLimiter([{ requests: 1, per: 60_000 }], clock) },
     before: (transport) => transport.get(),
-    reached: ({ clock }) => clock.asked(60_013),
+    reached: ({ clock }) => clock.asked(60_000),
   },
   {
     stage: 'behind another one in the queue of the limiter',
     answers: [never],
     options: {
-      limiter: (clock) => bottleneckLimiter([{ requests: 9, per: 60_000, concurrency: 1 }], clock),
+      limiter: (clock) => new LocalLimiter([{ requests: 9, per: 60_000, concurrency: 1 }], clock),
       retry: { retries: 0 },
     },
     others: 1,
@@ -50,7 +50,7 @@ const stages: readonly Stage[] = [
   {
     stage: 'in a pause of the client, with a limit',
     answers: [ok()],
-    options: { limiter: (clock) => bottleneckLimiter([{ requests: 9, per: 1_000 }], clock) },
+    options: { limiter: (clock) => new LocalLimiter([{ requests: 9, per: 1_000 }], clock) },
     before: ({ limiter }) => limiter.pause(60_000),
     reached: ({ clock }) => clock.asked(60_000),
   },

@@ -2,8 +2,7 @@ import { getEventListeners } from 'node:events';
 import Bottleneck from 'bottleneck';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
-import { unlimited } from '../../src/http/limit/localLimiter.js';
+import { LocalLimiter, unlimited } from '../../src/http/limit/localLimiter.js';
 import { ConfigError, type Limit, type Limiter, type LimiterState, type Permit } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 
@@ -31,7 +30,7 @@ class Trial {
   isWritten = true;
 
   constructor(...limits: readonly Limit[]) {
-    this.limiter = bottleneckLimiter(limits, this.clock);
+    this.limiter = new LocalLimiter(limits, this.clock);
   }
 
   /** Asks for a turn, and keeps it until {@link release}. */
@@ -133,6 +132,49 @@ describe('a limiter', () => {
     trial.permits[0]?.started?.();
     await trial.clock.advance(2_000);
     expect(trial.times).toEqual([0, 11_000, 12_500]);
+  });
+
+  test('L1 counts a start until its response, which it arrived before', async () => {
+    const trial = new Trial({ requests: 2, per: 1_000 });
+    asks(trial, 4);
+    await trial.clock.advance(5);
+    for (const permit of trial.permits.splice(0)) {
+      permit.observe?.({ status: 200, headers: {} });
+      permit.release();
+    }
+    await trial.clock.advance(3_000);
+    // Without responses, a margin of 13 ms is added.
+    expect(trial.times).toEqual([0, 0, 1_005, 1_005]);
+    asks(trial, 2);
+    await trial.clock.advance(0);
+    asks(trial, 1);
+    await trial.clock.advance(2_000);
+    expect(trial.times.slice(4)).toEqual([3_005, 3_005, 4_018]);
+  });
+
+  test('L1 counts a start later whose response came later than others do, as it may have arrived late', async () => {
+    const trial = new Trial({ requests: 2, per: 1_000 });
+    asks(trial, 4);
+    await trial.clock.advance(53);
+    trial.permits[1]?.observe?.({ status: 200, headers: {} });
+    await trial.clock.advance(1_500);
+    expect(trial.times).toEqual([0, 0, 1_013, expect.closeTo(1_052.5, 0)]);
+  });
+
+  test('L1 forgets a response to what has left the window, and to what was not written', async () => {
+    const trial = new Trial({ requests: 1, per: 987 });
+    trial.isWritten = false;
+    asks(trial, 3);
+    await trial.clock.advance(10);
+    trial.permits[0]?.release('unwritten');
+    trial.permits[0]?.observe?.({ status: 200, headers: {} });
+    await trial.clock.advance(0);
+    trial.permits[1]?.started?.();
+    await trial.clock.advance(1_500);
+    trial.permits[1]?.observe?.({ status: 200, headers: {} });
+    expect(trial.times).toEqual([0, 10, 1_010]);
+    trial.permits[2]?.started?.();
+    expect(trial.limiter.state.rate).toMatchObject({ used: 1 });
   });
 
   test('L1 spreads what is beyond a burst', async () => {
@@ -268,7 +310,23 @@ describe('a limiter', () => {
     expect(Date.now() - began).toBe(20);
   });
 
-  test('L1 starts a thousand that may start at once in one job of Bottleneck', async () => {
+  test('L1 starts those that may start at once, without a job of Bottleneck or a timer', async () => {
+    const schedule = vi.spyOn(Bottleneck.prototype, 'schedule');
+    onTestFinished(() => schedule.mockRestore());
+    const { limiter, clock } = new Trial({ requests: 1_000, per: 1_000, concurrency: 1 });
+    for (let nth = 0; nth < 500; nth += 1) {
+      const permit = await limiter.acquire({ route: 'any' });
+      const next = limiter.acquire({ route: 'any' });
+      permit.started?.();
+      permit.release();
+      (await next).release();
+    }
+    expect(limiter.state.rate).toMatchObject({ used: 1_000 });
+    expect(schedule).not.toHaveBeenCalled();
+    expect(clock.pending).toEqual([]);
+  });
+
+  test('L1 starts a thousand that waited in one job of Bottleneck', async () => {
     const schedule = vi.spyOn(Bottleneck.prototype, 'schedule');
     onTestFinished(() => schedule.mockRestore());
     const trial = new Trial({ requests: 1_000, per: 987 });
@@ -300,9 +358,8 @@ describe('a limiter', () => {
     const rate = (used: number): LimiterState['rate'] => ({ used, limit: 5, per: 987 });
     expect(trial.limiter.state).toEqual({ queued: 0, running: 0, pausedFor: 0, rate: rate(0) });
     asks(trial, 4);
-    expect(trial.limiter.state).toEqual({ queued: 4, running: 0, pausedFor: 0, rate: rate(0) });
-    await trial.clock.advance(0);
     expect(trial.limiter.state).toEqual({ queued: 2, running: 2, pausedFor: 0, rate: rate(2) });
+    await trial.clock.advance(0);
     trial.limiter.pause(500);
     trial.release(1);
     await trial.clock.advance(100);
@@ -313,7 +370,7 @@ describe('a limiter', () => {
 
   test('L4 shows of several limits the one that is used most, in its own cost units', async () => {
     const clock = turnedByHand();
-    const limiter = bottleneckLimiter(
+    const limiter = new LocalLimiter(
       [
         { requests: 10, per: 1_000, burst: 8 },
         { requests: 20, per: 60_000, costs: { dear: 6 } },
@@ -401,8 +458,8 @@ test.each<[string, Limit]>([
   ['costs["a"]', { requests: 5, per: 1_000, costs: { a: -1 } }],
   ['costs["a"]', { requests: 5, per: 1_000, costs: { a: NaN } }],
 ])('a limit whose %s makes no sense is refused: %j', (name, limit) => {
-  expect(() => bottleneckLimiter([limit], turnedByHand())).toThrow(ConfigError);
-  expect(() => bottleneckLimiter([limit], turnedByHand())).toThrow(`rateLimit.${name} is `);
+  expect(() => new LocalLimiter([limit], turnedByHand())).toThrow(ConfigError);
+  expect(() => new LocalLimiter([limit], turnedByHand())).toThrow(`rateLimit.${name} is `);
 });
 
 test('L4 without a limit shows the same', async () => {

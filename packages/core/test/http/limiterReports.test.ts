@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientOptions, type Hooks, type LimiterEvent } from '../../src/index.js';
-import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
+import { LocalLimiter } from '../../src/http/limit/localLimiter.js';
 import type { LimiterState } from '../../src/http/limit/limiterTypes.js';
 import { LimiterReports } from '../../src/http/limit/limiterReports.js';
 import { FakeClock } from '../fakeClock.js';
@@ -22,7 +22,7 @@ async function open(answers: readonly Answer[], hooks: Hooks, options: Partial<C
 /** Reports on a clock that only moves by hand, of a limiter of 3 starts per second. */
 function reported(isObserved = () => true) {
   const clock = new FakeClock();
-  const limiter = bottleneckLimiter([{ requests: 3, per: 1_000 }], clock);
+  const limiter = new LocalLimiter([{ requests: 3, per: 1_000 }], clock);
   const seen: (LimiterEvent & { readonly at: number })[] = [];
   let read = 0;
   const counted = {
@@ -54,11 +54,11 @@ describe('U1 limiter events', () => {
     expect(seen[0]).toEqual({
       type: 'limiter',
       apis: ['api'],
-      used: 0,
+      used: 1,
       limit: 5,
       per: 1_000,
-      queued: 1,
-      running: 0,
+      queued: 0,
+      running: 1,
       paused: 0,
     });
     const pause = seen.find(({ paused }) => paused > 0);

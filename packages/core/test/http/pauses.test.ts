@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
 import type { Limiter } from '../../src/http/limit/limiterTypes.js';
-import { unlimited } from '../../src/http/limit/localLimiter.js';
+import { LocalLimiter, unlimited } from '../../src/http/limit/localLimiter.js';
 import type { FakeClock } from '../fakeClock.js';
 import { openTransport } from './openTransport.js';
 import { answer, ok, startServer } from './scriptedServer.js';
@@ -10,7 +9,7 @@ const limiters = [
   { name: 'without a limit', limiter: unlimited },
   {
     name: 'with a limit',
-    limiter: (clock: FakeClock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
+    limiter: (clock: FakeClock) => new LocalLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
   },
 ];
 const tooMany = answer(429, '', { 'retry-after': '40' });
@@ -36,21 +35,21 @@ test('T7 each attempt takes a turn of its own', async () => {
 test('T7 attempts keep to the limit, too', async () => {
   const server = await startServer(answer(503), ok());
   const transport = openTransport(server.url, {
-    limiter: (clock) => bottleneckLimiter([{ requests: 1, per: 60_000 }], clock),
+    limiter: (clock) => new LocalLimiter([{ requests: 1, per: 60_000 }], clock),
     retry: { baseDelay: 10 },
   });
   const outcome = transport.get();
-  // 5 ms of back-off have passed when it asks for its second turn.
-  await transport.clock.asked(60_013 - 5);
+  // The first response came at once, so no margin is added; 5 ms of back-off have passed since.
+  await transport.clock.asked(60_000 - 5);
   expect(server.requests).toHaveLength(1);
-  await transport.clock.advance(60_013 - 5);
+  await transport.clock.advance(60_000 - 5);
   expect(await outcome).toMatchObject({ attempts: 2 });
 });
 
 test('T7 a back-off holds no place', async () => {
   const server = await startServer(answer(503), ok('second'), ok('first, again'));
   const transport = openTransport(server.url, {
-    limiter: (clock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
+    limiter: (clock) => new LocalLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
     retry: { baseDelay: 40_000, maxDelay: 40_000 },
     isHandTurned: true,
   });
@@ -124,7 +123,7 @@ describe.each(limiters)('$name', ({ limiter }) => {
 test('T7 whoever waits for the place of a refused request does not slip through before the pause', async () => {
   const server = await startServer(tooMany, ok());
   const transport = openTransport(server.url, {
-    limiter: (clock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
+    limiter: (clock) => new LocalLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
     isHandTurned: true,
   });
   const requests = [transport.get(), transport.get()];

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bottleneckLimiter } from '../../src/http/limit/bottleneckLimiter.js';
-import { unlimited } from '../../src/http/limit/localLimiter.js';
+import { LocalLimiter, unlimited } from '../../src/http/limit/localLimiter.js';
 import type { Limiter } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { openQuotaApi, patientClock, type QuotaApi } from './quotaRun.js';
@@ -277,7 +276,7 @@ describe('A4 several quotas', () => {
 describe('A4 with other limiters', () => {
   test('a rate limit and the quota apply together', { tags: ['slow'] }, async () => {
     const clock = patientClock();
-    const rate = bottleneckLimiter([{ requests: 5, per: 1_000, concurrency: 2 }], clock);
+    const rate = new LocalLimiter([{ requests: 5, per: 1_000, concurrency: 2 }], clock);
     let running = 0;
     let most = 0;
     const counted: Limiter = {

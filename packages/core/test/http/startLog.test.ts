@@ -105,6 +105,24 @@ test('L1 counts those that are not written, until they are given up', () => {
   expect(log.used(11_002)).toEqual([0]);
 });
 
+test('L1 counts a start later or earlier in a rate, and not in a burst', () => {
+  const log = new StartLog([
+    { max: 3, span: 1_000, per: 1_000 },
+    { max: 3, span: 500 },
+  ]);
+  const [, second] = [0, 100, 200].map((time) => log.settle({ at: time, costs: [1, 1] }, time));
+  log.shift(second!, 400);
+  expect(log.earliest([2, 1], 300)).toBe(1_200);
+  expect(log.earliest([3, 1], 300)).toBe(1_500);
+  expect(log.earliest([0, 2], 300)).toBe(600);
+  expect(log.used(600)).toEqual([3, 1]);
+  // It is a start of its own by now, and what has left stays away.
+  log.shift(second!, 5_000);
+  expect(log.used(1_600)).toEqual([0, 0]);
+  log.shift(second!, 5_000);
+  expect(log.used(1_600)).toEqual([0, 0]);
+});
+
 test('L1 looks at each start once, however many a window has', () => {
   let looks = 0;
   const costs = new Proxy([1], { get: (target, name) => (name === '0' && (looks += 1), Reflect.get(target, name)) });

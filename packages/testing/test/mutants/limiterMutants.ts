@@ -1,4 +1,4 @@
-import { bottleneckLimiter } from '../../../core/src/http/limit/bottleneckLimiter.js';
+import { LocalLimiter } from '../../../core/src/http/limit/localLimiter.js';
 import type { Limit, Limiter, Permit, AcquireOptions } from '@sluice/core';
 import type { LimiterFixture, LimiterSetting } from '../../src/index.js';
 import type { Mutants } from './mutant.js';
@@ -6,7 +6,7 @@ import type { Mutants } from './mutant.js';
 /** A limiter, changed in one place. */
 function mutant(caughtBy: string, spoil: (limiter: Limiter, setting: LimiterSetting) => Partial<Limiter>) {
   const factory = (setting: LimiterSetting): LimiterFixture => {
-    const limiter = bottleneckLimiter(setting.limits, setting.clock);
+    const limiter = new LocalLimiter(setting.limits, setting.clock);
     return { limiter: changed(limiter, spoil(limiter, setting)) };
   };
   return { caughtBy, factory };
@@ -15,7 +15,7 @@ function mutant(caughtBy: string, spoil: (limiter: Limiter, setting: LimiterSett
 /** The same where it was made of other limits. */
 function limitMutant(caughtBy: string, change: (limit: Limit) => Partial<Limit>) {
   const factory = ({ limits, clock }: LimiterSetting): LimiterFixture => ({
-    limiter: bottleneckLimiter(
+    limiter: new LocalLimiter(
       limits.map((limit) => ({ ...limit, ...change(limit) })),
       clock,
     ),
@@ -224,7 +224,7 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   'makes up for a stall': (() => {
     // Every second of the clock brings new permits, and what nobody takes is kept.
     const bucket = ({ limits, clock }: LimiterSetting): LimiterFixture => {
-      const limiter = bottleneckLimiter([{ requests: 1_000, per: 1 }], clock);
+      const limiter = new LocalLimiter([{ requests: 1_000, per: 1 }], clock);
       const { requests = 1, per = 1 } = limits[0] ?? {};
       let taken = 0;
       const queue = [Promise.resolve()];
@@ -246,12 +246,12 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
 
   'forgets its windows in a pause': (() => {
     const factory = ({ limits, clock }: LimiterSetting): LimiterFixture => {
-      let limiter = bottleneckLimiter(limits, clock);
+      let limiter = new LocalLimiter(limits, clock);
       const permit = async (request: AcquireOptions): Promise<Permit> => {
         await Promise.resolve();
         return limiter.acquire(request);
       };
-      const waiting = bottleneckLimiter(
+      const waiting = new LocalLimiter(
         limits.map((limit) => ({ ...limit, requests: 100 })),
         clock,
       );

@@ -1,11 +1,10 @@
 import type { Clock } from '../../clock.js';
 import type { Credential } from '../credentials/auth.js';
 import type { Timeouts } from '../requestTimes.js';
-import { bottleneckLimiter } from './bottleneckLimiter.js';
 import { GuardedLimiter } from './guardedLimiter.js';
 import { defaultLimit, type Limit } from './limit.js';
 import type { Limiter, LimiterState } from './limiterTypes.js';
-import { unlimited } from './localLimiter.js';
+import { LocalLimiter, unlimited } from './localLimiter.js';
 import { QuotaLimiter } from './quotaLimiter.js';
 import type { QuotaRules } from './rateLimitHeaders.js';
 
@@ -84,6 +83,6 @@ export class ApiLimiters {
 
   #limitBy(...limits: readonly RateLimit[]): Limiter {
     const all = limits.flat().filter((limit) => limit !== false);
-    return bottleneckLimiter(all, this.#clock, this.#timeouts.connect);
+    return new LocalLimiter(all, this.#clock, { longestPending: this.#timeouts.connect });
   }
 }

@@ -38,7 +38,7 @@ export interface RateWindow {
  * Ms added to each window. A server counts arrivals, and requests take different times to arrive: without a margin a
  * strict server refuses a few. It costs 1.3 % of a rate per second.
  */
-const arrivalMargin = 13;
+export const arrivalMargin = 13;
 
 /**
  * The windows of limits.

@@ -1,21 +1,11 @@
+import Bottleneck from 'bottleneck';
 import type { Clock } from '../../clock.js';
-import { costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
+import { Lateness } from './lateness.js';
+import { checkLimit, costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { newPermit } from './permit.js';
-import { StartLog } from './startLog.js';
-import { WaitQueue, type Waiter } from './waitQueue.js';
-
-interface LocalLimiterOptions {
-  readonly clock: Clock;
-  /** Requests in parallel. */
-  readonly concurrency: number;
-  /** Ms for which a permit counts whose request is not written yet. */
-  readonly longestPending: number;
-  /** Runs what serves the queue, at once or soon. Called when a queue forms. */
-  readonly run: (serve: () => void) => void;
-}
-
-type Waiting = Waiter<Permit, CostlyRequest>;
+import { type Start, StartLog } from './startLog.js';
+import { WaitQueue } from './waitQueue.js';
 
 interface CostlyRequest extends AcquireOptions {
   /** By window. */
@@ -24,23 +14,46 @@ interface CostlyRequest extends AcquireOptions {
 
 /** The limiter of `rateLimit: false`: a request waits only for a pause that the API asked for. */
 export function unlimited(clock: Clock, concurrency = Infinity): Limiter {
-  return new LocalLimiter([], { clock, concurrency, longestPending: 0, run: (serve) => serve() });
+  return new LocalLimiter([], clock, { concurrency });
 }
 
-/** A limiter of one process. The log of the actual starts decides when the next request may start. */
+interface LocalLimiterOptions {
+  /** Requests in parallel. Default: the fewest of the limits. */
+  readonly concurrency?: number;
+  /** Ms for which a permit counts whose request is not written yet: the deadline for connecting. Default 10,000. */
+  readonly longestPending?: number;
+}
+
+/**
+ * A limiter of one process. The log of the actual starts decides when the next request may start.
+ *
+ * A request that may start at once does. When a queue forms, a job of Bottleneck begins to serve it, since Bottleneck runs
+ * at most some 400 jobs a second. Without limits, requests do not pass it.
+ */
 export class LocalLimiter implements Limiter {
-  readonly #options: LocalLimiterOptions;
+  readonly #clock: Clock;
   readonly #windows: readonly RateWindow[];
+  readonly #concurrency: number;
+  readonly #longestPending: number;
   readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
   readonly #starts: StartLog;
+  readonly #lateness: Lateness;
+  #bottleneck: Bottleneck | undefined;
   #running = 0;
   #pausedUntil = -Infinity;
   #cancelTimer = (): void => undefined;
 
-  constructor(limits: readonly Limit[], options: LocalLimiterOptions) {
-    this.#options = options;
+  /** @throws ConfigError if a limit is invalid; from `acquire`, at once, if a route's cost can never fit. */
+  constructor(limits: readonly Limit[], clock: Clock, options: LocalLimiterOptions = {}) {
+    for (const limit of limits) checkLimit(limit);
+    const fewest = Math.min(...limits.map(({ concurrency = Infinity }) => concurrency));
+    const { concurrency = fewest, longestPending = 10_000 } = options;
+    this.#clock = clock;
     this.#windows = rateWindows(limits);
+    this.#concurrency = concurrency;
+    this.#longestPending = longestPending;
     this.#starts = new StartLog(this.#windows);
+    this.#lateness = new Lateness(limits);
   }
 
   get state(): LimiterState {
@@ -59,49 +72,83 @@ export class LocalLimiter implements Limiter {
   }
 
   async acquire(request: AcquireOptions): Promise<Permit> {
-    const permit = this.#queue.wait({ ...request, costs: costsOf(this.#windows, request.route) });
-    // Those before it are being served already, or wait for a timer, a write or a release.
-    if (this.#queue.size === 1) this.#options.run(() => this.#serve());
+    const costs = costsOf(this.#windows, request.route);
+    request.signal?.throwIfAborted();
+    const isFree = this.#running < this.#concurrency;
+    // Those before it wait for a timer, a write or a release, which serves this one, too.
+    if (this.#queue.size > 0 || !isFree) return this.#queue.wait({ ...request, costs });
+    if (this.#earliest(costs) <= this.#now) return this.#begin(costs);
+    const permit = this.#queue.wait({ ...request, costs });
+    this.#takeTurn();
     return permit;
   }
 
   get #now(): number {
-    return this.#options.clock.monotonic();
+    return this.#clock.monotonic();
+  }
+
+  #earliest(costs: readonly number[]): number {
+    return Math.max(this.#starts.earliest(costs, this.#now), this.#pausedUntil);
   }
 
   /** Starts those that may start now, in order, and sets a timer for the next one. */
   #serve(): void {
     this.#cancelTimer();
-    const now = this.#now;
-    while (this.#running < this.#options.concurrency) {
-      const { first } = this.#queue;
-      if (!first) return;
-      const allowed = this.#starts.earliest(first.request.costs, now);
-      const at = Math.max(allowed, this.#pausedUntil);
-      if (at > now) {
-        this.#cancelTimer = this.#options.clock.after(at - now, () => this.#serve());
+    for (let { first } = this.#queue; first && this.#running < this.#concurrency; { first } = this.#queue) {
+      const { costs } = first.request;
+      const wait = this.#earliest(costs) - this.#now;
+      if (wait > 0) {
+        this.#cancelTimer = this.#clock.after(wait, () => this.#serve());
         return;
       }
-      this.#begin(first, now);
+      first.admit(this.#begin(costs));
     }
   }
 
+  /** Begins to serve a queue. */
+  #takeTurn(): void {
+    if (this.#windows.length === 0) {
+      this.#serve();
+      return;
+    }
+    this.#bottleneck ??= newBottleneck();
+    void this.#bottleneck.schedule(() => {
+      this.#serve();
+      return Promise.resolve();
+    });
+  }
+
   /** Gives a permit. Its start is pending until the request is written: connecting may take longer than a window. */
-  #begin(waiter: Waiting, now: number): void {
-    const pending = { at: now + this.#options.longestPending, costs: waiter.request.costs };
+  #begin(costs: readonly number[]): Permit {
+    const now = this.#now;
+    const pending = { at: now + this.#longestPending, costs };
+    let start: Start | undefined;
     this.#starts.add(pending);
     this.#running += 1;
-    const permit = newPermit({
+    return newPermit({
       mayStart: () => this.#now >= this.#pausedUntil,
       onStart: (isWritten) => {
-        this.#starts.settle(pending, isWritten ? this.#now : undefined);
+        start = this.#starts.settle(pending, isWritten ? this.#now : undefined);
         this.#serve();
+      },
+      onResponse: () => {
+        if (start) this.#starts.shift(start, this.#lateness.shiftOf(this.#now - start.at));
       },
       onRelease: () => {
         this.#running -= 1;
         this.#serve();
       },
     });
-    waiter.admit(permit);
   }
+}
+
+/**
+ * Bottleneck schedules by the wall clock, and would stall if that is set back: no job starts before the last start plus
+ * `minTime`, nor before Bottleneck was created. A large negative `minTime` lifts the first limit, since the log does
+ * the spacing; an empty first job the second.
+ */
+function newBottleneck(): Bottleneck {
+  const bottleneck = new Bottleneck({ minTime: -Number.MAX_SAFE_INTEGER });
+  void bottleneck.schedule({ weight: 0 }, () => Promise.resolve());
+  return bottleneck;
 }

@@ -6,12 +6,19 @@ export interface PermitLife {
   readonly mayStart: () => boolean;
   /** Called once: the request is written, or it never will be. */
   readonly onStart: (isWritten: boolean) => void;
+  /** Called for a response, after `onStart`. */
+  readonly onResponse?: (() => void) | undefined;
   /** Called once, after `onStart`. */
   readonly onRelease: () => void;
 }
 
 /** A permit whose start counts once, when its request is written, or else at its release; and which is released once. */
-export function newPermit({ mayStart, onStart, onRelease }: PermitLife): Permit & Required<Pick<Permit, 'started'>> {
+export function newPermit({
+  mayStart,
+  onStart,
+  onResponse,
+  onRelease,
+}: PermitLife): Permit & Required<Pick<Permit, 'started'>> {
   let isPending = true;
   let isReleased = false;
   const start = (isWritten: boolean): void => {
@@ -24,6 +31,10 @@ export function newPermit({ mayStart, onStart, onRelease }: PermitLife): Permit 
       const isAllowed = mayStart();
       if (isAllowed) start(true);
       return isAllowed;
+    },
+    observe() {
+      onResponse?.();
+      return {};
     },
     release(use) {
       if (isReleased) return;

@@ -90,7 +90,10 @@ export class QuotaLimiter implements Limiter {
 
   #observed(permit: Permit, flight: Flight): Permit {
     return {
-      observe: (response) => this.#book.observe(flight, response),
+      observe: (response) => {
+        permit.observe?.(response);
+        return this.#book.observe(flight, response);
+      },
       started: () => permit.started?.() ?? true,
       release: (use) => {
         permit.release(use);
