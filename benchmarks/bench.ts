@@ -23,8 +23,8 @@ import { formats } from './works/formats.js';
 import { forwards } from './works/forwards.js';
 import { growth } from './works/growth.js';
 import { latencies } from './works/latency.js';
+import { limits } from './works/limits.js';
 import { mirrors } from './works/mirrors.js';
-import { rates } from './works/rates.js';
 import { sizes } from './works/sizes.js';
 import { starts } from './works/starts.js';
 import { tables } from './works/tables.js';
@@ -39,7 +39,7 @@ const works: Readonly<Record<string, Work>> = {
   mirrors,
   commits,
   latencies,
-  rates,
+  limits,
   growth,
   watches,
   forwards,

@@ -1,14 +1,13 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import type { Client, Endpoint, Limit, Plugin } from '@sluice/core';
+import type { Client, Endpoint, Plugin } from '@sluice/core';
 
-/** The server's strict limit, and the client's setting. */
-export const rate = { requests: 50, per: 1_000 } as const satisfies Limit;
+/** The server's strict limit of requests per second, and the client's setting. */
+export const perSecond = 50;
 
 /** The server's first message. */
 export interface ServerAddress {
-  readonly streamsUrl: string;
-  readonly apiKey: string;
+  readonly url: string;
 }
 
 /** The server's last message. Times are ms by its own clock. */
@@ -27,18 +26,19 @@ export interface ClientTask extends ServerAddress {
   readonly concurrency: number;
 }
 
+/** The API of a server, which needs no plugin of its own. */
+export function openApi(client: Client, url: string): Endpoint {
+  const plugin: Plugin<'api', Endpoint> = { name: 'api', setup: ({ endpoint }) => endpoint(url) };
+  return client.use(plugin).api;
+}
+
 /** Sends requests, so many in parallel. The server counts refusals; the walk through the log continues. */
-export async function requestsOf(
-  client: Client,
-  { streamsUrl, requests, concurrency }: Omit<ClientTask, 'redisUrl' | 'apiKey'>,
-): Promise<void> {
-  const plugin: Plugin<'api', Endpoint> = { name: 'api', setup: ({ endpoint }) => endpoint(streamsUrl) };
-  const { api } = client.use(plugin);
+export async function requestsOf(api: Endpoint, requests: number, concurrency: number): Promise<void> {
   let left = requests;
   const worker = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      await api.request({ route: 'streams.list', path: '/streams/evm', query: { limit: 1 } }).catch(() => undefined);
+      await api.request({ route: 'rows', path: '/rows', query: {} }).catch(() => undefined);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, worker));

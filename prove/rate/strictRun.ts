@@ -2,13 +2,19 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@sluice/core';
-import { messageFrom, rate, requestsOf, type ClientTask, type ServerAddress, type ServerLog } from './rate.js';
-
-/** Of a run. */
-export const requests = 300;
+import {
+  messageFrom,
+  openApi,
+  perSecond,
+  requestsOf,
+  type ClientTask,
+  type ServerAddress,
+  type ServerLog,
+} from './rate.js';
 
 /** What a server with a strict limit observed of a client that requests as often as its limiter permits. */
 export interface StrictRun {
+  readonly requests: number;
   /** Refused requests. */
   readonly refused: number;
   /** Share of the rate, after the first burst. */
@@ -19,18 +25,22 @@ export interface StrictRun {
   readonly longestStall: number;
 }
 
+/** Windows of a run. */
+export const windows = 6;
+
 /** Sends requests to a strict server in a process of its own, with this many in parallel. */
-export async function strictRun(concurrency: number): Promise<StrictRun> {
-  return observed(async ({ streamsUrl, apiKey }) => {
-    await using client = createClient({ apiKey, rateLimit: rate, retry: { retries: 0 } });
-    await requestsOf(client, { streamsUrl, requests, concurrency });
+export function strictRun(concurrency: number, limit = perSecond): Promise<StrictRun> {
+  return observed(limit, async (url) => {
+    const rateLimit = { requests: limit, per: 1_000 };
+    await using client = createClient({ apiKey: 'no-key-is-asked-for', rateLimit, retry: { retries: 0 } });
+    await requestsOf(openApi(client, url), windows * limit, concurrency);
   });
 }
 
 /** The same from several processes, which share a limiter in Redis. */
-export async function sharedRun(processes: number, redisUrl: string): Promise<StrictRun> {
-  return observed(async (address) => {
-    const task: ClientTask = { ...address, redisUrl, requests: requests / processes, concurrency: 2 };
+export function sharedRun(processes: number, redisUrl: string): Promise<StrictRun> {
+  return observed(perSecond, async (url) => {
+    const task: ClientTask = { url, redisUrl, requests: (windows * perSecond) / processes, concurrency: 2 };
     const clients = Array.from({ length: processes }, () =>
       fork(fileURLToPath(new URL('sharedClient.ts', import.meta.url))),
     );
@@ -43,28 +53,43 @@ export async function sharedRun(processes: number, redisUrl: string): Promise<St
   });
 }
 
-async function observed(send: (address: ServerAddress) => Promise<void>): Promise<StrictRun> {
-  const server = fork(fileURLToPath(new URL('server.ts', import.meta.url)));
-  const address = await messageFrom<ServerAddress>(server);
-  await send(address);
-  server.send('enough');
-  const { arrivals, refused, longestStall } = await messageFrom<ServerLog>(server);
-  return { refused, longestStall, share: steadyShare(arrivals), closest: closest(arrivals) };
+/** What a strict server observes while requests are sent to its URL. */
+export async function observed(
+  limit: number,
+  send: (url: string) => Promise<void>,
+  { tls = false } = {},
+): Promise<StrictRun> {
+  const server = fork(fileURLToPath(new URL('server.ts', import.meta.url)), [String(limit), ...(tls ? ['--tls'] : [])]);
+  try {
+    const { url } = await messageFrom<ServerAddress>(server);
+    await send(url);
+    server.send('enough');
+    const { arrivals, refused, longestStall } = await messageFrom<ServerLog>(server);
+    return {
+      requests: arrivals.length,
+      refused,
+      longestStall,
+      share: steadyShare(arrivals, limit),
+      closest: closest(arrivals, limit),
+    };
+  } finally {
+    server.kill('SIGKILL');
+  }
 }
 
 /**
  * The rate over the windows in the middle, as a share of the limit: the first window is a burst, the last one
  * incomplete.
  */
-function steadyShare(arrivals: readonly number[]): number {
-  const from = 70;
-  const windows = 4;
+function steadyShare(arrivals: readonly number[], limit: number): number {
+  const from = Math.round(1.4 * limit);
+  const steady = windows - 2;
   const began = arrivals[from] ?? NaN;
-  const ended = arrivals[from + windows * rate.requests] ?? NaN;
-  return (windows * rate.per) / (ended - began);
+  const ended = arrivals[from + steady * limit] ?? NaN;
+  return (steady * 1_000) / (ended - began);
 }
 
 /** The shortest time in which one request more than permitted arrived, in ms. */
-function closest(arrivals: readonly number[]): number {
-  return Math.min(...arrivals.slice(rate.requests).map((at, nth) => at - (arrivals[nth] ?? NaN)));
+function closest(arrivals: readonly number[], limit: number): number {
+  return arrivals.slice(limit).reduce((least, at, nth) => Math.min(least, at - (arrivals[nth] ?? NaN)), Infinity);
 }

@@ -16,30 +16,44 @@ describe('L1 a start', () => {
     expect(new Lateness([limit]).shiftOf(13)).toBeCloseTo(0);
   });
 
-  test('L1 counts later by what its response took longer than the fastest ones', () => {
+  test('L1 counts later by what its response took longer than the fastest one of the window before', () => {
     const lateness = new Lateness([limit]);
-    repeated(lateness, 60, 3_000);
-    expect(lateness.shiftOf(60)).toBeLessThan(5);
-    expect(lateness.shiftOf(173)).toBeGreaterThan(95);
-    expect(lateness.shiftOf(173)).toBeLessThan(105);
+    repeated(lateness, 60, 100);
+    expect(lateness.shiftOf(60)).toBe(0);
+    expect(lateness.shiftOf(173)).toBe(100);
+    lateness.shiftOf(50);
+    expect(lateness.shiftOf(173)).toBe(110);
   });
 
-  test('L1 is taken for late from the first response on, since the fastest is not known yet', () => {
-    expect(new Lateness([limit]).shiftOf(113)).toBeGreaterThan(95);
+  test('L1 is taken for late throughout the first window, whose fastest response may be late, too', () => {
+    const lateness = new Lateness([limit]);
+    expect(repeated(lateness, 113, 101)).toEqual([...Array<number>(100).fill(100), 0]);
+  });
+
+  test('L1 forgets how fast responses were, two windows later', () => {
+    const lateness = new Lateness([limit]);
+    repeated(lateness, 20, 100);
+    expect(repeated(lateness, 43, 101)).toEqual([...Array<number>(100).fill(10), 0]);
   });
 
   test('L1 counts later for a small share of the rate only, however slow responses are', () => {
     const lateness = new Lateness([limit]);
     const shifts = Array.from({ length: 10_000 }, (_, nth) => lateness.shiftOf(nth % 2 === 0 ? 20 : 400));
-    // 3 % of a window at once, and 0.5 % on average.
-    expect(sum(shifts)).toBeLessThanOrEqual(3_000 + 10_000 * 5);
-    expect(sum(shifts)).toBeGreaterThan(40_000);
+    // Half of a window at once, and 1 % on average.
+    expect(sum(shifts)).toBeLessThanOrEqual(50_000 + 10_000 * 10);
+    expect(sum(shifts)).toBeGreaterThan(140_000);
   });
 
   test('L1 keeps what is spare for a stall, and no more than that', () => {
     const lateness = new Lateness([limit]);
     repeated(lateness, 1, 5_000);
-    expect(sum(repeated(lateness, 500, 100))).toBeCloseTo(3_000 + 99 * 5, -2);
+    expect(sum(repeated(lateness, 900, 100))).toBeCloseTo(50_000 + 12 + 99 * 10, -2);
+  });
+
+  test('L1 spends what fast responses save of the margin', () => {
+    const lateness = new Lateness([limit]);
+    const shifts = Array.from({ length: 10_000 }, (_, nth) => lateness.shiftOf(nth % 10 === 0 ? 113 : 1));
+    expect(shifts.slice(-10)).toEqual([99, ...Array<number>(9).fill(-12)]);
   });
 
   test('L1 without limits has nothing to spare', () => {
