@@ -16,7 +16,10 @@ export interface ListNftsOptions {
   readonly maxRows?: number;
   /** A group with more pages than this is an error. Default: no limit. */
   readonly maxPages?: number;
-  /** Owners per request. Default 10, or fewer if the URL would get too long. Each group is a partition of the plan. */
+  /**
+   * Owners per request, fewer if the URL would get too long. Each group is a partition of the plan. Default 10; an export,
+   * poll or watch with `concurrency` has fewer, down to 1, until there are four groups for each request at once.
+   */
   readonly ownersPerRequest?: number;
 }
 

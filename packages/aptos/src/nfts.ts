@@ -24,6 +24,7 @@ export const nfts = listing({
     owner_addresses,
   }),
   partitions: ownerGroups,
+  fit: chooseGroupSize,
   offset: ({ offset = 0 }: Wallets) => offset,
   // Groups and order do not change which rows there are.
   rowsIdentity: ({ ownerAddresses, excludeCollections = [], includeCollections = [] }: Wallets) => ({
@@ -58,6 +59,20 @@ function ownerGroups(
       { option: 'offset' },
     );
   return Array.from({ length: groups }, (_, nth) => ({ owner_addresses: owners.slice(nth * size, (nth + 1) * size) }));
+}
+
+/** Groups for each request at once: a group with larger wallets than others then holds few of them up. */
+const groupsPerRequest = 4;
+
+/** As many owners in a request as by default, or fewer if that makes too few groups for the concurrency. */
+function chooseGroupSize(
+  { ownerAddresses, ownersPerRequest, offset = 0 }: Wallets,
+  concurrency: number,
+): { ownersPerRequest: number } {
+  if (ownersPerRequest !== undefined) return { ownersPerRequest };
+  if (concurrency === 1 || offset > 0) return { ownersPerRequest: defaultOwnersPerRequest };
+  const size = Math.floor(new Set(ownerAddresses).size / (groupsPerRequest * concurrency));
+  return { ownersPerRequest: Math.min(defaultOwnersPerRequest, Math.max(1, size)) };
 }
 
 function distinctOwners(addresses: readonly string[], warn: (message: string) => void): string[] {

@@ -100,6 +100,27 @@ describe('the query of a request for holdings', () => {
     ]);
   });
 
+  test.each([
+    { wallets: 45, concurrency: 1, groups: 5 },
+    { wallets: 45, concurrency: 4, groups: 23 },
+    { wallets: 45, concurrency: 32, groups: 45 },
+    { wallets: 1_000, concurrency: 8, groups: 100 },
+    { wallets: 3, concurrency: 8, groups: 3 },
+    { wallets: 45, concurrency: 32, given: 20, groups: 3 },
+  ])('goes for $wallets wallets and a concurrency of $concurrency in $groups groups', async (plan) => {
+    const { client, nfts } = await setUp();
+    const warnings: ClientEvent[] = [];
+    client.eventsOf('warning').subscribe((event) => warnings.push(event));
+    const wallets = Array.from({ length: plan.wallets }, (_, nth) => `0x${(nth + 1).toString(16)}`);
+    const ownerAddresses = [...wallets, '0x1'];
+    const source = nfts({ ownerAddresses, ...(plan.given && { ownersPerRequest: plan.given }) });
+    const { source: fitted, kept } = source.fit(plan.concurrency);
+    expect(fitted.info.partitions).toBe(plan.groups);
+    expect(source.fit(1, kept).source.info.identity).toEqual(fitted.info.identity);
+    expect(fitted.info.rowsIdentity).toEqual(source.info.rowsIdentity);
+    expect(warnings).toHaveLength(1);
+  });
+
   test('carries the filters under the names of the reference', async () => {
     const { sandbox, nfts } = await setUp();
     const [owner = ''] = sandbox.owners;

@@ -116,3 +116,65 @@ function linesOf(path: string): string[] {
   const bytes = readFileSync(path);
   return (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString().split(/\r?\n/).sort();
 }
+
+describe('P8 an export of wallets without a group size', () => {
+  async function runGroups(sandbox: Sandbox, path: string, options: RunOptions = {}): Promise<ExportReport> {
+    await using client = sandboxClient(sandbox);
+    const { ownersPerRequest, ...rest } = options;
+    const source = client.aptos.nfts({ ownerAddresses: sandbox.owners, ...(ownersPerRequest && { ownersPerRequest }) });
+    return await exportTo(source, jsonl({ path }), { ...rest, commitEvery: 1 }).run();
+  }
+
+  /** How many owners the requests since then had, each number once. */
+  const groupSizes = (sandbox: Sandbox, since = 0): number[] => [
+    ...new Set(
+      sandbox.requests.slice(since).map(({ query }) => new URLSearchParams(query).getAll('owner_addresses[]').length),
+    ),
+  ];
+
+  test('has enough groups for its concurrency, and keeps them at another one when it resumes', async () => {
+    const folder = temporaryFolder();
+    await using undisturbed = await startSandbox({ holdings, owners: 40 });
+    await runGroups(undisturbed, join(folder, 'whole.jsonl'), { concurrency: 4 });
+    expect(groupSizes(undisturbed)).toEqual([2]);
+    const whole = readFileSync(join(folder, 'whole.jsonl'));
+
+    for (const [nth, resumed] of [{ concurrency: 1 }, { concurrency: 8 }, { ownersPerRequest: 2 }].entries()) {
+      let isFailing = true;
+      await using sandbox = await startSandbox({
+        holdings,
+        owners: 40,
+        script: (request) => (isFailing && request.nth > 12 ? { kind: 'status', status: 500 } : undefined),
+      });
+      const path = join(folder, `${nth}.jsonl`);
+      const state = memoryState();
+      await expect(runGroups(sandbox, path, { state, concurrency: 4 })).rejects.toMatchObject({ status: 500 });
+      isFailing = false;
+      const before = sandbox.requests.length;
+      await expect(runGroups(sandbox, path, { state, ownersPerRequest: 3 })).rejects.toMatchObject({
+        code: 'checkpoint',
+        details: { changed: ['partitions'] },
+      });
+      expect(sandbox.requests).toHaveLength(before);
+      const report = await runGroups(sandbox, path, { state, ...resumed });
+      expect(report.resumedRows).toBeGreaterThan(0);
+      expect(groupSizes(sandbox)).toEqual([2]);
+      expect(readFileSync(path).equals(whole)).toBe(true);
+    }
+  });
+
+  test('resumes with the size that it was given at first', async () => {
+    let isFailing = true;
+    await using sandbox = await startSandbox({
+      holdings,
+      owners: 40,
+      script: ({ nth }) => (isFailing && nth > 6 ? { kind: 'status', status: 500 } : undefined),
+    });
+    const path = join(temporaryFolder(), 'rows.jsonl');
+    const state = memoryState();
+    await expect(runGroups(sandbox, path, { state, ownersPerRequest: 5 })).rejects.toMatchObject({ status: 500 });
+    isFailing = false;
+    await runGroups(sandbox, path, { state, concurrency: 4 });
+    expect(groupSizes(sandbox)).toEqual([5]);
+  });
+});

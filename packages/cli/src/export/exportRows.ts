@@ -89,7 +89,7 @@ export async function exportRows<T>(
   const mode = modeFor(options, name, environment);
   // Loaded on demand: only terminals have a bar.
   const bar = mode === 'bar' ? (await import('../progress/progressLine.js')).progressLine : undefined;
-  const { partitions } = source.info;
+  const { partitions } = (source.fit?.(exportOptions?.concurrency ?? 1).source ?? source).info;
   const shown = {
     mode,
     header: { source: source.info.name },
@@ -114,7 +114,7 @@ export async function exportRows<T>(
       if (found) {
         const resumed = resumedAt(found);
         reporter.report('resumed', resumed, [resumedLine(resumed, kind)]);
-        page?.show({ resumedRows: found.rows });
+        page?.show({ resumedRows: found.rows, ...(found.partitions && { partitions: found.partitions }) });
       }
       showWarnings();
     };

@@ -6,7 +6,6 @@ import { exitCodeAfter } from '../errors/exitCode.js';
 import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
-import { afterHint } from '../progress/notices.js';
 import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace } from '../target/statePlace.js';
@@ -29,13 +28,11 @@ export interface ExportedRows<Added, T> {
   readonly maxRows?: number | undefined;
   /** Only rows that are new since the last export. */
   readonly incremental?: ExportOptions['incremental'] | undefined;
-  /** Shown at the start. */
-  readonly hint?: string | undefined;
 }
 
 /** Exports rows to the target of the command line, and returns the exit code. */
 export async function runExport<Added, T extends object>(
-  { add, source, concurrency, maxRows, incremental, hint }: ExportedRows<Added, T>,
+  { add, source, concurrency, maxRows, incremental }: ExportedRows<Added, T>,
   options: ExportCommandOptions,
   environment: Environment,
   { args, config }: Invocation,
@@ -62,7 +59,7 @@ export async function runExport<Added, T extends object>(
     findPage(client)?.show({ command: redact(text, environment.secrets) });
     const job = {
       client,
-      notices: afterHint(notices, hint),
+      notices,
       source: () => source(client),
       sink,
       target,

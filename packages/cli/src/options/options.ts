@@ -70,7 +70,7 @@ const wallets = {
   includeCollections: list('hashes', 'only these collections: a,b,c'),
   excludeCollections: list('hashes', 'all collections except these: a,b,c'),
   pageSize: count('rows per request (default: 100)'),
-  ownersPerRequest: count('wallets per request (default: 10)'),
+  ownersPerRequest: count('wallets per request (default: 10, or fewer so that --concurrency is used)'),
 };
 const walletGroups = { ...wallets, concurrency: count('groups of wallets fetched in parallel (default: 1)') };
 const streamPages = { pageSize: count('rows per request, 1 to 100 (default: 100)') };

@@ -1,5 +1,5 @@
 import type { Client, EventOf, HttpEvent } from '@sluice/core';
-import { distinctUntilChanged, filter, map, type Observable, ReplaySubject, startWith } from 'rxjs';
+import { distinctUntilChanged, filter, map, type Observable, ReplaySubject } from 'rxjs';
 import { thrownText } from '../errors/thrown.js';
 import { formatDuration } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
@@ -45,11 +45,6 @@ export function followNotices(client: Client): Observable<Notice> {
     )
     .subscribe(notices);
   return notices;
-}
-
-/** Puts a hint in front of the notices. */
-export function afterHint(notices: Observable<Notice>, hint: string | undefined): Observable<Notice> {
-  return hint === undefined ? notices : notices.pipe(startWith<Notice>({ level: 'info', message: hint }));
 }
 
 /** Failures that pass within a few attempts are not reported. */

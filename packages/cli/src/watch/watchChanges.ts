@@ -19,7 +19,7 @@ import { redact } from '../errors/redact.js';
 import { resumeCommand } from '../export/resume.js';
 import { openFrame, printDeadLetters, withRun } from '../export/withRun.js';
 import type { GroupOptions } from '../options/options.js';
-import { afterHint, type Notice } from '../progress/notices.js';
+import type { Notice } from '../progress/notices.js';
 import { every } from '../progress/reporter.js';
 import { type Wait, waitEvent, waitText } from '../progress/waits.js';
 import { findPage, withoutDashboard } from '../source/dashboardPage.js';
@@ -50,8 +50,6 @@ export interface WatchedRows<Added, T> {
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
   readonly view: RowView<T>;
-  /** Shown at the start. */
-  readonly hint?: string | undefined;
 }
 
 interface OpenWatch<Added, T> {
@@ -73,7 +71,7 @@ export async function runWatch<Added, T extends object>(
   return withClient(openClient(options, environment, config, rows.add), environment, (client, notices) => {
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
     findPage(client)?.show({ command: redact(text, environment.secrets) });
-    const open = { client, notices: afterHint(notices, rows.hint), target, state };
+    const open = { client, notices, target, state };
     return watchChanges(rows, open, options, environment);
   });
 }

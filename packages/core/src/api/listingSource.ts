@@ -2,10 +2,17 @@ import { ConfigError, SluiceError } from '../errors.js';
 import { meaningOf, type ReceivedResponse } from '../http/response/responses.js';
 import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
-import { createDiscoveringSource, createSource, type Source } from '../source/source.js';
+import {
+  createDiscoveringSource,
+  createFittedSource,
+  createSource,
+  type Source,
+  type SourceFit,
+} from '../source/source.js';
 import type { SourceOpening, WalkBounds } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
 import { type ParamDescription, decodeParams } from './decodeParams.js';
+import { isRecord } from '../values.js';
 import { keyFunction } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
@@ -33,11 +40,11 @@ export function listingSource<Row extends object, In extends object, Params exte
   known: readonly ParamDescription[] | undefined,
   given: object,
   bounds: WalkBounds,
+  warn = (message: string): void => open.opening.endpoint.warn(message),
 ): Source<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
   const params = decodeParams(name, { schema: definition.params, known }, given);
-  const warn = (message: string): void => endpoint.warn(message);
   const values = listPartitionValues(definition, { name, params, warn });
   if (values?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
   const ofSchema = definition.params ? known?.map((param) => param.name) : [];
@@ -55,8 +62,21 @@ export function listingSource<Row extends object, In extends object, Params exte
     offset: plan.offset,
   };
   const { increment } = definition.paging;
-  if (!increment || (!increment.windows && !values))
-    return createSource<Row>({ ...source, partitions: plan.partitions, fetch: (page) => fetchPage(plan, page) });
+  if (!increment || (!increment.windows && !values)) {
+    const { fit } = definition;
+    const fitted: SourceFit<Row> = (concurrency, earlier) => {
+      const kept = isRecord(earlier) ? earlier : fit?.(params, concurrency);
+      const isOwn = JSON.stringify(kept) === JSON.stringify(fit?.(params, 1));
+      if (isOwn) return { source: own, kept };
+      // Whoever created this source has had its warnings.
+      return { source: listingSource(open, known, { ...kept, ...given }, bounds, () => undefined), kept };
+    };
+    const own = createFittedSource<Row>(
+      { ...source, partitions: plan.partitions, fetch: (page) => fetchPage(plan, page) },
+      fit && fitted,
+    );
+    return own;
+  }
   return createDiscoveringSource<Row>(
     { ...source, levels: 1 },
     (start) =>

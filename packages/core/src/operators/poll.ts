@@ -3,7 +3,7 @@ import { systemClock } from '../clock.js';
 import type { SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import { Flow } from '../source/flow.js';
-import { checkSource, type PageSource } from '../source/pageSource.js';
+import { checkSource, fitSource, type PageSource } from '../source/pageSource.js';
 import { cancellable } from '../source/cancellable.js';
 import { tickOptionNames, Ticks, type TickOptions } from './ticks.js';
 import { createStoredPages, withStoredPages } from './conditionalWalk.js';
@@ -53,6 +53,7 @@ export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snaps
   createStoredPages(conditional);
   return new Flow(() => {
     const ticks = newTicks();
+    const fitted = fitSource(source, concurrency);
     const cache = createStoredPages(conditional);
     let failures = 0;
     return cancellable<readonly Snapshot<T>[]>(async (signal) => {
@@ -61,7 +62,7 @@ export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snaps
         try {
           const { rows, isIncomplete } = await withStoredPages(cache, signal, async () => {
             const walked: T[] = [];
-            const walk = await walkOnce(source, { concurrency, signal, cache }, (row) => walked.push(row) === 0);
+            const walk = await walkOnce(fitted.source, { concurrency, signal, cache }, (row) => walked.push(row) === 0);
             return { ...walk, rows: walked };
           });
           failures = 0;

@@ -19,6 +19,8 @@ export interface Checkpoint {
   readonly target?: string;
   /** Hashes of source and sink: of all settings, and of each. A checkpoint with another plan is refused. */
   readonly planHash: string;
+  /** What the source has chosen for the concurrency of the run that began, so that all runs have the same plan. */
+  readonly fitted?: Json;
   readonly settings: Readonly<Record<string, string>>;
   /** Of the API key; absent if the source uses none. */
   readonly key?: { readonly salt: string; readonly fingerprint: string };

@@ -3,6 +3,7 @@ import { startOfPlan } from '../position.js';
 import { newId as randomId, sha256 } from '../identifiers.js';
 import type { Json } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
+import { fitSource, type PageSource } from '../source/pageSource.js';
 import type { SourceInfo } from '../source/source.js';
 import { isList, isRecord } from '../values.js';
 import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
@@ -14,6 +15,9 @@ export const checkpointName = 'checkpoint';
 
 /** Default: ms after which an interrupted run is not resumed, if its target is refreshed. */
 const usualResume = 86_400_000;
+
+/** An export and the source that has its plan. */
+type PlannedSetup<T> = ExportSetup<T> & { readonly source: PageSource<T> };
 
 type FoundCheckpoint =
   /** For the start of the plan, and not saved yet. */
@@ -27,18 +31,19 @@ type FoundCheckpoint =
  *
  * @throws CheckpointError if it can't be read or has another plan or key; ConfigError if the plan has no identity.
  */
-export async function findCheckpoint<T>(setup: ExportSetup<T>, state: StateStore): Promise<FoundCheckpoint> {
-  const { info, sink, options, clock } = setup;
-  const { restart, resumeWithin = usualResume, sameProject = false, newId = randomId } = options;
+export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStore): Promise<FoundCheckpoint> {
+  const { source, info, sink, options, clock } = setup;
+  const { restart, resumeWithin = usualResume, sameProject = false, newId = randomId, concurrency } = options;
   const isIncremental = Boolean(options.incremental);
-  const plan = await hashPlan(info, sink, options.sha256);
   const target = hashTarget(sink);
   const beginNew = async (warning?: string): Promise<FoundCheckpoint> => {
-    return { kind: 'new', checkpoint: await createCheckpoint(setup, plan), warning };
+    return { kind: 'new', checkpoint: await createCheckpoint(setup), warning };
   };
   const record = restart ? undefined : await state.load(checkpointName);
   if (record === undefined) return beginNew();
   const found = decodeCheckpoint(record);
+  const fitted = fitSource(source, concurrency, found.fitted);
+  const plan = await hashPlan(fitted.source.info, sink, options.sha256);
   if (found.finishedAt !== undefined) {
     // After it, there may be more that is new.
     if (isIncremental || sink.isRefreshed) return beginNew();
@@ -105,12 +110,13 @@ function checkPlan(
 }
 
 /** For the start of the plan; it is not saved yet. @throws ConfigError if the plan has no identity. */
-export async function createCheckpoint<T>(
-  { info, sink, options }: ExportSetup<T>,
-  plan?: ExportPlan,
-): Promise<Checkpoint> {
-  const { restart = false, newId = randomId } = options;
-  const { hash, settings } = plan ?? (await hashPlan(info, sink, options.sha256));
+export async function createCheckpoint<T>({ source, sink, options }: PlannedSetup<T>): Promise<Checkpoint> {
+  const { restart = false, newId = randomId, concurrency } = options;
+  const {
+    source: { info },
+    kept,
+  } = fitSource(source, concurrency);
+  const { hash, settings } = await hashPlan(info, sink, options.sha256);
   const target = hashTarget(sink);
   const key = await identifyKey(newId(), info);
   return {
@@ -119,6 +125,7 @@ export async function createCheckpoint<T>(
     source: info.name,
     planHash: hash,
     settings,
+    ...(kept !== undefined && { fitted: kept }),
     ...(restart && { isRestart: true }),
     ...(info.partitions !== Infinity && { partitions: info.partitions }),
     ...(target !== undefined && { target }),

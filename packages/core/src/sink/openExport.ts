@@ -1,7 +1,7 @@
 import { SluiceError, type SluiceErrorCode } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import type { Page } from '../source/page.js';
-import type { PageSource } from '../source/pageSource.js';
+import { fitSource, type PageSource } from '../source/pageSource.js';
 import type { PagesOptions, SourceInfo } from '../source/source.js';
 import type { Commits } from './commits.js';
 import type { ExportReport, ExportSetup } from './exportOptions.js';
@@ -114,7 +114,8 @@ type Opening = Pick<SinkContext<never>, 'resumeAt'> & { readonly restart?: boole
 
 async function open<T>(job: ExportJob<T>, how: Opening): Promise<OpenExport<T>> {
   // Before the target is touched, since invalid options are rejected here.
-  const walk = job.source.pages(choosePages(job));
+  const { source } = fitSource(job.source, job.options.concurrency, job.commits.checkpoint?.fitted);
+  const walk = source.pages(choosePages(job));
   const writer = await job.sink.open(createContext(job, how));
   const pages = walk[Symbol.asyncIterator]();
   return {

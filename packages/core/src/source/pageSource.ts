@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { inWords, isRecord } from '../values.js';
+import type { Json } from '../json.js';
 import type { Page } from './page.js';
 import type { PagesOptions, SourceInfo } from './source.js';
 
@@ -8,6 +9,23 @@ export interface PageSource<T> {
   readonly info: SourceInfo<T>;
   /** Starts a new walk. Nothing is requested before the first page is. */
   pages(options?: PagesOptions): AsyncIterable<Page<T>>;
+  /**
+   * The same rows in a plan for a concurrency; or in the plan that an earlier call `kept`, whatever the concurrency was.
+   * Default: there is only one plan.
+   */
+  fit?(concurrency: number, kept?: Json): FittedSource<T>;
+}
+
+/** A source whose plan was chosen for a concurrency. */
+export interface FittedSource<T> {
+  readonly source: PageSource<T>;
+  /** What stands for the plan. Absent if there is only one. */
+  readonly kept?: Json | undefined;
+}
+
+/** Fits a source, if it has several plans. */
+export function fitSource<T>(source: PageSource<T>, concurrency: number | undefined, kept?: Json): FittedSource<T> {
+  return source.fit?.(concurrency ?? 1, kept) ?? { source };
 }
 
 /** JavaScript callers may pass anything, e.g. the function that creates a source. @throws ConfigError. */

@@ -91,6 +91,9 @@ export interface PipePagesOptions<R> {
   readonly version?: string;
 }
 
+/** Fits a source to a concurrency, or to what an earlier call has kept. */
+export type SourceFit<T> = (concurrency: number, kept?: Json) => ReturnType<Source<T>['fit']>;
+
 /**
  * A flow of rows with access to its pages.
  *
@@ -103,8 +106,9 @@ export interface PipePagesOptions<R> {
 export class Source<T> extends Flow<T> {
   readonly info: SourceInfo<T>;
   readonly #walk: (options: WalkOptions) => PullIterator<Page<T>>;
+  readonly #fit: SourceFit<T> | undefined;
 
-  constructor(info: SourceInfo<T>, walkWith: (options: WalkOptions) => PullIterator<Page<T>>) {
+  constructor(info: SourceInfo<T>, walkWith: (options: WalkOptions) => PullIterator<Page<T>>, fit?: SourceFit<T>) {
     super((demand) =>
       mapItems<Page<T>, readonly T[]>(
         walkWith({ startAt: startOfPlan, concurrency: 1, prefetch: demand === 'push' ? 0 : 1 }),
@@ -113,6 +117,21 @@ export class Source<T> extends Flow<T> {
     );
     this.info = info;
     this.#walk = walkWith;
+    this.#fit = fit;
+  }
+
+  /**
+   * The same rows in a plan with enough partitions for a concurrency, if the source has several plans. Exports, polls and
+   * watches fit their source themselves. `kept` stands for the plan: given again, it has the same one at any concurrency,
+   * which positions need.
+   *
+   * @example
+   * const { source } = client.aptos.nfts({ ownerAddresses }).fit(8);
+   * for await (const page of source.pages({ concurrency: 8 })) console.log(page.items.length);
+   */
+  fit(concurrency: number, kept?: Json): { readonly source: Source<T>; readonly kept?: Json | undefined } {
+    checkCount('concurrency', concurrency);
+    return this.#fit?.(concurrency, kept) ?? { source: this };
   }
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
@@ -181,12 +200,20 @@ export class Source<T> extends Flow<T> {
       ...(options.version === undefined && { isUnversioned: true }),
       schema: options.schema,
     };
-    return new Source<R>(piped, (walkOptions) => {
-      const pages = this.#walk(walkOptions);
-      return mapItems(pages, async (page, signal) =>
-        withItems(page, await collect(from(page.items).pipe(operator), signal)),
-      );
-    });
+    const fit: SourceFit<R> = (concurrency, earlier) => {
+      const { source, kept } = this.fit(concurrency, earlier);
+      return { source: source.pipePages(operator, options), kept };
+    };
+    return new Source<R>(
+      piped,
+      (walkOptions) => {
+        const pages = this.#walk(walkOptions);
+        return mapItems(pages, async (page, signal) =>
+          withItems(page, await collect(from(page.items).pipe(operator), signal)),
+        );
+      },
+      this.#fit && fit,
+    );
   }
 
   /** Collects all rows, at most `max` (default 1,000,000). @throws ConfigError beyond `max`, before memory runs out. */
@@ -235,6 +262,11 @@ export class Source<T> extends Flow<T> {
 
 /** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a part of it is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
+  return createFittedSource(definition);
+}
+
+/** Creates a source with several plans. */
+export function createFittedSource<T>(definition: SourceDefinition<T>, fit?: SourceFit<T>): Source<T> {
   checkOptions('createSource()', definition, {
     name: 'text',
     identity: 'anything',
@@ -250,7 +282,7 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     fetch: 'a function',
     endpoint: 'an object?',
   });
-  return new Source(describeSource(definition), (options) => walk(definition, options));
+  return new Source(describeSource(definition), (options) => walk(definition, options), fit);
 }
 
 /** Creates a source whose partitions are discovered while it is walked, as far as the walk needs them. */

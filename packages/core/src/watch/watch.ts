@@ -9,7 +9,7 @@ import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { PageHealth } from '../source/page.js';
-import { checkSource, type PageSource } from '../source/pageSource.js';
+import { checkSource, fitSource, type PageSource } from '../source/pageSource.js';
 import { Source, type SourceInfo } from '../source/source.js';
 import { notify } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
@@ -136,7 +136,11 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     },
   };
   return new Source(watched, (walk) => {
-    const run = new WatchRun(source, settings, { startAt: decodePosition(walk.startAt), newHistory: walk.newHistory });
+    const fitted = fitSource(source, concurrency);
+    const run = new WatchRun(fitted.source, settings, {
+      startAt: decodePosition(walk.startAt),
+      newHistory: walk.newHistory,
+    });
     return cancellable(
       async (signal) => {
         try {
