@@ -1,9 +1,8 @@
 import axios, { type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
 import axiosRetry from 'axios-retry';
 import { NetworkError } from '../errors.js';
-import { type Call, Exchange, type ExchangeOptions } from './exchange.js';
-import { closedError } from './requestErrors.js';
-import { SignalWatch } from './signalWatch.js';
+import type { Call, ExchangeOptions } from './exchange.js';
+import { startExchanges } from './startExchanges.js';
 import type { TransportResponse } from './transport.js';
 
 /** Sends requests through axios. No axios error leaves this file, because it contains the whole request. */
@@ -22,13 +21,8 @@ export function axiosTransport(options: ExchangeOptions): (call: Call) => Promis
     shouldResetTimeout: true,
     retryCondition: (error: unknown) => error instanceof AttemptFailed,
   });
-  const signals = new SignalWatch();
-  // Keeps one listener on the signal for the life of the client, instead of adding and removing one per request.
-  signals.watch(options.closed, () => undefined);
-  let requests = 0;
-
-  /** Makes attempts until one gets a response. Headers and body bypass axios, which would copy them several times. */
-  const respond = async ({ url, method }: Call, exchange: Exchange): Promise<TransportResponse> => {
+  return startExchanges(options, async ({ route, url, method }, exchange) => {
+    // Headers and body bypass axios, which would copy them several times.
     const adapter = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<TransportResponse>> => {
       const data = await exchange.attempt();
       if (!data) throw new AttemptFailed(config);
@@ -38,25 +32,12 @@ export function axiosTransport(options: ExchangeOptions): (call: Call) => Promis
       try {
         return (await instance.request<TransportResponse>({ url, method, adapter })).data;
       } catch (error) {
-        if (!(error instanceof AttemptFailed)) throw error;
+        if (error instanceof AttemptFailed) continue;
+        const code = axios.isAxiosError(error) ? error.code : undefined;
+        throw new NetworkError(`${route} could not be sent (${code ?? 'no reason given'}).`, { details: { route } });
       }
     }
-  };
-
-  return (call) =>
-    new Promise((resolve, reject) => {
-      const { route, signal } = call;
-      signal?.throwIfAborted();
-      if (options.closed.aborted) throw closedError(route);
-      // Cancellation rejects at once, whatever the layers below are doing.
-      const exchange = new Exchange(options, call, { number: (requests += 1), signals, onFail: reject });
-      respond(call, exchange).then(resolve, (error: unknown) => {
-        const code = axios.isAxiosError(error) ? error.code : undefined;
-        exchange.fail(
-          new NetworkError(`${route} could not be sent (${code ?? 'no reason given'}).`, { details: { route } }),
-        );
-      });
-    });
+  });
 }
 
 /** axios-retry nests its retries, and each keeps about 3 kB until the end, which adds up in an outage of days. */

@@ -6,11 +6,11 @@ import { isRateLimitStatus, isRetriedStatus } from '../statuses.js';
 import type { AddressGuard, AttemptResponse } from './adapter/adapter.js';
 import type { ReadResult } from './response/readResponse.js';
 import { type ResponseContext, statusFault } from './response/statusFault.js';
-import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
 import { requestOptionNames, applyDefaults, type RequestOptions } from './requestTimes.js';
 import { Secrets } from './credentials/secrets.js';
 import { unlimited } from './limit/localLimiter.js';
+import { startExchanges } from './startExchanges.js';
 
 /** Options of {@link createSender}. */
 export interface SenderOptions extends RequestOptions {
@@ -79,7 +79,7 @@ export function createSender(options: SenderOptions): Sender {
     proxies: false,
     guard,
   });
-  const call = axiosTransport({
+  const call = startExchanges({
     adapter,
     clock,
     random,
