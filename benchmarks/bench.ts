@@ -1,7 +1,7 @@
 // How fast Sluice is, as ratios of the same work in the same run: times depend on the machine, ratios hardly do.
 //
 //   npm run bench                                      everything, about twenty minutes
-//   npm run bench -- --only exports,formats --rounds 9
+//   npm run bench -- --only exports,sinks --rounds 9
 //   npm run bench -- --rows 10000000                   the largest export whose memory is measured
 //   npm run bench -- --json figures.json
 //   npm run bench -- --keep                            writes benchmarks/figures.json, which the README explains
@@ -19,23 +19,21 @@ import { clusters } from './works/clusters.js';
 import { commits } from './works/commits.js';
 import { dashboards } from './works/dashboards.js';
 import { exports } from './works/exports.js';
-import { formats } from './works/formats.js';
 import { forwards } from './works/forwards.js';
 import { growth } from './works/growth.js';
 import { latencies } from './works/latency.js';
 import { limits } from './works/limits.js';
 import { mirrors } from './works/mirrors.js';
+import { formats, sinks } from './works/sinks.js';
 import { sizes } from './works/sizes.js';
 import { starts } from './works/starts.js';
-import { tables } from './works/tables.js';
 import { watches } from './works/watches.js';
 import { wholes } from './works/wholes.js';
 import type { Work } from './works/work.js';
 
-const works: Readonly<Record<string, Work>> = {
+const all: Readonly<Record<string, Work>> = {
   exports,
-  formats,
-  tables,
+  sinks,
   mirrors,
   commits,
   latencies,
@@ -50,7 +48,7 @@ const works: Readonly<Record<string, Work>> = {
   wholes,
 };
 /** Benchmarks whose ratios are steady enough to be compared on any machine. */
-const checked = ['exports', 'formats', 'starts'];
+const checked: Readonly<Record<string, Work>> = { exports, formats, starts };
 
 const { values } = parseArgs({
   options: {
@@ -63,9 +61,10 @@ const { values } = parseArgs({
   },
 });
 const { check } = values;
+const works = check ? checked : all;
 // Short runs start colder than long ones, so they have figures of their own.
 const keptPath = fileURLToPath(new URL(check ? 'checkFigures.json' : 'figures.json', import.meta.url));
-const picked = values.only?.split(',') ?? (check ? checked : Object.keys(works));
+const picked = values.only?.split(',') ?? Object.keys(works);
 const unknown = picked.find((name) => !Object.hasOwn(works, name));
 if (unknown !== undefined) {
   console.error(`--only is "${unknown}": give some of ${Object.keys(works).join(',')}.`);
