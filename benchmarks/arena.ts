@@ -18,7 +18,9 @@ export interface Effort {
 }
 
 /** A contestant: a file of `contestants`, and its changes to the common job. */
-export interface Entrant extends Partial<Pick<Job, 'format' | 'concurrency' | 'isKept' | 'isShown' | 'database'>> {
+export interface Entrant extends Partial<
+  Pick<Job, 'format' | 'concurrency' | 'isKept' | 'isShown' | 'isGrouped' | 'database'>
+> {
   readonly file: string;
   /** How many of the server's wallets it fetches. Default: all of them. */
   readonly wallets?: number;
@@ -74,7 +76,15 @@ export async function compete<Name extends string>(
       return child;
     };
     const runs = names.map((name, nth) => {
-      const { format = 'csv', concurrency = 1, isKept = true, isShown = false, wallets, database } = entrants[name];
+      const {
+        format = 'csv',
+        concurrency = 1,
+        isKept = true,
+        isShown = false,
+        isGrouped = false,
+        wallets,
+        database,
+      } = entrants[name];
       const child = (inOneProcess ? processes[0] : undefined) ?? begin(entrants[name]);
       const owners = address.owners.slice(0, wallets);
       const path = join(folder, `${nth}.${format}`);
@@ -85,6 +95,7 @@ export async function compete<Name extends string>(
         concurrency,
         isKept,
         isShown,
+        isGrouped,
         path,
         ...(database !== undefined && { database }),
       };
@@ -93,7 +104,8 @@ export async function compete<Name extends string>(
     for (let round = isWarm ? 0 : 1; round <= rounds; round += 1) {
       for (const { name, child, job } of runs) {
         const effort = await effortOf(child, job);
-        const expected = served.pages * job.owners.length * rowsPerPage;
+        const { pages, large = pages } = served;
+        const expected = (large + pages * (job.owners.length - 1)) * rowsPerPage;
         const isFile = /^(csv|jsonl)/.test(job.format);
         const written = round === 0 && isFile && expected <= maxLookedAt ? rowsIn(job) : expected;
         if (effort.rows !== expected || written !== expected)

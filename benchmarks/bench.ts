@@ -21,7 +21,7 @@ import { dashboards } from './works/dashboards.js';
 import { exports } from './works/exports.js';
 import { forwards } from './works/forwards.js';
 import { growth } from './works/growth.js';
-import { latencies } from './works/latency.js';
+import { latency } from './works/latency.js';
 import { limits } from './works/limits.js';
 import { mirrors } from './works/mirrors.js';
 import { formats, sinks } from './works/sinks.js';
@@ -36,7 +36,7 @@ const all: Readonly<Record<string, Work>> = {
   sinks,
   mirrors,
   commits,
-  latencies,
+  latency,
   limits,
   growth,
   watches,

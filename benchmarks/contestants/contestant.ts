@@ -9,6 +9,8 @@ export interface Job extends ServerAddress {
   readonly database?: string;
   /** Wallets fetched in parallel, if the contestant can. */
   readonly concurrency: number;
+  /** Whether wallets are requested one by one, or as the contestant chooses. Default: one by one. */
+  readonly isGrouped?: boolean;
   /** Whether it can be resumed after a crash, if the contestant can. */
   readonly isKept: boolean;
   /** Whether a page shows it, if the contestant has one. */

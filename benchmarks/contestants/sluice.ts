@@ -20,11 +20,12 @@ export async function exportHoldings({
   concurrency,
   isKept,
   isShown = false,
+  isGrouped = false,
   database = '',
 }: Job): Promise<number> {
   const plain = createClient({ apiKey, rateLimit: false });
   await using client = (isShown ? plain.use(dashboard()) : plain).use(aptos({ baseUrl: url }));
-  const holdings = client.aptos.nfts({ ownerAddresses: owners, ownersPerRequest: 1 });
+  const holdings = client.aptos.nfts({ ownerAddresses: owners, ...(!isGrouped && { ownersPerRequest: 1 }) });
   let rows = 0;
   if (format === 'sqlite' || format === 'postgres') {
     // A new table each time: what replaces rows of another one is copied once more.

@@ -8,19 +8,25 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pageTemplates } from './pageTemplates.js';
 import type { ServedPages, ServerAddress } from './servedPages.js';
 
-const { pages, parts, latency, texts, isReady = false }: ServedPages = JSON.parse(process.argv[2] ?? '');
+const { pages, parts, latency, texts, isReady = false, large = pages }: ServedPages = JSON.parse(process.argv[2] ?? '');
 const templates = await pageTemplates(texts);
 const owners = Array.from({ length: parts }, (_, part) => `0x${String(part + 1).padStart(64, '0')}`);
 const partOf = new Map(owners.map((owner, part) => [owner, part]));
-const bodyOf = (nth: number): Buffer => templates.page(nth, (nth % pages) + 1 < pages ? (nth % pages) + 1 : undefined);
-const ready = isReady ? Array.from({ length: pages * parts }, (_, nth) => bodyOf(nth)) : [];
+/** Where the pages of a wallet begin among all. */
+const beginOf = (part: number): number => (part === 0 ? 0 : large + (part - 1) * pages);
+const bodyOf = (nth: number, page: number, all: number): Buffer =>
+  templates.page(nth, page + 1 < all ? page + 1 : undefined);
+const ready = isReady ? Array.from({ length: pages * parts }, (_, nth) => bodyOf(nth, nth % pages, pages)) : [];
 let served = 0;
 
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
-  const part = partOf.get(searchParams.get('owner_addresses[]') ?? '') ?? 0;
+  const group = searchParams.getAll('owner_addresses[]').map((owner) => partOf.get(owner) ?? 0);
   const page = Number(searchParams.get('cursor') ?? 0);
-  const body = ready[part * pages + page] ?? bodyOf(part * pages + page);
+  // The wallets of a group follow each other, and so do their numbers.
+  const nth = beginOf(group[0] ?? 0) + page;
+  const all = group.reduce((sum, part) => sum + (part === 0 ? large : pages), 0);
+  const body = ready[nth] ?? bodyOf(nth, page, all);
   served += 1;
   const answer = (): void => {
     response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });

@@ -2,6 +2,8 @@
 export interface ServedPages {
   /** Per wallet, with 100 rows each. */
   readonly pages: number;
+  /** Of the first wallet, if it has others. */
+  readonly large?: number;
   /** Wallets, each a chain of pages. */
   readonly parts: number;
   /** Ms before each response. */
