@@ -1,10 +1,15 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { measured } from '../../prove/watch/measured.js';
 import type { ComparisonCost } from '../../prove/watch/comparisonCost.js';
 import type { StateBytes } from '../../prove/watch/stateBytes.js';
 import type { Figure } from '../figures/figure.js';
+import type { WatchPeak } from '../watchPeak.js';
 import type { Work } from './work.js';
 
 const rows = 50_000;
+const manyRows = 1_000_000;
 
 /** A watch of 50,000 rows of which one in a hundred changed: C11. */
 export const watches: Work = async ({ rounds }) => {
@@ -34,5 +39,25 @@ export const watches: Work = async ({ rounds }) => {
     to: beyond,
     goal: { atMost: 200 },
   };
-  return [...compared, ...parsed, kept];
+  return [...compared, ...parsed, kept, await peak()];
 };
+
+/** A fresh watch of a million rows, exported into a file, in a heap of 1 GiB. */
+async function peak(): Promise<Figure> {
+  const child = fork(fileURLToPath(new URL('../watchPeak.ts', import.meta.url)), [String(manyRows)], {
+    execArgv: [...process.execArgv, '--max-old-space-size=1024'],
+  });
+  const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')]);
+  if (typeof message !== 'object') throw new Error(`The watch ended with ${String(message)}.`);
+  const { peak: highest, later } = message as WatchPeak;
+  const median = highest / later;
+  return {
+    work: `peak RSS of a fresh watch of ${manyRows.toLocaleString('en')} rows`,
+    against: 'its later polls',
+    unit: 'x',
+    median,
+    from: median,
+    to: median,
+    goal: { atMost: 1.3 },
+  };
+}
