@@ -100,17 +100,13 @@ export async function publish(
   checkStaged(target.name.given, rows, await staging.countRows(session));
   if (traits) await checkStagedAs(session, staging);
   const publication = traits && new Publication(session, staging, traits, mode);
-  if (publication?.isUpsert) {
-    const kept = await publication.upsert(end);
-    await staging.drop(session);
-    return kept;
-  }
-  const twins = target.key.length > 0 ? await staging.keepLastPerKey(session) : 0;
+  const isUpsert = publication?.isUpsert === true;
+  const twins = target.key.length > 0 && !isUpsert ? await staging.keepLastPerKey(session) : 0;
   if (!publication) {
     await staging.becomeTarget(session);
     return 0;
   }
-  const kept = await publication.run(rows - twins, end);
+  const kept = isUpsert ? await publication.upsert(end) : await publication.run(rows - twins, end);
   await staging.drop(session);
   return kept;
 }
