@@ -147,7 +147,11 @@ export const mutantList: readonly Mutant[] = [
     ['a window is a little short', 'at + this.#window.span > now', 'at + this.#window.span * 0.98 > now'],
   ]),
   ...inFile('packages/core/src/http/limit/lateness.ts', [
-    ['a response comes before its request arrived', 'return took - arrivalMargin;', 'return -2 * arrivalMargin;'],
+    [
+      'a response comes before its request arrived',
+      'arrivalMargin ? took - arrivalMargin',
+      'arrivalMargin ? -2 * arrivalMargin',
+    ],
   ]),
   ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [
     [

@@ -130,18 +130,7 @@ const defaultMaxBodyBytes = 32 * 1024 * 1024;
  * @throws ConfigError if there is no key, or an option is invalid.
  */
 export function createClient(options: ClientOptions): Client {
-  checkOptions('createClient()', options, {
-    ...requestOptionNames,
-    apiKey: true,
-    rateLimit: true,
-    limiter: true,
-    maxBodyBytes: true,
-    links: true,
-    allowInsecure: true,
-    state: true,
-    variables: true,
-    sha256: true,
-  });
+  if (isRecord(options)) checkOptions('createClient()', options, clientOptionNames);
   checkApiKeyOption(options);
   const {
     clock = systemClock,
@@ -260,6 +249,19 @@ export function createClient(options: ClientOptions): Client {
 }
 
 /** JavaScript callers may omit them. */
+const clientOptionNames = {
+  ...requestOptionNames,
+  apiKey: true,
+  rateLimit: true,
+  limiter: true,
+  maxBodyBytes: true,
+  links: true,
+  allowInsecure: true,
+  state: true,
+  variables: true,
+  sha256: true,
+} as const;
+
 function checkApiKeyOption(options: unknown): void {
   if (isRecord(options) && options['apiKey'] !== undefined) return;
   throw new ConfigError(
