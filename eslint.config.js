@@ -36,7 +36,7 @@ const rxjsRules = [
  */
 const rooms = [
   { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios', 'axios-retry'] },
-  { files: ['packages/core/src/http/limit/bottleneckLimiter.ts'], values: ['bottleneck'] },
+  { files: ['packages/core/src/http/limit/localLimiter.ts'], values: ['bottleneck'] },
   {
     files: [
       'packages/cli/src/program.ts',

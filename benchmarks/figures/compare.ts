@@ -20,14 +20,6 @@ export async function compare(
   return times;
 }
 
-/** How much longer one took than another, by round: the median, and the range without the outermost rounds. */
-export function ratioOf(times: Rounds, one: string, other: string): { median: number; min: number; max: number } {
-  const ratios = (times[one] ?? []).map((ms, round) => ms / (times[other]?.[round] ?? NaN)).sort((a, b) => a - b);
-  const cut = Math.floor(ratios.length / 4);
-  const at = (index: number): number => ratios[index] ?? NaN;
-  return { median: medianOf(ratios), min: at(cut), max: at(ratios.length - 1 - cut) };
-}
-
 export function medianOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -1,4 +1,5 @@
 import { createClient, type Endpoint } from '@sluice/core';
+import PQueue from 'p-queue';
 import pThrottle from 'p-throttle';
 import { Pool } from 'undici';
 import { openApi, requestsOf } from '../../prove/rate/rate.js';
@@ -22,9 +23,13 @@ export const limits: Work = async ({ rounds }) => [
 async function shares(limit: number, rounds: number): Promise<Figure[]> {
   const sluice: StrictRun[] = [];
   const throttled: StrictRun[] = [];
+  const queued: StrictRun[] = [];
+  const interval = 1_000;
   for (let round = 0; round < rounds; round += 1) {
     sluice.push(await strictRun(concurrency, limit));
-    throttled.push(await throttledRun(limit));
+    throttled.push(await peerRun(limit, pThrottle({ limit, interval, strict: true })));
+    const queue = new PQueue({ intervalCap: limit, interval, strict: true });
+    queued.push(await peerRun(limit, (get) => () => queue.add(get)));
   }
   const server = `a server of ${limit} a second, concurrency ${concurrency}`;
   const share = { work: `requests/s of ${server}`, unit: '%' } as const;
@@ -33,6 +38,7 @@ async function shares(limit: number, rounds: number): Promise<Figure[]> {
   return [
     figureOf({ ...share, against: 'its limit', goal: { atLeast: 97 } }, sluice.map(shareOf)),
     figureOf({ ...share, against: 'its limit: p-throttle, strict' }, throttled.map(shareOf)),
+    figureOf({ ...share, against: 'its limit: p-queue, strict' }, queued.map(shareOf)),
     figureOf(
       { ...refused, against: '', goal: { atMost: 0 } },
       sluice.map((run) => run.refused),
@@ -41,15 +47,18 @@ async function shares(limit: number, rounds: number): Promise<Figure[]> {
       { ...refused, against: 'p-throttle, strict' },
       throttled.map((run) => run.refused),
     ),
+    figureOf(
+      { ...refused, against: 'p-queue, strict' },
+      queued.map((run) => run.refused),
+    ),
   ];
 }
 
-/** As many requests as {@link strictRun} sends. */
-function throttledRun(limit: number): Promise<StrictRun> {
+/** As many requests as {@link strictRun} sends, by a function that a peer limits. */
+function peerRun(limit: number, limited: (get: () => Promise<unknown>) => () => Promise<unknown>): Promise<StrictRun> {
   return observed(limit, async (url) => {
     const pool = new Pool(url, { connections: concurrency });
-    const throttle = pThrottle({ limit, interval: 1_000, strict: true });
-    const get = throttle(async () => (await pool.request({ path: '/rows', method: 'GET' })).body.json());
+    const get = limited(async () => (await pool.request({ path: '/rows', method: 'GET' })).body.json());
     await Promise.all(Array.from({ length: windows * limit }, () => get()));
     await pool.close();
   });

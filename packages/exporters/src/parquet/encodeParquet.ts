@@ -91,8 +91,8 @@ export async function encodeParquet(
   for await (const line of lines) {
     const cells = decodeCells(line, columns.length);
     const read = cells.map((column, at) => {
-      const { value } = types[at] ?? parquetTypes.text;
-      return column.map((cell) => (cell === null ? null : value(cell)));
+      const type = types[at] ?? parquetTypes.text;
+      return column.map((cell) => (cell === null ? null : type.value(cell)));
     });
     for (const [at, { name }] of columns.entries()) {
       const misfit = read[at]?.indexOf(undefined) ?? -1;
