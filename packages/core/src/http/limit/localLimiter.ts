@@ -73,13 +73,11 @@ export class LocalLimiter implements Limiter {
 
   async acquire(request: AcquireOptions): Promise<Permit> {
     const costs = costsOf(this.#windows, request.route);
-    request.signal?.throwIfAborted();
-    const isFree = this.#running < this.#concurrency;
-    // Those before it wait for a timer, a write or a release, which serves this one, too.
-    if (this.#queue.size > 0 || !isFree) return this.#queue.wait({ ...request, costs });
-    if (this.#earliest(costs) <= this.#now) return this.#begin(costs);
     const permit = this.#queue.wait({ ...request, costs });
-    this.#takeTurn();
+    // Those before it wait for a timer, a write or a release, which serves this one, too.
+    if (this.#queue.size > 1 || this.#running >= this.#concurrency) return permit;
+    if (this.#earliest(costs) <= this.#now) this.#serve();
+    else this.#takeTurn();
     return permit;
   }
 
