@@ -4,7 +4,7 @@ import { fileState } from '../../../src/node/index.js';
 import { SkippingClock } from '../skippingClock.js';
 
 const [folder = '', size = ''] = process.argv.slice(2);
-const polls = 210;
+const polls = 310;
 let walks = 0;
 const listing = createSource<{ readonly id: string; readonly status: string }>({
   name: 'test.large',
