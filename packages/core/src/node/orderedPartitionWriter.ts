@@ -198,9 +198,15 @@ export class OrderedPartitionWriter {
 
   /** Appends a segment to the one that ends where it begins. */
   async #takeOver(segment: Segment, { first, front, frontAt, file }: WaitingSegment): Promise<void> {
-    this.#waiting.delete(first);
     segment.front = front;
-    if (!file) return;
+    // It still waits while it is read, in case somebody has changed it.
+    if (file) await this.#copy(file, frontAt, segment);
+    this.#waiting.delete(first);
+    if (file && !this.#namedFiles.includes(String(first))) await this.#folder.remove(String(first));
+  }
+
+  /** Appends the rows of one file to those of a segment. */
+  async #copy(file: AppendFile, frontAt: FilePosition, segment: Segment): Promise<void> {
     segment.file ??= await this.#folder.create(String(segment.first));
     let left = frontAt.bytes;
     for await (const piece of file.read()) {
@@ -211,8 +217,6 @@ export class OrderedPartitionWriter {
       await segment.file.append(piece.subarray(complete.length));
     }
     await file.close();
-    const name = String(first);
-    if (!this.#namedFiles.includes(name)) await this.#folder.remove(name);
   }
 
   #segmentNames(): string[] {

@@ -249,7 +249,7 @@ describe.each(Object.entries(attacks))(
             !readFileSync(segment, 'utf8').includes('page 4')
           )
             await new Promise((resolve) => setImmediate(resolve));
-          while (!readFileSync(join(`${path}.sluice`, 'checkpoint'), 'utf8').includes('"isEnded":true'))
+          while (!readFileSync(join(`${path}.sluice`, 'checkpoint'), 'utf8').includes('"front":2'))
             await new Promise((resolve) => setImmediate(resolve));
           attack(segment);
         },
