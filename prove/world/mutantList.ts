@@ -61,8 +61,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/node/orderedPartitionWriter.ts', [
     [
       'segments are removed before the checkpoint forgets them',
-      'if (!this.#namedFiles.includes(name)) await this.#folder.remove(name);',
-      'await this.#folder.remove(name);',
+      'if (file && !this.#namedFiles.includes(String(first))) await this.#folder.remove(String(first));',
+      'if (file) await this.#folder.remove(String(first));',
     ],
     [
       'outdated segments are removed in the commit that makes them so',
