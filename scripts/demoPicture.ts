@@ -49,7 +49,7 @@ function outputOf(args: readonly string[], cwd: string, signal?: AbortSignal): P
 }
 
 /**
- * What of the demo's lines is the same in every run: its words, with numbers and times as `#`. How often the sandbox failed, and which streams
+ * What of the demo's lines is the same in every run: its words, with numbers and times as `#`, and durations in any unit. How often the sandbox failed, and which streams
  * changed while it was watched, is up to the machine: of such lines the beginning is kept, and of equal ones the first.
  */
 export function shapeOf(lines: readonly string[]): string[] {
@@ -59,6 +59,7 @@ export function shapeOf(lines: readonly string[]): string[] {
       .replace(/(\d{4}-\d\d-\d\d [\d:]+)\s+(?=[^\d\s]).*/, '$1 a change')
       .replace(/(\d{4}-\d\d-\d\d [\d:]+\s+\d[^:]*:).*/, '$1 …')
       .replace(/[\d.,:]*\d/g, '#')
+      .replace(/# ms\b/g, '# s')
       .replace(/(failed requests?:|the API refused) .*/, '$1 …')
       .replace(/\b(retr|request|record|time|page|row)(s|y|ies)?\b/g, '$1')
       .replace(/\s+/g, ' ')
