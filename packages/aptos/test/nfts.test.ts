@@ -107,7 +107,7 @@ describe('the query of a request for holdings', () => {
     { wallets: 1_000, concurrency: 8, groups: 100 },
     { wallets: 3, concurrency: 8, groups: 3 },
     { wallets: 45, concurrency: 32, given: 20, groups: 3 },
-  ])('goes for $wallets wallets and a concurrency of $concurrency in $groups groups', async (plan) => {
+  ])('P8 goes for $wallets wallets and a concurrency of $concurrency in $groups groups', async (plan) => {
     const { client, nfts } = await setUp();
     const warnings: ClientEvent[] = [];
     client.eventsOf('warning').subscribe((event) => warnings.push(event));

@@ -270,23 +270,17 @@ function createSession(db: SqliteDatabase): Session {
     run: (sql, ...parameters) => Promise.resolve(changes(sql, parameters)),
     runEach: (sql, lists) => Promise.resolve(lists.map((parameters) => changes(sql, parameters))),
     insert(table, columns, rows) {
-      const row = `(${columns.map(() => '?').join(', ')})`;
+      const marks = `(${columns.map(() => '?').join(', ')})`;
       const into = `INSERT INTO ${quote(table)} (${columns.map(quote).join(', ')}) VALUES `;
-      const one = prepare(into + row);
-      const several = prepare(into + new Array(rowsOfStatement).fill(row).join());
-      let added = 0;
-      let values: SqlValue[] = [];
-      const full = rowsOfStatement * columns.length;
+      const one = prepare(into + marks);
+      const several = prepare(into + new Array(rowsOfStatement).fill(marks).join());
       const alone = rows.length % rowsOfStatement;
-      for (const [nth, row] of rows.entries()) {
-        if (nth < alone) {
-          added += Number(one.run(...row).changes);
-          continue;
-        }
-        values.push(...row);
-        if (values.length < full) continue;
+      let added = 0;
+      for (const row of rows.slice(0, alone)) added += Number(one.run(...row).changes);
+      for (let from = alone; from < rows.length; from += rowsOfStatement) {
+        const values: SqlValue[] = [];
+        for (const row of rows.slice(from, from + rowsOfStatement)) values.push(...row);
         added += Number(several.run(...values).changes);
-        values = [];
       }
       return Promise.resolve(added);
     },

@@ -28,7 +28,7 @@ interface LocalLimiterOptions {
  * A limiter of one process. The log of the actual starts decides when the next request may start.
  *
  * A request that may start at once does. When a queue forms, a job of Bottleneck begins to serve it, since Bottleneck runs
- * at most some 400 jobs a second. Without limits, requests do not pass it.
+ * at most some 400 jobs a second. Without limits there is none.
  */
 export class LocalLimiter implements Limiter {
   readonly #clock: Clock;
