@@ -18,7 +18,7 @@ import * as sandbox from '../packages/sandbox/src/index.js';
 import * as streamsPackage from '../packages/streams/src/index.js';
 import * as suites from '../packages/testing/src/index.js';
 import { expect, test } from 'vitest';
-import { nearestName, checkOptions } from '../packages/core/src/checks.js';
+import { checkOptions, nearestName } from '../packages/core/src/checks.js';
 
 const { byCursor, byLink, createClient, createSource, defineApi, exportTo, listing, memoryState, noAuth } = core;
 

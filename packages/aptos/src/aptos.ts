@@ -1,4 +1,4 @@
-import { defineApi, checkOptions, sharedKey, type ApiSource, type ArrayFormat, type Plugin } from '@sluice/core';
+import { checkOptions, defineApi, sharedKey, type ApiSource, type ArrayFormat, type Plugin } from '@sluice/core';
 import type { NftHolding } from './nftHolding.js';
 import { nfts } from './nfts.js';
 import type { Wallets } from './decodeWallets.js';

@@ -19,7 +19,7 @@ import { LimiterReports } from './http/limit/limiterReports.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
 import { unlimited } from './http/limit/localLimiter.js';
-import { checkNumbers, hintFor, checkOptions } from './checks.js';
+import { checkNumbers, checkOptions, hintFor } from './checks.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
 import { hookNames, unknownName, type ClientEvent, type EventOf, type HookName } from './plugins/clientEvent.js';
 import { EventHub } from './plugins/eventHub.js';

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import {
+  checkOptions,
   ConfigError,
   definePlugin,
-  checkOptions,
   systemClock,
   type ClientEvent,
   type Clock,

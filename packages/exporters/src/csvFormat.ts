@@ -1,4 +1,4 @@
-import { type ColumnType, ConfigError, checkOptions, type RowFormat, shownText } from '@sluice/core';
+import { checkOptions, type ColumnType, ConfigError, type RowFormat, shownText } from '@sluice/core';
 import { chooseColumns } from './columns.js';
 import { columnValues } from './columnValue.js';
 import { fieldReader, checkRow, type Fields } from './fields.js';

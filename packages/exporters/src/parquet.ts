@@ -6,8 +6,8 @@
 
 import { dirname, join, resolve } from 'node:path';
 import {
-  ConfigError,
   checkOptions,
+  ConfigError,
   type Json,
   type Sink,
   type SinkContext,

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ConfigError, checkOptions } from '@sluice/core';
+import { checkOptions, ConfigError } from '@sluice/core';
 import { type FileState, fileState } from '@sluice/core/node';
 import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';

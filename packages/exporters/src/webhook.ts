@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { checkCount, ConfigError, checkOptions, type RowKey, type Sink, type SinkContext } from '@sluice/core';
+import { checkCount, checkOptions, ConfigError, type RowKey, type Sink, type SinkContext } from '@sluice/core';
 import type { FileStateOptions, FileSystem } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';

@@ -1,5 +1,5 @@
 import { metrics, trace, type Meter, type Tracer } from '@opentelemetry/api';
-import { definePlugin, checkOptions, systemClock, type Plugin, type Sink } from '@sluice/core';
+import { checkOptions, definePlugin, systemClock, type Plugin, type Sink } from '@sluice/core';
 import { createInstruments } from './instruments.js';
 import { observeSink } from './observedSink.js';
 import { requestHooks } from './requestSpans.js';

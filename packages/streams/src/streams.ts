@@ -1,4 +1,4 @@
-import { defineApi, checkOptions, sharedKey, type ApiSource, type Plugin } from '@sluice/core';
+import { checkOptions, defineApi, sharedKey, type ApiSource, type Plugin } from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
 import { streamListing } from './listStreams.js';
 

@@ -1,4 +1,4 @@
-import { ConfigError, NetworkError, checkOptions, type Limit } from '@sluice/core';
+import { checkOptions, ConfigError, NetworkError, type Limit } from '@sluice/core';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
 import { failsSoon, RedisConnection, waits } from '../redis.js';
 import type { Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';

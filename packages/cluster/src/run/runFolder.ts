@@ -1,4 +1,4 @@
-import { ConfigError, checkOptions, type Claim, type PageSource } from '@sluice/core';
+import { checkOptions, ConfigError, type Claim, type PageSource } from '@sluice/core';
 import { withPath } from '@sluice/core/node';
 import {
   decodeChunk,

@@ -1,8 +1,8 @@
 import {
+  checkOptions,
   isTransient,
   PaginationError,
   PluginError,
-  checkOptions,
   SluiceError,
   systemClock,
   type Claim,

@@ -1,8 +1,8 @@
 import {
+  checkOptions,
   CheckpointError,
   ConfigError,
   PaginationError,
-  checkOptions,
   SinkError,
   Source,
   type Page,

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { CheckpointError, checkCount, checkOptions, type SluiceError } from '@sluice/core';
+import { checkOptions, CheckpointError, checkCount, type SluiceError } from '@sluice/core';
 import {
   withPath,
   fileState,
