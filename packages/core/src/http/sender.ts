@@ -5,6 +5,7 @@ import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRateLimitStatus, isRetriedStatus } from '../statuses.js';
 import type { AddressGuard, AttemptResponse } from './adapter/adapter.js';
 import type { ReadResult } from './response/readResponse.js';
+import { httpDate } from './response/retryAfter.js';
 import { type ResponseContext, statusFault } from './response/statusFault.js';
 import type { HttpEvent } from './events.js';
 import { requestOptionNames, applyDefaults, type RequestOptions } from './requestTimes.js';
@@ -147,9 +148,26 @@ function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadRes
     return { ok: false, fault: { error, retry: false, status } };
   }
   const isLater = isRetriedStatus(status) || status === tooEarly;
-  const hint = adviceFor(status, isLater);
+  const hint = clockAdvice(answer, context.now) ?? adviceFor(status, isLater);
   const fault = statusFault(answer, context, { retry: isLater, hint, lower: 'deliveries' });
   return { ok: false, fault: isLater && fault.retryAfter !== undefined ? { ...fault, pauses: true } : fault };
+}
+
+/** A signature contains the time, and receivers usually refuse one that is more than 5 minutes old or ahead. */
+const usualSkew = 60_000;
+
+/** What to do if the signature was probably refused because of the time in it. */
+function clockAdvice({ status, headers }: AttemptResponse, now: number): string | undefined {
+  if (status !== 400 && status !== 401) return undefined;
+  const theirs = httpDate(headers['date']?.trim() ?? '', now);
+  if (theirs === undefined || Math.abs(theirs - now) < usualSkew) return undefined;
+  const minutes = Math.round(Math.abs(theirs - now) / 60_000);
+  const skew = minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+  return `The clocks differ by ${skew}: it is ${isoMinute(theirs)} there, and ${isoMinute(now)} here. Set the wrong one, since a signature is accepted for minutes only.`;
+}
+
+function isoMinute(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16)}Z`;
 }
 
 function adviceFor(status: number, isLater: boolean): string {

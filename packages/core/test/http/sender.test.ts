@@ -94,6 +94,24 @@ describe('W4 what an endpoint answers', () => {
     await expect(send()).rejects.toThrow(/responded with 410\. It is permanently gone/);
   });
 
+  test.each([
+    [401, 23 * 3600, /The clocks differ by 23 h: it is \d{4}-\d\d-\d\dT\d\d:\d\dZ there, and .*Z here\./],
+    [400, -420, /The clocks differ by 7 min: /],
+    [401, 59, /check the secret\.$/],
+    [400, 59, /Check its logs for the reason\.$/],
+    [403, 3600, /check the secret\.$/],
+  ])('%d, with a Date %d s from our clock: the error says what to do', async (status, seconds, said) => {
+    const clock = new FakeClock();
+    const date = new Date(clock.now() + seconds * 1000).toUTCString();
+    const { send } = await openSender([answer(status, '', { date })], { clock });
+    await expect(send()).rejects.toThrow(said);
+  });
+
+  test('401 without a Date, or with one that is none: check the secret', async () => {
+    const { send } = await openSender([answer(401, '', { date: 'tomorrow' })]);
+    await expect(send()).rejects.toThrow(/check the secret\.$/);
+  });
+
   test('a connection that breaks is tried again, and told when it stays so', async () => {
     const reset: Answer = (response) => response.destroy();
     const { send, server, events } = await openSender([reset], { retry: { retries: 2 } });
