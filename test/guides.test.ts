@@ -216,7 +216,7 @@ describe.concurrent('the guide everyNight.md', () => {
   }
 
   const crontabs = codeIn(guide, 'cron');
-  const [intoTable = '', intoFile = ''] = crontabs.map((line) => line.replace(schedule, ''));
+  const [intoTable = '', intoFile = '', changed = ''] = crontabs.map((line) => line.replace(schedule, ''));
   const [service = ''] = codeIn(guide, 'ini');
   const [, ofService = ''] = /^ExecStart=(.*)$/m.exec(service) ?? [];
   const [, ofWorkflow = ''] = /^ {6}- run: (sluice .*)$/m.exec(codeIn(guide, 'yaml')[0] ?? '') ?? [];
@@ -252,6 +252,17 @@ describe.concurrent('the guide everyNight.md', () => {
     });
     const files = readdirSync(cwd).filter((name) => name.endsWith('.csv'));
     expect(files.map((name) => readFileSync(join(cwd, name), 'utf8').trimEnd().split('\r\n').length)).toEqual([41, 41]);
+  });
+
+  test('C4 has a line for cron that prints what changed since the night before, also after one that failed', async () => {
+    const { run } = await machine();
+    expect(await run(changed)).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/ 40 streams at the start: .*\n$/),
+    });
+    expect(await run(changed, { requests: 2 })).toMatchObject({ code: 1 });
+    const { code, output } = await run(changed);
+    expect([code, output.trimEnd().split('\n').length]).toEqual([0, 2]);
   });
 
   test('D2 has a service and a timer of systemd that resume a failed night', async () => {

@@ -202,11 +202,14 @@ Examples:
   sluice get streams /streams/evm
   sluice export coins.markets --param currency=usd --to sqlite:coins.db`;
 
+const lastNight = 'To see what changed since the last run, use "watch --polls 1 --state DIR" in place of "export".';
+
 /** Commander's error as a sentence of ours, without the value of an unknown option: it might be a key. */
 function usageError(text: string): string {
   const sentence = text
     .replace(/^error: /, '')
     .replace(/^(unknown option '[^'=]*)=[^\n]*/, "$1'")
+    .replace(/^(unknown option '--incremental')/, `$1: this API can't be asked for what is new. ${lastNight}`)
     .trim()
     .replaceAll('\n', ' ');
   const capitalized = sentence.charAt(0).toUpperCase() + sentence.slice(1);

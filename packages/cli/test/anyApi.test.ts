@@ -468,7 +468,7 @@ describe('A5 sluice export --incremental', () => {
       code: 2,
       stdout: '',
       stderr:
-        "sluice: helpdesk.all can't be exported with --incremental: its API is not described as one that can be asked for what is new (paging: bySince).\n",
+        "sluice: helpdesk.all can't be exported with --incremental: its API is not described as one that can be asked for what is new (paging: bySince). To see what changed since the last run: sluice watch helpdesk.all --polls 1 --state DIR\n",
     });
     expect(readdirSync(folder)).not.toContain('s');
     for (const command of ['nfts', 'streams'])

@@ -34,6 +34,11 @@ async function refused(args: readonly string[], options: RunOptions = {}): Promi
 
 test.each([
   ['an unknown option', ['nfts', 'export', '--ownr', '0x1'], "Unknown option '--ownr' (Did you mean --owner?)"],
+  [
+    'an increment of an API that has none',
+    ['nfts', 'export', '--incremental'],
+    'To see what changed since the last run, use "watch --polls 1 --state DIR" in place of "export".',
+  ],
   ['an unknown command', ['nfts', 'exprt'], "Unknown command 'exprt' (Did you mean export?)"],
   ['no target', ['nfts', 'export', '--owner', '0x1'], 'Where to? Give --to FILE'],
   [

@@ -64,7 +64,7 @@ function chooseIncrement(options: CommandOptions<'export'>): ExportOptions['incr
 function checkIncrement({ info: { name, increment } }: Source<unknown>, since: string | undefined): void {
   if (!increment)
     throw new UsageError(
-      `${name} can't be exported with --incremental: its API is not described as one that can be asked for what is new (paging: bySince).`,
+      `${name} can't be exported with --incremental: its API is not described as one that can be asked for what is new (paging: bySince). To see what changed since the last run: sluice watch ${name} --polls 1 --state DIR`,
     );
   if (since !== undefined && increment.read(since) === undefined)
     throw new UsageError(`--since is ${JSON.stringify(since.slice(0, 100))}, and must be ${increment.wanted}.`);
