@@ -5,19 +5,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { launchChromium } from '../test/browser/chromium.js';
+import { dashboardAddress } from '../test/kit/dashboardAddress.js';
 
 const root = join(import.meta.dirname, '..');
 const command = join(root, 'packages/cli/dist/bin.js');
 const folder = mkdtempSync(join(tmpdir(), 'sluice-picture-'));
 const demo = spawn(process.execPath, [command, 'demo', '--dashboard'], {
   cwd: folder,
+  env: { ...process.env, XDG_STATE_HOME: folder },
   stdio: ['ignore', 'ignore', 'pipe'],
 });
 const browser = await launchChromium();
 try {
   const page = await browser.newPage({ viewport: { width: 1320, height: 552 } });
   for await (const line of createInterface(demo.stderr)) {
-    const [, url] = /^Dashboard: (\S+)$/.exec(line) ?? [];
+    const url = dashboardAddress(line);
     if (url === undefined) continue;
     await page.goto(url);
     break;

@@ -10,6 +10,7 @@ import { streams } from '@sluice/streams';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { dashboardAddress } from '../kit/dashboardAddress.js';
 import { hasChromium, launchChromium, openPage } from './chromium.js';
 import { CuttingProxy } from './dashboard/cuttingProxy.js';
 
@@ -81,7 +82,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-dashboard-'));
     const child: ChildProcess = spawn(process.execPath, [bin, ...args], {
       cwd: folder,
-      env: { PATH: process.env['PATH'], ...variables },
+      env: { PATH: process.env['PATH'], XDG_STATE_HOME: folder, ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const exited = new Promise<number | null>((resolve) => child.on('exit', resolve));
@@ -94,7 +95,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     const url = new Promise<string>((resolve, reject) => {
       createInterface({ input: child.stderr! }).on('line', (line) => {
         lines.push(line);
-        const [, address] = /^Dashboard: (\S+)$/.exec(line) ?? [];
+        const address = dashboardAddress(line);
         if (address !== undefined) resolve(address);
       });
       child.on('exit', () => reject(new Error(lines.join('\n'))));

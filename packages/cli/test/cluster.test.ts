@@ -10,6 +10,7 @@ import { createClient, SinkError } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
+import { dashboardAddress } from '../../../test/kit/dashboardAddress.js';
 import { freePort } from '../../../test/kit/freePort.js';
 import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { redisProgram, startRedis } from '../../../test/kit/redisServer.js';
@@ -39,12 +40,13 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
   test('U1 shows a run with its workers on a page until it has ended, and then ends', async () => {
     const { wallets, at } = await startShared();
     await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
-    const shown = startSluice(['cluster', 'status', 'run', '--dashboard'], { ...at, isInstalled: true });
+    const own = { ...at, env: { ...at.env, XDG_STATE_HOME: at.cwd }, isInstalled: true };
+    const shown = startSluice(['cluster', 'status', 'run', '--dashboard'], own);
     const url = await new Promise<URL>((resolve, reject) => {
       let text = '';
       shown.process.stderr.on('data', (data: Buffer) => {
         text += data.toString();
-        const [, address] = /Dashboard: (\S+)\n/.exec(text) ?? [];
+        const address = dashboardAddress(text);
         if (address !== undefined) resolve(new URL(address));
       });
       shown.process.on('exit', () => reject(new Error(text)));

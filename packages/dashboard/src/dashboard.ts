@@ -20,6 +20,11 @@ import type { About, ClusterView, Ending } from './snapshot.js';
 export interface DashboardOptions {
   /** The port on 127.0.0.1. Default: any that is free. */
   readonly port?: number;
+  /**
+   * The secret in the page's address: 16 or more letters, digits, `-` and `_`. With it and a port, the address stays the
+   * same when the program starts again. Default: a new one for each start.
+   */
+  readonly token?: string;
   /** What is running, shown on top. Default: `A Sluice client`. */
   readonly title?: string;
 }
@@ -55,11 +60,11 @@ export interface OpenDashboard extends Dashboard {
  * const client = createClient({ apiKey }).use(dashboard()).use(streams({ baseUrl }));
  * console.log(await client.dashboard.url);
  *
- * @throws ConfigError if the port is not one.
+ * @throws ConfigError if the port or the token is not one.
  */
 export function dashboard(options: DashboardOptions = {}): Plugin<'dashboard', Dashboard> {
-  checkOptions('dashboard()', options, { port: true, title: true });
-  checkPort(options.port);
+  checkOptions('dashboard()', options, { port: true, token: true, title: true });
+  checkAddress(options);
   let page: OpenDashboard | undefined;
   let fold: ((event: ClientEvent) => void) | undefined;
   return definePlugin({
@@ -78,22 +83,22 @@ export function dashboard(options: DashboardOptions = {}): Plugin<'dashboard', D
 /**
  * The same page without a client, for what a program knows by other means.
  *
- * @throws ConfigError if the port is not one.
+ * @throws ConfigError if the port or the token is not one.
  */
 export function openDashboard(options: DashboardOptions = {}, clock: Clock = systemClock): OpenDashboard {
-  checkOptions('openDashboard()', options, { port: true, title: true });
-  checkPort(options.port);
+  checkOptions('openDashboard()', options, { port: true, token: true, title: true });
+  checkAddress(options);
   return open(options, clock).page;
 }
 
 function open(
-  { port = 0, title = 'A Sluice client' }: DashboardOptions,
+  { port = 0, token = randomBytes(24).toString('base64url'), title = 'A Sluice client' }: DashboardOptions,
   clock: Clock,
 ): { readonly state: RunState; readonly page: OpenDashboard } {
   const state = new RunState({ kind: 'client', title }, clock.now());
   const server = new DashboardServer({
     port,
-    token: randomBytes(24).toString('base64url'),
+    token,
     folder: pageFolder(),
     snapshot: (span) => state.snapshot(clock.now(), span),
   });
@@ -129,7 +134,13 @@ function createHooks(hook: (event: ClientEvent) => void): Hooks {
   return Object.fromEntries(hookNames.map((name) => [name, hook]));
 }
 
-function checkPort(port: number | undefined): void {
-  if (port === undefined || (Number.isInteger(port) && port >= 0 && port <= 65_535)) return;
-  throw new ConfigError(`The dashboard's port is ${port}: it must be an integer from 0 to 65535.`, { option: 'port' });
+function checkAddress({ port = 0, token }: DashboardOptions): void {
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new ConfigError(`The dashboard's port is ${port}: it must be an integer from 0 to 65535.`, {
+      option: 'port',
+    });
+  if (token !== undefined && !/^[\w-]{16,}$/.test(token))
+    throw new ConfigError("The dashboard's token must have 16 or more letters, digits, - and _, and nothing else.", {
+      option: 'token',
+    });
 }

@@ -101,6 +101,8 @@ describe('U3 the server of the page', () => {
     onTestFinished(() => second.close());
     await expect(second.url).rejects.toMatchObject({ code: 'config', message: expect.stringContaining(port) });
     expect(() => openDashboard({ port: 65_536 })).toThrow('65535');
+    for (const token of ['', 'short', `${'a'.repeat(20)}#`, `${'a'.repeat(20)} b`])
+      expect(() => openDashboard({ token })).toThrow('16 or more letters');
   });
 });
 

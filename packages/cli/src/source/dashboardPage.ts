@@ -1,8 +1,10 @@
 import type { Client } from '@sluice/core';
-import type { Dashboard } from '@sluice/dashboard';
+import type { Dashboard, DashboardOptions } from '@sluice/dashboard';
 import { loadOptional } from '../config/importModule.js';
 import type { Environment } from '../environment/environment.js';
 import type { OptionsOf } from '../options/commands.js';
+import { visibleText } from '../terminal/text.js';
+import { keptToken, tokenFile } from './dashboardToken.js';
 
 export type DashboardOption = OptionsOf<'dashboard'>;
 
@@ -11,24 +13,33 @@ export function loadDashboard() {
   return loadOptional(() => import('@sluice/dashboard'), '@sluice/dashboard', '--dashboard');
 }
 
-/** The options of the page; `undefined` without `--dashboard`. */
-export function pageOptions({ dashboard }: DashboardOption): { readonly port?: number } | undefined {
-  if (dashboard === undefined) return undefined;
-  return dashboard === true ? {} : { port: dashboard };
+/**
+ * The options of the page. It has the user's own token where its address is kept, or is printed into a log, which must
+ * not have the token.
+ */
+export async function pageOptions(
+  { dashboard = true }: DashboardOption,
+  { stderr, variables }: Pick<Environment, 'stderr' | 'variables'>,
+): Promise<DashboardOptions> {
+  const port = dashboard === true ? 0 : dashboard;
+  return port === 0 && stderr.isTerminal ? {} : { port, token: await keptToken(tokenFile(variables)) };
 }
 
 /** Adds the page of `--dashboard` to a client, and prints its address. @throws ConfigError if the port can't be used */
 export async function addDashboard(client: Client, options: DashboardOption, environment: Environment): Promise<void> {
-  const chosen = pageOptions(options);
-  if (!chosen) return;
+  if (options.dashboard === undefined) return;
   const { dashboard } = await loadDashboard();
-  const shown = client.use(dashboard(chosen));
+  const shown = client.use(dashboard(await pageOptions(options, environment)));
   await announce(shown.dashboard, environment);
 }
 
-/** Prints the address, also with --quiet: without it nobody can look. */
-export async function announce({ url }: Dashboard, { stderr }: Environment): Promise<void> {
-  stderr.print(`Dashboard: ${await url}\n`);
+/** Prints the address, also with --quiet: without it nobody can look. In a log it is without the token. */
+export async function announce({ url }: Dashboard, { stderr, variables }: Environment): Promise<void> {
+  const address = await url;
+  const shown = stderr.isTerminal
+    ? address
+    : `${address.replace(/#.*/, '#TOKEN')} (TOKEN is in ${visibleText(tokenFile(variables))})`;
+  stderr.print(`Dashboard: ${shown}\n`);
 }
 
 /** The page of a client, if there is one. */

@@ -19,12 +19,15 @@ const firstWait = 250;
 const longestWait = 4_000;
 const tokenName = 'sluice-token';
 
-/** Takes the token out of the address at once: nobody reads it over a shoulder, and no history keeps it. */
+/**
+ * Takes the token out of the address at once: nobody reads it over a shoulder, and no history keeps it. The browser
+ * stores it for this address, so that a bookmark opens the page of the next run, too.
+ */
 export function takeToken(): string {
   const given = location.hash.slice(1);
-  if (given === '') return sessionStorage.getItem(tokenName) ?? '';
+  if (given === '') return localStorage.getItem(tokenName) ?? '';
   history.replaceState(null, '', location.pathname);
-  sessionStorage.setItem(tokenName, given);
+  localStorage.setItem(tokenName, given);
   return given;
 }
 

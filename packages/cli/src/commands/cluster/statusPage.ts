@@ -19,7 +19,8 @@ export async function showOnPage(
   environment: Environment,
 ): Promise<ClusterStatus> {
   const { signal, secrets, command } = environment;
-  const page = (await loadDashboard()).openDashboard(pageOptions(options));
+  const { openDashboard } = await loadDashboard();
+  const page = openDashboard(await pageOptions(options, environment));
   try {
     await announce(page, environment);
     let status = await look();
