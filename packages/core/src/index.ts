@@ -62,7 +62,24 @@ export type {
   SettledEvent,
 } from './http/events.js';
 export type { LimiterEvent, PauseCause } from './http/limit/limiterReports.js';
-export type { ChangeEvent, CommitEvent, ErrorEvent, PageEvent } from './source/sourceEvent.js';
+export type {
+  ChangeEvent,
+  CommitEvent,
+  Delivery,
+  DeliveryEvent,
+  ErrorEvent,
+  PageEvent,
+  SinkEvent,
+} from './source/sourceEvent.js';
+export {
+  causeOf,
+  healthLevel,
+  healthText,
+  RunJudge,
+  type RunHealth,
+  type RunLevel,
+  type RunPart,
+} from './plugins/runHealth.js';
 export type { ErrorReport } from './errorReport.js';
 
 // Credentials

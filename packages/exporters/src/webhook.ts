@@ -12,6 +12,7 @@ import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';
 import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
 import { deadLetterFolder } from './webhook/deadLetterJournal.js';
+import { deliveryReports } from './webhook/deliveryReports.js';
 import { endpointNames, prepareEndpoint, type EndpointOptions } from './webhook/endpoint.js';
 import { rowEncoder, type WebhookFormat } from './webhook/outgoing.js';
 import { WebhookWriter } from './webhook/webhookWriter.js';
@@ -121,7 +122,9 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     async open(context) {
       const encode = createEncoder(context);
       await checkLetters(deadLetter, context, fileSystem);
-      return WebhookWriter.open(context, {
+      let writer: WebhookWriter<T> | undefined;
+      const reports = deliveryReports(context, () => writer?.waiting ?? 0);
+      writer = await WebhookWriter.open(context, {
         encode,
         deliveries,
         batch,
@@ -129,9 +132,10 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         deadLetter,
         maxDeadLetters,
         clock,
-        ...endpoint.open(),
+        ...endpoint.open(reports.onEvent),
         lock: pickLockOptions(options),
         onDeadLetter(letter) {
+          reports.onDeadLetter(letter);
           try {
             onDeadLetter?.(letter);
           } catch {
@@ -140,6 +144,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         },
         target: url.origin,
       });
+      return writer;
     },
   };
 }

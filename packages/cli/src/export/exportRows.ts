@@ -68,7 +68,7 @@ export async function exportRows<T>(
   const source = job.source();
   const resuming = await resumption?.open(client, frame.onWarning);
   const { state, ...resumeOptions } = resuming?.exportOptions ?? { restart: true, onWarning: frame.onWarning };
-  const flow = exportTo(source, frame.timed(sink), {
+  const flow = exportTo(source, sink, {
     ...exportOptions,
     ...resumeOptions,
     state: sink.state ? undefined : state,

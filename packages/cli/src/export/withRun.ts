@@ -1,4 +1,4 @@
-import { type Client, type Sink, systemClock } from '@sluice/core';
+import { type Client, systemClock } from '@sluice/core';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
@@ -9,11 +9,10 @@ import { redact, redactorFor } from '../errors/redact.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import type { Notice } from '../progress/notices.js';
 import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
-import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
+import { RunWaits, type Wait } from '../progress/waits.js';
 import { findPage } from '../source/dashboardPage.js';
 import { deadLetterSummary, warnOfLetters } from '../target/deliveries.js';
 import { type Target, targetWords } from '../target/target.js';
-import { wrapSink } from '../target/wrapSink.js';
 import { visibleText } from '../terminal/text.js';
 import { openingLine } from './messages.js';
 
@@ -32,8 +31,6 @@ export interface Frame extends FrameParts {
   /** Warnings of the state. They are shown when the run has begun: they would confuse if it were refused. */
   readonly warnings: Observable<string>;
   readonly onWarning: (message: string) => void;
-  /** The sink, with its calls followed. */
-  readonly timed: <T>(sink: Sink<T>) => Sink<T>;
   /** What the run waits for now. */
   readonly wait: () => Wait | undefined;
   /** Why the latest attempt was repeated. */
@@ -43,12 +40,7 @@ export interface Frame extends FrameParts {
 export function openFrame(parts: FrameParts, environment: Environment): Frame {
   const { client, target } = parts;
   const warnings = new ReplaySubject<string>(maxBuffered);
-  const requestWaits = new RequestWaits(client, systemClock);
-  const targetWait = new TargetWait(
-    systemClock,
-    targetWords[target.kind].noun,
-    () => target.forwarding?.tally.repeatedAfter,
-  );
+  const waits = new RunWaits(client, systemClock, targetWords[target.kind].noun);
   return {
     ...parts,
     environment,
@@ -56,9 +48,8 @@ export function openFrame(parts: FrameParts, environment: Environment): Frame {
     onWarning: (message) => {
       warnings.next(visibleText(message));
     },
-    timed: (sink) => wrapSink(sink, { during: targetWait.during }),
-    wait: () => targetWait.current() ?? requestWaits.current(),
-    lastRetry: () => requestWaits.lastRetry,
+    wait: () => waits.current(),
+    lastRetry: () => waits.lastRetry,
   };
 }
 

@@ -2,7 +2,6 @@ import type { HttpEvent } from '@sluice/core';
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { type Observable, Subject } from 'rxjs';
 import { redact } from '../errors/redact.js';
-import { describeCause } from '../progress/waits.js';
 import { outageSentences } from '../progress/notices.js';
 import type { Deliveries } from '../progress/exportProgress.js';
 import { formatCount } from '../terminal/format.js';
@@ -13,8 +12,6 @@ interface DeliveryTally extends Deliveries {
   /** Records that the webhook refused. */
   readonly deadLetters: number;
   readonly letters: Observable<DeadLetter>;
-  /** Why a delivery is repeated that is not taken yet, in a few words. */
-  readonly repeatedAfter: string | undefined;
   /** A sentence when an outage begins, and one when it is over. */
   readonly outages: Observable<string>;
 }
@@ -28,16 +25,12 @@ export function tallyDeliveries(): {
   const letters = new Subject<DeadLetter>();
   const outages = new Subject<string>();
   const describeOutage = outageSentences();
-  const repeated = new Map<number, string>();
   const tally = {
     deliveries: 0,
     redeliveries: 0,
     deadLetters: 0,
     letters,
     outages,
-    get repeatedAfter() {
-      return [...repeated.values()].at(-1);
-    },
   };
   return {
     tally,
@@ -46,11 +39,7 @@ export function tallyDeliveries(): {
       const sentence = describeOutage(event);
       if (sentence !== undefined) outages.next(sentence);
       if (type === 'attempt') tally.deliveries += 1;
-      if (type === 'retry') {
-        tally.redeliveries += 1;
-        repeated.set(event.request, describeCause(event.error));
-      }
-      if (type === 'settled') repeated.delete(event.request);
+      if (type === 'retry') tally.redeliveries += 1;
     },
     onDeadLetter: (letter) => {
       tally.deadLetters += 1;

@@ -1,22 +1,16 @@
 import type { Json, Sink, SinkContext, SinkWriter } from '@sluice/core';
 
-/** What surrounds a sink. */
+/** What a sink's positions pass through. */
 interface Wrapping {
-  /** Makes a call of the writer. `abort` is called without it. Default: just that. */
-  readonly during?: <R>(call: () => Promise<R>) => Promise<R>;
-  /** From the sink's position to the one that is stored, and back. Default: the same. */
-  readonly wrap?: (sinkPosition: Json) => Json;
-  readonly unwrap?: (stored: Json) => Json;
+  /** From the sink's position to the one that is stored, and back. */
+  readonly wrap: (sinkPosition: Json) => Json;
+  readonly unwrap: (stored: Json) => Json;
 }
 
-function same(sinkPosition: Json): Json {
-  return sinkPosition;
-}
-
-/** A sink whose calls and positions pass through functions. It may be of a class with private fields, so each call is made on it. */
+/** A sink whose positions pass through functions. It may be of a class with private fields, so each call is made on it. */
 export function wrapSink<T>(sink: Sink<T>, wrapping: Wrapping): Sink<T> {
   const { name, identity, target, delivery, state, isRefreshed } = sink;
-  const { wrap = same, unwrap = same } = wrapping;
+  const { wrap, unwrap } = wrapping;
   const check = sink.check?.bind(sink);
   const finished = sink.finished?.bind(sink);
   const withoutPartition = sink.withoutPartition?.bind(sink);
@@ -38,8 +32,7 @@ export function wrapSink<T>(sink: Sink<T>, wrapping: Wrapping): Sink<T> {
   };
 }
 
-function wrapWriter<T>(writer: SinkWriter<T>, { during = (call) => call(), wrap = same }: Wrapping): SinkWriter<T> {
-  const suspend = writer.suspend?.bind(writer);
+function wrapWriter<T>(writer: SinkWriter<T>, { wrap }: Wrapping): SinkWriter<T> {
   return {
     start: writer.start === undefined ? undefined : wrap(writer.start),
     get isFull() {
@@ -48,11 +41,11 @@ function wrapWriter<T>(writer: SinkWriter<T>, { during = (call) => call(), wrap 
     get isCommittable() {
       return writer.isCommittable;
     },
-    write: (page) => during(() => writer.write(page)),
-    flush: async () => wrap(await during(() => writer.flush())),
-    seal: async (end) => wrap(await during(() => writer.seal(end))),
-    suspend: suspend && (() => during(suspend)),
-    close: () => during(() => writer.close()),
+    write: (page) => writer.write(page),
+    flush: async () => wrap(await writer.flush()),
+    seal: async (end) => wrap(await writer.seal(end)),
+    suspend: writer.suspend?.bind(writer),
+    close: () => writer.close(),
     abort: (reason, options) => writer.abort(reason, options),
   };
 }

@@ -117,7 +117,7 @@ async function watchChanges<Added, T extends object>(
     state: sink.state ?? folder,
     onHealth: (health) => healths.next(health),
   });
-  const flow = exportTo(source, frame.timed(sink), {
+  const flow = exportTo(source, sink, {
     restart,
     sameProject,
     // stdout cannot be truncated, so it has no position to resume at.
@@ -209,7 +209,8 @@ export function onLongWaits(current: () => Wait | undefined, clock: Clock, repor
     const wait = current();
     if (wait?.kind !== reported) reported = undefined;
     if (!wait || wait.kind === 'stopping' || reported !== undefined) return;
-    if (('left' in wait ? wait.left : wait.since) < longWait) return;
+    const known = Math.max('left' in wait ? wait.left : 0, 'since' in wait ? wait.since : 0);
+    if (known < longWait) return;
     reported = wait.kind;
     report(wait);
   });

@@ -119,7 +119,7 @@ test.each([
       retries: 1,
       waited: 0,
       lastRetry: 'HTTP 503',
-      wait: { kind: 'retry', left: 3000, cause: 'HTTP 503' } as const,
+      wait: { kind: 'retry', since: 3000, left: 3000, cause: 'HTTP 503' } as const,
     },
     '1 row in 1 page, 1 rows/s, 1 request, 1 retry, retries in 3.0 s (HTTP 503)',
   ],

@@ -105,6 +105,7 @@ export class SharedLimiter implements Limiter {
       running: this.#running + (reply?.running ?? 0),
       pausedFor: Math.max(0, this.#pausedUntil - now),
       ...(rate && { rate }),
+      ...(this.#awaySince !== undefined && { outage: { cause: 'no connection to Redis', for: now - this.#awaySince } }),
     };
   }
 

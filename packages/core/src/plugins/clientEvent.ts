@@ -76,6 +76,8 @@ const names: Readonly<Record<HookName, true>> = {
   page: true,
   commit: true,
   change: true,
+  sink: true,
+  delivery: true,
   error: true,
   warning: true,
   info: true,

@@ -6,6 +6,7 @@ type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === 'string';
 const isTextOrNull: Check = (value) => value === null || isText(value);
+const isCountOrNone: Check = (value) => value === undefined || isCount(value);
 const isOneOf =
   (...known: readonly unknown[]): Check =>
   (value) =>
@@ -29,6 +30,20 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
     after: isTextOrNull,
     observedAt: isText,
   },
+  sink: {
+    source: isText,
+    sink: isText,
+    call: isText,
+    took: (value) => value === undefined || (typeof value === 'number' && value >= 0),
+  },
+  delivery: {
+    source: isText,
+    sink: isText,
+    step: /* @__PURE__ */ isOneOf('sent', 'retry', 'accepted', 'refused', 'failed', 'dead-letter'),
+    waiting: isCount,
+    status: isCountOrNone,
+    error: () => true,
+  },
   error: { of: /* @__PURE__ */ isOneOf('walk', 'watch', 'export'), name: isText, error: () => true },
 };
 
@@ -42,6 +57,7 @@ export function decodeSourceEvent(value: unknown): SourceEvent | undefined {
     for (const [name, isValid] of Object.entries(fieldsOf[type as SourceEvent['type']])) {
       const field = given[name];
       if (!isValid(field)) return undefined;
+      if (field === undefined && type !== 'error') continue;
       event[name] = name === 'error' ? reportOf(field) : field;
     }
     if (type === 'page' && isCount(given['total'])) event['total'] = given['total'];

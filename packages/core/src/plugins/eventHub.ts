@@ -163,7 +163,7 @@ export class EventHub {
       // A plugin in JavaScript may pass anything as a text.
       if (text !== undefined && text !== null) redacted[field] = this.#redact(textOf(text));
     }
-    if ('error' in event) redacted['error'] = rewritten(event.error, this.#redact);
+    if ('error' in event && event.error) redacted['error'] = rewritten(event.error, this.#redact);
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- texts have been replaced by texts
     return Object.freeze(redacted) as unknown as ClientEvent;
   }

@@ -1,14 +1,15 @@
 import { abortable, abortableBy } from '../abortable.js';
-import { settlesWithin, systemClock } from '../clock.js';
+import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { redacted, reportOf } from '../errorReport.js';
 import { amend, SluiceError } from '../errors.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
+import type { SourceInfo } from '../source/source.js';
 import { notify } from '../source/sourceEvent.js';
 import { cancellable, done, type PullIterator } from '../source/cancellable.js';
 import { Commits } from './commits.js';
 import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js';
-import { guardSink, guardStore, isHanging } from './guardSink.js';
+import { guardSink, guardStore, isHanging, type GuardOptions } from './guardSink.js';
 import type { Release } from './lockQueue.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
 import { retryExport } from './retryExport.js';
@@ -38,7 +39,7 @@ export class ExportRun<T> {
     const { clock = systemClock } = options;
     const { info } = source;
     const guard = { clock, signal: this.#cancelled.signal };
-    const guardedSink = guardSink(sink, guard);
+    const guardedSink = guardSink(sink, { ...guard, onCall: reportCalls(info, sink.name, clock) });
     const state = guardedSink.state ?? (options.state && guardStore(options.state, 'The state store', guard));
     const setup = { info, sink: guardedSink, state, options, clock };
     const commits = new Commits(setup);
@@ -256,6 +257,16 @@ export class ExportRun<T> {
     };
     return [this.report];
   }
+}
+
+/** Tells the observers of a client when a sink is called, and when it has returned. Nothing, if there are none. */
+function reportCalls<T>({ name: source, endpoint }: SourceInfo<T>, sink: string, clock: Clock): GuardOptions['onCall'] {
+  return (call) => {
+    if (!(endpoint?.isObserved?.('sink') ?? true)) return () => undefined;
+    const began = clock.monotonic();
+    notify(endpoint, { type: 'sink', source, sink, call });
+    return () => notify(endpoint, { type: 'sink', source, sink, call, took: clock.monotonic() - began });
+  };
 }
 
 /** Whether a sink reports that nothing is left to resume. */

@@ -19,6 +19,8 @@ export interface GuardOptions {
   readonly clock: Clock;
   /** Aborted when nobody waits for the calls any longer. */
   readonly signal: AbortSignal;
+  /** Called with each call that begins. Returns a function that is called when it ends. */
+  readonly onCall?: ((call: string) => () => void) | undefined;
 }
 
 /** @throws ConfigError unless it is a sink: JavaScript callers may pass anything. */
@@ -142,14 +144,16 @@ class GuardedCalls {
   readonly #error: typeof SinkError | typeof PluginError;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
+  readonly #onCall: GuardOptions['onCall'];
   readonly #untilCancelled: <R>(call: Promise<R>) => Promise<R>;
   #hanging: SluiceError | undefined;
 
-  constructor(whose: string, error: typeof SinkError | typeof PluginError, { clock, signal }: GuardOptions) {
+  constructor(whose: string, error: typeof SinkError | typeof PluginError, { clock, signal, onCall }: GuardOptions) {
     this.#whose = whose;
     this.#error = error;
     this.#clock = clock;
     this.#signal = signal;
+    this.#onCall = onCall;
     this.#untilCancelled = abortableBy(signal);
   }
 
@@ -157,7 +161,9 @@ class GuardedCalls {
   async make<R>(method: string, call: () => Promise<R>, undo?: (late: R) => unknown): Promise<R> {
     if (this.#hanging) throw this.#hanging;
     // `call` may throw at once.
+    const ended = this.#onCall?.(method);
     const result = (async () => call())();
+    if (ended) result.then(ended, ended);
     await this.#untilCancelled(result).catch(() => undefined);
     if (this.#signal.aborted && !(await settlesWithin(this.#clock, longestCall, result))) {
       result.then((late) => undo?.(late)).catch(() => undefined);

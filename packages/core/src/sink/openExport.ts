@@ -3,6 +3,7 @@ import { newId as randomId } from '../identifiers.js';
 import type { Page } from '../source/page.js';
 import { fitSource, type PageSource } from '../source/pageSource.js';
 import type { PagesOptions, SourceInfo } from '../source/source.js';
+import { notify } from '../source/sourceEvent.js';
 import type { Commits } from './commits.js';
 import type { ExportReport, ExportSetup } from './exportOptions.js';
 import { findCheckpoint, createCheckpoint } from './findCheckpoint.js';
@@ -162,7 +163,10 @@ function chooseHistory<T>({ commits, options }: ExportJob<T>): string | undefine
   return options.restart ? (options.newId ?? randomId)() : undefined;
 }
 
-function createContext<T>({ info, state, commits, options, cancelled }: ExportJob<T>, how: Opening): SinkContext<T> {
+function createContext<T>(
+  { info, sink, state, commits, options, cancelled }: ExportJob<T>,
+  how: Opening,
+): SinkContext<T> {
   const { incremental } = options;
   const isFull = typeof incremental === 'object' && incremental.full === true;
   return {
@@ -176,6 +180,8 @@ function createContext<T>({ info, state, commits, options, cancelled }: ExportJo
     log: state && ((name) => state.log(name)),
     recommit: state && commits.recommit,
     warn: options.onWarning,
+    onDelivery: (delivery) =>
+      notify(info.endpoint, { type: 'delivery', source: info.name, sink: sink.name, ...delivery }),
     signal: cancelled,
   };
 }

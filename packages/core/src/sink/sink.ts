@@ -1,5 +1,6 @@
 import type { StatedTotal } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
+import type { Delivery } from '../source/sourceEvent.js';
 import type { StateLog } from '../stateLog.js';
 import type { StateStore } from './stateStore.js';
 
@@ -21,6 +22,8 @@ export interface SinkContext<T> {
   readonly recommit?: ((sinkPosition: Json) => Promise<void>) | undefined;
   /** Reports what people should know of the target, and what is not an error. Default: nobody is told. */
   readonly warn?: ((message: string) => void) | undefined;
+  /** Tells the observers of the client about a delivery to an endpoint. Default: nobody is told. */
+  readonly onDelivery?: ((delivery: Delivery) => void) | undefined;
   /**
    * For incremental exports. `new`: the rows are only those that are new since an earlier export, so the older ones of the
    * target must stay. `all`: the target may have them already.

@@ -48,6 +48,46 @@ export interface ChangeEvent {
   readonly observedAt: string;
 }
 
+/** A sink was called, or has returned: in between it works, or waits for its target. */
+export interface SinkEvent {
+  readonly type: 'sink';
+  /** The source's name. */
+  readonly source: string;
+  /** The sink's name. */
+  readonly sink: string;
+  /** E.g. `write`; of a sink's own state e.g. `save`. */
+  readonly call: string;
+  /** Ms that the call took. Absent when it begins. */
+  readonly took?: number;
+}
+
+/** What a sink says about its deliveries, e.g. a webhook about its requests. */
+export interface Delivery {
+  /**
+   * - `sent`: an attempt was sent.
+   * - `retry`: it failed, and is repeated.
+   * - `accepted`, `refused`: the endpoint has answered for good; it refused the content.
+   * - `failed`: the endpoint accepts nothing, which ends the export.
+   * - `dead-letter`: a refused record is stored.
+   */
+  readonly step: 'sent' | 'retry' | 'accepted' | 'refused' | 'failed' | 'dead-letter';
+  /** Records that are neither accepted nor stored as dead letters. */
+  readonly waiting: number;
+  /** The status of the endpoint's response, if there was one. */
+  readonly status?: number | undefined;
+  /** Why the attempt failed. */
+  readonly error?: ErrorReport | undefined;
+}
+
+/** A sink delivers to an endpoint. */
+export interface DeliveryEvent extends Delivery {
+  readonly type: 'delivery';
+  /** The source's name. */
+  readonly source: string;
+  /** The sink's name. */
+  readonly sink: string;
+}
+
 /** Something failed. Each level reports it once, since an outer one may recover. Cancellation is not an error. */
 export interface ErrorEvent<Of extends string = string> {
   readonly type: 'error';
@@ -58,7 +98,8 @@ export interface ErrorEvent<Of extends string = string> {
 }
 
 /** Events that walks, watches and exports send to the endpoint of their rows, for observers of the client. */
-export type SourceEvent = PageEvent | CommitEvent | ChangeEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
+export type SourceEvent =
+  PageEvent | CommitEvent | ChangeEvent | SinkEvent | DeliveryEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
 
 /** Sends an event to the observers of a client, if there is one. An observer that throws must not cost rows. */
 export function notify(

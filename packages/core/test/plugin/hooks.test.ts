@@ -168,6 +168,7 @@ describe('hooks', () => {
       'response',
       'retry',
       'settled',
+      'sink',
     ]);
     for (const fault of faults)
       expect(fault).toMatchObject({ plugin: 'failing', error: { message: expect.any(String) } });

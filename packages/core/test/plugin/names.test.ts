@@ -276,7 +276,10 @@ describe('what was loaded by name', () => {
     [named({ hooks: [] }), 'its hooks are a list, and not an object of functions'],
     [named({ hooks: { retry: 5 } }), '"retry" in its hooks is a number, and not a function'],
     [named({ hooks: { onError: () => 0 } }), '"onError" in its hooks is not an event (Did you mean error?).'],
-    [named({ hooks: { tick: () => 0 } }), '"tick" in its hooks is not an event (Available: request, attempt,'],
+    [
+      named({ hooks: { heartbeat: () => 0 } }),
+      '"heartbeat" in its hooks is not an event (Available: request, attempt,',
+    ],
     [named({ hooks: { toString: () => 0 } }), '"toString" in its hooks is not an event'],
     [named({ sinks: 'csv' }), 'its sinks are text, and not an object of functions'],
     [named({ sinks: { csv: nowhere } }), '"csv" in its sinks is an object, and not a function'],

@@ -5,6 +5,7 @@ import {
   SluiceError,
   systemClock,
   type Clock,
+  type HttpEvent,
   type Sender,
   type SenderOptions,
 } from '@sluice/core';
@@ -48,7 +49,8 @@ export const endpointNames = {
 export interface Endpoint {
   readonly url: URL;
   readonly clock: Clock;
-  readonly open: () => OpenEndpoint;
+  /** @param onEvent is called, too, with the events of its requests. */
+  readonly open: (onEvent?: (event: HttpEvent) => void) => OpenEndpoint;
 }
 
 /** An endpoint with connections. The caller of `open` closes the sender. */
@@ -87,10 +89,13 @@ export function prepareEndpoint(options: EndpointOptions): Endpoint {
   guard.checkUrl(url);
   const sign = signer(secrets);
   checkHeaders(headers);
-  const newSender = (): Sender =>
+  const newSender = (alsoOnEvent?: (event: HttpEvent) => void): Sender =>
     createSender({
       retry,
-      onEvent,
+      onEvent: (event) => {
+        alsoOnEvent?.(event);
+        onEvent?.(event);
+      },
       random,
       adapter,
       clock,
@@ -104,8 +109,8 @@ export function prepareEndpoint(options: EndpointOptions): Endpoint {
   return {
     url,
     clock,
-    open: () => {
-      const sender = newSender();
+    open: (alsoOnEvent) => {
+      const sender = newSender(alsoOnEvent);
       return { sender, send: signedSend({ sender, signer: sign, headers, clock }) };
     },
   };
@@ -153,7 +158,12 @@ const recordStatuses: readonly unknown[] = [400, 409, 413, 422];
 
 /** Whether a record was refused because of its content. An outage must not turn a million records into dead letters. */
 export function isRecordFault(error: unknown): error is SluiceError {
-  return SluiceError.is(error, 'http') && recordStatuses.includes(error.details['status']);
+  return SluiceError.is(error, 'http') && blamesRecord(error.details['status']);
+}
+
+/** Whether a response with this status refuses the content of the record. */
+export function blamesRecord(status: unknown): boolean {
+  return recordStatuses.includes(status);
 }
 
 /** An endpoint has one `timeout`, from which the sender's `timeouts` are derived. */

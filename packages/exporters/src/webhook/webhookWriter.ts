@@ -127,6 +127,11 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     }
   }
 
+  /** Records that are not settled. */
+  get waiting(): number {
+    return this.#next - this.#deliveries.next;
+  }
+
   get start(): Json {
     return { ...this.#sinkPosition };
   }

@@ -45,6 +45,15 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
       observedAt: '2026-01-02T03:04:05.000Z',
     },
   ],
+  sink: [
+    { type: 'sink', source: 'testing.rows', sink: 'csv', call: 'write' },
+    { type: 'sink', source: 'testing.rows', sink: 'csv', call: 'write', took: 2.5 },
+  ],
+  delivery: [
+    { type: 'delivery', source: 'testing.rows', sink: 'webhook', step: 'sent', waiting: 3 },
+    { type: 'delivery', source: 'testing.rows', sink: 'webhook', step: 'retry', waiting: 3, status: 502, error },
+    { type: 'delivery', source: 'testing.rows', sink: 'webhook', step: 'accepted', waiting: 2, status: 200 },
+  ],
   error: [
     { type: 'error', of: 'request', name: 'testing.rows', error },
     { type: 'error', of: 'export', name: 'testing.rows', error: { name: 'Error', message: '' } },

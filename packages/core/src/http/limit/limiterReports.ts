@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import type { Emit } from '../events.js';
-import type { Limiter, RateUse } from './limiterTypes.js';
+import type { Limiter, LimiterState, RateUse } from './limiterTypes.js';
 
 /**
  * Why a limiter is paused. `retry-after`: the API said how long to wait. `back-off`: it refused a request and did not
@@ -8,7 +8,7 @@ import type { Limiter, RateUse } from './limiterTypes.js';
  */
 export type PauseCause = 'retry-after' | 'back-off' | 'quota' | 'unknown';
 
-/** The state of a limiter. It is emitted when a request queues, starts or ends, at most four times a second. */
+/** The state of a limiter. It is emitted when a request queues, starts or ends, and each second while one is queued, at most four times a second. */
 export interface LimiterEvent extends RateUse {
   readonly type: 'limiter';
   /** The APIs that use it, by their names on the client. */
@@ -25,17 +25,22 @@ export interface LimiterEvent extends RateUse {
   readonly paused: number;
   /** Absent without a pause. */
   readonly cause?: PauseCause;
+  /** Absent unless the limiter is shared, and its server can't be reached. */
+  readonly outage?: LimiterState['outage'];
 }
 
 /** Ms between two events of a limiter. */
 const interval = 250;
+/** Ms until a limiter whose requests are queued is reported again: another process may have paused it, or its server be away. */
+const whileQueued = 1_000;
 
 interface Reported {
   /** When it was last reported, by the monotonic clock. */
   at: number;
   cause: PauseCause;
   isPaused: boolean;
-  /** Set while another report is due. */
+  /** When another report is due; `Infinity` if none is. */
+  due: number;
   cancel: (() => void) | undefined;
 }
 
@@ -64,14 +69,8 @@ export class LimiterReports {
     const last = this.#reported.get(limiter) ?? newlyReported();
     this.#reported.set(limiter, last);
     if (cause) last.cause = cause;
-    if (last.cancel) return;
     const wait = last.at + interval - clock.monotonic();
-    if (wait > 0)
-      last.cancel = clock.after(wait, () => {
-        last.cancel = undefined;
-        // A timer may fire early.
-        this.changed(limiter);
-      });
+    if (wait > 0) this.#reportIn(wait, limiter, last);
     else this.#report(limiter, last);
   };
 
@@ -81,9 +80,22 @@ export class LimiterReports {
     for (const { cancel } of this.#reported.values()) cancel?.();
   }
 
+  #reportIn(ms: number, limiter: Limiter, last: Reported): void {
+    const { clock } = this.#options;
+    const at = clock.monotonic() + ms;
+    if (last.due <= at) return;
+    last.cancel?.();
+    last.due = at;
+    last.cancel = clock.after(ms, () => {
+      last.due = Infinity;
+      // A timer may fire early.
+      this.changed(limiter);
+    });
+  }
+
   #report(limiter: Limiter, last: Reported): void {
     const { clock, emit, apisOf } = this.#options;
-    const { queued, running, pausedFor, rate } = limiter.state;
+    const { queued, running, pausedFor, rate, outage } = limiter.state;
     const { used, limit, per } = rate ?? { used: 0, limit: Infinity, per: 1_000 };
     const { cause } = last;
     last.at = clock.monotonic();
@@ -100,10 +112,12 @@ export class LimiterReports {
       running,
       paused: pausedFor,
       ...(pausedFor > 0 && { cause }),
+      ...(outage && { outage }),
     }));
+    if (queued > 0) this.#reportIn(whileQueued, limiter, last);
   }
 }
 
 function newlyReported(): Reported {
-  return { at: -Infinity, cause: 'unknown', isPaused: false, cancel: undefined };
+  return { at: -Infinity, cause: 'unknown', isPaused: false, due: Infinity, cancel: undefined };
 }

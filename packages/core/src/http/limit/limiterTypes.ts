@@ -75,6 +75,8 @@ export interface LimiterState {
   readonly pausedFor: number;
   /** Of several limits, the one that is used most. Absent without a limit, or if the limiter does not know. */
   readonly rate?: RateUse;
+  /** What keeps a shared limiter from giving permits, in a few words, and for how many ms already. */
+  readonly outage?: { readonly cause: string; readonly for: number };
 }
 
 /**

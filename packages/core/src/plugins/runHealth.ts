@@ -1,0 +1,296 @@
+import type { ErrorReport } from '../errorReport.js';
+import type { ClientEvent } from './clientEvent.js';
+
+/** A part of a run that others wait for. */
+export type RunPart = 'target' | 'limiter' | 'api';
+
+/** What holds a run up. Times are in ms; `since` is how long it has lasted. */
+export type RunHealth =
+  /** No request was sent yet. */
+  | { readonly kind: 'starting' }
+  /** Nothing is waited for, e.g. between the polls of a watch. */
+  | { readonly kind: 'idle' }
+  /** All is well, and this part is the slowest. */
+  | { readonly kind: 'pace'; readonly part: RunPart }
+  /** The target is busy, or no delivery to it has succeeded `since`; then `cause` says why. */
+  | { readonly kind: 'target'; readonly since: number; readonly cause?: string | undefined }
+  /** The API allows no request for `left`. `cause` is absent if it was not this process that was refused. */
+  | { readonly kind: 'pause'; readonly left: number; readonly cause?: string | undefined }
+  /** No request has succeeded `since`; the next attempt is sent in `left`, or is on its way if that is 0. */
+  | { readonly kind: 'retry'; readonly since: number; readonly left: number; readonly cause: string }
+  /** All requests wait for the limiter. `cause`: why it gives no permits, if its server can't be reached. */
+  | { readonly kind: 'limit'; readonly since: number; readonly cause?: string | undefined }
+  /** The oldest request has had no response. */
+  | { readonly kind: 'response'; readonly since: number };
+
+/**
+ * - `well`: nothing fails, and nothing is waited for longer than usual.
+ * - `waiting`: a part is slow, pauses, or has begun to fail.
+ * - `failing`: nothing that a part was asked for has succeeded for five seconds or more.
+ */
+export type RunLevel = 'well' | 'waiting' | 'failing';
+
+/** Shorter waits come and go with each request. Ms. */
+const usualWait = 1_000;
+/** Ms until what fails is an outage. */
+const outage = 5_000;
+/** Ms over which it is averaged how busy a part is. */
+const memory = 3_000;
+/** A part that was busy for less of that time does not set the pace. */
+const minBusy = 0.1;
+
+/** A request between its `request` and `settled` events. */
+type OpenRequest =
+  { readonly is: 'queued' | 'sent'; readonly since: number } | { readonly is: 'backing off'; readonly until: number };
+
+/** Nothing has succeeded since then. */
+interface Failing {
+  readonly since: number;
+  readonly cause: string;
+}
+
+/**
+ * Folds the events of a client into what holds its run up. It computes only: time is an argument, in ms of any clock that
+ * does not jump.
+ *
+ * @example
+ * const judge = new RunJudge();
+ * client.eventsOf(...judge.events).subscribe((event) => judge.follow(event, clock.monotonic()));
+ * console.log(healthText(judge.health(clock.monotonic())));
+ */
+export class RunJudge {
+  /** The types of the events that it needs. */
+  readonly events = judgedEvents;
+  /** Why the latest request was repeated. */
+  lastRetry: string | undefined;
+  readonly #open = new Map<number, OpenRequest>();
+  #isStarted = false;
+  #api: Failing | undefined;
+  #target: Failing | undefined;
+  /** When the oldest call of the sink began that has not returned, and how many there are. */
+  #calledAt = 0;
+  #calls = 0;
+  readonly #limiters = new Map<string, { readonly pausedUntil: number; readonly outage: Failing | undefined }>();
+  /** The latest pause that this process caused. */
+  #pause: { readonly until: number; readonly cause?: string | undefined } = { until: -Infinity };
+  /** The share of the last seconds in which each part had something to do. */
+  readonly #busy: Record<RunPart, number> = { target: 0, limiter: 0, api: 0 };
+  #measuredAt: number | undefined;
+
+  follow(event: ClientEvent, now: number): void {
+    this.#measure(now);
+    switch (event.type) {
+      case 'request':
+        this.#open.set(event.request, { is: 'queued', since: now });
+        break;
+      case 'attempt':
+        this.#isStarted = true;
+        this.#open.set(event.request, { is: 'sent', since: now });
+        break;
+      case 'retry':
+        this.lastRetry = causeOf(event.error);
+        this.#open.set(event.request, { is: 'backing off', until: now + event.delay });
+        // A pause is not a failure.
+        if (event.reason === 'rate-limited')
+          this.#pause = { until: this.#pause.until, cause: this.#pause.cause ?? this.lastRetry };
+        else this.#api = failing(this.#api, now, this.lastRetry);
+        break;
+      case 'paused':
+        this.#pause = { until: now + event.for, cause: event.quota && quotaCause(event.quota.resetAt) };
+        break;
+      case 'settled':
+        this.#open.delete(event.request);
+        if (event.outcome === 'answered') this.#api = undefined;
+        if (event.outcome === 'failed') this.#api = failing(this.#api, now, causeOf(event.error));
+        break;
+      case 'limiter':
+        this.#limiters.set(event.apis.join(), {
+          pausedUntil: now + event.paused,
+          outage: event.outage && { since: now - event.outage.for, cause: event.outage.cause },
+        });
+        break;
+      case 'error':
+        // A poll whose rows can't be read has failed, although its requests were answered.
+        if (event.of === 'walk' || event.of === 'watch') this.#api = failing(this.#api, now, causeOf(event.error));
+        break;
+      case 'page':
+        this.#isStarted = true;
+        break;
+      case 'sink':
+        if (event.took === undefined) {
+          if (this.#calls === 0) this.#calledAt = now;
+          this.#calls += 1;
+        } else this.#calls = Math.max(0, this.#calls - 1);
+        break;
+      case 'delivery':
+        if (event.step === 'accepted' || event.step === 'refused') this.#target = undefined;
+        if ((event.step === 'retry' || event.step === 'failed') && event.error)
+          this.#target = failing(this.#target, now, causeOf(event.error));
+        break;
+      default:
+    }
+  }
+
+  /** What holds the run up: what fails or pauses comes first, from the target on back, since each waits for the one behind it. */
+  health(now: number): RunHealth {
+    this.#measure(now);
+    return this.#targetHealth(now) ?? this.#requestHealth(now) ?? this.#wellHealth();
+  }
+
+  #targetHealth(now: number): RunHealth | undefined {
+    if (this.#target && now - this.#target.since >= usualWait)
+      return { kind: 'target', since: now - this.#target.since, cause: this.#target.cause };
+    const since = now - this.#calledAt;
+    return this.#calls > 0 && since >= usualWait ? { kind: 'target', since } : undefined;
+  }
+
+  #requestHealth(now: number): RunHealth | undefined {
+    const limiters = [...this.#limiters.values()];
+    const paused = Math.max(this.#pause.until, ...limiters.map(({ pausedUntil }) => pausedUntil)) - now;
+    const open = [...this.#open.values()];
+    if (paused > 0 && open.length > 0)
+      return { kind: 'pause', left: paused, cause: this.#pause.until > now ? this.#pause.cause : undefined };
+    const queued = open.flatMap((each) => {
+      const since = each.is === 'queued' ? each.since : each.is === 'backing off' ? each.until : Infinity;
+      return since <= now ? [now - since] : [];
+    });
+    const away = limiters.find(({ outage: each }) => each && now - each.since >= usualWait)?.outage;
+    if (queued.length > 0 && away) return { kind: 'limit', since: now - away.since, cause: away.cause };
+    const next = Math.min(
+      ...open.flatMap((each) => (each.is === 'backing off' ? [Math.max(0, each.until - now)] : [])),
+    );
+    const sent = open.flatMap((each) => (each.is === 'sent' ? [now - each.since] : []));
+    const left = sent.length > 0 || next === Infinity ? 0 : next;
+    if (this.#api && (now - this.#api.since >= usualWait || left >= usualWait))
+      return { kind: 'retry', since: now - this.#api.since, left, cause: this.#api.cause };
+    if (sent.length > 0) return ifLong('response', Math.max(...sent));
+    return queued.length > 0 && queued.length === open.length ? ifLong('limit', Math.max(...queued)) : undefined;
+  }
+
+  #wellHealth(): RunHealth {
+    if (!this.#isStarted) return { kind: 'starting' };
+    const [part] = parts.toSorted((one, other) => this.#busy[other] - this.#busy[one]);
+    const isWaiting = this.#calls > 0 || this.#open.size > 0;
+    return part && (isWaiting || this.#busy[part] >= minBusy) ? { kind: 'pace', part } : { kind: 'idle' };
+  }
+
+  /** The busiest part sets the pace: all others wait for it some of the time. */
+  #measure(now: number): void {
+    const passed = now - (this.#measuredAt ?? now);
+    this.#measuredAt = now;
+    if (passed <= 0) return;
+    const kept = Math.exp(-passed / memory);
+    const states = new Set<string>();
+    for (const { is } of this.#open.values()) states.add(is);
+    const isBusy = {
+      target: this.#calls > 0,
+      limiter: states.has('queued'),
+      api: states.has('sent') || states.has('backing off'),
+    };
+    for (const part of parts) this.#busy[part] = this.#busy[part] * kept + (isBusy[part] ? 1 - kept : 0);
+  }
+}
+
+/** Of parts that are equally busy, the first one sets the pace. */
+const parts = ['target', 'limiter', 'api'] as const;
+
+const judgedEvents = [
+  'request',
+  'attempt',
+  'retry',
+  'paused',
+  'settled',
+  'limiter',
+  'error',
+  'page',
+  'sink',
+  'delivery',
+] as const satisfies readonly ClientEvent['type'][];
+
+/** How serious it is. */
+export function healthLevel(health: RunHealth): RunLevel {
+  switch (health.kind) {
+    case 'starting':
+    case 'idle':
+    case 'pace':
+      return 'well';
+    case 'pause':
+    case 'response':
+      return 'waiting';
+    case 'retry':
+    case 'target':
+    case 'limit':
+      return health.cause !== undefined && health.since >= outage ? 'failing' : 'waiting';
+  }
+}
+
+/**
+ * What holds the run up, in one sentence.
+ *
+ * @param target the target, with an article. Default `the target`.
+ * @example healthText({ kind: 'target', since: 12_000, cause: 'HTTP 502' }, 'the webhook')
+ * // 'The webhook has taken nothing for 12 s (HTTP 502).'
+ */
+export function healthText(health: RunHealth, target = 'the target'): string {
+  const cause = 'cause' in health && health.cause !== undefined ? ` (${health.cause})` : '';
+  switch (health.kind) {
+    case 'starting':
+      return 'No request was sent yet.';
+    case 'idle':
+      return 'Nothing is waited for.';
+    case 'pace':
+      return `${inCapitals({ api: 'the API', limiter: 'the rate limit', target }[health.part])} sets the pace.`;
+    case 'target':
+      return `${inCapitals(target)} has taken nothing for ${inUnits(health.since)}${cause}.`;
+    case 'pause':
+      return `The API allows no request for another ${inUnits(health.left)}${cause}.`;
+    case 'retry':
+      return `The API has failed for ${inUnits(health.since)}${cause}; ${health.left === 0 ? 'it is being tried again' : `the next attempt is in ${inUnits(health.left)}`}.`;
+    case 'limit':
+      return `All requests have waited for the rate limit for ${inUnits(health.since)}${cause}.`;
+    case 'response':
+      return `The API has not responded for ${inUnits(health.since)}.`;
+  }
+}
+
+/** Why an attempt failed, in a few words. @example causeOf(event.error) // 'HTTP 503' */
+export function causeOf({ code = 'error', details = {} }: Pick<ErrorReport, 'code' | 'details'>): string {
+  const { status, platformCode } = details;
+  if (typeof status === 'number') return `HTTP ${String(status)}`;
+  if (code === 'network') return (typeof platformCode === 'string' && networkCauses[platformCode]) || 'no connection';
+  return code === 'timeout' ? 'no response in time' : code.replaceAll('-', ' ');
+}
+
+const networkCauses: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EPIPE: 'connection lost',
+  ENOTFOUND: 'unknown host',
+  EAI_AGAIN: 'unknown host',
+  ETIMEDOUT: 'connection timed out',
+};
+
+/** @example quotaCause('2026-03-01T14:05:09.000Z') // 'quota used up until 14:05 UTC' */
+function quotaCause(resetAt: string): string {
+  return `quota used up until ${resetAt.slice(11, 16)} UTC`;
+}
+
+function failing(before: Failing | undefined, now: number, cause: string): Failing {
+  return { since: before?.since ?? now, cause };
+}
+
+function ifLong(kind: 'limit' | 'response', since: number): RunHealth | undefined {
+  return since < usualWait ? undefined : { kind, since };
+}
+
+function inCapitals(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** @example inUnits(75_000) // '1 min 15 s' */
+function inUnits(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000));
+  const minutes = Math.floor(seconds / 60);
+  if (minutes === 0) return `${seconds} s`;
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import {
+  causeOf,
+  healthLevel,
+  healthText,
+  RunJudge,
+  type ClientEvent,
+  type Delivery,
+  type LimiterEvent,
+  type RunHealth,
+} from '../../src/index.js';
+
+const route = 'test.rows';
+const error = (status: number) => ({ name: 'HttpError', message: 'It failed.', code: 'http', details: { status } });
+const request = (n: number): ClientEvent => ({
+  type: 'request',
+  route,
+  request: n,
+  method: 'GET',
+  url: 'https://a.io/',
+});
+const attempt = (n: number): ClientEvent => ({ type: 'attempt', route, request: n, attempt: 1, waited: 0 });
+const retry = (n: number, delay: number, status: number): ClientEvent => {
+  const reason = status === 429 ? 'rate-limited' : 'http';
+  return { type: 'retry', route, request: n, attempt: 1, delay, left: 60_000, reason, error: error(status) };
+};
+const settled = (n: number): ClientEvent => {
+  return { type: 'settled', route, request: n, attempts: 1, took: 1, outcome: 'answered', status: 200 };
+};
+const failed = (n: number, status: number): ClientEvent => {
+  return { type: 'settled', route, request: n, attempts: 1, took: 1, outcome: 'failed', error: error(status) };
+};
+const paused = (n: number, resetAt?: string): ClientEvent => {
+  const quota = resetAt === undefined ? {} : { quota: { remaining: 0, resetAt } };
+  return { type: 'paused', route, request: n, for: 5_000, ...quota };
+};
+const limiter = (state: Partial<LimiterEvent>): ClientEvent => {
+  return { type: 'limiter', apis: ['a'], used: 0, limit: 5, per: 1_000, queued: 1, running: 0, paused: 0, ...state };
+};
+const write: ClientEvent = { type: 'sink', source: route, sink: 'csv', call: 'write' };
+const written: ClientEvent = { ...write, took: 1 };
+const deliver = (step: Delivery['step'], status?: number): ClientEvent => {
+  const more = status === undefined ? {} : { status, error: error(status) };
+  return { type: 'delivery', source: route, sink: 'webhook', step, waiting: 1, ...more };
+};
+
+type Step = readonly [ms: number, event: ClientEvent];
+
+function healthAfter(steps: readonly Step[], now: number): RunHealth {
+  const judge = new RunJudge();
+  for (const [ms, event] of steps) judge.follow(event, ms);
+  return judge.health(now);
+}
+
+const sent: readonly Step[] = [
+  [0, request(1)],
+  [0, attempt(1)],
+];
+
+describe('what holds a run up', () => {
+  test.each<[string, readonly Step[], number, RunHealth]>([
+    ['nothing was sent', [[0, request(1)]], 900, { kind: 'starting' }],
+    ['a request is under way', sent, 900, { kind: 'pace', part: 'api' }],
+    ['it takes long', [...sent, [0, request(2)]], 4_000, { kind: 'response', since: 4_000 }],
+    ['it was answered', [...sent, [50, settled(1)]], 5_000, { kind: 'idle' }],
+    ['all wait for the limiter', [[0, request(1)]], 3_000, { kind: 'limit', since: 3_000 }],
+    ['the first retry is near', [...sent, [0, retry(1, 200, 500)]], 900, { kind: 'pace', part: 'api' }],
+    [
+      'the first retry is far',
+      [...sent, [0, retry(1, 6_000, 503)]],
+      10,
+      { kind: 'retry', since: 10, left: 5_990, cause: 'HTTP 503' },
+    ],
+    [
+      'the next one is on its way',
+      [...sent, [0, retry(1, 900, 503)], [900, attempt(1)]],
+      1_500,
+      { kind: 'retry', since: 1_500, left: 0, cause: 'HTTP 503' },
+    ],
+    [
+      'others succeed meanwhile',
+      [...sent, [0, retry(1, 9_000, 503)], [500, request(2)], [500, attempt(2)], [900, settled(2)]],
+      2_000,
+      { kind: 'pace', part: 'api' },
+    ],
+    [
+      'a poll has failed, and the next one is not due',
+      [...sent, [40, failed(1, 502)]],
+      9_040,
+      { kind: 'retry', since: 9_000, left: 0, cause: 'HTTP 502' },
+    ],
+    [
+      'the API asks for a pause',
+      [...sent, [0, paused(1)], [0, retry(1, 5_000, 429)]],
+      1_000,
+      { kind: 'pause', left: 4_000, cause: 'HTTP 429' },
+    ],
+    [
+      'a quota is used up',
+      [...sent, [0, paused(1, '2026-03-01T14:05:09.000Z')]],
+      1_000,
+      { kind: 'pause', left: 4_000, cause: 'quota used up until 14:05 UTC' },
+    ],
+    [
+      'another process was refused',
+      [
+        [0, request(1)],
+        [0, limiter({ paused: 3_000 })],
+      ],
+      1_000,
+      { kind: 'pause', left: 2_000 },
+    ],
+    [
+      "the limiter's server is away",
+      [
+        [0, request(1)],
+        [2_000, limiter({ outage: { cause: 'no connection to Redis', for: 1_500 } })],
+      ],
+      4_000,
+      { kind: 'limit', since: 3_500, cause: 'no connection to Redis' },
+    ],
+    ['the target is busy', [...sent, [10, settled(1)], [20, write]], 3_020, { kind: 'target', since: 3_000 }],
+    ['it is no longer', [...sent, [10, settled(1)], [20, write], [2_000, written]], 9_000, { kind: 'idle' }],
+    [
+      'no delivery succeeds, while the API is asked',
+      [...sent, [10, deliver('sent')], [20, deliver('retry', 502)], [700, deliver('retry', 500)]],
+      2_020,
+      { kind: 'target', since: 2_000, cause: 'HTTP 500' },
+    ],
+    [
+      'one succeeds',
+      [...sent, [10, settled(1)], [20, deliver('retry', 502)], [700, deliver('accepted')]],
+      9_000,
+      { kind: 'idle' },
+    ],
+    [
+      'one is refused for its content',
+      [...sent, [10, settled(1)], [20, deliver('retry', 502)], [700, deliver('refused', 422)]],
+      9_000,
+      { kind: 'idle' },
+    ],
+  ])('if %s', (_, steps, now, health) => {
+    expect(healthAfter(steps, now)).toEqual(health);
+  });
+
+  test.each<[RunHealth, Record<'fetch' | 'queue' | 'write', number>]>([
+    [
+      { kind: 'pace', part: 'api' },
+      { fetch: 80, queue: 0, write: 20 },
+    ],
+    [
+      { kind: 'pace', part: 'limiter' },
+      { fetch: 20, queue: 170, write: 10 },
+    ],
+    [
+      { kind: 'pace', part: 'target' },
+      { fetch: 20, queue: 0, write: 180 },
+    ],
+  ])('%j sets the pace if it is busiest: %j', (health, { fetch, queue, write: writing }) => {
+    const steps: Step[] = [];
+    let now = 0;
+    for (let n = 1; n <= 50; n += 1) {
+      steps.push([now, request(n)], [(now += queue), attempt(n)], [(now += fetch), settled(n)]);
+      steps.push([now, write], [(now += writing), written]);
+    }
+    expect(healthAfter(steps, now)).toEqual(health);
+  });
+
+  test('is said in one sentence, and fails only once it has lasted', () => {
+    const cases: RunHealth[] = [
+      { kind: 'idle' },
+      { kind: 'pace', part: 'limiter' },
+      { kind: 'pause', left: 12_000, cause: 'HTTP 429' },
+      { kind: 'retry', since: 4_000, left: 2_000, cause: 'HTTP 503' },
+      { kind: 'retry', since: 75_000, left: 0, cause: 'connection refused' },
+      { kind: 'target', since: 12_000, cause: 'HTTP 502' },
+      { kind: 'target', since: 12_000 },
+      { kind: 'limit', since: 7_200_000 },
+      { kind: 'limit', since: 9_000, cause: 'no connection to Redis' },
+    ];
+    expect(cases.map((health) => `${healthLevel(health)}: ${healthText(health, 'the webhook')}`)).toEqual([
+      'well: Nothing is waited for.',
+      'well: The rate limit sets the pace.',
+      'waiting: The API allows no request for another 12 s (HTTP 429).',
+      'waiting: The API has failed for 4 s (HTTP 503); the next attempt is in 2 s.',
+      'failing: The API has failed for 1 min 15 s (connection refused); it is being tried again.',
+      'failing: The webhook has taken nothing for 12 s (HTTP 502).',
+      'waiting: The webhook has taken nothing for 12 s.',
+      'waiting: All requests have waited for the rate limit for 2 h 0 min.',
+      'failing: All requests have waited for the rate limit for 9 s (no connection to Redis).',
+    ]);
+  });
+
+  test.each([
+    [{ code: 'http', details: { status: 503 } }, 'HTTP 503'],
+    [{ code: 'rate-limited', details: { status: 429 } }, 'HTTP 429'],
+    [{ code: 'network', details: { platformCode: 'ECONNREFUSED' } }, 'connection refused'],
+    [{ code: 'network', details: { platformCode: 'EODD' } }, 'no connection'],
+    [{ code: 'network' }, 'no connection'],
+    [{ code: 'timeout', details: { deadline: 'response' } }, 'no response in time'],
+    [{ code: 'response-too-large' }, 'response too large'],
+    [{}, 'error'],
+  ])('the cause of %o', (report, cause) => {
+    expect(causeOf(report)).toBe(cause);
+  });
+});

@@ -1,0 +1,36 @@
+import type { Delivery, HttpEvent, SinkContext } from '@sluice/core';
+import type { DeadLetter } from './deadLetter.js';
+import { blamesRecord } from './endpoint.js';
+
+/** Tells the observers of a client about the requests of a webhook, and about dead letters. */
+export interface DeliveryReports {
+  readonly onEvent: (event: HttpEvent) => void;
+  readonly onDeadLetter: (letter: DeadLetter) => void;
+}
+
+/** @param countWaiting counts the records that are not settled. */
+export function deliveryReports(
+  { onDelivery }: Pick<SinkContext<never>, 'onDelivery'>,
+  countWaiting: () => number,
+): DeliveryReports {
+  const report = (delivery: Omit<Delivery, 'waiting'>): void => onDelivery?.({ ...delivery, waiting: countWaiting() });
+  return {
+    onEvent(event) {
+      if (event.type === 'attempt') report({ step: 'sent' });
+      if (event.type === 'retry') report({ step: 'retry', error: event.error, status: statusOf(event.error) });
+      if (event.type !== 'settled' || event.outcome === 'stopped') return;
+      if (event.outcome === 'answered') report({ step: 'accepted', status: event.status });
+      else {
+        const { error } = event;
+        const status = statusOf(error);
+        report({ step: error.code === 'http' && blamesRecord(status) ? 'refused' : 'failed', error, status });
+      }
+    },
+    onDeadLetter: ({ status }) => report({ step: 'dead-letter', status: status ?? undefined }),
+  };
+}
+
+function statusOf({ details }: { readonly details?: Readonly<Record<string, unknown>> }): number | undefined {
+  const status = details?.['status'];
+  return typeof status === 'number' ? status : undefined;
+}
