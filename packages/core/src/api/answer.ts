@@ -31,6 +31,8 @@ export interface PageAnswer extends Answer {
   readonly from: PageCursor | undefined;
   /** Rows that are new to the walk: one fewer than `rows` if the last known row was read again. */
   readonly newRows: number;
+  /** Rows of the first page that had some; absent if none before this one had. */
+  readonly firstRows?: number | undefined;
   /** Requested rows; absent if the API decides. */
   readonly requested: number | undefined;
   /** The API's base URL, and the requested path below it. */

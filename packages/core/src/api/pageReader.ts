@@ -104,6 +104,7 @@ export function pageReader<Row>({
     const { baseUrl } = endpoint;
     const read = documentReader(name, (text) => endpoint.isSecret(text));
     const doubts = new Set<string>();
+    let largest = 0;
     const warn = (message: string): void => {
       if (!doubts.has(message)) endpoint.warn(`${name}: ${message}`);
       doubts.add(message);
@@ -143,6 +144,7 @@ export function pageReader<Row>({
           newRows: found.rows.length - (isAgain && found.rows.length > 0 ? 1 : 0),
           total: count,
           from,
+          firstRows: walked.firstRows,
           requested: pageSize,
           baseUrl,
           path,
@@ -155,7 +157,8 @@ export function pageReader<Row>({
         const next = isOver ? 'end' : paging.next(pageAnswer);
         const hash = pageHash(until, found.rows);
         const isPartial = partial !== undefined;
-        const isLast = next !== 'end' && !isPartial && endsAt(end, { answer: pageAnswer, walked, hash });
+        const isLast = next !== 'end' && !isPartial && endsAt(end, { answer: pageAnswer, walked, hash, largest });
+        largest = Math.max(largest, found.items);
         if (isLast && until === 'repeated-page') return { ...withoutRows, total: count };
         if (isPartial) warnOfPart(partial);
         const isUnknown = isEnd && walked.pages === 0;
@@ -182,6 +185,7 @@ export function pageReader<Row>({
           warn,
           items: found.items,
           isAgain,
+          walked,
           requested: pageSize,
           at: timeOf(headers, clock.now()),
         });

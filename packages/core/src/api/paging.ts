@@ -1,7 +1,7 @@
 import { ConfigError, type DecodeError } from '../errors.js';
 import type { Query } from '../http/query.js';
 import type { PageCursor } from '../position.js';
-import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
+import type { FetchedPage, Json, UndecodedPage, WalkedPages } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import type { Increment, Since } from '../source/increment.js';
 import type { ListWindows } from './sinceWindows.js';
@@ -91,6 +91,8 @@ interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | '
   readonly at: number;
   /** Whether the page begins with the last known row. */
   readonly isAgain: boolean;
+  /** What the walk has received before this page. */
+  readonly walked: WalkedPages;
   /** Called if the API seems not to be as the paging needs it. */
   readonly warn: (message: string) => void;
 }

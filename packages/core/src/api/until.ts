@@ -14,8 +14,8 @@ const kinds = ['short-page', 'no-rows', 'repeated-page'] as const;
  * more: `more: true`, another address as the next one, a larger number of pages, or a larger total.
  *
  * - `short-page`: a page with fewer rows than were requested. It needs `pageSize.max`, since a server that allows fewer
- *   sends only as many. A short first page of 10, 20, 25, 30, 50, 100, 200, 250, 500 or 1,000 rows is not trusted: the
- *   next page is requested, too, and if that has rows, the size of the first page counts.
+ *   sends only as many. A short first page of 10 rows or more is trusted only if a larger page was received before, e.g. of
+ *   another parent: otherwise the next page is requested, too, and if that has rows, the size of the first page counts.
  * - `no-rows`: a page without rows.
  * - `repeated-page`: a page with the same rows as the one before, whose rows are not emitted again. A repeated first page
  *   looks like an ignored parameter, so it is an error, unless that page is short or `total` says that it has all rows.
@@ -38,7 +38,12 @@ interface OpenPage {
   readonly walked: WalkedPages;
   /** Identifies its rows, if they are compared with those of the page before. */
   readonly hash: string | undefined;
+  /** The items of the largest page that the API has sent for this listing, of any parent or partition. */
+  readonly largest: number;
 }
+
+/** No server allows fewer rows a page. */
+const smallestLimit = 10;
 
 /** Sizes to which servers reduce larger ones. */
 export const usualSizes: readonly number[] = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000];
@@ -88,10 +93,13 @@ function decide(until: (page: PageAnswer) => unknown, answer: PageAnswer): boole
   throw answer.read.fault('', `its until function returned ${kindOf(ends)}. It must return true or false`, '');
 }
 
-function isLastByItsSize({ answer: { items, requested }, walked }: OpenPage, max: number | undefined): boolean {
+function isLastByItsSize(
+  { answer: { items, requested }, walked, largest }: OpenPage,
+  max: number | undefined,
+): boolean {
   if (items === 0) return true;
   const size = sizeOf(requested, max);
-  if (walked.pages === 0) return items < size && !usualSizes.includes(items);
+  if (walked.pages === 0) return items < size && (items < smallestLimit || items < largest);
   // The first page may have been of a reduced size.
   return items < Math.min(size, walked.firstRows ?? size);
 }

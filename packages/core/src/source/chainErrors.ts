@@ -120,6 +120,12 @@ export function refusedCursor({ name, partition, page }: ChainPlace, error: Slui
   return Object.assign(error, { details: { ...error.details, ...details, page } });
 }
 
+/** The error of a paging, which knows only its response, with its place in the walk. */
+export function placedFault(place: ChainPlace, { code, summary, advice }: SluiceError): PaginationError {
+  const what = `at page ${place.page}, ${summary.replace(/\.$/, '')}`;
+  return chainError(code === 'rows-moved' ? code : 'no-progress', place, what, advice);
+}
+
 /** @param place the page that has the cursor */
 export function unusableCursor({ name, partition, page }: ChainPlace, why: string): DecodeError {
   return new DecodeError(`${name} can't continue: the API sent a cursor that is ${why}. Is the base URL right?`, {

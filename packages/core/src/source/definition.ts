@@ -64,6 +64,8 @@ export interface WalkedPages {
   readonly total?: number;
   /** That of the last page, if it has one. */
   readonly hash?: string;
+  /** What the source keeps of the page before, in the memory of its chain: absent after a resume. */
+  readonly memo?: unknown;
 }
 
 /** The response to a {@link PageRequest}. */
@@ -83,6 +85,8 @@ export interface FetchedPage<T> {
   readonly increment?: PageIncrement;
   /** Identifies the page for the request of the next one, which has it in `walked`. It is part of positions. */
   readonly hash?: string | undefined;
+  /** What the request of the next page has in `walked`, unless the walk is resumed there. */
+  readonly memo?: unknown;
 }
 
 /** What a source needs of its endpoint. Endpoints that a plugin context opens have all of it. */

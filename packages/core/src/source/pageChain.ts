@@ -1,4 +1,4 @@
-import { ConfigError, SluiceError } from '../errors.js';
+import { ConfigError, PaginationError, SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import type { ChainPosition, PageCursor, StatedTotal } from '../position.js';
 import { isRecord } from '../values.js';
@@ -8,6 +8,7 @@ import {
   lostPage,
   notAPage,
   nothingSent,
+  placedFault,
   refusedCursor,
   repeatedCursor,
   repeatedPage,
@@ -65,6 +66,7 @@ export class PageChain<T> {
   readonly #options: ChainOptions;
   readonly #repeats: Repeats;
   #position: ChainStart | ChainPosition;
+  #memo: unknown;
 
   constructor(definition: SourceDefinition<T>, options: ChainOptions) {
     const { partition, parent, from } = options;
@@ -102,6 +104,7 @@ export class PageChain<T> {
     const received = page.received.slice(known);
     const emitted = received.filter((_, index) => !page.leftOut?.has(index + known)).length;
     const { reached, rowLength } = this.#check(page, received, emitted);
+    this.#memo = page.memo;
     const next = this.#nextCursor(page.next, reached);
     const isCircle = next !== undefined && this.#repeats.addCursor(next, this.#position.next);
     const position = next && { next, ...reached, ...(isCircle && { isCircle }) };
@@ -172,6 +175,8 @@ export class PageChain<T> {
 
   #refused(error: unknown, at: PageCursor | undefined): unknown {
     if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http')) return refusedCursor(this.#place(), error);
+    if (error instanceof PaginationError && error.details['partition'] === undefined)
+      return placedFault(this.#place(), error);
     return sourceFault(error, this.#place().name, 'fetch');
   }
 
@@ -183,6 +188,7 @@ export class PageChain<T> {
       ...(first !== undefined && { firstRows: rowsOfFingerprint(first) }),
       ...(total !== undefined && { total }),
       ...(hash !== undefined && { hash }),
+      memo: this.#memo,
     };
   }
 

@@ -597,6 +597,17 @@ describe('R2 offsets that grow by the page size', () => {
     ]);
   });
 
+  test('R2 so are pages of one size that is unusual', async () => {
+    const answer: Fitting['answer'] = (url, rows) => {
+      const skip = number(url, 'skip', 0);
+      return { body: { items: rows.slice(skip, skip + 44) } };
+    };
+    const large = { param: 'take', default: 100, max: 100 };
+    const { source, warnings } = await open({ ...bySize, pageSize: large, answer }, numbered(250));
+    await source.toArray();
+    expect(warnings).toEqual([expect.stringContaining('pages have 44 rows, although 100 were requested.')]);
+  });
+
   test('R2 need the page size, and its max', () => {
     const define = (sizes: object): unknown =>
       listing({ path: '/items', rows: 'items', columns: ['id'], paging: bySize.paging, ...sizes });

@@ -218,6 +218,25 @@ describe('R7 order', () => {
     await expect(increment(source, memoryState())).rejects.toThrow(message);
   });
 
+  test.each<[string, number[]]>([
+    ['in another order', [0, 2, 1, 3]],
+    ['in the opposite order', [3, 2, 1, 0]],
+  ])('newest first refuses pages that are %s among each other', async (_, order) => {
+    const chunks = Array.from({ length: 4 }, (__, chunk) =>
+      Array.from({ length: 8 }, (___, row) => {
+        const id = chunk * 8 + row;
+        return { id, text: '', updated: new Date(1e12 - id * 60_000).toISOString() };
+      }),
+    );
+    const { baseUrl } = await serve(({ searchParams }) => ({
+      body: chunks[order[Number(searchParams.get('page') ?? 1) - 1] ?? 9] ?? [],
+    }));
+    const source = openRows({ baseUrl }, { order: 'newest-first', paging: pages });
+    await expect(increment(source, memoryState(), recordingSink<Row>())).rejects.toThrow(
+      /can't continue: at page [23], most rows have a value of updated that belongs to the pages before: .* use order: 'any'/,
+    );
+  });
+
   test('newest first ends a walk at `begin`, and takes no total for short', async () => {
     const rows = Array.from({ length: 20 }, (_, id) => ({
       id,
