@@ -195,6 +195,8 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   parquet: (more) => parquetPackage.parquet({ path: '/nowhere/rows.parquet', ...more }),
   postgres: (more) => postgresPackage.postgres({ ...run, ...more }),
   postgresMirror: (more) => postgresPackage.postgresMirror({ ...run, ...more }),
+  readTable: (more) =>
+    postgresPackage.readTable({ ...run, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
   postgresRunTable: (more) => postgresPackage.postgresRunTable({ ...run, ...more }),
   sqlite: (more) => sqlitePackage.sqlite({ path: '/nowhere/rows.sqlite', table: 'rows', ...more }),
   sqliteMirror: (more) => sqlitePackage.sqliteMirror({ path: '/nowhere/rows.sqlite', table: 'rows', ...more }),

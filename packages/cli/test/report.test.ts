@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { nftHoldingSchema, type NftHolding } from '@sluice/aptos';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { countFigures, type ReportRow, findSubject, subjects } from '../src/commands/report/figures.js';
 import { reportPage } from '../src/commands/report/page.js';
@@ -45,25 +46,32 @@ function countsBy(rows: Iterable<NftHolding>, of: (row: NftHolding) => string | 
 
 describe('U5 sluice report', () => {
   test(
-    'U5 says the same of a CSV file, a table and a Parquet file, and that is what the API has',
+    'U5 says the same of files and tables of all kinds, and that is what the API has',
     { tags: ['slow'] },
     async () => {
       await using sandbox = await startSandbox({ holdings: 1500, owners: 4, nasty: 0 });
       const folder = temporaryFolder();
       const environment = { env: settingsFor(sandbox), cwd: folder };
-      for (const to of ['nfts.csv', 'nfts.csv.gz', 'nfts.sqlite#nfts', 'nfts.parquet'])
-        expect(await sluice(exportArgs(sandbox, to), environment)).toMatchObject({ code: 0 });
+      const server = postgresPrograms === undefined ? undefined : await openDatabase();
+      const targets = [
+        ...['nfts.csv', 'nfts.csv.gz', 'nfts.jsonl', 'nfts.ndjson.gz', 'nfts.sqlite#nfts', 'nfts.parquet'],
+        ...(server ? [`${server.url}?table=public.nfts`] : []),
+      ];
+      for (const to of targets) expect(await sluice(exportArgs(sandbox, to), environment)).toMatchObject({ code: 0 });
       const pages = new Map<string, Record<string, string[][]>>();
-      for (const [at, file] of ['nfts.csv', 'nfts.csv.gz', 'nfts.sqlite#nfts', 'nfts.parquet'].entries()) {
+      for (const [at, file] of targets.entries()) {
         const to = `report${String(at)}.html`;
         expect(await report(folder, file, '--to', to)).toEqual({
           code: 0,
           stdout: '',
           stderr: `1,500 holdings of ${file} -> ${to}\n`,
         });
-        pages.set(file, tablesOf(await readFile(join(folder, to), 'utf8')));
+        const page = await readFile(join(folder, to), 'utf8');
+        expect(page).not.toContain('tester');
+        pages.set(file, tablesOf(page));
       }
       const [first, ...others] = [...pages.values()];
+      expect(first?.['Columns']).toHaveLength(nftHoldingSchema.columns.length);
       for (const other of others) expect(other).toEqual(first);
 
       const rows = [...sandbox.holdingsOf(sandbox.owners)];
@@ -100,7 +108,8 @@ describe('U5 sluice report', () => {
     await writeFile(join(folder, file), `${[columns.join(','), ...lines].join('\n')}\n`);
     expect(await report(folder, file, '--to', 'report.html')).toMatchObject({ code: 0 });
     const page = await readFile(join(folder, 'report.html'), 'utf8');
-    const known = 'html|head|meta|title|style|body|h1|h2|p|section|table|tr|th|td|span|!doctype';
+    const known =
+      'html|head|meta|title|style|body|header|main|h1|h2|p|dl|dt|dd|div|section|table|tr|th|td|span|i|!doctype';
     expect(page.match(new RegExp(`<(?!/?(?:${known})[ >])[^]{0,20}`, 'g'))).toBeNull();
     expect(page).not.toMatch(/\son\w+=[^&]*>|src=(?!x onerror=alert\(1\)&gt;)|href=|url\(|@import|javascript:/);
     // eslint-disable-next-line no-control-regex -- none of them may be there
@@ -141,12 +150,59 @@ describe('U5 sluice report', () => {
     );
     expect(stdout).toContain(`<p>${missing.join(', ')}</p>`);
     expect(tablesOf(stdout)['Columns']).toEqual([
-      ['collection_name', '1', '50.0 %', ''],
-      ['table_type', '0', '0.0 %', ''],
-      ['name', '2', '100.0 %', ''],
-      ['last_transaction_timestamp', '1', '50.0 %', ''],
+      ['collection_name', '1', '50.0 %'],
+      ['table_type', '0', '0.0 %'],
+      ['name', '2', '100.0 %'],
+      ['last_transaction_timestamp', '1', '50.0 %'],
     ]);
   });
+
+  test('U5 rows of JSON may lack fields, and may have some that no source declares', async () => {
+    const folder = temporaryFolder();
+    const lines = [
+      '\ufeff{"collection_name":"Cats"}',
+      '',
+      '{"owner_address":"0x1","__proto__":1}\r',
+      '{"owner_address":null}',
+    ];
+    await writeFile(join(folder, 'some.jsonl'), lines.join('\n'));
+    const { code, stdout } = await report(folder, 'some.jsonl', '--to', '-');
+    expect([code, tablesOf(stdout)['Columns']]).toEqual([
+      0,
+      [
+        ['collection_name', '1', '33.3 %'],
+        ['owner_address', '1', '33.3 %'],
+        ['__proto__', '1', '33.3 %'],
+      ],
+    ]);
+    expect(stdout).toContain('1 wallet in all. 2 holdings have no wallet.');
+  });
+
+  test.runIf(postgresPrograms !== undefined)(
+    'U5 a table that is not there is an error without the password',
+    async () => {
+      const { url, query } = await openDatabase();
+      const folder = temporaryFolder();
+      await query(
+        'CREATE TABLE orders (id text, connection text, "to?tal" numeric); CREATE TABLE "nfts" (collection_name text)',
+      );
+      const environment = { env: { PGPASSWORD: 'hunter22hunter' }, cwd: folder };
+      for (const [name, message] of [
+        [`${url}?table=hunter22hunter`, /has no table "\[hidden\]"/],
+        [`${url}x?table=nfts`, /database "db_\w+x" does not exist/],
+        [`${url}?table=a..b`, /has a dot with nothing before or after it/],
+        [`${url}?table=orders`, /has the columns id, connection, to\?tal\. A report needs/],
+      ] as const) {
+        const { code, stderr } = await sluice(['report', name], environment);
+        expect(code, stderr).not.toBe(0);
+        expect(stderr).toMatch(message);
+        expect(stderr).not.toContain('hunter22hunter');
+      }
+      expect(await sluice(['report', `${url}?table=nfts`], environment)).toMatchObject({ code: 0 });
+      const page = await readFile(join(folder, 'nfts.html'), 'utf8');
+      expect(page).toContain(`<h1>0 holdings in ${new URL(url).host}${new URL(url).pathname}#nfts</h1>`);
+    },
+  );
 
   test('U5 streams are counted by status; a file without rows is reported, too', async () => {
     await using sandbox = await startSandbox({ streams: 42 });
@@ -167,6 +223,22 @@ describe('U5 sluice report', () => {
     ['cut.csv.gz', gzipSync('collection_name\nCats\n').subarray(0, 20), /cut\.csv\.gz can't be read: /],
     ['not.parquet', 'collection_name\n', /not\.parquet can't be read: /],
     ['not.sqlite', 'collection_name\n', /not\.sqlite can't be read: /],
+    [
+      'cut.jsonl',
+      '{"collection_name":"Cats"}\n{"collection_name":"Ca',
+      /cut\.jsonl can't be read: line 2 is not a JSON object/,
+    ],
+    ['list.jsonl', '[{"collection_name":"Cats"}]\n', /list\.jsonl can't be read: line 1 is not a JSON object/],
+    ['bytes.jsonl', Buffer.from([0x22, 0xff, 0x22, 10]), /bytes\.jsonl can't be read: /],
+    ['endless.jsonl', Buffer.alloc(64_000_001, 32), /can't be read: a line has more than 64,000,000 bytes/],
+    ['endless.csv', `collection_name\n"${'x'.repeat(64_000_001)}`, /endless\.csv can't be read: /],
+    ['empty.ndjson', '\n', /empty\.ndjson has no columns/],
+    ['orders.jsonl', '{"id":"1","status":"paid","total":3}\n', /orders\.jsonl has the columns id, status, total\./],
+    [
+      'wide.jsonl',
+      `{"collection_name":"Cats"}\n{${Array.from({ length: 1_000 }, (_, n) => `"f${String(n)}":1`).join(',')}}\n`,
+      /The rows have more than 1,000 different fields/,
+    ],
   ])('U5 refuses %s, and leaves nothing behind', async (file, content, message) => {
     const folder = temporaryFolder();
     await writeFile(join(folder, file), content);
@@ -179,7 +251,14 @@ describe('U5 sluice report', () => {
   test('U5 refuses what it does not read, and replaces a report only when it is told to', async () => {
     const folder = temporaryFolder();
     expect(await report(folder, 'rows.xlsx')).toMatchObject({ code: 2 });
-    expect(await report(folder, 'postgres://me@host/db?table=nfts')).toMatchObject({ code: 2 });
+    for (const url of [
+      'postgres://me:hunter22@host/db?table=nfts',
+      'postgres://me@host/db?table=n&password=hunter22',
+    ]) {
+      const { code, stderr } = await report(folder, url);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('The table of the report has a password')]);
+      expect(stderr).not.toContain('hunter22');
+    }
     expect((await report(folder, 'rows.csv')).stderr).toContain('rows.csv does not exist.');
     await writeFile(join(folder, 'rows.csv'), 'collection_name\nCats\n');
     await writeFile(join(folder, 'rows.html'), 'mine');
@@ -246,7 +325,7 @@ describe('U5 counts in bounded memory', () => {
     const figures = await countFigures(subject, columns, rows());
     expect(figures.time?.periods).toHaveLength(10);
     expect(figures.time?.periods[0]).toEqual({ name: '2015', count: 5_000 });
-    const page = reportPage(figures, { file: 'many.csv', madeAt: new Date(0) });
+    const page = reportPage(figures, { name: 'many.csv', madeAt: new Date(0) });
     expect(page).toMatch(/Too many collections to count all\. .*Each count may be up to \d+ too low\./);
   });
 });

@@ -13,6 +13,7 @@ import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from '
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 
+export { readTable, type ReadTableOptions, type TableRows } from './postgres/readTable.js';
 export type { PostgresPlace } from './postgres/database.js';
 export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';

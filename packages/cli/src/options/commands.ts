@@ -96,8 +96,11 @@ export const commands = {
     examples: ['sluice get streams /streams/evm', 'sluice get streams /streams/evm --param limit=1'],
   },
   report: {
-    help: 'write an HTML page about the rows of a file: counts, collections, times, empty columns',
-    takes: { '<file>': 'FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet, as an export wrote it' },
+    help: 'write an HTML page about the rows of a file or a table: counts, collections, times, empty columns',
+    takes: {
+      '<file>':
+        'what an export wrote: FILE.csv or FILE.jsonl (also with .gz), FILE.parquet, FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE',
+    },
     options: [groups.report],
     examples: [
       'sluice report holdings.csv',

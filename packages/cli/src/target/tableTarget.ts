@@ -17,29 +17,31 @@ export const postgresUrl = /^postgres(?:ql)?:\/\//i;
 /**
  * Parses a target that is a table; `undefined` for others.
  *
+ * @param called what it is in messages
+ *
  * @example tableName('holdings.sqlite#nfts') // { kind: 'sqlite', path: 'holdings.sqlite', table: 'nfts' }
  */
-export function tableName(to: string): TableName | undefined {
+export function tableName(to: string, called = '--to'): TableName | undefined {
   const [, path, named] = sqliteFile.exec(to) ?? [];
   if (path !== undefined && !to.includes('://')) {
     const table = named ?? basename(path).replace(/\.[^.]*$/, '');
-    if (table === '') throw new UsageError(`--to ${to} lacks the table: write it after the #.`);
+    if (table === '') throw new UsageError(`${called} ${to} lacks the table: write it after the #.`);
     return { kind: 'sqlite', path, table };
   }
   if (!postgresUrl.test(to)) return undefined;
   if (!URL.canParse(to))
-    throw new UsageError('--to is not a valid URL. Write postgres://user@host/database?table=NAME.');
+    throw new UsageError(`${called} is not a valid URL. Write postgres://user@host/database?table=NAME.`);
   const url = new URL(to);
   if (url.password !== '' || url.searchParams.has('password'))
     throw new UsageError(
-      '--to has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.',
+      `${called} has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.`,
     );
   const [table = '', ...others] = url.searchParams.getAll('table');
   if (url.hash !== '' || url.searchParams.has('schema') || others.length > 0)
     throw new UsageError(
-      '--to names its table once, as postgres://user@host/database?table=SCHEMA.TABLE, and takes no # and no schema.',
+      `${called} names its table once, as postgres://user@host/database?table=SCHEMA.TABLE, and takes no # and no schema.`,
     );
-  if (table === '') throw new UsageError('--to lacks the table: write postgres://user@host/database?table=NAME.');
+  if (table === '') throw new UsageError(`${called} lacks the table: write postgres://user@host/database?table=NAME.`);
   url.searchParams.delete('table');
   return { kind: 'postgres', url: url.href, table };
 }

@@ -1,6 +1,7 @@
 import { nftHoldingSchema } from '@sluice/aptos';
 import { evmStreamSchema } from '@sluice/streams';
-import { fieldText } from '../../terminal/format.js';
+import { Failure } from '../../errors/errors.js';
+import { fieldText, formatNumber } from '../../terminal/format.js';
 import { TopCounts } from './topCounts.js';
 
 /** What a report shows of the rows of one source. */
@@ -35,13 +36,15 @@ export const subjects: readonly ReportSubject[] = [
   },
 ];
 
-/** The subject whose columns these are; `undefined` if there is none. */
+/** The subject that declares all of these columns, or has at least half of its own among them; `undefined` if none does. */
 export function findSubject(columns: readonly string[]): ReportSubject | undefined {
-  return subjects.find(
-    (subject) =>
-      columns.every((column) => subject.columns.includes(column)) &&
-      subject.groups.some(({ column }) => columns.includes(column)),
-  );
+  return subjects.find((subject) => {
+    const known = columns.filter((column) => subject.columns.includes(column)).length;
+    return (
+      (known === columns.length || known >= subject.columns.length / 2) &&
+      subject.groups.some(({ column }) => columns.includes(column))
+    );
+  });
 }
 
 export type ReportRow = Readonly<Record<string, unknown>>;
@@ -77,50 +80,67 @@ export interface Figures {
 const capacity = 20_000;
 const longestKey = 200;
 const topValues = 20;
+const maxColumns = 1_000;
 /** Of more months, years are shown. */
 const maxMonths = 36;
 
-/** Reads all rows once, in memory that does not depend on their number. */
+/**
+ * Reads all rows once, in memory that does not depend on their number.
+ *
+ * @param columns those that are known before: rows of JSON may have others.
+ * @throws Failure if the rows have more than 1,000 different fields.
+ */
 export async function countFigures(
   subject: ReportSubject,
   columns: readonly string[],
   rows: AsyncIterable<ReportRow>,
 ): Promise<Figures> {
-  const counters = subject.groups
-    .filter(({ column }) => columns.includes(column))
-    .map((group) => ({ ...group, counts: new TopCounts(capacity), empty: 0 }));
-  const time = subject.time && columns.includes(subject.time.column) ? subject.time : undefined;
+  const { time } = subject;
+  const counters = subject.groups.map((group) => ({ ...group, counts: new TopCounts(capacity), filled: 0 }));
   const months = new Map<string, number>();
   const filled = new Map(columns.map((column) => [column, 0]));
   let count = 0;
-  let undated = 0;
+  let dated = 0;
   for await (const row of rows) {
     count += 1;
-    for (const column of columns) if (hasValue(row[column])) filled.set(column, (filled.get(column) ?? 0) + 1);
+    for (const column of Object.keys(row)) {
+      const known = filled.get(column) ?? 0;
+      filled.set(column, hasValue(row[column]) ? known + 1 : known);
+    }
+    if (filled.size > maxColumns)
+      throw new Failure(
+        `The rows have more than ${formatNumber(maxColumns)} different fields. Export them with --columns.`,
+      );
     for (const counter of counters) {
       const value = row[counter.column];
-      if (hasValue(value)) counter.counts.add(fieldText(value).slice(0, longestKey));
-      else counter.empty += 1;
+      if (!hasValue(value)) continue;
+      counter.filled += 1;
+      counter.counts.add(fieldText(value).slice(0, longestKey));
     }
-    if (!time) continue;
-    const month = readMonth(row[time.column]);
-    if (month === undefined) undated += 1;
-    else months.set(month, (months.get(month) ?? 0) + 1);
+    const month = time && readMonth(row[time.column]);
+    if (month === undefined) continue;
+    dated += 1;
+    months.set(month, (months.get(month) ?? 0) + 1);
   }
   return {
     subject,
     rows: count,
-    groups: counters.map(({ title, noun, counts, empty }) => ({
-      title,
-      noun,
-      empty,
-      error: counts.error,
-      size: counts.size,
-      top: counts.top(topValues).map(({ key, count: of }) => ({ name: key, count: of })),
-    })),
-    time: time && { title: time.title, periods: groupPeriods(months), empty: undated },
+    groups: counters
+      .filter(({ column }) => filled.has(column))
+      .map(({ title, noun, counts, filled: of }) => ({
+        title,
+        noun,
+        empty: count - of,
+        error: counts.error,
+        size: counts.size,
+        top: counts.top(topValues).map(({ key, count: times }) => ({ name: key, count: times })),
+      })),
+    time:
+      time && filled.has(time.column)
+        ? { title: time.title, periods: groupPeriods(months), empty: count - dated }
+        : undefined,
     filled: [...filled].map(([name, of]) => ({ name, count: of })),
-    missing: subject.columns.filter((column) => !columns.includes(column)),
+    missing: subject.columns.filter((column) => !filled.has(column)),
   };
 }
 

@@ -2,42 +2,81 @@ import { formatCount, formatNumber } from '../../terminal/format.js';
 import { visibleText } from '../../terminal/text.js';
 import type { Figures } from './figures.js';
 
-/** A report as one HTML file: no script, no request, in the colours that its reader prefers. */
+/** A report as one HTML file: no script, no request, in the dashboard's colours, dark or light as its reader prefers. */
 export function reportPage(
   figures: Figures,
-  { file, madeAt }: { readonly file: string; readonly madeAt: Date },
+  { name, madeAt }: { readonly name: string; readonly madeAt: Date },
 ): string {
   const { subject, rows, groups, time, filled, missing } = figures;
-  const title = `${formatCount(rows, ...subject.noun)} in ${file}`;
+  const title = `${formatCount(rows, ...subject.noun)} in ${name}`;
   const sections = [
     ...groups.map((group) => section(group.title, groupText(group, subject.noun), bars(group.top, rows))),
     ...(time ? [section(time.title, emptyText(time.empty, subject.noun, 'no time'), bars(time.periods, rows))] : []),
     section('Columns', columnsText(figures), bars(filled, rows)),
-    ...(missing.length === 0 ? [] : [section('Columns that the file does not have', missing.join(', '), '')]),
+    ...(missing.length === 0 ? [] : [section('Columns that are not there', missing.join(', '), '')]),
   ];
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 <body>
+<header>
 <h1>${escapeHtml(title)}</h1>
-<p>Rows of ${escapeHtml(subject.source)}, read at ${escapeHtml(madeAt.toISOString())}.</p>
+<p>Rows of ${escapeHtml(subject.source)}, read at ${escapeHtml(
+    madeAt
+      .toISOString()
+      .replace(/:\d\d\..*/, '')
+      .replace('T', ' '),
+  )} UTC.</p>
+<dl>
+${headFigures(figures)
+  .map(([label, value]) => `<div><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd></div>`)
+  .join('\n')}
+</dl>
+</header>
+<main>
 ${sections.join('\n')}
+</main>
 </body>
 </html>
 `;
+}
+
+/** The numbers that are looked for first. */
+function headFigures({ subject, rows, groups, time, filled }: Figures): [label: string, value: string][] {
+  const [first, last] = [time?.periods[0], time?.periods.at(-1)].map((period) => period?.name);
+  const empty = filled.filter(({ count }) => count === 0).length;
+  return [
+    [capitalize(subject.noun[1]), formatNumber(rows)],
+    ...groups.map(({ noun, size, top }): [string, string] => [
+      capitalize(pluralOf(noun)),
+      size === undefined ? `over ${formatNumber(top.length)}` : formatNumber(size),
+    ]),
+    ...(first === undefined || last === undefined
+      ? []
+      : [['Last changed', first === last ? first : `${first} to ${last}`] satisfies [string, string]]),
+    ['Empty columns', `${formatNumber(empty)} of ${formatNumber(filled.length)}`],
+  ];
+}
+
+function capitalize(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+function pluralOf(noun: string): string {
+  return noun.endsWith('s') ? `${noun}es` : `${noun}s`;
 }
 
 function groupText(
   { noun, size, error, top, empty }: Figures['groups'][number],
   rowNoun: Figures['subject']['noun'],
 ): string {
-  const many = noun.endsWith('s') ? `${noun}es` : `${noun}s`;
+  const many = pluralOf(noun);
   const all = size === undefined ? `Too many ${many} to count all.` : `${formatCount(size, noun, many)} in all.`;
   const shown = size === undefined || size > top.length ? ` The first ${formatNumber(top.length)} are shown.` : '';
   const exact = error === 0 ? '' : ` Each count may be up to ${formatNumber(error)} too low.`;
@@ -58,14 +97,14 @@ function section(title: string, text: string, content: string): string {
   return `<section>\n<h2>${escapeHtml(title)}</h2>\n${text === '' ? '' : `<p>${escapeHtml(text)}</p>\n`}${content}</section>`;
 }
 
-/** A table with a bar per row; the numbers say the same to those who do not see the bars. */
+/** A table with a bar below each name; the numbers say the same to those who do not see the bars. */
 function bars(shares: readonly { readonly name: string; readonly count: number }[], rows: number): string {
   if (shares.length === 0) return '';
   const max = Math.max(...shares.map(({ count }) => count), 1);
   const lines = shares.map(({ name, count }) => {
     const width = ((count / max) * 100).toFixed(1);
     const share = rows === 0 ? '' : `${((count / rows) * 100).toFixed(1)} %`;
-    return `<tr><th scope="row">${escapeHtml(name)}</th><td>${formatNumber(count)}</td><td>${share}</td><td><span style="width:${width}%"></span></td></tr>`;
+    return `<tr><th scope="row">${escapeHtml(name)}<span><i style="width:${width}%"></i></span></th><td>${formatNumber(count)}</td><td>${share}</td></tr>`;
   });
   return `<table>\n${lines.join('\n')}\n</table>\n`;
 }
@@ -81,15 +120,28 @@ function escapeHtml(text: string): string {
 }
 
 const style = `
-:root { color-scheme: light dark; --text: #1d2430; --page: #fff; --soft: #5a6472; --bar: #3b6fd4; }
-@media (prefers-color-scheme: dark) { :root { --text: #e4e8ef; --page: #14181f; --soft: #9aa5b5; --bar: #6d9bf1; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-p { color: var(--soft); }
-table { width: 100%; border-collapse: collapse; }
-th { text-align: left; font-weight: normal; max-width: 22rem; overflow-wrap: anywhere; }
-th, td { padding: .15rem .75rem .15rem 0; vertical-align: top; }
-td { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td:last-child { width: 40%; padding-right: 0; text-align: left; }
-span { display: inline-block; height: .8em; min-width: 1px; background: var(--bar); }
+:root { color-scheme: light dark; --page: #f4f6f7; --panel: #fff; --ink: #16242b; --muted: #55666f; --line: #dde4e7; --flow: #0b7285; --quiet: #e8edef; }
+@media (prefers-color-scheme: dark) { :root { --page: #0e1518; --panel: #162024; --ink: #e6eef0; --muted: #9fb0b7; --line: #29373d; --flow: #4cc3d4; --quiet: #26343a; } }
+* { box-sizing: border-box; }
+body { max-width: 1320px; margin: 0 auto; padding: 20px; background: var(--page); color: var(--ink); font: 14px/1.45 system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; font-variant-numeric: tabular-nums; }
+h1, h2, p, dl, dd { margin: 0; }
+header, section { min-width: 0; padding: 20px 24px; border: 1px solid var(--line); border-radius: 14px; background: var(--panel); }
+h1 { font-size: 26px; line-height: 1.2; letter-spacing: -.01em; overflow-wrap: anywhere; }
+h2 { font-size: 16px; }
+p, dt { color: var(--muted); overflow-wrap: anywhere; }
+dl { display: flex; flex-wrap: wrap; gap: 16px 28px; margin-top: 20px; }
+dl div { padding-left: 14px; border-left: 1px solid var(--line); }
+dt { font-size: 12px; }
+dd { font-size: 22px; font-weight: 650; line-height: 1.25; letter-spacing: -.02em; white-space: nowrap; }
+main { columns: 2 400px; column-gap: 16px; margin-top: 16px; }
+section { break-inside: avoid; margin-bottom: 16px; }
+table { width: 100%; margin-top: 8px; border-collapse: collapse; }
+th, td { padding: 5px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+tr:last-child > * { border-bottom: 0; }
+th { width: 100%; text-align: left; font-weight: 400; overflow-wrap: anywhere; }
+td { padding-left: 16px; text-align: right; white-space: nowrap; }
+td:last-child { color: var(--muted); }
+span { display: block; overflow: hidden; height: 6px; margin-top: 3px; border-radius: 3px; background: var(--quiet); }
+i { display: block; height: 100%; background: var(--flow); }
+@media (max-width: 600px) { body { padding: 12px; } header, section { padding: 16px; } h1 { font-size: 22px; } dd { font-size: 18px; } td { padding-left: 10px; } }
 `;

@@ -1,92 +1,154 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { pipeline } from 'node:stream';
+import { resolve } from 'node:path';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse';
 import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
+import type { Environment } from '../../environment/environment.js';
 import { Failure, UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
-import { tableName } from '../../target/tableTarget.js';
+import { addPassword, tableName } from '../../target/tableTarget.js';
+import { formatNumber } from '../../terminal/format.js';
 import type { ReportRow } from './figures.js';
 
-/** The rows of a file, to be read once. */
-export interface RowFile {
+/** Bytes of a row of a text file: what is longer is not one of ours, and would fill the memory. */
+const longestRow = 64_000_000;
+
+/** Rows to be read once. */
+export interface RowsToRead {
   readonly columns: readonly string[];
   readonly rows: AsyncIterable<ReportRow>;
-  readonly close: () => Promise<void>;
 }
 
-/** Opens a file of rows by its name. @param path for messages, and absolute or relative to the process. */
-export async function openRows(name: string, resolved: (path: string) => string): Promise<RowFile> {
-  const table = tableName(name);
-  if (table?.kind === 'postgres')
-    throw new UsageError('sluice report reads files: FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet.');
-  const path = resolved(table?.path ?? name);
-  const opener = table ? () => sqliteRows(path, table.table) : findOpener(path);
-  if (!opener)
-    throw new UsageError(
-      `${name} is not a file that sluice report reads: FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet.`,
-    );
+/** What is read, in messages. */
+export const called = 'The table of the report';
+
+type Use<R> = (found: RowsToRead) => Promise<R>;
+
+const kinds =
+  'FILE.csv or FILE.jsonl (also with .gz), FILE.parquet, FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE';
+
+/** Reads the rows of a file or a table. @param use reads them, and does not keep them. */
+export async function readRows<R>(name: string, environment: Environment, use: Use<R>): Promise<R> {
+  const { signal } = environment;
+  const table = tableName(name, called);
+  const signalled: Use<R> = ({ columns, rows }) => use({ columns, rows: untilAborted(rows, signal) });
+  if (table?.kind === 'postgres') {
+    const { readTable } = await import('@sluice/exporters/postgres');
+    return readTable({ table: table.table, signal, ...addPassword(table.url, environment) }, signalled);
+  }
+  const path = resolve(environment.folder, table?.path ?? name);
+  const read = table ? sqliteReader(table.table) : readers.find(([pattern]) => pattern.test(path))?.[1];
+  if (!read) throw new UsageError(`${name} is not what sluice report reads: ${kinds}.`);
   if (!existsSync(path)) throw new Failure(`${name} does not exist.`);
   try {
-    const file = await opener();
-    return { ...file, rows: readable(file.rows, name) };
+    return await read(path, signalled);
   } catch (error) {
-    throw unreadable(name, error);
+    signal.throwIfAborted();
+    if (error instanceof Failure) throw error;
+    throw new Failure(`${name} can't be read: ${thrownText(error)}`);
   }
 }
 
-function findOpener(path: string): (() => Promise<RowFile>) | undefined {
-  if (/\.csv(\.gz)?$/i.test(path)) return () => csvRows(path);
-  return /\.parquet$/i.test(path) ? () => parquetRows(path) : undefined;
-}
+type Reader = <R>(path: string, use: Use<R>) => Promise<R>;
 
-async function* readable(rows: AsyncIterable<ReportRow>, name: string): AsyncGenerator<ReportRow> {
-  try {
-    yield* rows;
-  } catch (error) {
-    throw unreadable(name, error);
+async function* untilAborted(rows: AsyncIterable<ReportRow>, signal: AbortSignal): AsyncGenerator<ReportRow> {
+  for await (const row of rows) {
+    signal.throwIfAborted();
+    yield row;
   }
 }
 
-function unreadable(name: string, error: unknown): Error {
-  if (error instanceof Failure || error instanceof UsageError) return error;
-  return new Failure(`${name} can't be read: ${thrownText(error)}`);
-}
-
-async function csvRows(path: string): Promise<RowFile> {
+/** The bytes of a file, decompressed if its name says so. */
+async function withStream<R>(path: string, use: (stream: Readable) => Promise<R>): Promise<R> {
   const file = createReadStream(path);
-  const parser = parse({ bom: true });
-  // An error of any of them reaches whoever reads the parser.
-  const ended = (): void => undefined;
-  if (/\.gz$/i.test(path)) pipeline(file, createGunzip(), parser, ended);
-  else pipeline(file, parser, ended);
-  const records: AsyncIterator<unknown> = parser[Symbol.asyncIterator]();
-  const header = await records.next();
-  const columns = header.done ? [] : toTexts(header.value);
-  async function* rows(): AsyncGenerator<ReportRow> {
-    for (let next = await records.next(); !next.done; next = await records.next()) {
-      const texts = toTexts(next.value);
-      yield Object.fromEntries(columns.map((column, at) => [column, texts[at]]));
-    }
+  // An error of either reaches whoever reads the last one.
+  const stream = /\.gz$/i.test(path) ? pipeline(file, createGunzip(), () => undefined) : file;
+  try {
+    return await use(stream);
+  } finally {
+    file.destroy();
+    stream.destroy();
   }
-  return {
-    columns,
-    rows: rows(),
-    close: () => {
-      file.destroy();
-      parser.destroy();
-      return Promise.resolve();
-    },
-  };
 }
+
+const csvRows: Reader = (path, use) =>
+  withStream(path, async (stream) => {
+    const parser = pipeline(stream, parse({ bom: true, max_record_size: longestRow }), () => undefined);
+    const records: AsyncIterator<unknown> = parser[Symbol.asyncIterator]();
+    const header = await records.next();
+    const columns = header.done ? [] : toTexts(header.value);
+    async function* rows(): AsyncGenerator<ReportRow> {
+      for (let next = await records.next(); !next.done; next = await records.next()) {
+        const texts = toTexts(next.value);
+        yield Object.fromEntries(columns.map((column, at) => [column, texts[at]]));
+      }
+    }
+    return use({ columns, rows: rows() });
+  });
 
 function toTexts(record: unknown): string[] {
   return Array.isArray(record) ? record.map(String) : [];
 }
 
+/** The columns are those of the first row: rows may lack some, and the first ones may, too. */
+const jsonRows: Reader = (path, use) =>
+  withStream(path, async (stream) => {
+    const rows = parseLines(stream);
+    const first = await rows.next();
+    async function* all(): AsyncGenerator<ReportRow> {
+      if (first.done) return;
+      yield first.value;
+      yield* rows;
+    }
+    return use({ columns: first.done ? [] : Object.keys(first.value), rows: all() });
+  });
+
+async function* parseLines(stream: AsyncIterable<Buffer>): AsyncGenerator<ReportRow, undefined, undefined> {
+  let number = 0;
+  for await (const line of splitLines(stream)) {
+    number += 1;
+    if (line.trim() === '') continue;
+    const row = parseRow(line);
+    if (!row) throw new Error(`line ${formatNumber(number)} is not a JSON object`);
+    yield row;
+  }
+}
+
+/** Only a line feed ends a line. */
+async function* splitLines(stream: AsyncIterable<Buffer>): AsyncGenerator<string, undefined, undefined> {
+  let rest: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      yield decodeLine([...rest, chunk.subarray(start, end)]);
+      [rest, size, start] = [[], 0, end + 1];
+    }
+    rest.push(chunk.subarray(start));
+    size += chunk.length - start;
+    if (size > longestRow) throw new Error(`a line has more than ${formatNumber(longestRow)} bytes`);
+  }
+  yield decodeLine(rest);
+}
+
+/** @throws TypeError if it is not UTF-8 */
+function decodeLine(parts: readonly Buffer[]): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+}
+
+function parseRow(line: string): ReportRow | undefined {
+  try {
+    const row: unknown = JSON.parse(line);
+    return isRow(row) && !Array.isArray(row) ? row : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Our writer ends a row group after 16 MB, so one fits into memory. */
-async function parquetRows(path: string): Promise<RowFile> {
+const parquetRows: Reader = async (path, use) => {
   const handle = await open(path, 'r');
   try {
     const { size: byteLength } = await handle.stat();
@@ -102,12 +164,11 @@ async function parquetRows(path: string): Promise<RowFile> {
         rowStart = rowEnd;
       }
     }
-    return { columns, rows: rows(), close: () => handle.close() };
-  } catch (error) {
+    return await use({ columns, rows: rows() });
+  } finally {
     await handle.close();
-    throw error;
   }
-}
+};
 
 async function readBytes(handle: FileHandle, start: number, end: number): Promise<ArrayBuffer> {
   const bytes = new Uint8Array(end - start);
@@ -129,34 +190,31 @@ interface SqliteDatabase {
   close(): void;
 }
 
-async function sqliteRows(path: string, table: string): Promise<RowFile> {
-  const { DatabaseSync } = await loadSqlite();
-  const db = new DatabaseSync(path, { readOnly: true });
-  try {
-    const found = db.prepare('SELECT name FROM pragma_table_info(?)').all(table).filter(isRow);
-    const columns = found.map(({ name }) => String(name));
-    if (columns.length === 0)
-      throw new Failure(`${path} has no table ${JSON.stringify(table)}: name one as FILE#TABLE.`);
-    const select = db.prepare(`SELECT * FROM "${table.replaceAll('"', '""')}"`);
-    select.setReadBigInts(true);
-    async function* rows(): AsyncGenerator<ReportRow> {
-      const iterator = select.iterate();
-      for (let next = iterator.next(); !next.done; next = iterator.next()) {
-        const row: unknown = next.value;
-        // A pending signal gets its turn.
-        if (isRow(row)) yield await Promise.resolve(row);
+const sqliteReader =
+  (table: string): Reader =>
+  async (path, use) => {
+    const { DatabaseSync } = await loadSqlite();
+    const db = new DatabaseSync(path, { readOnly: true });
+    try {
+      const found = db.prepare('SELECT name FROM pragma_table_info(?)').all(table).filter(isRow);
+      const columns = found.map(({ name }) => String(name));
+      if (columns.length === 0)
+        throw new Failure(`${path} has no table ${JSON.stringify(table)}: name one as FILE#TABLE.`);
+      const select = db.prepare(`SELECT * FROM "${table.replaceAll('"', '""')}"`);
+      select.setReadBigInts(true);
+      async function* rows(): AsyncGenerator<ReportRow> {
+        const iterator = select.iterate();
+        for (let next = iterator.next(); !next.done; next = iterator.next()) {
+          const row: unknown = next.value;
+          // A pending signal gets its turn.
+          if (isRow(row)) yield await Promise.resolve(row);
+        }
       }
-    }
-    const close = (): Promise<void> => {
+      return await use({ columns, rows: rows() });
+    } finally {
       db.close();
-      return Promise.resolve();
-    };
-    return { columns, rows: rows(), close };
-  } catch (error) {
-    db.close();
-    throw error;
-  }
-}
+    }
+  };
 
 /** Node's own, unless the package is installed. @throws Failure if there is neither. */
 async function loadSqlite(): Promise<SqliteModule> {
@@ -177,3 +235,9 @@ function isSqlite(module: unknown): module is SqliteModule {
 function isRow(value: unknown): value is ReportRow {
   return typeof value === 'object' && value !== null;
 }
+
+const readers: readonly (readonly [RegExp, Reader])[] = [
+  [/\.csv(\.gz)?$/i, csvRows],
+  [/\.(jsonl|ndjson)(\.gz)?$/i, jsonRows],
+  [/\.parquet$/i, parquetRows],
+];
