@@ -1,19 +1,14 @@
 // What responses mean.
 import { byCursor, graphqlErrors, listing, onePage, rowOf, type Responses } from '@sluice/core';
-import { z } from 'zod';
 import { answer, ids, inTurn, type Kind } from './kind.js';
 
 const columns = ['id'];
 
-const refusal = z.object({ code: z.string() });
-
 /** Only what is asked for here; the status says the rest. */
-const responses: Responses = ({ status, headers, body }) => {
-  if (status < 400) return undefined;
-  const code = refusal.safeParse(body).data?.code;
-  if (code === 'busy') return { kind: 'retry', retryAfter: 1_000 * Number(headers['x-wait-seconds'] ?? 1) };
-  return code === 'no_such_report' ? 'skip' : undefined;
-};
+const responses: Responses = ({ status, headers }) =>
+  status === 400 && headers['x-wait-seconds'] !== undefined
+    ? { kind: 'retry', retryAfter: 1_000 * Number(headers['x-wait-seconds']) }
+    : undefined;
 
 export const meanings: readonly Kind[] = [
   {
@@ -62,14 +57,27 @@ export const meanings: readonly Kind[] = [
   },
   {
     says: 'says in the body what kind of error it is',
-    sources: { rows: listing({ path: '/report', responses, paging: onePage(), rows: '', columns }) },
-    answers: { '/report': answer({ code: 'no_such_report' }, {}, 400) },
+    sources: {
+      rows: listing({
+        path: '/report',
+        responses: { 'error.code=busy': 'retry', 'error.message~no such report': 'skip' },
+        paging: onePage(),
+        rows: '',
+        columns,
+      }),
+    },
+    answers: {
+      '/report': inTurn(
+        answer({ error: { code: 'busy' } }, { 'retry-after': '0' }, 400),
+        answer({ error: { code: 'invalid', message: 'There is No such report.' } }, {}, 400),
+      ),
+    },
     exports: [],
   },
   {
     says: 'says in a header of its own how long to wait',
     sources: { rows: listing({ path: '/report', responses, paging: onePage(), rows: '', columns }) },
-    answers: { '/report': inTurn(answer({ code: 'busy' }, { 'x-wait-seconds': '0' }, 400), ids(1)) },
+    answers: { '/report': inTurn(answer('', { 'x-wait-seconds': '0' }, 400), ids(1)) },
     exports: ids(1),
   },
   {

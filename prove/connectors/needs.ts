@@ -42,9 +42,9 @@ export const needs: Readonly<Record<string, Need | undefined>> = {
   'a status that means no rows': options('answers 404 where there are no rows'),
   'a parent without access': options('answers 403 or 404 for some of the parents'),
   'retries of other statuses': options('answers temporary errors with a status of its own'),
-  'retries by the body of an error': code('says in the body what kind of error it is'),
+  'retries by the body of an error': options('says in the body what kind of error it is'),
   'waits by another header': code('says in a header of its own how long to wait'),
-  'errors by a function': code('says in the body what kind of error it is'),
+  'errors by a function': code('says in a header of its own how long to wait'),
   'cursors that expire': options('refuses a cursor that has expired'),
 
   'several secrets': options('wants several credentials'),

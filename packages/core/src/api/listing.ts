@@ -176,10 +176,11 @@ function describe<Row extends object, In extends object, Params, Values>(
   };
 }
 
-/** A paging that somebody else has written may have any identity. */
-function kindOfPaging({ identity }: Paging): string {
-  const by = isRecord(identity) ? identity['by'] : undefined;
-  return typeof by === 'string' ? by : 'own';
+/** With the paging inside of `bySince`. One that somebody else has written may have any identity. */
+function kindOfPaging({ identity, increment }: Paging): string {
+  const { by, paging: inside } = isRecord(identity) ? identity : {};
+  const kind = typeof by === 'string' ? by : 'own';
+  return increment && isRecord(inside) && typeof inside['by'] === 'string' ? `${kind}, ${inside['by']}` : kind;
 }
 
 function noPaging(): ConfigError {

@@ -1,4 +1,5 @@
-import { ConfigError, SluiceError } from '../errors.js';
+import { amend, ConfigError, SluiceError } from '../errors.js';
+import { encodeQuery } from '../http/query.js';
 import { meaningOf, type ReceivedResponse } from '../http/response/responses.js';
 import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
@@ -163,6 +164,13 @@ function headersOfEnd<Row extends object, In extends object, Params, Values>({
   return isTotal || typeof until === 'function' ? undefined : paging.reads;
 }
 
+const longestShownUrl = 300;
+
+/** Whether the API refuses what it was asked for, rather than who asks. */
+function isAboutRequest({ details: { status, means } }: SluiceError): boolean {
+  return (status === 400 || status === 404 || status === 422) && (means === undefined || means === 'final');
+}
+
 /** Fetches a page of a partition of a plan. */
 export type FetchPage<Row> = (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;
 
@@ -245,6 +253,13 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     } catch (error) {
       const isEnd = SluiceError.is(error, 'http') && error.details['means'] === 'end';
       if (isEnd && last.received) return readPage(last.received, { ...requested, isEnd });
+      if (SluiceError.is(error, 'http') && isAboutRequest(error)) {
+        const asked = [address.rawQuery ?? '', encodeQuery(address.query, opening.arrays)].filter(
+          (part) => part !== '',
+        );
+        const url = `${address.path}${asked.length > 0 ? '?' : ''}${asked.join('&')}`;
+        amend(error, `It was ${method ?? 'GET'} ${endpoint.redact(url, longestShownUrl)}.`);
+      }
       throw error;
     } finally {
       // V8 retains some requests until a full garbage collection: without their pages.

@@ -162,10 +162,6 @@ export function pageReader<Row>({
         if (isLast && until === 'repeated-page') return { ...withoutRows, total: count };
         if (isPartial) warnOfPart(partial);
         const isUnknown = isEnd && walked.pages === 0;
-        if (isUnknown)
-          warn(
-            `the API says with ${status} that there is no page, about the first one. Whether there are no rows is unknown, so the walk is incomplete.`,
-          );
         // In place of a row with an error, GraphQL has null. Offsets count it.
         const received = isPartial && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
         const made: UndecodedPage<Row> = {

@@ -115,7 +115,7 @@ export function refusedCursor({ name, partition, page }: ChainPlace, error: Slui
   if (status !== 400 && status !== 404 && status !== 422) return error;
   amend(
     error,
-    `It was the request for page ${page}, at a cursor of the API: it may list no more than the pages before. Only if the cursor has expired does it help to start over.`,
+    `That is page ${page}, at a cursor of the API: it may list no more than the pages before. Only if the cursor has expired does it help to start over.`,
   );
   return Object.assign(error, { details: { ...error.details, ...details, page } });
 }

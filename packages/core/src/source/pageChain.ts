@@ -103,6 +103,10 @@ export class PageChain<T> {
     );
     const received = page.received.slice(known);
     const emitted = received.filter((_, index) => !page.leftOut?.has(index + known)).length;
+    if (page.isEnd && this.#position.pages === 0)
+      this.#warn(
+        `the API says that there is no first page of ${this.#which()}. Whether it has no rows is unknown, so the walk is incomplete.`,
+      );
     const { reached, rowLength } = this.#check(page, received, emitted);
     this.#memo = page.memo;
     const next = this.#nextCursor(page.next, reached);
@@ -140,11 +144,8 @@ export class PageChain<T> {
 
   /** Ends the chain without the rows that it lacks. */
   #skip({ summary }: SluiceError): ChainPage<T> {
-    const { name, partitions = 1, endpoint } = this.#definition;
-    const { partition, parent } = this;
-    const which = parent?.text() ?? (partitions > 1 ? `partition ${partition + 1} of ${partitions}` : 'the listing');
     const what = this.#position.pages === 0 ? 'its rows' : 'the rest of its rows';
-    endpoint?.warn?.(`${name}: skipped ${which}, so ${what} are missing: ${summary}`);
+    this.#warn(`skipped ${this.#which()}, so ${what} are missing: ${summary}`);
     return {
       rows: 0,
       rowLength: 0,
@@ -155,6 +156,18 @@ export class PageChain<T> {
       isIncomplete: true,
       position: 'done',
     };
+  }
+
+  #warn(message: string): void {
+    const { name, endpoint } = this.#definition;
+    endpoint?.warn?.(`${name}: ${message}`);
+  }
+
+  /** Names what the chain lists. */
+  #which(): string {
+    const { partition, parent } = this;
+    const { partitions = 1 } = this.#definition;
+    return parent?.text() ?? (partitions > 1 ? `partition ${partition + 1} of ${partitions}` : 'the listing');
   }
 
   async #fetch(request: Pick<PageRequest, 'at' | 'atLeast' | 'walked' | 'signal'>): Promise<UndecodedPage<T>> {

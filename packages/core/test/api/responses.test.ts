@@ -11,6 +11,7 @@ import {
   login,
   oauth2,
   onePage,
+  queryKey,
   rowOf,
   type ClientEvent,
   type Link,
@@ -118,6 +119,49 @@ describe('R1 responses', () => {
     expect([server.requests.length, other.server.requests.length]).toEqual([2, 2]);
   });
 
+  test('R1 are found by a field of the document before the status', async () => {
+    const responses = {
+      400: 'retry',
+      'error.code=17': 'skip',
+      'errors[0].message~TOO many': 'end',
+      'ok=false': 'final',
+    } as const;
+    const said = async (status: number, body: object) =>
+      walked((await open(() => ({ status, body }), { responses, retry: { retries: 0 } })).shop.items());
+    const row = { id: 1, error: 17, message: 'too many', ok: false };
+    expect(await said(200, { items: [row], pages: 1, ok: true, error: null })).toEqual({
+      ids: [1],
+      isIncomplete: false,
+    });
+    const ended = { ids: [], isIncomplete: true };
+    expect(await said(400, { error: { code: 17 } })).toEqual(ended);
+    expect(await said(200, { errors: [{ message: 'Too Many rows' }], ok: false })).toEqual(ended);
+    await expect(said(200, { ok: false, why: 'closed' })).rejects.toThrow('{"ok":false,"why":"closed"}');
+    await expect(said(400, { error: { code: 171 } })).rejects.toMatchObject({ code: 'http', status: 400 });
+  });
+
+  test.each([
+    [400, 'page=2&pages=all'],
+    [422, 'page=2&pages=all'],
+  ])('R11 a final %i shows the query that it answers, without credentials', async (status, query) => {
+    const { baseUrl } = await serve(inTurn(page(1), { status, body: { error: 'no' } }));
+    const items = listing({
+      path: '/items',
+      query: { pages: 'all' },
+      rows: 'items',
+      columns: ['id'],
+      paging: byPage({ param: 'page' }),
+    });
+    const api = defineApi({ name: 'shop', baseUrl, auth: queryKey('key', 'secret-of-the-query'), sources: { items } });
+    const client = createClient({ apiKey: false, retry: { retries: 0 } }).use(api());
+    onTestEnd(() => client.close());
+    const error = await failure(client.shop.items().toArray());
+    expect(String(error)).toContain(
+      `It was GET /items?${query.split('&').toReversed().join('&')}. That is page 2, at a cursor`,
+    );
+    expect(String(error)).not.toContain('secret');
+  });
+
   test.each(['end', 'skip', 'expired-cursor', 'final'] as const)('R1 %s is final for get', async (kind) => {
     const { shop, server } = await open(() => ({ status: 503 }), { ofApi: { '5xx': kind } });
     expect(await failure(shop.get('/status'))).toMatchObject({ code: 'http', status: 503 });
@@ -172,6 +216,8 @@ describe('R1 responses', () => {
   test.each<[unknown, RegExp]>([
     [{ '3xx': 'skip' }, /"3xx" is not a status of 200 to 299 or 400 to 599, '4xx' or '5xx'/],
     [{ 304: 'ok' }, /"304" is not a status/],
+    [{ 'error=': 'ok' }, /"error=" is not a status .* nor a field with its value, e.g. 'error.code=busy'/],
+    [{ '=busy': 'ok' }, /"=busy" is not a status/],
     [{ 404: 'skpi' }, /404: the kind must be one of ok, end, skip/],
     [{ 404: { kind: 'skip', mesage: 'gone' } }, /404: skip takes no "mesage"\. .*message/],
     [['skip'], /it is a list/],
@@ -285,7 +331,7 @@ describe('R1 end', () => {
   test('R1 of a first page leaves the walk incomplete, with a warning', async () => {
     const { shop, warnings } = await open(() => ({ status: 404 }), { responses: { 404: 'end' } });
     expect(await walked(shop.items())).toEqual({ ids: [], isIncomplete: true });
-    expect(warnings()).toEqual([expect.stringContaining('404')]);
+    expect(warnings()).toEqual([expect.stringContaining('there is no first page of the listing')]);
   });
 });
 

@@ -56,13 +56,17 @@ export interface ReceivedResponse {
 }
 
 /**
- * What statuses mean, from 200 to 599. The classes `4xx` and `5xx` have all that have no entry themselves, except for 401, 408
- * and 429, which say nothing about a listing.
+ * What responses mean, by their status from 200 to 599, or by a field of their document, whatever their status:
+ * `error.code=busy` if the field has this value, `message~too many` if it contains this text, in any case. Entries of
+ * fields come first, in their order. The classes `4xx` and `5xx` have all statuses without an entry, except for 401, 408 and
+ * 429, which say nothing about a listing.
  */
-export type ResponseTable = Readonly<Partial<Record<number | '4xx' | '5xx', ResponseKind | ResponseMeaning>>>;
+export type ResponseTable = Readonly<
+  Partial<Record<number | '4xx' | '5xx' | `${string}${'=' | '~'}${string}`, ResponseKind | ResponseMeaning>>
+>;
 
 /**
- * What responses mean: a table by status, or a function that is called for each attempt, whatever its status. Returns
+ * What responses mean: a table, or a function that is called for each attempt, whatever its status. Returns
  * `undefined` where the status says it all: 2xx is `ok`, 401 `renew`, 408 and 5xx but 501 and 505 `retry`, 429
  * `rate-limited`, and any other one `final`. A 410 for a page at a cursor is an `expired-cursor`. Another 4xx but 407 with
  * a `Retry-After` header is sent again up to three times. 304 and redirects are not asked about.
@@ -71,11 +75,10 @@ export type ResponseTable = Readonly<Partial<Record<number | '4xx' | '5xx', Resp
  * const responses: Responses = { 404: 'skip', 420: 'rate-limited', '5xx': 'retry' };
  * @example
  * // { "ok": false, "error": "ratelimited" }
- * const responses: Responses = ({ body }) => {
- *   const { ok, error = '' } = body as { ok?: boolean; error?: string };
- *   if (ok !== false) return undefined;
- *   return { kind: error === 'ratelimited' ? 'rate-limited' : 'final', message: error };
- * };
+ * const responses: Responses = { 'error=ratelimited': 'rate-limited', 'ok=false': 'final' };
+ * @example
+ * const responses: Responses = ({ headers }) =>
+ *   headers['x-wait'] === undefined ? undefined : { kind: 'retry', retryAfter: Number(headers['x-wait']) };
  */
 export type Responses = ResponseTable | ((response: ReceivedResponse) => ResponseKind | ResponseMeaning | undefined);
 
@@ -93,7 +96,7 @@ export function meaningOf(
   response: ReceivedResponse,
 ): ResponseMeaning | undefined {
   for (const responses of asked) {
-    const said = typeof responses === 'function' ? responses(response) : findEntry(responses, response.status);
+    const said = typeof responses === 'function' ? responses(response) : findEntry(responses, response);
     if (said !== undefined) return checkMeaning(said);
   }
   return undefined;
@@ -114,8 +117,10 @@ export function checkResponses(owner: string, responses: unknown): void {
     new ConfigError(`${owner} is invalid at responses: ${what}.`, { option: 'responses' });
   if (!isRecord(responses)) throw refusal(`it is ${kindOf(responses)}, and must be an object or a function`);
   for (const [status, said] of Object.entries(responses)) {
-    if (!/^([245]\d\d|[45]xx)$/.test(status))
-      throw refusal(`${shownText(status)} is not a status of 200 to 299 or 400 to 599, '4xx' or '5xx'`);
+    if (!/^([245]\d\d|[45]xx)$/.test(status) && !fieldEntry.test(status))
+      throw refusal(
+        `${shownText(status)} is not a status of 200 to 299 or 400 to 599, '4xx' or '5xx', nor a field with its value, e.g. 'error.code=busy'`,
+      );
     const wrong = findFault(withKind(said));
     if (wrong !== undefined) throw refusal(`${status}: ${wrong}`);
   }
@@ -125,9 +130,29 @@ function withKind(said: unknown): unknown {
   return typeof said === 'string' ? { kind: said } : said;
 }
 
-function findEntry(table: ResponseTable | undefined, status: number): ResponseKind | ResponseMeaning | undefined {
+function findEntry(
+  table: ResponseTable | undefined,
+  { status, body }: ReceivedResponse,
+): ResponseKind | ResponseMeaning | undefined {
   const ofClass = status >= 500 ? '5xx' : defaultKindOf(status) === 'final' ? '4xx' : undefined;
-  return table?.[status] ?? (ofClass && table?.[ofClass]);
+  const [, ofField] = Object.entries(table ?? {}).find(([entry]) => hasField(body, entry)) ?? [];
+  return ofField ?? table?.[status] ?? (ofClass && table?.[ofClass]);
+}
+
+/** A path of names and indexes, and what the field there equals or contains. */
+const fieldEntry = /^([^=~]+)([=~])(.+)$/s;
+
+function hasField(body: unknown, entry: string): boolean {
+  const [, path, how, wanted = ''] = fieldEntry.exec(entry) ?? [];
+  if (path === undefined || typeof body !== 'object') return false;
+  const found = path.split(/[.[\]]+/).reduce(fieldOf, body);
+  if (typeof found === 'object' || found === undefined) return false;
+  return how === '=' ? String(found) === wanted : String(found).toLowerCase().includes(wanted.toLowerCase());
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || name === '') return value;
+  return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
 /** The fields that each kind has. */
