@@ -10,7 +10,7 @@ import {
 } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { chooseExitCode } from '../src/errors/exitCode.js';
-import { abortOnSignals, EarlyEnd, Failure, Interruption, UsageError } from '../src/errors/errors.js';
+import { abortOnSignals, EarlyEnd, endedByTerm, Failure, Interruption, UsageError } from '../src/errors/errors.js';
 import { errorSentence } from '../src/errors/formatError.js';
 import { explainInFlags } from '../src/errors/cliTerms.js';
 import { holdsSecret, redact, redactValues } from '../src/errors/redact.js';
@@ -35,6 +35,8 @@ describe('the exit code', () => {
     ['SIGHUP', new Interruption('SIGHUP'), 129],
     ['SIGINT', new Interruption('SIGINT'), 130],
     ['SIGTERM', new Interruption('SIGTERM'), 143],
+    ['a watch that SIGTERM ended', endedByTerm(AbortSignal.abort(new Interruption('SIGTERM'))).reason, 0],
+    ['a watch that SIGINT ended', endedByTerm(AbortSignal.abort(new Interruption('SIGINT'))).reason, 130],
     ['an export that a signal stopped', new EarlyEnd(new Interruption('SIGTERM'), { consequence: '' }), 143],
     ['an export that failed', new EarlyEnd(new SinkError('No.'), { consequence: '' }), 1],
     ['a reader that went away', closedSink, 141],

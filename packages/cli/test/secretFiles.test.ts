@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { startReceiver, startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../src/program.js';
-import { settingsFor } from './runSluice.js';
+import { otherSecret } from './forwarding.js';
+import { settingsFor, startSluice } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';
+import { listenTo, watchArgs } from './watching.js';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const keyWarning =
@@ -82,6 +84,50 @@ test('a replay warns of its secret too', async () => {
   expect((await run(replay, folder, sandbox)).stderr).toMatch(/^sluice: Other users [^\n]* chmod 600 secret\n/);
   expect((await run([...replay, '--quiet'], folder, sandbox)).stderr).not.toContain('Other users');
 });
+
+test(
+  'SIGHUP reads the files of a watch again, and uses what can be sent from the next request on',
+  { timeout: 60_000 },
+  async () => {
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    await using receiver = await startReceiver({ secrets: [secret] });
+    const folder = await folderWith({ secret, headers: 'X-Team: nfts\n', key: sandbox.apiKey }, 0o600);
+    const files = ['--secret-file', 'secret', '--header-file', 'headers', '--api-key-file', 'key'];
+    const args = watchArgs('--forward', receiver.url, '--allow-address', '127.0.0.1', ...files);
+    const { SLUICE_STREAMS_URL = '' } = settingsFor(sandbox);
+    const { process, ended } = startSluice(args, { cwd: folder, env: { SLUICE_STREAMS_URL } });
+    const stderr = listenTo(process.stderr);
+    const change = async (tag: string) => {
+      const before = receiver.requests.length;
+      sandbox.setStream(0, { tag });
+      await receiver.until(() => receiver.requests.length > before);
+      return receiver.requests.at(-1)?.headers;
+    };
+    await stderr.until(/Watching/);
+    await writeFile(join(folder, 'secret'), 'whsec_short');
+    await writeFile(join(folder, 'key'), 'tiny');
+    process.kill('SIGHUP');
+    await stderr.until(/SIGHUP: A secret is not a signing secret: .* What was read before stays in use\./);
+    await stderr.until(/SIGHUP: The API key has fewer than 8 characters.* What was read before stays in use\./);
+    await writeFile(join(folder, 'secret'), `${otherSecret}\n${secret}`);
+    await writeFile(join(folder, 'headers'), 'X-Team: coins');
+    await writeFile(join(folder, 'key'), sandbox.apiKey);
+    expect(await change('the old ones')).toMatchObject({ 'x-team': 'nfts' });
+    process.kill('SIGHUP');
+    await stderr.until(/SIGHUP: read --secret-file, --header-file, --api-key-file again\./);
+    const sent = await change('the new ones');
+    expect(sent?.['x-team']).toBe('coins');
+    expect(sent?.['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
+    await writeFile(join(folder, 'key'), 'another-key-0000');
+    process.kill('SIGHUP');
+    await stderr.until(/A poll failed.* responded with 401/);
+    await writeFile(join(folder, 'key'), sandbox.apiKey);
+    process.kill('SIGHUP');
+    await stderr.until(/Polls succeed again/);
+    process.kill('SIGTERM');
+    expect((await ended).code).toBe(0);
+  },
+);
 
 /** A folder with files of a mode. Not where temporary files usually are: a user's own folder for them may be closed to others. */
 async function folderWith(files: Readonly<Record<string, string>>, mode: number): Promise<string> {

@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Environment } from '../src/environment/environment.js';
 import { openOutput } from '../src/environment/output.js';
+import { SecretFiles } from '../src/environment/secretFiles.js';
 
 /** An environment in memory, and what was written into it. */
 export interface TestEnvironment extends Environment {
@@ -35,6 +36,7 @@ export function testEnvironment({
     hasFlag: () => true,
     nodeVersion: process.versions.node,
     secrets: new Set(key === undefined ? [] : [key]),
+    secretFiles: new SecretFiles(),
     warnings: new Set(),
     foreignCode: (_, run) => run(),
     runningPlugins: (_, signal, run) => run(signal),

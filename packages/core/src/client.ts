@@ -109,6 +109,13 @@ export interface Client extends AsyncDisposable {
   /** The state stores that plugins provide, by name. */
   readonly stores: Registered<StateStore>;
   /**
+   * Lets the functions given as `apiKey` and in `auth` be called again, each before its next request: to use a secret
+   * that was replaced before the API refuses the old one. Tokens of `oauth2` and `login` stay until they expire.
+   *
+   * @example process.on('SIGHUP', () => client.renewSecrets());
+   */
+  renewSecrets(): void;
+  /**
    * Ends current and later requests, polls and watches with a `NetworkError`, closes connections, disposes of the
    * plugins (last one first), and completes `events`. Further calls return the same promise.
    *
@@ -144,7 +151,8 @@ export function createClient(options: ClientOptions): Client {
   const apis = new AccessBook();
   const closing = new AbortController();
   const { timeouts, retry } = applyDefaults(options);
-  const credentialTools = { secrets, echoedFor: timeouts.total, sha256, clock };
+  const outdated = { times: 0 };
+  const credentialTools = { secrets, echoedFor: timeouts.total, sha256, clock, outdated };
   const limiters = new ApiLimiters(options, clock, timeouts);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
@@ -241,6 +249,9 @@ export function createClient(options: ClientOptions): Client {
         settingUp = undefined;
       }
       return client;
+    },
+    renewSecrets() {
+      outdated.times += 1;
     },
     close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => client.close(),

@@ -78,7 +78,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   checkOptions('webhook()', options, {
     ...endpointNames,
     url: 'text',
-    secret: 'text or a list',
+    secret: 'text or a list or a function',
     breakLock: true,
     trustFileSystem: true,
     newId: true,

@@ -1,8 +1,9 @@
 import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
-import { abortOnSignals } from '../errors/errors.js';
+import { abortOnSignals, interruptingSignals } from '../errors/errors.js';
 import { quoteForShell } from '../terminal/text.js';
 import { isClosedAtStart, type Output, openOutput, type OutputStream, fileStream } from './output.js';
+import { SecretFiles } from './secretFiles.js';
 import { type ForeignCode, foreignCodeIn, type RunningPlugins, runningPluginsIn } from './untrustedCode.js';
 
 /** What a command uses of its process, so that a test can replace it. */
@@ -25,6 +26,7 @@ export interface Environment {
   readonly nodeVersion: string;
   /** Texts to redact from all output. Code that reads another key adds it. */
   readonly secrets: Set<string>;
+  readonly secretFiles: SecretFiles;
   /** Sentences to report together with the progress. */
   readonly warnings: Set<string>;
   readonly foreignCode: ForeignCode;
@@ -33,7 +35,12 @@ export interface Environment {
 
 /** The environment of a real process. It handles the process's signals. */
 export function processEnvironment(process: NodeJS.Process): Environment {
-  const signal = abortOnSignals(process, () => performance.now());
+  const secretFiles = new SecretFiles();
+  // A terminal sends SIGHUP when it closes. Without one, it is for daemons.
+  const isOnTerminal = [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
+  const signals = interruptingSignals.filter((name) => isOnTerminal || name !== 'SIGHUP');
+  const signal = abortOnSignals(process, () => performance.now(), signals);
+  if (!isOnTerminal) process.on('SIGHUP', () => void secretFiles.readAgain());
   // With a listener, a write beyond `ulimit -f` fails with EFBIG; without one, the signal kills the process.
   process.on('SIGXFSZ', () => undefined);
   // The write itself reports a broken pipe. Without a listener the event would also end the process with a stack trace.
@@ -54,6 +61,7 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     hasFlag: () => true,
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
+    secretFiles,
     warnings: new Set(),
     foreignCode: foreignCodeIn(process, console),
     runningPlugins: runningPluginsIn(process),

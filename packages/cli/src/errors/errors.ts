@@ -53,15 +53,26 @@ export const interruptingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const sati
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly signal: InterruptingSignal;
+  readonly exitCode: number;
 
-  constructor(signal: InterruptingSignal) {
+  constructor(signal: InterruptingSignal, exitCode: number = signalCodes[signal]) {
     super(`Stopped by ${signal}.`);
     this.signal = signal;
+    this.exitCode = exitCode;
   }
+}
 
-  get exitCode(): number {
-    return signalCodes[this.signal];
-  }
+/** The signal of a run that has no end of its own: SIGTERM then ends it as asked, so the exit code is 0. */
+export function endedByTerm(signal: AbortSignal): AbortSignal {
+  const ended = new AbortController();
+  const end = (): void => {
+    const reason: unknown = signal.reason;
+    const isTerm = reason instanceof Interruption && reason.signal === 'SIGTERM';
+    ended.abort(isTerm ? new Interruption('SIGTERM', exitCodes.done) : reason);
+  };
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  return ended.signal;
 }
 
 /** Whether a process exits with this code because of a signal. */
@@ -79,14 +90,18 @@ interface SignalSource {
 const sameSignal = 200;
 
 /**
- * Aborts with an {@link Interruption} on the first signal of the process. The second one exits immediately.
+ * Aborts with an {@link Interruption} on the first of these signals of the process. The second one exits immediately.
  *
  * @param monotonic a monotonic clock in ms.
  */
-export function abortOnSignals(source: SignalSource, monotonic: () => number): AbortSignal {
+export function abortOnSignals(
+  source: SignalSource,
+  monotonic: () => number,
+  signals: readonly InterruptingSignal[] = interruptingSignals,
+): AbortSignal {
   const interrupted = new AbortController();
   const last = new Map<InterruptingSignal, number>();
-  for (const signal of interruptingSignals) {
+  for (const signal of signals) {
     source.on(signal, () => {
       const at = monotonic();
       if (at - (last.get(signal) ?? -Infinity) < sameSignal) return;

@@ -91,6 +91,7 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
     if (level === 'info') reporter.info(message);
     else reporter.warn(message);
   });
+  reportRereads(reporter, mode, environment);
   if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
   const showWarnings = (): void => {
     frame.warnings.subscribe(reporter.warn);
@@ -100,6 +101,20 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
   } catch (error) {
     return endEarly(error, await interruption(error), reporter, environment, page);
   }
+}
+
+/** Reports what comes of SIGHUP; with `--quiet` only what fails. */
+export function reportRereads(
+  { info, warn }: Pick<Reporter, 'info' | 'warn'>,
+  mode: ProgressMode,
+  { secretFiles, stderr, secrets }: Environment,
+): void {
+  secretFiles.onReread = (level, message) => {
+    const text = visibleText(redact(message, secrets));
+    if (level === 'info') info(text);
+    else if (mode === 'silent') stderr.print(`sluice: ${text}\n`);
+    else warn(text);
+  };
 }
 
 /** Says, even with `--quiet`, how many records did not arrive, and what to do with them. */

@@ -11,6 +11,11 @@ import { quoteForShell } from '../terminal/text.js';
 /** The name that means stdin. */
 export const standardInput = '-';
 
+/** Whether an option names a file that can be read more than once. */
+export function isReadable(file: string | undefined): boolean {
+  return file !== undefined && file !== standardInput;
+}
+
 class TooMuchInput extends Error {}
 
 /**

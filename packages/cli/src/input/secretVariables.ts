@@ -67,12 +67,12 @@ export function authVariables({ auth }: Pick<ApiDescription, 'auth'>): readonly 
 }
 
 export const keyVariable = 'SLUICE_API_KEY';
-const keyOption = '--api-key-file';
+export const keyOption = '--api-key-file';
 
 export const whereKeysGo = `Set ${keyVariable}, or store it in a file and give ${keyOption} FILE.`;
 
 export const secretVariable = 'SLUICE_WEBHOOK_SECRET';
-const secretOption = '--secret-file';
+export const secretOption = '--secret-file';
 
 export const redisVariable = 'SLUICE_REDIS_URL';
 

@@ -1,5 +1,6 @@
 import { aptos } from '@sluice/aptos';
 import {
+  type ApiKey,
   apisOf,
   type Client,
   type ClientOptions,
@@ -25,7 +26,8 @@ import {
   findBaseUrl,
   isApiName,
 } from '../input/baseUrl.js';
-import { authVariables, findApiKey, missingKey } from '../input/secretVariables.js';
+import { isReadable } from '../input/readInput.js';
+import { authVariables, findApiKey, keyOption, missingKey } from '../input/secretVariables.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
 import { type Notice, followNotices } from '../progress/notices.js';
@@ -38,7 +40,7 @@ export type ConnectionOptions = GroupOptions<'anyApi'> & DashboardOption;
 /** @param apiKey `false` to send none. */
 export function clientOptions(
   options: ConnectionOptions,
-  apiKey: string | false,
+  apiKey: ApiKey | false,
   { variables }: Environment,
 ): ClientOptions {
   const { rate, timeout, retryFor } = options;
@@ -82,10 +84,22 @@ export async function openClient<Added>(
   limiter?: Limiter,
 ): Promise<OpenClient<Client & Added>> {
   const found = await findApiKey(options.apiKeyFile, environment);
+  const isKeyRead = isReadable(options.apiKeyFile);
+  let key = found?.key ?? '';
+  if (isKeyRead) await refuseKey(key);
   const client = createClient({
-    ...clientOptions(options, found?.key ?? false, environment),
+    ...clientOptions(options, isKeyRead ? () => key : (found?.key ?? false), environment),
     limiter,
   });
+  if (isKeyRead)
+    environment.secretFiles.add(keyOption, async () => {
+      const { key: again = '' } = (await findApiKey(options.apiKeyFile, environment)) ?? {};
+      await refuseKey(again);
+      key = again;
+      client.renewSecrets();
+    });
+  else if (plugins.length > 0)
+    environment.secretFiles.add('the credentials of plugins', () => Promise.resolve(client.renewSecrets()));
   // Subscribes before plugins are added, since they may emit warnings.
   const notices = followNotices(client);
   try {
@@ -104,6 +118,11 @@ export async function openClient<Added>(
     await client.close().catch(() => undefined);
     throw baseUrlError(error, options);
   }
+}
+
+/** @throws ConfigError if a key can't be sent. */
+async function refuseKey(apiKey: string): Promise<void> {
+  await createClient({ apiKey }).close();
 }
 
 /** Adds to the library's error about a base URL the option or variable that set it. Other errors stay as they are. */

@@ -4,7 +4,8 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readHeaders } from '../input/readHeaders.js';
-import { findWebhookSecrets } from '../input/secretVariables.js';
+import { isReadable, standardInput } from '../input/readInput.js';
+import { findWebhookSecrets, secretOption } from '../input/secretVariables.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import { chooseRetries } from '../source/openClient.js';
@@ -69,14 +70,21 @@ export async function webhookOptions(
   environment: Environment,
 ): Promise<EndpointOptions> {
   const { secretFile, headerFile, allowAddress, timeout } = options;
-  return {
-    url,
+  const read = async () => ({
     secret: await findWebhookSecrets(secretFile, environment),
     headers: headerFile === undefined ? undefined : await readHeaders(headerFile, environment),
-    allowAddresses: allowAddress,
-    timeout,
-    retry: chooseRetries(options),
-  };
+  });
+  let credentials = await read();
+  const connection = { url, allowAddresses: allowAddress, timeout, retry: chooseRetries(options) };
+  const files = [isReadable(secretFile) && secretOption, isReadable(headerFile) && '--header-file'].filter(Boolean);
+  if (files.length === 0 || [secretFile, headerFile].includes(standardInput)) return { ...connection, ...credentials };
+  environment.secretFiles.add(files.join(', '), async () => {
+    const again = await read();
+    // Refuses what can't be sent.
+    webhook({ ...connection, ...again });
+    credentials = again;
+  });
+  return { ...connection, secret: () => credentials.secret, headers: () => credentials.headers ?? {} };
 }
 
 /**

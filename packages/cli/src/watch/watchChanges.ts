@@ -14,7 +14,7 @@ import { type Observable, Subject } from 'rxjs';
 import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { toFlag } from '../errors/cliTerms.js';
-import { exitCodes, UsageError } from '../errors/errors.js';
+import { endedByTerm, exitCodes, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { resumeCommand } from '../export/resume.js';
 import { openFrame, printDeadLetters, withRun } from '../export/withRun.js';
@@ -63,9 +63,10 @@ interface OpenWatch<Added, T> {
 export async function runWatch<Added, T extends object>(
   rows: WatchedRows<Added, T>,
   options: WatchCommandOptions,
-  environment: Environment,
+  given: Environment,
   { args, config }: Invocation,
 ): Promise<number> {
+  const environment = options.polls === undefined ? { ...given, signal: endedByTerm(given.signal) } : given;
   const target = await resolveChangeTarget(options, rows.view, environment, config);
   const state = findWatchState(options, target, config, environment);
   return withClient(openClient(options, environment, config, rows.add), environment, (client, notices) => {

@@ -49,6 +49,8 @@ export interface Sender {
   send(message: Message): Promise<Receipt>;
   /** Ms until a pause ends that the endpoint asked for. */
   readonly pausedFor: number;
+  /** Redacts these texts, too, from now on, e.g. a secret that replaces another one. */
+  hide(secrets: readonly string[]): void;
   /** Closes the connections and ends pending requests with a `NetworkError`. */
   close(): Promise<void>;
 }
@@ -70,7 +72,10 @@ export function createSender(options: SenderOptions): Sender {
   const name = `The endpoint ${origin}`;
   const { timeouts, retry } = applyDefaults(options);
   const secrets = new Secrets();
-  for (const secret of options.secrets ?? []) secrets.add(secret);
+  const hide = (texts: readonly string[]): void => {
+    for (const text of texts) secrets.add(text);
+  };
+  hide(options.secrets ?? []);
   const limiter = unlimited(clock);
   const closing = new AbortController();
   const adapter = (options.adapter ?? createAdapter)({
@@ -123,6 +128,7 @@ export function createSender(options: SenderOptions): Sender {
     get pausedFor() {
       return limiter.state.pausedFor;
     },
+    hide,
     close() {
       closing.abort();
       return adapter.close();

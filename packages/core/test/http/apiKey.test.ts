@@ -58,6 +58,18 @@ describe('a key provider', () => {
     expect(transport.delays).toEqual([]);
   });
 
+  test('T6 is asked again before the next request when its keys are outdated', async () => {
+    const server = await startServer(ok(), ok(), ok(), refused);
+    const outdated = { times: 0 };
+    let calls = 0;
+    const transport = openTransport(server.url, { apiKey: () => `key-number-${(calls += 1)}`, outdated });
+    await transport.get();
+    outdated.times += 2;
+    await transport.get();
+    await transport.get();
+    expect(sentKeys(server)).toEqual(['key-number-1', 'key-number-2', 'key-number-2']);
+  });
+
   test('T6 is asked once by requests that are refused together', async () => {
     let waiting: (() => void)[] = [];
     const together: Answer = (response) => {

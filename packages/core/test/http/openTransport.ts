@@ -18,6 +18,8 @@ import { canary } from './canary.js';
 export interface OpenOptions {
   readonly createAdapter?: typeof createAdapter;
   readonly apiKey?: ApiKey | false;
+  /** How often its keys were declared outdated. */
+  readonly outdated?: { readonly times: number };
   readonly limiter?: (clock: FakeClock) => Limiter;
   readonly timeouts?: Partial<Timeouts>;
   readonly retry?: Partial<RetryOptions>;
@@ -56,7 +58,12 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const closed = new AbortController();
   const events: HttpEvent[] = [];
   const delays: number[] = [];
-  const credentials = openApiKey(options.apiKey ?? canary, { secrets, clock, echoedFor: 180_000 });
+  const credentials = openApiKey(options.apiKey ?? canary, {
+    secrets,
+    clock,
+    echoedFor: 180_000,
+    outdated: options.outdated,
+  });
   const apis = new AccessBook();
   apis.add({ baseUrl, credentials, limiter });
   const transport = apiTransport({

@@ -11,17 +11,23 @@ import {
 } from '@sluice/core';
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
 import { checkHeaders, collectSecrets } from './extraHeaders.js';
-import { signer, type Signer } from './signature.js';
+import { signer, type Signed } from './signature.js';
 import type { Delivery } from './batches.js';
+
+type Secrets = string | readonly string[];
+type Headers = Readonly<Record<string, string>>;
 
 /** Options of the connection to an endpoint. */
 export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent' | 'clock' | 'random' | 'adapter'> {
   /** The endpoint: https, or an address in `allowAddresses`. Errors and events show only its origin. */
   readonly url: string;
-  /** The signing secret: `whsec_` and 16 to 64 bytes in base64; use at least 24. Two during a rotation. */
-  readonly secret: string | readonly string[];
-  /** Extra headers, e.g. `{ authorization: 'Bearer …' }`. Their values are treated as secrets. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The signing secret: `whsec_` and 16 to 64 bytes in base64; use at least 24. Two during a rotation. A function is
+   * called before each attempt, so that a replaced secret is used without a restart.
+   */
+  readonly secret: Secrets | (() => Secrets);
+  /** Extra headers, e.g. `{ authorization: 'Bearer …' }`, or a function, too. Their values are treated as secrets. */
+  readonly headers?: Headers | (() => Headers) | undefined;
   /** Ms until a response must arrive, two thirds of it to connect. Default 15,000. */
   readonly timeout?: number | undefined;
   /** Hosts, addresses, CIDRs allowed to be private and without https; metadata addresses need a CIDR. Default: none. */
@@ -77,18 +83,16 @@ const defaultTimeout = 15_000;
  * machine or a private network.
  */
 export function prepareEndpoint(options: EndpointOptions): Endpoint {
-  const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
+  const { timeout = defaultTimeout, clock = systemClock } = options;
   const { allowAddresses, resolve, retry, onEvent, random, adapter } = options;
   if (!(timeout > 0))
     throw new ConfigError((option = 'timeout') => `${option} is ${timeout}: it must be a number above 0.`, {
       option: 'timeout',
     });
-  const secrets = [options.secret].flat();
   const url = parsedUrl(options.url);
   const guard = addressGuard({ allow: allowAddresses, resolve });
   guard.checkUrl(url);
-  const sign = signer(secrets);
-  checkHeaders(headers);
+  const first = openStamp(options, url);
   const newSender = (alsoOnEvent?: (event: HttpEvent) => void): Sender =>
     createSender({
       retry,
@@ -102,7 +106,7 @@ export function prepareEndpoint(options: EndpointOptions): Endpoint {
       url: url.href,
       guard,
       timeouts: { connect: (timeout * 2) / 3, response: timeout, total: Infinity },
-      secrets: collectSecrets({ secrets, headers, url }),
+      secrets: first.secrets,
     });
   // Invalid options are refused here, not by the first request.
   void newSender().close();
@@ -111,7 +115,15 @@ export function prepareEndpoint(options: EndpointOptions): Endpoint {
     clock,
     open: (alsoOnEvent) => {
       const sender = newSender(alsoOnEvent);
-      return { sender, send: signedSend({ sender, signer: sign, headers, clock }) };
+      let stamp = first;
+      const headers = (message: Signed): Headers => {
+        if (JSON.stringify(readCredentials(options)) !== stamp.given) {
+          stamp = openStamp(options, url);
+          sender.hide(stamp.secrets);
+        }
+        return stamp.headers(message);
+      };
+      return { sender, send: signedSend({ sender, headers, clock }) };
     },
   };
 }
@@ -127,20 +139,48 @@ function parsedUrl(url: string): URL {
   return parsed;
 }
 
+/** What is added to attempts as long as the credentials stay the same. */
+interface Stamp {
+  /** The credentials, for comparison. */
+  readonly given: string;
+  /** What must not be shown. */
+  readonly secrets: readonly string[];
+  readonly headers: (message: Signed) => Headers;
+}
+
+/** @throws ConfigError if a secret or a header is invalid. */
+function openStamp(options: Pick<EndpointOptions, 'secret' | 'headers'>, url: URL): Stamp {
+  const { secrets, headers } = readCredentials(options);
+  const sign = signer(secrets);
+  checkHeaders(headers);
+  return {
+    given: JSON.stringify({ secrets, headers }),
+    secrets: collectSecrets({ secrets, headers, url }),
+    headers: (message) => ({ ...headers, ...sign.headers(message) }),
+  };
+}
+
+function readCredentials({ secret, headers = {} }: Pick<EndpointOptions, 'secret' | 'headers'>) {
+  return {
+    secrets: [typeof secret === 'function' ? secret() : secret].flat(),
+    headers: typeof headers === 'function' ? headers() : headers,
+  };
+}
+
 export interface SignedSendOptions {
   readonly sender: Sender;
-  readonly signer: Signer;
-  readonly headers: Readonly<Record<string, string>>;
+  /** The headers of an attempt, with its signature. */
+  readonly headers: (message: Signed) => Headers;
   readonly clock: Clock;
 }
 
 /** Signs each attempt separately, because a receiver refuses a signature that is minutes old. */
-export function signedSend({ sender, signer, headers, clock }: SignedSendOptions): Send {
+export function signedSend({ sender, headers, clock }: SignedSendOptions): Send {
   return async ({ id, body }, signal) => {
     let attempts = 0;
     const signedHeaders = (): Readonly<Record<string, string>> => {
       attempts += 1;
-      return { ...headers, ...signer.headers({ id, timestamp: Math.floor(clock.now() / 1000), body }) };
+      return headers({ id, timestamp: Math.floor(clock.now() / 1000), body });
     };
     try {
       await sender.send({ body, headers: signedHeaders, signal });

@@ -11,6 +11,7 @@ test('W3 each attempt is signed anew, with its own time and the same id', async 
   const sender: Sender = {
     name: 'The endpoint',
     pausedFor: 0,
+    hide: () => undefined,
     close: () => Promise.resolve(),
     send({ headers }) {
       stamped.push(headers());
@@ -19,7 +20,8 @@ test('W3 each attempt is signed anew, with its own time and the same id', async 
       return Promise.resolve({ status: 200, attempts: 2 });
     },
   };
-  const send = signedSend({ sender, signer: signer([secret]), headers: { 'x-a': 'b' }, clock });
+  const sign = signer([secret]);
+  const send = signedSend({ sender, headers: (message) => ({ 'x-a': 'b', ...sign.headers(message) }), clock });
   expect(await send({ id: 'one', body: '{}' }, new AbortController().signal)).toEqual({
     attempts: 2,
   });

@@ -92,6 +92,27 @@ describe('a forward', () => {
     }
   });
 
+  test('W3 uses a secret and headers that functions give, from the next attempt on, and never shows them', async () => {
+    const other = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+    let [current, token] = [secret, 'Bearer the-first-token'];
+    const receiver = await openReceiver({
+      secrets: [secret],
+      onRequest({ n }) {
+        if (n === 2) [current, token] = [other, 'Bearer the-second-token'];
+      },
+    });
+    const options = { secret: () => current, headers: () => ({ authorization: token }), deliveries: 1 };
+    const ended = exportTo(thingSource({ count: 5 }), webhookTo(receiver, options)).run();
+    const error: unknown = await ended.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'http', details: { status: 401 } });
+    expect(JSON.stringify(error)).not.toContain(other.slice(6));
+    expect(receiver.requests.map(({ headers }) => headers['authorization'])).toEqual([
+      'Bearer the-first-token',
+      'Bearer the-first-token',
+      'Bearer the-second-token',
+    ]);
+  });
+
   test('W7 has as many requests open as it may, although each page is one batch', async () => {
     let open = 0;
     const full = new Subject<void>();

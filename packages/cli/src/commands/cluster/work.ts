@@ -5,7 +5,7 @@ import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
 import { newsOf } from '../../export/messages.js';
-import { endEarly } from '../../export/withRun.js';
+import { endEarly, reportRereads } from '../../export/withRun.js';
 import { openReporter, type ProgressMode, type Reporter } from '../../progress/reporter.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
@@ -27,6 +27,7 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
       const mode = options.quiet ? 'silent' : (options.progress ?? 'plain');
       const shown = { header: { redis: host }, opening, counts: () => ({}) };
       const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
+      reportRereads(reporter, mode, environment);
       const work = cluster.work({
         sources: Object.fromEntries(
           Array.from(sourcesOf(client), ([name, source]) => [

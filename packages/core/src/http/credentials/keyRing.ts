@@ -8,7 +8,7 @@ import { expiryOf, isWorthRenewing, type SecretUse } from './tokenLife.js';
 
 /**
  * The API key, or a function that fetches it. It is called before the first request, and again when the API refuses the
- * key with 401 (`reason: 'refused'`). If it fails, the next request calls it again.
+ * key with 401 (`reason: 'refused'`) or after `client.renewSecrets()`. If it fails, the next request calls it again.
  */
 export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise<string>);
 
@@ -42,10 +42,13 @@ export class KeyRing {
   readonly #hidden: RecentSecrets;
   readonly #hash: (text: string) => Promise<string>;
   readonly #clock: Clock;
+  readonly #outdated: NonNullable<CredentialTools['outdated']>;
   #current: Promise<string> | undefined;
   /** Of the current secret; absent for the first one of a function, which may be from a cache of the caller's. */
   #use: SecretUse | undefined;
   #expires = Infinity;
+  /** How often it was declared outdated before the current secret was loaded. */
+  #loadedAfter = 0;
 
   /**
    * @param source `false`: no secret; `get` returns an empty text. An error: `get` rejects with it.
@@ -56,6 +59,7 @@ export class KeyRing {
     this.#rules = rules;
     this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
     this.#clock = tools.clock;
+    this.#outdated = tools.outdated ?? { times: 0 };
     this.#hash = shortHasher(tools.sha256 ?? sha256);
     if (source === false) this.#current = Promise.resolve('');
     else if (typeof source !== 'function' && !(source instanceof ConfigError) && !isIssuer(source))
@@ -72,7 +76,8 @@ export class KeyRing {
   }
 
   get hasExpired(): boolean {
-    return this.#clock.monotonic() >= this.#expires;
+    const isOutdated = typeof this.#source === 'function' && this.#loadedAfter < this.#outdated.times;
+    return isOutdated || this.#clock.monotonic() >= this.#expires;
   }
 
   get(): Promise<string> {
@@ -102,6 +107,7 @@ export class KeyRing {
   }
 
   #load(reason: 'first' | 'refused'): Promise<string> {
+    this.#loadedAfter = this.#outdated.times;
     const requested = this.#fetch(reason);
     this.#current = requested;
     this.#expires = Infinity;
