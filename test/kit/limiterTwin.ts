@@ -204,13 +204,15 @@ function trim(book: LimiterBook, windows: readonly BookWindow[], now: number): v
 /**
  * Gives the process its turns that are due now, one for each time around the ring, and its place in the ring.
  *
- * Others whose turn is due now have theirs first, although they have not called yet: they will, or their tickets lapse.
+ * Others whose turn is due have theirs first, although they have not called yet: they will, or their tickets lapse. Due is
+ * also who will be before a call usually comes: if somebody took that place, all who wait would call a turn too early.
  */
 function takeTurns(book: LimiterBook, windows: readonly BookWindow[], call: LimiterCall, now: number): number {
   const { worker, wants, running } = call;
   const used = windows.map((_, w) => usedNow(book, w));
   const isOpen = now >= book.pausedUntil && book.closedUntil.every((until) => until <= now);
-  const turns = book.workers.filter(({ id, wants: waiting, due }) => id === worker || (waiting > 0 && due <= now));
+  const soon = now + book.usualDelay.call;
+  const turns = book.workers.filter(({ id, wants: waiting, due }) => id === worker || (waiting > 0 && due <= soon));
   const ring = turns.map(({ id, wants, costs }) => ({ id, wants, costs }));
   if (!ring.some(({ id }) => id === worker)) ring.push({ id: worker, wants: 0, costs: [] });
   let granted = 0;

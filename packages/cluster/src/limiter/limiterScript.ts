@@ -114,9 +114,9 @@ local function takeTurns(book, windows, call, now)
     used[w] = usedNow(book, w)
     if book.closedUntil[w] > now then isOpen = false end
   end
-  local ring = {}
+  local ring, soon = {}, now + book.usualDelay.call
   for _, each in ipairs(book.workers) do
-    if each.id == call.worker or (each.wants > 0 and each.due <= now) then
+    if each.id == call.worker or (each.wants > 0 and each.due <= soon) then
       ring[#ring + 1] = { id = each.id, wants = each.wants, costs = each.costs }
     end
   end
