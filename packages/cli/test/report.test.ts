@@ -49,7 +49,7 @@ describe('U5 sluice report', () => {
     'U5 says the same of files and tables of all kinds, and that is what the API has',
     { tags: ['slow'] },
     async () => {
-      await using sandbox = await startSandbox({ holdings: 1500, owners: 4, nasty: 0 });
+      await using sandbox = await startSandbox({ holdings: 1100, owners: 4, nasty: 0 });
       const folder = temporaryFolder();
       const environment = { env: settingsFor(sandbox), cwd: folder };
       const server = postgresPrograms === undefined ? undefined : await openDatabase();
@@ -64,7 +64,7 @@ describe('U5 sluice report', () => {
         expect(await report(folder, file, '--to', to)).toEqual({
           code: 0,
           stdout: '',
-          stderr: `1,500 holdings of ${file} -> ${to}\n`,
+          stderr: `1,100 holdings of ${file} -> ${to}\n`,
         });
         const page = await readFile(join(folder, to), 'utf8');
         expect(page).not.toContain('tester');
@@ -231,7 +231,6 @@ describe('U5 sluice report', () => {
     ['list.jsonl', '[{"collection_name":"Cats"}]\n', /list\.jsonl can't be read: line 1 is not a JSON object/],
     ['bytes.jsonl', Buffer.from([0x22, 0xff, 0x22, 10]), /bytes\.jsonl can't be read: /],
     ['endless.jsonl', Buffer.alloc(64_000_001, 32), /can't be read: a line has more than 64,000,000 bytes/],
-    ['endless.csv', `collection_name\n"${'x'.repeat(64_000_001)}`, /endless\.csv can't be read: /],
     ['empty.ndjson', '\n', /empty\.ndjson has no columns/],
     ['orders.jsonl', '{"id":"1","status":"paid","total":3}\n', /orders\.jsonl has the columns id, status, total\./],
     [
