@@ -1,8 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import { createClient, definePlugin, noAuth, type Endpoint, type ChangeEvent } from '@sluice/core';
 import { dashboard, openDashboard } from '@sluice/dashboard';
 import { startSandbox, type Fault } from '@sluice/sandbox';
@@ -11,7 +12,9 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { dashboardAddress } from '../kit/dashboardAddress.js';
+import { temporaryFolder } from '../kit/temporaryFolder.js';
 import { hasChromium, launchChromium, openPage } from './chromium.js';
+import { layoutFaults } from './dashboard/layoutFaults.js';
 import { CuttingProxy } from './dashboard/cuttingProxy.js';
 
 const schemes = ['light', 'dark'] as const;
@@ -52,11 +55,22 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
 
   const figure = (page: Page, name: string) => page.locator(`[data-figure=${name}]`);
 
-  /** Both schemes: a picture, and what axe has to say. */
+  /** On a phone: what is broken there. In both schemes: what axe has to say; pictures, if `SLUICE_PICTURES` is set. */
   async function review(page: Page, name: string): Promise<void> {
+    const size = page.viewportSize()!;
+    for (const width of process.env['SLUICE_PICTURES'] === undefined ? [390] : [390, 820, 1_440]) {
+      await page.setViewportSize({ width, height: 900 });
+      // The charts follow in the next frame.
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+      expect.soft(await page.evaluate(layoutFaults), `${name}, ${width} px`).toEqual([]);
+      for (const colorScheme of process.env['SLUICE_PICTURES'] === undefined ? [] : schemes) {
+        await page.emulateMedia({ colorScheme });
+        await page.screenshot({ path: join(pictures, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+      }
+    }
+    await page.setViewportSize(size);
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`), fullPage: true });
       await page.evaluate(axe.source);
       const { violations } = await page.evaluate(() => globalThis.axe.run());
       const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
@@ -390,6 +404,19 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await figure(page, 'rows').filter({ hasText: '81,234' }).waitFor();
     await page.getByText('700 of 1,200 partitions').waitFor();
     await review(page, 'cluster');
+  });
+
+  test('U5 a report fits a phone, and axe finds no fault', async () => {
+    const folder = temporaryFolder();
+    const wallet = `0x${'5'.repeat(64)}`;
+    const lines = Array.from({ length: 30 }, (_, n) => `${wallet},Collection ${n} with a name,2026-0${1 + (n % 9)}-01`);
+    const header = 'owner_address,collection_name,last_transaction_timestamp';
+    writeFileSync(join(folder, 'holdings.csv'), `${[header, ...lines].join('\n')}\n`);
+    execFileSync(process.execPath, [bin, 'report', 'holdings.csv'], { cwd: folder, stdio: 'pipe' });
+    const page = await openPage(browser);
+    onTestFinished(() => page.context().close());
+    await page.goto(String(pathToFileURL(join(folder, 'holdings.html'))));
+    await review(page, 'report');
   });
 
   test('the page can be used by keyboard alone, and nothing moves when numbers arrive', async () => {

@@ -32,7 +32,7 @@ export function ClusterPanel({ cluster }: { readonly cluster: ClusterView }) {
       <Panel title="Workers" class="two-thirds">
         <List empty="No worker was heard of in the last 15 seconds." items={cluster.workers}>
           {({ name, working, rows, unable }) => (
-            <li key={name}>
+            <li key={name} class="worker">
               <span class="grow">
                 <b>{name}</b> {unable === '' ? null : <span class="chip tone-bad">✕ {unable}</span>}
               </span>
@@ -49,7 +49,7 @@ export function ClusterPanel({ cluster }: { readonly cluster: ClusterView }) {
       <Panel title="Given up" class="third">
         <List empty="No partition was given up." items={cluster.failures}>
           {([partition, reason]) => (
-            <li key={partition}>
+            <li key={partition} class="problem">
               <span class="grow">
                 <b>Partition {partition}</b> {reason}
               </span>
