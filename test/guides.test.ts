@@ -1,6 +1,10 @@
 // @module-tag slow
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { startReceiver, startSandbox } from '@sluice/sandbox';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
@@ -84,6 +88,29 @@ describe.concurrent('the guide parquet.md', () => {
   });
 });
 
+describe.concurrent('the guide excel.md', () => {
+  test('says what the file contains', async () => {
+    const [shown = ''] = codeIn(readFileSync(join(folder, 'excel.md'), 'utf8'), 'sh');
+    const names = ['=SUM(A1:A9)', 'café', '-1'];
+    const amount = '12345678901234567890';
+    await using sandbox = await startSandbox();
+    const cwd = temporaryFolder();
+    const listing = { owner_address: '0x1', amount, last_transaction_timestamp: '2026-03-01T14:05:09.120Z' };
+    const server = await startListing(
+      (_, rows) => ({ body: { result: rows, cursor: '', hasNextPage: false } }),
+      names.map((name, nth) => ({ ...listing, name, token_data_id_hash: `00${nth}` })),
+    );
+    onTestEnd(() => server.close());
+    const code = `${shown.trim()} --columns name,amount,last_transaction_timestamp`;
+    const variables = { SLUICE_APTOS_URL: server.baseUrl };
+    expect(await runShown(code, { sandbox, cwd, variables })).toMatchObject({ code: 0 });
+    const row = (name: string) => `${name},${amount},2026-03-01T14:05:09.120Z\r\n`;
+    expect(readFileSync(join(cwd, 'holdings.csv'), 'utf8')).toBe(
+      '\uFEFFname,amount,last_transaction_timestamp\r\n' + ["'=SUM(A1:A9)", 'café', '-1'].map(row).join(''),
+    );
+  });
+});
+
 describe.concurrent('the guide mirrorTable.md', () => {
   test('D5 shows a query of the rows that are not removed', async () => {
     const guide = readFileSync(join(folder, 'mirrorTable.md'), 'utf8');
@@ -136,6 +163,57 @@ describe.concurrent('the guide streamFails.md', () => {
     expect(mails).toEqual([expect.stringContaining(`active -> error  ${failing.statusMessage}`)]);
     expect(output).toBe('');
     expect((await runShown(mailing, { sandbox, cwd })).mails).toEqual([]);
+  });
+});
+
+describe.concurrent('the guide slack.md', () => {
+  const guide = readFileSync(join(folder, 'slack.md'), 'utf8');
+  const [piped = '', intoSink = ''] = codeIn(guide, 'console').map((code) => code.replace(/^export .*\n/, ''));
+
+  /** Takes one message at a time, with nothing but its text. */
+  async function startSlack() {
+    const texts: string[] = [];
+    const answers: number[] = [];
+    let free = 0;
+    const answer = (body: string): number => {
+      if (!/^\{"text":"[^"]*"\}\s*$/.test(body)) return 400;
+      if (Date.now() < free) return 429;
+      free = Date.now() + 900;
+      texts.push((JSON.parse(body) as { text: string }).text);
+      return 200;
+    };
+    const server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const status = answer(body);
+        answers.push(status);
+        response.writeHead(status, { 'retry-after': '1' }).end(status === 400 ? 'invalid_payload' : 'ok');
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    onTestEnd(() => void server.close());
+    await once(server, 'listening');
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/services/T0/B0`, texts, answers };
+  }
+
+  test.each([
+    ['a pipe', piped, 'active -> error  5 < 6'],
+    ['a sink', `${intoSink.trim()} --polls 1`, 'active -&gt; error 5 &lt; 6'],
+  ])('W1 posts each change once, as Slack wants it, by %s', async (_, code, change) => {
+    const slack = await startSlack();
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    const cwd = temporaryFolder();
+    cpSync(join(root, 'examples/plugins'), cwd, { recursive: true });
+    symlinkSync(join(root, 'examples/node_modules'), join(cwd, 'node_modules'));
+    const plugins = [['./slackMessages.ts', { allowAddresses: ['127.0.0.1'] }]];
+    writeFileSync(join(cwd, 'sluice.config.json'), JSON.stringify({ plugins }));
+    const variables = { SLACK_URL: slack.url, SLACK_ALERTS_URL: slack.url };
+    for (const status of ['active', 'error', 'error']) {
+      for (const nth of [0, 1]) sandbox.setStream(nth, { tag: `s${nth}`, status, statusMessage: '5 < 6' });
+      const outcome = await runShown(`set -o pipefail; ${code}`, { sandbox, cwd, variables });
+      expect(outcome).toEqual({ code: 0, output: expect.anything(), mails: [] });
+    }
+    expect(slack.texts).toEqual(['s0', 's1'].map((tag) => expect.stringMatching(`${tag}.* ${change}$`)));
+    expect(new Set(slack.answers)).toEqual(new Set([200, 429]));
   });
 });
 

@@ -32,7 +32,7 @@ export function checkText(name: string, value: unknown): void {
 type NameOf<Options> = Options extends unknown ? keyof Options & string : never;
 
 type Kind = 'text' | 'a number' | 'a boolean' | 'a function' | 'an object' | 'a list';
-type Kinds = Kind | `${Kind} or ${Kind}` | 'text or a list or a function' | 'anything';
+type Kinds = Kind | `${Kind} or ${Kind}` | 'text or a list or a function or a boolean' | 'anything';
 
 /** What an option must be, in the words of `kindOf`. With `?` it may be left out. */
 export type OptionKind = Kinds | `${Kinds}?`;

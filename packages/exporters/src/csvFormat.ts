@@ -15,7 +15,10 @@ export interface CsvFormatOptions {
    * text, nor before a value of the type that its column declares, such as a timestamp. Default `false`, so the CSV has the exact values; turn it on for files that people open in a spreadsheet.
    */
   readonly guardFormulas?: boolean | undefined;
-  /** Starts with a byte order mark, which old spreadsheets need for UTF-8. Default `false`. */
+  /**
+   * Starts with a byte order mark. Without it, Excel reads a file that is double-clicked in the code page of the computer,
+   * and `é` becomes `Ã©`. Default `false`.
+   */
   readonly bom?: boolean | undefined;
 }
 

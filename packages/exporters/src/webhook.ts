@@ -36,8 +36,12 @@ export interface WebhookOptions<T>
    * content. Required if rows have no key. Of rows with the same id, within 20,000, only the first is sent.
    */
   readonly id?: (row: T) => string;
-  /** `envelope` (default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row alone, never batched. */
-  readonly format?: WebhookFormat | undefined;
+  /**
+   * `envelope` (default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row alone, never batched. A
+   * function makes the body that a service wants, also never batched: `({ after }) => ({ text: `${after.tag} failed` })`.
+   * It is called once per record; a record that is sent again has the same bytes.
+   */
+  readonly format?: WebhookFormat<T> | undefined;
   /**
    * A file for records that the endpoint refuses because of their content (400, 409, 413, 422). Default: none, so the
    * first one fails the export. `breakLock` and `trustFileSystem` apply to its lock.
@@ -78,7 +82,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   checkOptions('webhook()', options, {
     ...endpointNames,
     url: 'text',
-    secret: 'text or a list or a function',
+    secret: 'text or a list or a function or a boolean',
     breakLock: true,
     trustFileSystem: true,
     newId: true,
@@ -99,7 +103,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   const batch = batchLimits(options.batch);
   checkCount('deliveries', deliveries);
   checkCount('maxDeadLetters', maxDeadLetters, { min: 0 });
-  if (format === 'bare' && batch)
+  if (format !== 'envelope' && batch)
     throw new ConfigError('A batch needs envelopes, since each of its records has an id: leave format or batch out.', {
       option: 'batch',
     });
@@ -110,7 +114,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   return {
     name: 'webhook',
     // Hashed, because the path may contain a token.
-    identity: { endpoint: hash(url.origin + url.pathname), format },
+    identity: { endpoint: hash(url.origin + url.pathname), format: typeof format === 'function' ? 'function' : format },
     target: hash(url.href),
     delivery: 'at-least-once',
     // What was sent can't be looked up, and is not sent again: the record of the finished export says so.

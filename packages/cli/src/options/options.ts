@@ -212,7 +212,7 @@ export const groups = {
       isOff: true,
     }),
     extra: flag('CSV: add a last column with unknown fields, as JSON', ofFile),
-    bom: flag('CSV: start with a byte order mark, for old spreadsheets', ofFile),
+    bom: flag('CSV: start with a byte order mark, so that Excel reads UTF-8', ofFile),
     strictTypes: flag(
       'Parquet: refuse a value that its column can not hold (default: the whole column is text, with a warning)',
       ofFile,

@@ -11,7 +11,7 @@ import {
 } from '@sluice/core';
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
 import { checkHeaders, collectSecrets } from './extraHeaders.js';
-import { signer, type Signed } from './signature.js';
+import { signer, type Signed, type Signer } from './signature.js';
 import type { Delivery } from './batches.js';
 
 type Secrets = string | readonly string[];
@@ -23,9 +23,10 @@ export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent'
   readonly url: string;
   /**
    * The signing secret: `whsec_` and 16 to 64 bytes in base64; use at least 24. Two during a rotation. A function is
-   * called before each attempt, so that a replaced secret is used without a restart.
+   * called before each attempt, so that a replaced secret is used without a restart. `false` signs nothing: for services
+   * that check no signature, since their URL is the secret (Slack).
    */
-  readonly secret: Secrets | (() => Secrets);
+  readonly secret: Secrets | (() => Secrets) | false;
   /** Extra headers, e.g. `{ authorization: 'Bearer …' }`, or a function, too. Their values are treated as secrets. */
   readonly headers?: Headers | (() => Headers) | undefined;
   /** Ms until a response must arrive, two thirds of it to connect. Default 15,000. */
@@ -151,7 +152,7 @@ interface Stamp {
 /** @throws ConfigError if a secret or a header is invalid. */
 function openStamp(options: Pick<EndpointOptions, 'secret' | 'headers'>, url: URL): Stamp {
   const { secrets, headers } = readCredentials(options);
-  const sign = signer(secrets);
+  const sign = options.secret === false ? unsigned : signer(secrets);
   checkHeaders(headers);
   return {
     given: JSON.stringify({ secrets, headers }),
@@ -162,10 +163,12 @@ function openStamp(options: Pick<EndpointOptions, 'secret' | 'headers'>, url: UR
 
 function readCredentials({ secret, headers = {} }: Pick<EndpointOptions, 'secret' | 'headers'>) {
   return {
-    secrets: [typeof secret === 'function' ? secret() : secret].flat(),
+    secrets: secret === false ? [] : [typeof secret === 'function' ? secret() : secret].flat().map(String),
     headers: typeof headers === 'function' ? headers() : headers,
   };
 }
+
+const unsigned: Signer = { headers: ({ id }) => ({ 'webhook-id': id }) };
 
 export interface SignedSendOptions {
   readonly sender: Sender;

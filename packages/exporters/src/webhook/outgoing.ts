@@ -16,15 +16,15 @@ export interface Numbered extends Outgoing {
   readonly number: number;
 }
 
-/** Whether a record is sent in an envelope or as it is. */
-export type WebhookFormat = 'envelope' | 'bare';
+/** Whether a record is sent in an envelope or as it is, or a function that makes its body. */
+export type WebhookFormat<T = never> = 'envelope' | 'bare' | ((row: T) => object);
 
 export interface OutgoingOptions<T> {
   /** Rows with the same key are ordered. Default: the key of the row or changed row. */
   readonly key?: ((row: T) => RowKey) | null | undefined;
   /** A row's id, the same on every run. Default: a change's own id; else a hash of source, key and content. */
   readonly id?: ((row: T) => string) | undefined;
-  readonly format: WebhookFormat;
+  readonly format: WebhookFormat<T>;
 }
 
 /** Encodes a row. `at` is when it was first sent, ISO 8601; `sequence` counts the records of a target from 1. */
@@ -52,9 +52,14 @@ export function rowEncoder<T extends object>(
     return {
       id: recordId,
       key: order === undefined ? null : keyText(order),
-      body: toJson(format === 'bare' ? row : envelope),
+      body: toJson(bodyOf(format, row, envelope)),
     };
   };
+}
+
+function bodyOf<T extends object>(format: WebhookFormat<T>, row: T, envelope: object): object {
+  if (typeof format === 'function') return format(row);
+  return format === 'bare' ? row : envelope;
 }
 
 /** A number and its digits are the same key. */

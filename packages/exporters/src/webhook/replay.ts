@@ -56,7 +56,7 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
   checkOptions('replay()', options, {
     ...endpointNames,
     url: 'text',
-    secret: 'text or a list or a function',
+    secret: 'text or a list or a function or a boolean',
     newId: true,
     breakLock: true,
     trustFileSystem: true,

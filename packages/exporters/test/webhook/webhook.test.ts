@@ -677,6 +677,8 @@ describe('refuses', () => {
     ['an empty batch', { batch: 0 }],
     ['a batch of no bytes', { batch: { count: 1, bytes: 0 } }],
     ['bare rows in a batch', { batch: 10, format: 'bare' }],
+    ['bodies of a function in a batch', { batch: 10, format: (row) => row }],
+    ['a secret that is neither text nor false', { secret: true as false }],
     ['less than no dead letters', { maxDeadLetters: -1 }],
     ['an answer in no time', { timeout: 0 }],
     ['half a retry', { retry: { retries: 0.5 } }],

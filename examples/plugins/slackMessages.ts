@@ -1,0 +1,29 @@
+// Posts changes of streams to Slack, for --to slack:NAME. See docs/guides/slack.md.
+import { definePlugin, type Change } from '@sluice/core';
+import { webhook } from '@sluice/exporters/webhook';
+import type { EvmStream } from '@sluice/streams';
+
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** The body that Slack wants. */
+function messageOf({ key, before, after }: Change<EvmStream>): { text: string } {
+  const text = `${after?.tag ?? key}: ${before?.status ?? '?'} -> ${after?.status ?? '?'} ${after?.statusMessage ?? ''}`;
+  return { text: text.replace(/[&<>]/g, (character) => escapes[character] ?? '') };
+}
+
+/** `allowAddresses` is for a receiver on this machine, to try it. */
+export default ({ allowAddresses = [] }: { allowAddresses?: string[] } = {}) =>
+  definePlugin({
+    name: 'slackMessages',
+    sinks: {
+      slack: (name) =>
+        webhook<object>({
+          url: process.env[`SLACK_${name.toUpperCase()}_URL`] ?? '',
+          secret: false, // Slack checks no signature: the address is the secret
+          format: (row) => messageOf(row as Change<EvmStream>), // what `streams watch` emits
+          deliveries: 1, // Slack takes about one message per second
+          deadLetter: `${name}.dead.jsonl`,
+          allowAddresses,
+        }),
+    },
+  });
