@@ -15,6 +15,7 @@ import { codeIn, examples, runShown, standsInExample } from './shownCode.js';
 import { pages } from './shownCode/pages.js';
 import { redisProgram, startRedis } from './kit/redisServer.js';
 import { temporaryFolder } from './kit/temporaryFolder.js';
+import { anchorOf } from '../site/pages.js';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -67,8 +68,9 @@ describe('the README', () => {
 
 test.each(pages)('%s has no broken link', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
-  const targets = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
-  for (const [link, path = '', anchor] of targets) {
+  const links = text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g);
+  const images = text.matchAll(/(?:src|srcset)="(?!https?:)([^"]*)"/g);
+  for (const [link, path = '', anchor] of [...links, ...images]) {
     const target = path === '' ? join(root, page) : join(root, dirname(page), path);
     expect(existsSync(target), link).toBe(true);
     if (anchor !== undefined) expect(anchorsOf(readFileSync(target, 'utf8')), link).toContain(anchor);
@@ -83,14 +85,8 @@ test.each(pages.filter((page) => page.startsWith('packages')))('%s links to noth
     expect(join(dirname(page), path).startsWith(join(packages, name, sep)), link).toBe(true);
 });
 
-/** Anchors as a repository's web page generates them. */
 function anchorsOf(page: string): string[] {
-  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
   return [...headings, ...[...page.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
 }
 

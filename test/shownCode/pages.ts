@@ -13,6 +13,8 @@ export const pages: readonly string[] = [
   '.github/SECURITY.md',
   'CHANGELOG.md',
   '.github/CODE_OF_CONDUCT.md',
+  'benchmarks/README.md',
+  'prove/README.md',
   ...pagesIn('docs').filter((page) => !page.startsWith(join('docs', 'api'))),
   ...readdirSync(join(root, 'packages')).flatMap((name) => [
     ...[join('packages', name, 'README.md')].filter((page) => existsSync(join(root, page))),
