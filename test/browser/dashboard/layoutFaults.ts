@@ -23,8 +23,7 @@ export function layoutFaults(): string[] {
     for (const { 0: run, index: at } of text.data.matchAll(/(?<!\S)\S{1,24}(?!\S)/g))
       for (const { 0: word, index } of run.matchAll(/[\p{L}\p{N}]+/gu))
         if (linesOf(text, at + index, at + index + word.length) > 1) faults.push(`"${word}" is broken`);
-    const isLabel =
-      text.data.length < 26 && text.parentElement?.matches('.muted, dt, .note, b, h1, h2, h3, .chip, button');
+    const isLabel = text.data.length < 26 && text.parentElement?.matches('.muted, dt, .note, b, h2, h3, .chip, button');
     if (isLabel && linesOf(text, 0, text.data.length) > 1) faults.push(`"${text.data}" takes several lines`);
   }
 
