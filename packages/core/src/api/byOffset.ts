@@ -59,7 +59,7 @@ export function byOffset(options: OffsetOptions): Paging {
     reads: flag.reads,
     request: (first, at) => put(first, base + offsetOf(at)),
     next(answer) {
-      const { rows, newRows, total, requested, from, read, items } = answer;
+      const { rows, newRows, total, requested, firstRows, from, read, items } = answer;
       const follows = flag.find(answer);
       if (follows === false) return 'end';
       if (newRows === 0 && items > rows.length) throw leftOutFault(read);
@@ -68,7 +68,7 @@ export function byOffset(options: OffsetOptions): Paging {
       if (newRows === 0) {
         const isStated = follows ?? (total !== undefined && received < total);
         // An API that allows one row a page sends only the known one, although two were requested.
-        const isOneByOne = requested === 2 && rows.length === 1;
+        const isOneByOne = rows.length === 1 && (requested === 2 || firstRows === 1);
         return isOneByOne || (isStated && mayHaveMore(rows, from)) ? 'by-offset' : 'end';
       }
       const isFull = requested !== undefined && rows.length >= requested;

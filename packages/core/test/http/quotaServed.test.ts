@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { casesOf, someOf } from '../../../../scripts/testEffort.js';
 import { openQuotaApi, type QuotaRunOptions } from './quotaRun.js';
-import { draftWindow, fixedWindow, githubWindow, slidingWindow, type QuotaServer } from './quotaServers.js';
+import {
+  draftWindow,
+  fixedWindow,
+  githubWindow,
+  slidingWindow,
+  tokenWindow,
+  type QuotaServer,
+} from './quotaServers.js';
 
 const minute = 60_000;
 const kinds: readonly { readonly kind: string; readonly server: () => QuotaServer }[] = [
@@ -14,6 +21,7 @@ const kinds: readonly { readonly kind: string; readonly server: () => QuotaServe
   { kind: 'a short sliding window', server: () => slidingWindow({ requests: 100, per: 20_000 }) },
   { kind: 'a sliding window with its end', server: () => slidingWindow({ requests: 200, per: minute }, 'newest') },
   { kind: "GitHub's way", server: () => githubWindow({ requests: 300, per: 5 * minute }) },
+  { kind: 'requests beside tokens', server: () => tokenWindow({ requests: 100, per: minute }) },
   { kind: "the IETF draft's", server: () => draftWindow({ requests: 200, per: minute }, { requests: 20, per: 5_000 }) },
 ];
 

@@ -91,6 +91,31 @@ export function githubWindow({ requests, per }: Quota, resource = 'core'): Quota
   };
 }
 
+/** OpenAI's way: requests and tokens, of which there are plenty, with durations as resets. */
+export function tokenWindow(quota: Quota): QuotaServer {
+  const { answer, ...server } = fixedWindow(quota);
+  let tokens = 0;
+  return {
+    ...server,
+    answer(now) {
+      const { status, headers } = answer(now);
+      tokens = (tokens + 7) % 40;
+      return {
+        status,
+        headers: {
+          'x-ratelimit-limit-requests': headers['x-ratelimit-limit'] ?? '',
+          'x-ratelimit-remaining-requests': headers['x-ratelimit-remaining'] ?? '',
+          'x-ratelimit-reset-requests': `${headers['x-ratelimit-reset'] ?? ''}s`,
+          'x-ratelimit-limit-tokens': '40',
+          'x-ratelimit-remaining-tokens': String(tokens),
+          'x-ratelimit-reset-tokens': '6m0s',
+          ...(headers['retry-after'] !== undefined && { 'retry-after': headers['retry-after'] }),
+        },
+      };
+    },
+  };
+}
+
 /** The draft's structured fields, with a policy for bursts beside that of the window. */
 export function draftWindow({ requests, per }: Quota, burst: Quota): QuotaServer {
   const long = fixedWindow({ requests, per });

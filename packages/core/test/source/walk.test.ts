@@ -448,9 +448,7 @@ describe('a walk', () => {
       });
       await expect(list().toArray()).rejects.toMatchObject({
         code: 'http',
-        message: expect.stringContaining(
-          'That is page 2, at a cursor of the API: it may list no more',
-        ) as string,
+        message: expect.stringContaining('That is page 2, at a cursor of the API: it may list no more') as string,
         details: { partition: 0, page: 2, status },
         position: { rows: 100 },
       });
