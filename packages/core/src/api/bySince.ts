@@ -39,7 +39,7 @@ interface SinceFieldOptions {
   /** The value's path in a row as it was received, e.g. `updated_at`. */
   readonly field: string;
   /**
-   * What the values are: `instant` (a date with time and zone), `datetime` (without a zone, taken for UTC), `date`,
+   * What the values are: `instant` (a date with time and zone, as in RFC 3339 or RFC 5322), `datetime` (without a zone, taken for UTC), `date`,
    * `epoch-seconds` or `epoch-ms` (numbers since 1970, also with a fraction or in a text), `integer` (of any size, also
    * in a text) or `text` (compared by its characters' codes).
    */

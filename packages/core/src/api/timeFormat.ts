@@ -1,7 +1,7 @@
 import { isCalendarDay } from '../clock.js';
 
 /**
- * How an API writes a time: `instant` (RFC 3339, e.g. 2026-01-31T08:30:00Z), `datetime` (2026-01-31T08:30:00, in UTC),
+ * How an API writes a time: `instant` (RFC 3339, e.g. 2026-01-31T08:30:00Z, or RFC 5322), `datetime` (2026-01-31T08:30:00, in UTC),
  * `minute` (2026-01-31 08:30, in UTC), `date` (2026-01-31), `epoch-seconds` or `epoch-ms` (since 1970).
  */
 export type TimeFormat = 'instant' | 'datetime' | 'minute' | 'date' | 'epoch-seconds' | 'epoch-ms';
@@ -28,13 +28,17 @@ const second = 1_000_000_000_000n;
 /** RFC 3339, and what is common beside it: a blank instead of the T, no seconds, a zone without a colon or none. */
 const timeForm = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,12}))?([Zz]|[+-]\d\d(?::?\d\d)?)?$/;
 
+/** RFC 5322, 3.3, as in the headers of mails and of HTTP. */
+const mailForm = /^(?:[A-Z][a-z]{2}, )?(\d{1,2}) ([A-Z][a-z]{2}) (\d{4}) (\d\d:\d\d:\d\d) (GMT|UTC|[+-]\d{4})$/;
+const months = 'JanFebMarAprMayJunJulAugSepOctNovDec';
+
 /** By name. */
 export const timeFormats: Readonly<Record<TimeFormat, TimeRule>> = {
   instant: {
     wanted: 'a date with a time and a zone, e.g. 2026-01-31T08:30:00Z',
     step: 1,
     print: (seconds) => `${isoOf(seconds).slice(0, 19)}Z`,
-    parse: (text) => parseDateTime(text, 'with a zone'),
+    parse: (text) => parseDateTime(text, 'with a zone') ?? parseMailTime(text),
   },
   datetime: {
     wanted: 'a date with a time and without a zone, e.g. 2026-01-31T08:30:00',
@@ -64,7 +68,8 @@ export const timeFormats: Readonly<Record<TimeFormat, TimeRule>> = {
     wanted: 'a number of milliseconds since 1970, e.g. 1769848200000',
     step: 1,
     print: (seconds) => String(seconds * 1_000),
-    parse: (text) => parseEpoch(text, second / 1_000n),
+    // Beside digits, as .NET writes it: /Date(1769848200000+0000)/.
+    parse: (text) => parseEpoch(/^\/Date\((-?\d+)(?:[+-]\d{4})?\)\/$/.exec(text)?.[1] ?? text, second / 1_000n),
   },
 };
 
@@ -104,6 +109,14 @@ function parseDateTime(text: string, zoned: 'with a zone' | 'without a zone'): I
   if (day === undefined || minute === undefined || !isCalendarDay(day) || minute > '23:59') return undefined;
   const ms = Date.parse(`${day}T${minute}${seconds}${offsetOf(zone ?? 'Z')}`);
   return Number.isNaN(ms) ? undefined : instantOf(ms) + BigInt(fraction.padEnd(12, '0'));
+}
+
+function parseMailTime(text: string): Instant | undefined {
+  const [, day = '', month = '', year, time, zone = ''] = mailForm.exec(text) ?? [];
+  const nth = months.indexOf(month);
+  if (time === undefined || nth % 3 !== 0) return undefined;
+  const date = `${String(year)}-${String(nth / 3 + 1).padStart(2, '0')}-${day.padStart(2, '0')}`;
+  return parseDateTime(`${date}T${time}${/^[GU]/.test(zone) ? 'Z' : zone}`, 'with a zone');
 }
 
 /** As `Date.parse` takes it. */
