@@ -83,6 +83,31 @@ export const increments: readonly Kind[] = [
     ],
   },
   {
+    says: 'wants the time beside a parameter in one filter',
+    sources: {
+      rows: listing({
+        path: '/search',
+        partitions: { project: ['ops'] },
+        query: ({ project }: { project: string }) => ({ jql: `project = ${project} AND {since}` }),
+        pageSize: limit,
+        until: 'short-page',
+        paging: bySince({
+          param: 'jql',
+          field: 'at',
+          type: 'instant',
+          write: 'updated >= {epoch-ms}',
+          begin: '2026-01-01',
+          overlap: 0,
+        }),
+        rows: '',
+        columns,
+        key: 'id',
+      }),
+    },
+    answers: { '/search?limit=100&jql=project+%3D+ops+AND+updated+%3E%3D+1767225600000': [row(1, 1), row(2, 2)] },
+    exports: [row(1, 1), row(2, 2)],
+  },
+  {
     says: 'wants the time inside of a filter or a query',
     sources: {
       rows: listing({

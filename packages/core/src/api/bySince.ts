@@ -9,6 +9,7 @@ import type { IncrementalPaging, PageAddress, Paging, SinceBounds } from './pagi
 import { type NoPlace, parsePlace, placeKinds, type Placing, type RequestPlace } from './requestPlace.js';
 import { givenValue, type SinceField } from './sinceField.js';
 import { type SinceRule, sinceRules, type SinceType } from './sinceValue.js';
+import { fillSlot } from './sinceSlot.js';
 import { sinceWindows, type WindowOptions } from './sinceWindows.js';
 import { type SinceWriting, writesEnd, writeSince } from './writeSince.js';
 
@@ -50,6 +51,9 @@ interface SinceFieldOptions {
    * `value` for the row's own text. Or a function `(value, bound) => text`. What is written for the bound `from` may ask
    * for more rows, which are left out, and never for less: rows would be missed. Formats round down. Without it, an
    * `integer` is a number in a body, and with `{value}` a text.
+   *
+   * If the definition's `query` or `body` has a text with `{since}` in the same place, it is put there, beside what that
+   * text has of parameters: `query: ({ project }) => ({ jql: \`project = ${project} AND {since}\` })`. It needs `begin`.
    */
   readonly write?: SinceWriting;
   /**
@@ -125,7 +129,8 @@ export function bySince(options: SinceOptions): Paging {
     const written = write(rule.given(from) ?? from, 'from', to);
     // In a body, an integer is a number, however large it is.
     const isNumber = type === 'integer' && options.into !== undefined && options.write === undefined;
-    const begun = place.put(first, isNumber ? new ExactNumber(String(BigInt(written))) : written);
+    const value = fillSlot(place.find?.(first), written);
+    const begun = place.put(first, isNumber && value === written ? new ExactNumber(String(BigInt(written))) : value);
     return end && to !== undefined ? end.put(begun, write(to, 'to')) : begun;
   };
   const by: SinceField = {
@@ -139,7 +144,10 @@ export function bySince(options: SinceOptions): Paging {
   const pages: Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'> = paging
     ? {
         ...pageInside(by, order, place !== undefined),
-        request: (first, at) => paging.request(first, at),
+        request(first, at, since) {
+          const { from } = since ?? {};
+          return paging.request(from === undefined ? first : put(first, { ...since, from }), at);
+        },
         next: (answer) => paging.next(answer),
       }
     : pageByValue(by);

@@ -19,6 +19,7 @@ import type { Paging } from './paging.js';
 import { checkPartitionTable } from './partitionValues.js';
 import { parsePlace, placeKinds } from './requestPlace.js';
 import { pageReader, type ReadingApi } from './pageReader.js';
+import { hasSlot } from './sinceSlot.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './each.js';
 import { type AskedParams, type KnownNames, type Templates, listPathNames, listValueNames } from './template.js';
@@ -246,7 +247,9 @@ function checkListing(definition: Checked): void {
   const names = [
     ...(pageSize?.param === undefined ? [] : [pageSize.param]),
     ...paging.params,
-    ...(typeof query === 'object' ? Object.keys(query) : []),
+    ...Object.entries(typeof query === 'object' ? query : {}).flatMap(([param, value]) =>
+      hasSlot('The definition of a listing', paging, value) ? [] : [param],
+    ),
   ];
   const headers = [
     ...listPlacedHeaders(definition),

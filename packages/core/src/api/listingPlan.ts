@@ -7,6 +7,7 @@ import { definedJson, ExactNumber, frozenJson, type Json } from '../json.js';
 import { isRecord, kindOf } from '../values.js';
 import type { PageAddress, Paging } from './paging.js';
 import { checkFree, parsePlace, type RequestPlace } from './requestPlace.js';
+import { hasSlot } from './sinceSlot.js';
 import { withParams } from './requiredParams.js';
 import { fillFields, fillPath, fillValues } from './template.js';
 
@@ -204,9 +205,10 @@ function requestOf<Params, Values>(
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the values are those that its functions take
   const all = params as Params & Values;
   const query = evaluate<Params & Values, Query>(spec.query ?? {}, all, { name, what: 'query' });
+  const reserved = listReservedParams(spec);
   return {
     path: fillPath(spec.path, params, { name, baseUrl }),
-    query: copyQuery(name, query, listReservedParams(spec)),
+    query: copyQuery(name, query, (param, value) => reserved.has(param) && !hasSlot(name, spec.paging, value)),
     headers: copyHeaders(
       name,
       evaluate<Params & Values, HeaderFields>(spec.headers ?? {}, all, { name, what: 'headers' }),
@@ -273,7 +275,7 @@ function makeBody<Params, Values>(
   const made = frozenJson(given, `The body of ${name}`);
   if (bodyType === 'form') formFields(made, `The body of ${name}`);
   for (const path of [...(paging.fields ?? []), ...(pageSize?.into === undefined ? [] : [pageSize.into])])
-    checkFree(name, made, path);
+    checkFree(name, made, path, (value) => hasSlot(name, paging, value));
   return made;
 }
 
@@ -350,12 +352,12 @@ type SentValue = string | number | boolean | readonly string[];
 function copyQuery(
   name: string,
   query: Readonly<Record<string, unknown>>,
-  reserved: ReadonlySet<string>,
+  isReserved: (param: string, value: unknown) => boolean,
 ): Readonly<Record<string, SentValue>> {
   const sent: [string, SentValue][] = [];
   for (const [param, given] of Object.entries(query)) {
     const value = given instanceof ExactNumber ? given.text : given;
-    if (reserved.has(param))
+    if (isReserved(param, value))
       throw new ConfigError(`${name} sets the query parameter ${JSON.stringify(param)} twice.`, { param });
     if (value === undefined) continue;
     if (!isSendable(value))

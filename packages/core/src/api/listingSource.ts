@@ -202,7 +202,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     const from = given?.from ?? increment?.begin;
     const since = from === undefined ? given : { ...given, from };
     const first = from !== undefined && increment ? increment.from(start, { ...since, from }) : start;
-    const address = at ? paging.request(first, at, since) : first;
+    const address = at ? paging.request(start, at, since) : first;
     const details = plan.details(partition);
     const fields = plan.fields(partition);
     const { method } = details;

@@ -49,7 +49,7 @@ export interface Paging {
    */
   readonly reads?: readonly string[] | undefined;
   /**
-   * Makes a page's request from the first page's. `since`: the rows that the walk asks for, absent for all.
+   * Makes a page's request from the first page's, which of `bySince` has no value yet. `since`: the rows that the walk asks for, absent for all.
    *
    * @throws ConfigError if it cannot start at this cursor or offset.
    */

@@ -44,6 +44,8 @@ export interface Placing {
   readonly params: readonly string[];
   readonly fields: readonly string[];
   readonly headers: readonly string[];
+  /** What the request of a definition has there. Default: nothing. */
+  readonly find?: (request: PageAddress) => Json | undefined;
   /** A copy of the request with the value. @throws ConfigError if a header can't have it. */
   readonly put: (request: PageAddress, value: PlacedValue) => PageAddress;
 }
@@ -79,6 +81,7 @@ function queryPlacing(param: string): Placing {
     ...none,
     identity: { param },
     params: [param],
+    find: ({ query }) => (typeof query[param] === 'string' ? query[param] : undefined),
     put: (request, value) => ({
       ...request,
       query: { ...request.query, [param]: value instanceof ExactNumber ? value.text : value },
@@ -96,6 +99,7 @@ function bodyPlacing(into: string): Placing {
     ...none,
     identity: { into },
     fields: [steps.at(-1)?.text ?? into],
+    find: ({ body }) => steps.reduce(partOf, body),
     put: (request, value) => ({ ...request, body: withValue(request.body, steps, value) }),
   };
 }
@@ -127,8 +131,17 @@ function headerPlacing(header: string): Placing {
   };
 }
 
-/** @throws ConfigError unless a value can be put at `path` without replacing one. `null` is a placeholder. */
-export function checkFree(name: string, body: Json | undefined, path: string): void {
+/**
+ * @param mayHave whether a value may stay, since the other one is put into it
+ *
+ * @throws ConfigError unless a value can be put at `path` without replacing one. `null` is a placeholder.
+ */
+export function checkFree(
+  name: string,
+  body: Json | undefined,
+  path: string,
+  mayHave: (value: Json) => boolean = () => false,
+): void {
   let value = body;
   for (const step of parseSteps(path)) {
     if (value === undefined || value === null) return;
@@ -140,7 +153,7 @@ export function checkFree(name: string, body: Json | undefined, path: string): v
       );
     value = partOf(value, step);
   }
-  if (value !== undefined && value !== null)
+  if (value !== undefined && value !== null && !mayHave(value))
     throw new ConfigError(`${name} sets ${path} in its body twice. Leave it out, or give null.`, { path });
 }
 

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
+  byCursor,
   bySince,
   ConfigError,
   exportTo,
   listing,
   memoryState,
+  type Paging,
   type SinceOptions,
   type StateStore,
 } from '../../src/index.js';
@@ -197,6 +199,62 @@ describe('R7 write', () => {
     });
     await openListing(source, served)({}).toArray();
     expect(served.requests.map(({ body }) => body)).toEqual([{}, { filter: { since: 1767261600 } }]);
+  });
+});
+
+describe('R7 a text with {since} beside parameters', () => {
+  const rows: Row[] = Array.from({ length: 7 }, (_, id) => ({ id, updated: at(id * 60_000) }));
+  const since = { field: 'updated', type: 'instant', write: 'updated >= {epoch-ms}', overlap: 0 } as const;
+  const paged = { rows: '', columns: ['id'], pageSize: { param: 'n', default: 3, max: 3 } };
+  /** Finds the rows of a channel, which is the parity of their ids. */
+  const answer = (text: string | null): Said => {
+    const [, channel, from] = /^channel = (\w+) AND updated >= (\d+) ORDER BY updated$/.exec(text ?? '') ?? [];
+    const found = rows.filter(
+      ({ id, updated }) => id % 2 === (channel === 'even' ? 0 : 1) && Date.parse(String(updated)) >= Number(from),
+    );
+    return channel === undefined ? { status: 400, body: text } : { body: found.slice(0, 3) };
+  };
+
+  test.each(['query', 'body'] as const)('is filled in the %s, for each partition, page and mark', async (place) => {
+    const served = await serve(({ searchParams }, _nth, { body }) =>
+      answer(place === 'query' ? searchParams.get('q') : String(body?.['q'])),
+    );
+    const text = (channel: string) => ({ q: `channel = ${channel} AND {since} ORDER BY updated` });
+    const source = listing({
+      ...paged,
+      path: '/rows',
+      partitions: { channel: ['even', 'odd'] },
+      ...(place === 'query'
+        ? {
+            query: ({ channel }: { channel: string }) => text(channel),
+            paging: bySince({ param: 'q', begin: '2026-01-01', ...since }),
+          }
+        : {
+            method: 'POST',
+            body: ({ channel }: { channel: string }) => text(channel),
+            paging: bySince({ into: 'q', begin: '2026-01-01', ...since }),
+          }),
+    });
+    const state = memoryState();
+    const exported = async (): Promise<unknown[]> => {
+      const sink = recordingSink<Record<string, unknown>>();
+      await exportTo(openListing(source, served)({} as never), sink, { state, incremental: true }).run();
+      return sink.rows.map(({ id }) => id);
+    };
+    expect(await exported()).toEqual([0, 2, 4, 6, 1, 3, 5]);
+    rows.push({ id: 9, updated: at(9 * 60_000) });
+    expect(await exported()).toEqual([9]);
+    rows.pop();
+  });
+
+  test('needs begin, and another paging puts nothing there', () => {
+    const define = (paging: Paging, query: object = { q: 'a AND {since}' }): unknown =>
+      listing({ ...paged, path: '/rows', query, paging } as never);
+    expect(() => define(bySince({ param: 'q', ...since }))).toThrow('give bySince a begin');
+    expect(() => define(bySince({ param: 'q', begin: '2026-01-01', ...since }), { q: 'a' })).toThrow(
+      '"q" is set twice',
+    );
+    expect(() => define(byCursor({ param: 'q', at: 'next?' }))).toThrow('"q" is set twice');
   });
 });
 
