@@ -268,7 +268,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     const page = await look(String((await next())['url']), { isCut: true });
     const { first, second, count } = await next();
     expect(count).toBe(100_000);
-    await figure(page, 'changes').or(figure(page, 'rows')).first().waitFor();
+    await figure(page, 'changes').waitFor();
     await page.locator('.card', { hasText: 'error' }).waitFor();
     const began = performance.now();
     await page.locator('.card', { hasText: 'error' }).click();
@@ -402,7 +402,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       ],
     });
     await figure(page, 'rows').filter({ hasText: '81,234' }).waitFor();
-    await page.getByText('700 of 1,200 partitions').waitFor();
+    await figure(page, 'left').filter({ hasText: '700 of 1,200' }).waitFor();
     await review(page, 'cluster');
   });
 

@@ -57,6 +57,7 @@ export const nftHoldingSchema: RowSchema<NftHolding> = {
     token_properties: 'json',
   },
   key: (nft) => JSON.stringify([nft.owner_address, nft.token_data_id_hash, nft.property_version]),
+  nameOf: (nft) => nft.name,
 };
 
 /**

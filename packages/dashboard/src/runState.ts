@@ -1,8 +1,17 @@
-import type { ClientEvent, LimiterEvent } from '@sluice/core';
+import {
+  causeOf,
+  healthLevel,
+  healthText,
+  RunJudge,
+  type ClientEvent,
+  type ErrorReport,
+  type EventOf,
+  type LimiterEvent,
+} from '@sluice/core';
 import { Board } from './watchBoard.js';
 import { fit, shorten } from './fit.js';
-import { Series } from './series.js';
-import type { About, ClusterView, Ending, Hold, LimiterView, Snapshot } from './snapshot.js';
+import { Series, type Gap } from './series.js';
+import type { About, ClusterView, Ending, HealthView, LimiterView, Snapshot } from './snapshot.js';
 
 const maxPauses = 20;
 const maxSlowest = 8;
@@ -13,30 +22,35 @@ const maxReasons = 20;
 const maxLimiters = 20;
 const maxText = 300;
 const maxName = 120;
+const maxGaps = 20;
 /** Seconds that count as of late. */
 const late = 10;
+/** Seconds whose rows tell how long the rest takes: a pace that changes every second is no help. */
+const steady = 60;
 /** Bytes of JSON that a snapshot may have, and how much of that some lists may take. */
 const maxBytes = 64_000;
 const share = { board: 14_000, problems: 6_000, workers: 8_000, list: 2_500 } as const;
+
+const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set(['settled', 'retry', 'delivery', 'error', 'attempt']);
+
+type Problem = Snapshot['problems'][number];
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** Folds the events of a client into what the page shows. It computes only: time is an argument, in ms since 1970. */
 export class RunState {
   readonly #startedAt: number;
+  readonly #judge = new RunJudge();
   readonly #series = new Series();
   #about: About;
   #board: Board | undefined;
   #cluster: ClusterView | undefined;
-  /** Partitions that were done at the first look. */
-  #doneBefore = 0;
   #end: Snapshot['end'] = null;
   #totals: Mutable<Snapshot['totals']> = emptyTotals();
   #total: number | undefined;
-  /** Requests that have not settled. */
-  #running = 0;
-  /** The average ms of a response, the last ones weigh most. */
-  #took = 0;
+  #deliveries: Mutable<NonNullable<Snapshot['deliveries']>> | undefined;
+  /** Times in which nothing succeeded, the last one at the end. */
+  #gaps: Gap[] = [];
   readonly #limiters = new Map<string, { readonly event: LimiterEvent; readonly at: number }>();
   /** The one that was counted last comes last. */
   readonly #reasons = new Map<string, { readonly count: number; readonly at: number }>();
@@ -45,6 +59,7 @@ export class RunState {
   #commits: Snapshot['commits'] = [];
   #problems: Snapshot['problems'] = [];
   #begun = 0;
+  #done = 0;
   #latest: Snapshot['partitions']['latest'] = [];
   /** The last failure of an export, a walk or a watch. */
   #failure: string | undefined;
@@ -64,6 +79,7 @@ export class RunState {
     this.#totals = { ...emptyTotals(), requests, retries, failures };
     this.#total = undefined;
     this.#begun = 0;
+    this.#done = 0;
     this.#latest = [];
     this.#isSealed = false;
     this.#failure = undefined;
@@ -72,7 +88,6 @@ export class RunState {
   showCluster(cluster: ClusterView, now: number): void {
     const bucket = this.#series.bucket(now);
     if (this.#cluster) bucket.rows += Math.max(0, cluster.rows - this.#cluster.rows);
-    else this.#doneBefore = cluster.done;
     this.#cluster = cluster;
   }
 
@@ -92,13 +107,14 @@ export class RunState {
   }
 
   fold(event: ClientEvent, now: number): void {
+    const isTold = tellsOfOutages.has(event.type);
+    // Before what may end an outage, and after what may show that there is one.
+    if (isTold) this.#noteGap(now);
+    this.#judge.follow(event, now);
+    if (isTold) this.#noteGap(now);
     const totals = this.#totals;
     switch (event.type) {
-      case 'request':
-        this.#running += 1;
-        break;
       case 'settled':
-        this.#running = Math.max(0, this.#running - 1);
         if (event.outcome === 'failed') totals.failures += 1;
         break;
       case 'attempt':
@@ -107,13 +123,12 @@ export class RunState {
         this.#series.bucket(now);
         break;
       case 'response':
-        this.#took = this.#took === 0 ? event.took : 0.8 * this.#took + 0.2 * event.took;
         this.#rank({ route: shorten(event.route, maxName), took: event.took, status: event.status, at: now });
         break;
       case 'retry':
         totals.retries += 1;
-        this.#series.bucket(now).retries += 1;
-        this.#count(event.reason, now);
+        this.#count(causeOf(event.error), now);
+        this.#reportFailure(event.route, event.error, now);
         break;
       case 'paused':
         this.#pauses = first(
@@ -131,6 +146,7 @@ export class RunState {
         this.#series.bucket(now).rows += event.rows;
         if (event.total !== undefined) this.#total = event.total;
         this.#begun = Math.max(this.#begun, event.partition + 1);
+        if (event.endsPartition) this.#done += 1;
         this.#latest = first(
           [event.partition, event.page, now] as const,
           this.#latest.filter(([partition]) => partition !== event.partition),
@@ -138,6 +154,8 @@ export class RunState {
         );
         break;
       case 'commit':
+        // A commit waits for all deliveries.
+        if (this.#deliveries) this.#deliveries.waiting = 0;
         totals.committedRows = event.rows;
         totals.committedPages = event.pages;
         this.#isSealed = event.isSealed;
@@ -150,13 +168,16 @@ export class RunState {
       case 'change':
         this.#board ??= new Board(now);
         this.#board.add(event);
-        if (event.kind === 'known') break;
+        if (event.kind === 'known' || event.kind === 'initial') break;
         totals.changes += 1;
         this.#series.bucket(now).changes += 1;
         break;
       case 'error':
         if (event.of !== 'request') this.#failure = shorten(event.error.message, maxText);
         this.#report('error', event.name, event.error.message, now);
+        break;
+      case 'delivery':
+        this.#deliver(event, now);
         break;
       case 'warning':
       case 'info':
@@ -165,6 +186,8 @@ export class RunState {
       case 'plugin-fault':
         this.#report('error', event.plugin, event.error.message, now);
         break;
+      case 'request':
+      case 'sink':
       case 'close':
         break;
     }
@@ -172,18 +195,21 @@ export class RunState {
 
   /** @param span seconds that the series cover; `Infinity` for all. */
   snapshot(now: number, span: number): Snapshot {
+    this.#noteGap(now);
     const limiters = this.#limiterViews(now);
     const pace = this.#series.pace(now, late);
+    const { resumedPartitions: resumed = 0 } = this.#about;
     const { list, problems } = share;
     const rest = {
       now,
       startedAt: this.#startedAt,
       about: shortenAbout(this.#about),
-      hold: this.#hold(now, limiters),
+      health: this.#health(now),
       end: this.#end,
       totals: { ...this.#totals },
       ...this.#estimate(pace, now),
-      series: this.#series.view(now, span),
+      series: this.#series.view(now, span, this.#gaps),
+      deliveries: this.#deliveries ? { ...this.#deliveries } : null,
       limiters: fit(limiters, list),
       pauses: fit(this.#pauses, list),
       retries: fit(
@@ -191,54 +217,75 @@ export class RunState {
         list,
       ),
       slowest: fit(this.#slowest, list),
-      partitions: { begun: this.#begun, of: this.#about.partitions ?? null, latest: this.#latest },
+      partitions: {
+        begun: this.#begun,
+        done: this.#done + resumed,
+        of: this.#about.partitions ?? null,
+        latest: this.#latest,
+      },
       commits: this.#commits,
       problems: fit(this.#problems, problems),
       cluster: this.#cluster ? fitCluster(this.#cluster) : null,
     };
     if (!this.#board) return { ...rest, board: null };
-    const board = this.#board.view(share.board);
+    const board = this.#board.view(share.board, this.#gaps);
     // What all others leave is for the changes.
     const used = Buffer.byteLength(JSON.stringify({ ...rest, board }));
     return { ...rest, board: { ...board, changes: this.#board.changes(maxBytes - used) } };
   }
 
-  #hold(now: number, limiters: readonly LimiterView[]): Hold {
-    const paused = limiters.find((limiter) => limiter.paused > 0 && limiter.queued > 0);
-    if (paused) return { kind: 'pause', left: paused.paused, cause: paused.cause };
-    if (this.#totals.requests + this.#totals.pages === 0) return { kind: 'starting' };
-    const retries = this.#series.recent('retries', now, late);
-    if (retries > 0 && this.#series.recent('rows', now, late) === 0)
-      return { kind: 'retries', reason: [...this.#reasons.keys()].at(-1) ?? '' };
-    // A single walk waits for a permit, then for its response, and so on: it is the last seconds that tell.
-    const queued = this.#series.peak('queued', now, 3);
-    const full = limiters.find(({ used, limit }) => queued > 0 && limit !== null && used >= 0.8 * limit);
-    if (full) return { kind: 'limit', used: full.used, limit: full.limit ?? 0, queued };
-    if (this.#running > 0) return { kind: 'responses', running: this.#running, took: Math.round(this.#took) };
-    return { kind: this.#about.kind === 'watch' ? 'poll' : 'target' };
+  #health(now: number): HealthView {
+    const { targetNoun = this.#deliveries ? 'the webhook' : undefined, kind } = this.#about;
+    const health = this.#judge.health(now);
+    const isQuiet = kind === 'watch' && health.kind === 'idle';
+    return {
+      kind: health.kind,
+      level: healthLevel(health),
+      since: 'since' in health ? health.since : 0,
+      text: isQuiet ? 'All is quiet until the next poll.' : healthText(health, targetNoun),
+    };
   }
 
-  #estimate(pace: number, now: number): Pick<Snapshot, 'pace' | 'expectedRows' | 'left'> {
-    if (this.#cluster) {
-      const { done, partitions } = this.#cluster;
-      // What was done before we looked says nothing about how fast it is.
-      const since = done - this.#doneBefore;
-      const left = since <= 0 || this.#end ? null : ((now - this.#startedAt) / since) * Math.max(0, partitions - done);
-      return { pace, expectedRows: null, left };
+  /** While nothing succeeds, nothing is known of the rows. */
+  #noteGap(now: number): void {
+    const health = this.#judge.health(now);
+    const last = this.#gaps.at(-1);
+    const isOpen = last && last.to === undefined;
+    if (healthLevel(health) !== 'failing') {
+      if (isOpen) this.#gaps.splice(-1, 1, { from: last.from, to: now });
+    } else if (!isOpen) {
+      this.#gaps = [...this.#gaps, { from: now - ('since' in health ? health.since : 0) }].slice(-maxGaps);
     }
-    const { expectedRows, resumedRows = 0, partitions, kind } = this.#about;
+  }
+
+  /** How long the rest takes is only told where rows are counted: partitions are unlike. */
+  #estimate(pace: number, now: number): Pick<Snapshot, 'pace' | 'expectedRows' | 'left'> {
+    if (this.#cluster) return { pace, expectedRows: null, left: null };
+    const { expectedRows, resumedRows = 0, kind } = this.#about;
     const expected = kind === 'watch' ? undefined : lower(expectedRows, this.#total);
     const { rows, committedRows } = this.#totals;
-    const there = Math.max(resumedRows + rows, committedRows);
     if (this.#end) {
       const seconds = Math.max(1, (this.#end.at - this.#startedAt) / 1_000);
       return { pace: rows / seconds, expectedRows: expected ?? null, left: null };
     }
-    if (expected !== undefined && pace > 0)
-      return { pace, expectedRows: expected, left: (1_000 * Math.max(0, expected - there)) / pace };
-    const isCountable = expected === undefined && partitions !== undefined && this.#begun > 1 && kind !== 'watch';
-    const left = isCountable ? ((now - this.#startedAt) / this.#begun) * Math.max(0, partitions - this.#begun) : null;
-    return { pace, expectedRows: expected ?? null, left };
+    const there = Math.max(resumedRows + rows, committedRows);
+    const usual = this.#series.pace(now, steady);
+    const isStopped = healthLevel(this.#judge.health(now)) === 'failing';
+    if (expected === undefined || usual === 0 || isStopped) return { pace, expectedRows: expected ?? null, left: null };
+    return { pace, expectedRows: expected, left: Math.max(1_000, (1_000 * (expected - there)) / usual) };
+  }
+
+  #deliver({ step, waiting, status, error, sink }: EventOf<'delivery'>, now: number): void {
+    const sums = (this.#deliveries ??= { sent: 0, repeated: 0, accepted: 0, waiting: 0, deadLetters: 0, last: null });
+    sums.waiting = waiting;
+    if (step === 'sent') sums.sent += 1;
+    if (step === 'retry') sums.repeated += 1;
+    if (step === 'accepted') sums.accepted += 1;
+    if (step === 'dead-letter') sums.deadLetters += 1;
+    if (step === 'retry' || step === 'failed') this.#reportFailure(sink, error, now);
+    if (step === 'sent' || step === 'dead-letter') return;
+    const answer = error ? causeOf(error) : `HTTP ${status ?? 200}`;
+    sums.last = { at: now, answer, isAccepted: step === 'accepted' };
   }
 
   #limiterViews(now: number): LimiterView[] {
@@ -283,9 +330,18 @@ export class RunState {
     if (this.#reasons.size > maxReasons && oldest !== undefined) this.#reasons.delete(oldest);
   }
 
-  #report(level: Snapshot['problems'][number]['level'], from: string, message: string, now: number): void {
+  /** A failed attempt, which is repeated. */
+  #reportFailure(from: string, error: ErrorReport | undefined, now: number): void {
+    if (error) this.#report('warning', from, `${causeOf(error)}: ${error.summary ?? error.message}`, now);
+  }
+
+  #report(level: Problem['level'], from: string, message: string, now: number): void {
     const problem = { at: now, level, from: shorten(from, maxName), message: shorten(message, maxText) };
-    this.#problems = first(problem, this.#problems, maxProblems);
+    const isSame = (each: Problem): boolean =>
+      each.level === level && each.from === problem.from && each.message === problem.message;
+    const { count = 0 } = this.#problems.find(isSame) ?? {};
+    const others = this.#problems.filter((each) => !isSame(each));
+    this.#problems = first({ ...problem, count: count + 1 }, others, maxProblems);
   }
 }
 
@@ -311,11 +367,12 @@ function lower(a: number | undefined, b: number | undefined): number | undefined
 }
 
 function shortenAbout(about: About): About {
-  const { title, target, command } = about;
+  const { title, target, targetNoun, command } = about;
   return {
     ...about,
     title: shorten(title, maxText),
     ...(target !== undefined && { target: shorten(target, maxText) }),
+    ...(targetNoun !== undefined && { targetNoun: shorten(targetNoun, maxName) }),
     ...(command !== undefined && { command: shorten(command, 2_000) }),
   };
 }

@@ -1,10 +1,16 @@
 import type { SeriesView } from './snapshot.js';
 
-const sums = ['rows', 'retries', 'changes'] as const;
+const sums = ['rows', 'changes'] as const;
 const peaks = ['used', 'queued'] as const;
 
 /** What happened in a second, or later in a minute. `at`: seconds since 1970. */
 export type Bucket = { at: number } & Record<(typeof sums)[number] | (typeof peaks)[number], number>;
+
+/** A time in which nothing succeeded, in ms since 1970. `to` is absent while it lasts. */
+export interface Gap {
+  readonly from: number;
+  readonly to?: number;
+}
 
 const hour = 3_600;
 const minute = 60;
@@ -36,17 +42,15 @@ export class Series {
   }
 
   /** The sum of a count in the `seconds` before now. */
-  recent(count: 'rows' | 'retries', now: number, seconds: number): number {
+  recent(count: 'rows', now: number, seconds: number): number {
     return this.#since(now / 1_000 - seconds).reduce((sum, bucket) => sum + bucket[count], 0);
   }
 
-  /** The highest level in the `seconds` before now. */
-  peak(level: 'used' | 'queued', now: number, seconds: number): number {
-    return Math.max(0, ...this.#since(now / 1_000 - seconds).map((bucket) => bucket[level]));
-  }
-
-  /** At most 300 points of the last `span` seconds; `Infinity` means all that is kept. */
-  view(now: number, span: number): SeriesView {
+  /**
+   * At most 300 points of the last `span` seconds; `Infinity` means all that is kept. Nothing is known before the first
+   * bucket, and in gaps.
+   */
+  view(now: number, span: number, gaps: readonly Gap[] = []): SeriesView {
     const end = Math.floor(now / 1_000) + 1;
     const length = Math.max(1, Math.min(span, Math.max(end - this.#first(now), minute)));
     const step = Math.ceil(length / maxPoints);
@@ -57,13 +61,26 @@ export class Series {
       const point = merged[Math.floor((bucket.at - from) / step)];
       if (point) add(point, bucket);
     }
+    const first = this.#first(now);
+    const isKnown = (nth: number): boolean => {
+      const at = from + nth * step;
+      return (
+        at + step > first && !gaps.some((gap) => gap.from <= at * 1_000 && (gap.to ?? Infinity) >= (at + step) * 1_000)
+      );
+    };
+    const known = merged.map((_, nth) => isKnown(nth));
+    const values = (name: (typeof sums)[number] | (typeof peaks)[number], isAlways = false): (number | null)[] =>
+      merged.map((bucket, nth) =>
+        known[nth] || bucket[name] > 0 || (isAlways && from + nth * step >= first) ? bucket[name] : null,
+      );
     return {
       step,
       until: end * 1_000,
-      rows: merged.map(({ rows }) => rows),
-      changes: merged.map(({ changes }) => changes),
-      used: merged.map(({ used }) => used),
-      queued: merged.map(({ queued }) => queued),
+      rows: values('rows'),
+      changes: values('changes'),
+      // What the limiter does is known during an outage, too.
+      used: values('used', true),
+      queued: values('queued', true),
     };
   }
 
@@ -101,5 +118,5 @@ function add(sum: Bucket, bucket: Bucket): void {
 }
 
 function emptyBucket(at: number): Bucket {
-  return { at, rows: 0, retries: 0, changes: 0, used: 0, queued: 0 };
+  return { at, rows: 0, changes: 0, used: 0, queued: 0 };
 }

@@ -1,20 +1,17 @@
+import type { RunHealth, RunLevel } from '@sluice/core';
+
 /** How a run ended. */
 export type Outcome = 'finished' | 'failed' | 'stopped';
 
-/** What keeps a run from being faster. */
-export type Hold =
-  /** No request was sent yet. */
-  | { readonly kind: 'starting' }
-  /** Requests wait for the rate limit. */
-  | { readonly kind: 'limit'; readonly used: number; readonly limit: number; readonly queued: number }
-  /** A limiter is paused for `left` ms. */
-  | { readonly kind: 'pause'; readonly left: number; readonly cause: string }
-  /** Requests wait for responses, which took `took` ms each of late. */
-  | { readonly kind: 'responses'; readonly running: number; readonly took: number }
-  /** Requests are retried, and no row arrived for ten seconds. */
-  | { readonly kind: 'retries'; readonly reason: string }
-  /** No request runs: rows are being written, or a watch waits for its next poll. */
-  | { readonly kind: 'target' | 'poll' };
+/** What holds the run up, as `RunJudge` of `@sluice/core` judges it. */
+export interface HealthView {
+  readonly kind: RunHealth['kind'];
+  readonly level: RunLevel;
+  /** Ms for which it has lasted, or 0. */
+  readonly since: number;
+  /** One sentence. */
+  readonly text: string;
+}
 
 /** What is shown of the task, besides its numbers. Texts without secrets. */
 export interface About {
@@ -23,10 +20,16 @@ export interface About {
   readonly title: string;
   /** Where the rows go. */
   readonly target?: string;
+  /** How sentences call the target, with an article. Default `the target`. */
+  readonly targetNoun?: string;
   /** The command line that shows the same, to be copied. */
   readonly command?: string;
   /** Partitions of the plan. */
   readonly partitions?: number;
+  /** What a partition is, and several are. Default `partition`, `partitions`. */
+  readonly partitionNoun?: readonly [one: string, many: string];
+  /** Partitions that earlier runs have done. */
+  readonly resumedPartitions?: number;
   /** Rows that are expected, e.g. the maximum that was asked for. */
   readonly expectedRows?: number;
   /** Rows of earlier runs. */
@@ -52,25 +55,41 @@ export interface LimiterView {
   readonly cause: string;
 }
 
+/** Requests to the endpoint of a target, e.g. a webhook. */
+export interface DeliveriesView {
+  readonly sent: number;
+  readonly repeated: number;
+  readonly accepted: number;
+  /** Records that are neither accepted nor dead letters. */
+  readonly waiting: number;
+  readonly deadLetters: number;
+  /** The endpoint's last answer, or why there was none, e.g. `HTTP 502`; `null` if nothing has come back yet. */
+  readonly last: { readonly at: number; readonly answer: string; readonly isAccepted: boolean } | null;
+}
+
 /** Values of steps of `step` seconds; the last one ends at `until`, ms since 1970. */
 export interface SeriesView {
   readonly step: number;
   readonly until: number;
-  /** Sums per step. */
-  readonly rows: readonly number[];
-  readonly changes: readonly number[];
+  /** Sums per step; `null` where nothing was known: before the start, and while nothing succeeded. */
+  readonly rows: readonly (number | null)[];
+  readonly changes: readonly (number | null)[];
   /** The highest value of each step. */
-  readonly used: readonly number[];
-  readonly queued: readonly number[];
+  readonly used: readonly (number | null)[];
+  readonly queued: readonly (number | null)[];
 }
 
 export const changeKinds = ['initial', 'added', 'changed', 'removed', 'known'] as const;
 
-/** A change: seconds since `since`, key, index in `changeKinds`, statuses before and after as indices in `names`, or -1. */
-export type ChangeView = readonly [at: number, key: string, kind: number, before: number, after: number];
+/** A change: seconds since `since`, the row's name, index in `changeKinds`, statuses before and after as indices in `names`, or -1. */
+export type ChangeView = readonly [at: number, name: string, kind: number, before: number, after: number];
 
-/** A row and when it took which status: seconds since `since`, index in `names` or -1; -2 once it is gone. */
-export type RowView = readonly [key: string, ...strip: readonly (readonly [at: number, status: number])[]];
+/** A row, its key, and when it took which status: seconds since `since`, index in `names` or -1; -2 once it is gone. */
+export type RowView = readonly [
+  name: string,
+  key: string,
+  ...strip: readonly (readonly [at: number, status: number])[],
+];
 
 export interface BoardView {
   /** Ms since 1970. */
@@ -79,12 +98,14 @@ export interface BoardView {
   readonly names: readonly string[];
   /** Rows by status, in the order of `names`; then those without one. */
   readonly counts: readonly number[];
-  /** Changes by kind, in the order of `changeKinds`. */
+  /** Changes by kind, in the order of `changeKinds`. Rows that were there at the start are `initial` or `known`. */
   readonly kinds: readonly number[];
   readonly total: number;
-  /** The rows that changed last. */
+  /** Times in which nothing was known, in seconds since `since`; the last one may go on. */
+  readonly gaps: readonly (readonly [from: number, to: number | null])[];
+  /** Rows whose status is an error, then those that changed last. */
   readonly rows: readonly RowView[];
-  /** The last changes, the newest first. */
+  /** The last changes, the newest first, without the rows of the start. */
   readonly changes: readonly ChangeView[];
 }
 
@@ -107,6 +128,8 @@ export interface ClusterView {
   readonly failed: number;
   readonly failures: readonly (readonly [partition: number, reason: string])[];
   readonly workers: readonly WorkerView[];
+  /** Why Redis can't be reached, so that nothing is known of jobs and workers. */
+  readonly redisError?: string | undefined;
 }
 
 /** All that the page shows, in one message of at most 64,000 bytes. */
@@ -115,7 +138,7 @@ export interface Snapshot {
   readonly now: number;
   readonly startedAt: number;
   readonly about: About;
-  readonly hold: Hold;
+  readonly health: HealthView;
   /** Set in the last snapshot only. */
   readonly end: (Ending & { readonly at: number }) | null;
   readonly totals: {
@@ -131,9 +154,11 @@ export interface Snapshot {
   /** Rows per second of the last ten seconds. */
   readonly pace: number;
   readonly expectedRows: number | null;
-  /** Ms until all expected rows are there; `null` if that is unknown. */
+  /** Ms until all expected rows are there, at this pace, at least 1,000; `null` if that is not known. */
   readonly left: number | null;
   readonly series: SeriesView;
+  /** `null` unless the target is an endpoint. */
+  readonly deliveries: DeliveriesView | null;
   readonly limiters: readonly LimiterView[];
   readonly pauses: readonly {
     readonly at: number;
@@ -150,6 +175,7 @@ export interface Snapshot {
   }[];
   readonly partitions: {
     readonly begun: number;
+    readonly done: number;
     readonly of: number | null;
     readonly latest: readonly (readonly [partition: number, pages: number, at: number])[];
   };
@@ -164,6 +190,8 @@ export interface Snapshot {
     readonly level: 'error' | 'warning' | 'info';
     readonly from: string;
     readonly message: string;
+    /** How often it has happened. */
+    readonly count: number;
   }[];
   readonly board: BoardView | null;
   readonly cluster: ClusterView | null;

@@ -1,6 +1,8 @@
 import type { ChangeEvent } from '@sluice/core';
 import { fit, shorten } from './fit.js';
+import type { Gap } from './series.js';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from './snapshot.js';
+import { findTone } from './tones.js';
 
 /** Rows with a history, those that changed last. */
 const maxRows = 100;
@@ -17,11 +19,13 @@ const gone = -2;
 const none = -1;
 
 interface Row {
+  /** What it is called, and its key if that is something else. */
+  readonly name: string;
   readonly key: string;
   readonly strip: (readonly [at: number, status: number])[];
 }
 
-/** Follows the rows of a watch: how many have which status, and what changed last. Its size is bounded. */
+/** Follows the rows of a watch: how many have which status, which are errors, and what changed last. Its size is bounded. */
 export class Board {
   readonly #since: number;
   readonly #names: string[] = [];
@@ -38,8 +42,9 @@ export class Board {
     this.#since = since;
   }
 
-  add({ key: whole, kind, before, after, observedAt }: ChangeEvent): void {
-    const key = shorten(whole, maxKey);
+  add({ key: whole, name: given, kind, before, after, observedAt }: ChangeEvent): void {
+    const name = shorten(given ?? whole, maxKey);
+    const key = given === undefined ? '' : shorten(whole, maxKey);
     const at = Math.max(0, Math.round((Date.parse(observedAt) - this.#since) / 1_000)) || 0;
     const old = this.#indexOf(before);
     const next = this.#indexOf(after);
@@ -49,24 +54,33 @@ export class Board {
     if (!isNew) this.#count(old, -1);
     if (kind !== 'removed') this.#count(next, 1);
     this.#total += isNew ? 1 : kind === 'removed' ? -1 : 0;
-    this.#follow(whole, key, at, kind === 'removed' ? gone : next, kind === 'initial' || kind === 'known');
-    if (kind === 'known') return;
-    this.#changes.push([at, key, nth, isNew ? none : old, kind === 'removed' ? none : next]);
+    const isFirst = kind === 'initial' || kind === 'known';
+    this.#follow(whole, { name, key }, at, kind === 'removed' ? gone : next, isFirst);
+    if (isFirst) return;
+    this.#changes.push([at, name, nth, isNew ? none : old, kind === 'removed' ? none : next]);
     // Not with each change: to move a thousand of them costs more than to keep a few too many.
     if (this.#changes.length > 2 * maxChanges) this.#changes.splice(0, this.#changes.length - maxChanges);
   }
 
-  /** All but the changes. @param maxBytes of JSON for the rows */
-  view(maxBytes: number): BoardView {
-    const rows = [...this.#rows.values()].reverse();
+  /**
+   * All but the changes.
+   *
+   * @param maxBytes of JSON for the rows
+   * @param gaps times in which nothing was known
+   */
+  view(maxBytes: number, gaps: readonly Gap[]): BoardView {
+    const newest = [...this.#rows.values()].reverse();
+    const rows = [...newest.filter((row) => this.#isBad(row)), ...newest.filter((row) => !this.#isBad(row))];
+    const seconds = (at: number): number => Math.max(0, Math.round((at - this.#since) / 1_000));
     return {
       since: this.#since,
       names: [...this.#names],
       counts: [...this.#counts, this.#without],
       kinds: [...this.#kinds],
       total: this.#total,
+      gaps: gaps.map(({ from, to }) => [seconds(from), to === undefined ? null : seconds(to)] as const),
       rows: fit(
-        rows.map(({ key, strip }): RowView => [key, ...strip]),
+        rows.map(({ name, key, strip }): RowView => [name, key, ...strip]),
         maxBytes,
       ),
       changes: [],
@@ -95,16 +109,24 @@ export class Board {
     else this.#counts[status] = (this.#counts[status] ?? 0) + by;
   }
 
-  #follow(whole: string, key: string, at: number, status: number, isFirst: boolean): void {
-    const row = this.#rows.get(whole);
-    // A first listing may have more rows than are shown. What changes later takes their place.
-    if (!row && isFirst && this.#rows.size >= maxRows) return;
-    const strip = [...(row?.strip ?? []), [at, status] as const].slice(-maxStrip);
+  #isBad({ strip }: Row): boolean {
+    return findTone(this.#names[strip.at(-1)?.[1] ?? none] ?? '') === 'bad';
+  }
+
+  #follow(whole: string, { name, key }: Omit<Row, 'strip'>, at: number, status: number, isFirst: boolean): void {
+    const old = this.#rows.get(whole);
+    const row = { name, key, strip: [...(old?.strip ?? []), [at, status] as const].slice(-maxStrip) };
+    // A first listing may have more rows than are shown. What changes later, or is an error, takes their place.
+    if (!old && isFirst && this.#rows.size >= maxRows && !this.#isBad(row)) return;
     this.#rows.delete(whole);
-    this.#rows.set(whole, { key, strip });
-    for (const oldest of this.#rows.keys()) {
-      if (this.#rows.size <= maxRows) break;
-      this.#rows.delete(oldest);
-    }
+    this.#rows.set(whole, row);
+    if (this.#rows.size <= maxRows) return;
+    this.#rows.delete(this.#leastOfInterest() ?? whole);
+  }
+
+  /** The oldest row that is no error, or the oldest of all. */
+  #leastOfInterest(): string | undefined {
+    for (const [whole, row] of this.#rows) if (!this.#isBad(row)) return whole;
+    return this.#rows.keys().next().value;
   }
 }

@@ -1,18 +1,32 @@
-import type { ClientEvent, LimiterEvent } from '@sluice/core';
+import type { ClientEvent, Delivery, LimiterEvent } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { RunState } from '../src/runState.js';
-import type { Hold, Snapshot } from '../src/snapshot.js';
+import type { HealthView, Snapshot } from '../src/snapshot.js';
 
 const start = Date.UTC(2026, 0, 2, 3, 4, 5);
 const of = { route: 'test.rows', request: 1 } as const;
-const error = { name: 'HttpError', message: 'the server responded with 500.' };
+const error = { name: 'HttpError', message: 'the server responded with 502.', code: 'http', details: { status: 502 } };
 
 const request: ClientEvent = { type: 'request', ...of, method: 'GET', url: 'https://api.example.com/rows' };
 const attempt: ClientEvent = { type: 'attempt', ...of, attempt: 1, waited: 0 };
 const settled: ClientEvent = { type: 'settled', ...of, attempts: 1, took: 20, outcome: 'answered', status: 200 };
 const retry: ClientEvent = { type: 'retry', ...of, attempt: 1, delay: 5, reason: 'http', error, left: 60_000 };
+const write: ClientEvent = { type: 'sink', source: 'test.rows', sink: 'csv', call: 'write' };
+const deliver = (step: Delivery['step'], waiting: number): ClientEvent => {
+  return { type: 'delivery', source: 'test.rows', sink: 'webhook', step, waiting };
+};
+const refused = {
+  name: 'NetworkError',
+  message: 'It is down.',
+  code: 'network',
+  details: { platformCode: 'ECONNREFUSED' },
+};
+const repeated: ClientEvent = { ...deliver('retry', 3), error: refused } as ClientEvent;
 const failure: ClientEvent = { type: 'error', of: 'export', name: 'test.rows', error };
-const page = (rows: number, more: { readonly partition?: number; readonly total?: number } = {}): ClientEvent => ({
+const page = (
+  rows: number,
+  more: { readonly partition?: number; readonly total?: number; readonly endsPartition?: true } = {},
+): ClientEvent => ({
   type: 'page',
   source: 'test.rows',
   partition: 0,
@@ -59,20 +73,59 @@ const sent: readonly Step[] = [
 ];
 
 describe('the state of a run', () => {
-  test.each<[Hold['kind'], number, readonly Step[], 'watch'?]>([
-    ['starting', 0, []],
-    ['starting', 100, [[0, request]]],
-    ['responses', 100, sent],
-    ['target', 100, [...sent, [50, settled]]],
-    ['poll', 100, [...sent, [50, settled]], 'watch'],
-    ['limit', 100, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
-    ['responses', 5_000, [...sent, [50, page(1)], [60, limiter({ used: 5, queued: 3 })]]],
-    ['pause', 400, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
-    ['responses', 1_200, [...sent, [60, limiter({ queued: 1, paused: 900, cause: 'retry-after' })]]],
-    ['retries', 100, [...sent, [50, retry]]],
-    ['responses', 100, [...sent, [50, retry], [60, page(3)]]],
-  ])('is held up by %s after %i ms of %j', (hold, ms, steps, kind) => {
-    expect(at(ms, steps, kind).hold.kind).toBe(hold);
+  const retried: Step = [50, { ...retry, delay: 2_000 }];
+  const failed: readonly Step[] = [...sent, [50, retry], [60, attempt]];
+  test.each<[HealthView['level'], string, number, readonly Step[], 'watch'?]>([
+    ['well', 'No request was sent yet.', 0, []],
+    ['well', 'The API sets the pace.', 100, sent],
+    ['well', 'Nothing is waited for.', 9_000, [...sent, [50, settled]]],
+    ['well', 'All is quiet until the next poll.', 9_000, [...sent, [50, settled]], 'watch'],
+    ['waiting', 'The API has failed for 1 s (HTTP 502); the next attempt is in 1 s.', 1_100, [...sent, retried]],
+    ['failing', 'The API has failed for 9 s (HTTP 502); it is being tried again.', 9_000, failed],
+    ['failing', 'The webhook has taken nothing for 8 s (connection refused).', 9_000, [[1_000, repeated]], 'watch'],
+    ['waiting', 'The target has taken nothing for 3 s.', 3_100, [[100, write]]],
+  ])('is %s: %s', (level, text, ms, steps, kind) => {
+    expect(at(ms, steps, kind).health).toMatchObject({ level, text });
+  });
+
+  test('counts deliveries, and knows the last answer', () => {
+    const steps: Step[] = [
+      [1, deliver('sent', 3)],
+      [2, repeated],
+      [3, deliver('sent', 3)],
+      [4, deliver('accepted', 2)],
+      [5, deliver('dead-letter', 1)],
+    ];
+    const sums = { sent: 2, repeated: 1, accepted: 1, waiting: 1, deadLetters: 1 };
+    expect(at(10, steps).deliveries).toEqual({
+      ...sums,
+      last: { at: start + 4, answer: 'HTTP 200', isAccepted: true },
+    });
+    expect(at(10, [...steps, [6, commit(3)]]).deliveries).toMatchObject({ waiting: 0 });
+    expect(at(10, sent).deliveries).toBeNull();
+  });
+
+  test('lists what went wrong with its reason, each once', () => {
+    const { problems, retries } = at(10, [...sent, [1, retry], [2, retry], [3, repeated]]);
+    expect(problems).toMatchObject([
+      { level: 'warning', from: 'webhook', message: 'connection refused: It is down.', count: 1 },
+      { level: 'warning', from: 'test.rows', message: `HTTP 502: ${error.message}`, count: 2, at: start + 2 },
+    ]);
+    expect(retries).toEqual([{ reason: 'HTTP 502', count: 2, at: start + 2 }]);
+  });
+
+  test('has no values before its start, and none while nothing succeeded', () => {
+    const steps: Step[] = [
+      ...sent,
+      [500, settled],
+      [1_000, page(5)],
+      [2_000, request],
+      [2_000, attempt],
+      [2_100, retry],
+    ];
+    const { series } = at(20_000, [...steps, [20_000, settled]]);
+    const known = series.rows.map((rows) => (rows === null ? '-' : String(rows))).join('');
+    expect(known).toBe(`${'-'.repeat(279 - 240)}050${'-'.repeat(17)}0`.padStart(series.rows.length, '-'));
   });
 
   test('counts rows, requests, retries by reason, and the slowest responses', () => {
@@ -80,18 +133,18 @@ describe('the state of a run', () => {
     for (let took = 1; took <= 20; took += 1) steps.push([6, response(took)]);
     const { totals, retries, slowest, problems } = at(10, steps);
     expect(totals).toMatchObject({ rows: 150, pages: 2, requests: 1, retries: 2 });
-    expect(retries).toEqual([{ reason: 'http', count: 2, at: start + 4 }]);
+    expect(retries).toEqual([{ reason: 'HTTP 502', count: 2, at: start + 4 }]);
     expect(slowest.map(({ took }) => took)).toEqual([20, 19, 18, 17, 16, 15, 14, 13]);
-    expect(problems).toEqual([{ at: start + 5, level: 'error', from: 'test.rows', message: error.message }]);
+    expect(problems[0]).toEqual({ at: start + 5, level: 'error', from: 'test.rows', message: error.message, count: 1 });
   });
 
-  test('estimates the end from the rows that are expected, or from the partitions', () => {
+  test('estimates the end from the rows that are expected, never as 0; partitions tell only how many are done', () => {
     const rows: Step[] = [...sent, [1_000, page(100, { total: 1_100 })]];
     expect(at(2_000, rows)).toMatchObject({ pace: 50, expectedRows: 1_100, left: 20_000 });
-    const state = folded([...sent, [500, page(10)], [1_000, page(10, { partition: 3 })]]);
-    expect(state.snapshot(start + 2_000, 300).left).toBeNull();
-    state.show({ partitions: 8 });
-    expect(state.snapshot(start + 2_000, 300)).toMatchObject({ left: 2_000, partitions: { begun: 4, of: 8 } });
+    expect(at(2_000, [...rows, [1_500, page(1_200, { total: 1_100 })]])).toMatchObject({ left: 1_000 });
+    const state = folded([...sent, [500, page(10, { endsPartition: true })], [1_000, page(10, { partition: 3 })]]);
+    state.show({ partitions: 8, resumedPartitions: 2 });
+    expect(state.snapshot(start + 2_000, 300)).toMatchObject({ left: null, partitions: { begun: 4, done: 3, of: 8 } });
   });
 
   test.each<[string, readonly Step[], object]>([
@@ -106,13 +159,12 @@ describe('the state of a run', () => {
     expect(state.snapshot(start + 10_000, 300)).toMatchObject({ end: { ...ending, at: start + 2_000 }, left: null });
   });
 
-  test('shows a run on several machines, and estimates its end from what was done since the first look', () => {
+  test('shows a run on several machines', () => {
     const state = new RunState({ kind: 'cluster', title: 'holdings' }, start);
     const cluster = { partitions: 100, done: 40, rows: 4_000, active: 2, delayed: 0, failed: 0 };
     state.showCluster({ ...cluster, failures: [], workers: [] }, start);
-    expect(state.snapshot(start, 300)).toMatchObject({ left: null });
     state.showCluster({ ...cluster, done: 50, rows: 5_000, failures: [], workers: [] }, start + 10_000);
-    expect(state.snapshot(start + 10_000, 300)).toMatchObject({ left: 50_000, pace: 100 });
+    expect(state.snapshot(start + 10_000, 300)).toMatchObject({ left: null, pace: 100 });
   });
 
   test('another task counts its rows from 0 and keeps the requests', () => {
@@ -157,7 +209,7 @@ describe('the state of a run', () => {
     expect([fine.step, fine.rows.slice(0, -1)]).toEqual([1, Array.from({ length: 299 }, () => 1)]);
     const all = state.snapshot(now, Infinity).series;
     expect(all.step).toBeGreaterThanOrEqual(24);
-    expect(all.rows.reduce((sum, rows) => sum + rows)).toBe(7_200);
+    expect(all.rows.reduce<number>((sum, rows) => sum + (rows ?? 0), 0)).toBe(7_200);
   });
 });
 
@@ -174,6 +226,7 @@ describe('the board of a watch', () => {
       type: 'change',
       source: 'a',
       key,
+      ...(key === 'a' && { name: 'Row a' }),
       kind,
       before: from,
       after: to,
@@ -192,22 +245,27 @@ describe('the board of a watch', () => {
     const { board, totals } = at(10_000, steps, 'watch');
     expect(board).toMatchObject({ names: ['active', 'error'], counts: [0, 1, 1], total: 2, kinds: [1, 1, 1, 1, 1] });
     expect(board?.rows).toEqual([
-      ['b', [0, 1], [9, -2]],
-      ['a', [0, 0], [5, 1]],
-      ['c', [0, -1]],
+      // An error comes first.
+      ['Row a', 'a', [0, 0], [5, 1]],
+      ['b', '', [0, 1], [9, -2]],
+      ['c', '', [0, -1]],
     ]);
-    expect(board?.changes.map(([, key, kind]) => `${kind} ${key}`)).toEqual(['3 b', '2 a', '1 c', '0 b']);
-    expect(totals.changes).toBe(4);
+    // The rows of the start are no changes.
+    expect(board?.changes.map(([, name, kind]) => `${kind} ${name}`)).toEqual(['3 b', '2 Row a', '1 c']);
+    expect(totals.changes).toBe(3);
   });
 
-  test('U2 keeps the last thousand changes, and the rows that changed last', () => {
-    const steps = Array.from({ length: 5_000 }, (_, nth) => changed('initial', `row ${nth}`, null, 'active'));
+  test('U2 keeps the last thousand changes, the rows that changed last, and those that are errors', () => {
+    const steps = Array.from({ length: 5_000 }, (_, nth) => {
+      return changed('initial', `row ${nth}`, null, nth === 3_000 ? 'error' : 'active');
+    });
+    for (let nth = 0; nth < 1_500; nth += 1) steps.push(changed('changed', `row ${nth}`, 'active', 'active'));
     steps.push(changed('changed', 'row 4999', 'active', 'paused', 1_000));
     const { board } = at(2_000, steps, 'watch');
     expect(board?.total).toBe(5_000);
-    expect(board?.counts).toEqual([4_999, 1, 0]);
+    expect(board?.counts).toEqual([4_998, 1, 1, 0]);
     expect(board?.changes).toHaveLength(1_000);
-    expect(board?.rows[0]?.[0]).toBe('row 4999');
+    expect(board?.rows.slice(0, 2).map(([name]) => name)).toEqual(['row 3000', 'row 4999']);
     expect(board?.rows).toHaveLength(100);
   });
 });

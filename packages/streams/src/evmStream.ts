@@ -157,4 +157,5 @@ export const evmStreamSchema: RowSchema<EvmStream> = {
   },
   key: (stream) => String(stream.id),
   statusOf: ({ status }) => status,
+  nameOf: ({ tag }) => tag,
 };

@@ -16,6 +16,7 @@ export const nftsExport: Run<'nfts export'> = async (options, environment, invoc
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client) => client.aptos.nfts(asked),
     concurrency,
+    parts: { one: 'wallet', count: new Set(ownerAddresses).size },
     maxRows,
   };
   return runExport(rows, options, environment, invocation);

@@ -43,6 +43,8 @@ interface RowExport<T> {
   readonly resumption?: Resumption | undefined;
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
+  /** What the partitions are, if there are as many; otherwise they are groups of these. */
+  readonly parts?: { readonly one: string; readonly count: number } | undefined;
   /** Whether the dashboard ends with it. Default `true`. */
   readonly isLast?: boolean;
   /** Whether to print a summary at the end. Default `true`. */
@@ -75,11 +77,17 @@ export async function exportRows<T>(
   });
   const began = systemClock.monotonic();
   let latest: ExportProgress | undefined;
+  const { partitions } = (source.fit?.(exportOptions?.concurrency ?? 1).source ?? source).info;
+  const [one, noun] = nounFor(partitions, job.parts);
+  /** A resumed run has those of its checkpoint. */
+  let of = partitions;
+  let doneBefore = 0;
   const read = (): Progress => ({
     rows: latest?.rows ?? 0,
     pages: latest?.pages ?? 0,
     resumedRows: latest?.resumedRows ?? 0,
     total: boundTotal(latest?.total, maxRows),
+    partitions: of === Infinity || of <= 1 ? undefined : { done: doneBefore + tally.partitionsDone, of, noun },
     elapsed: systemClock.monotonic() - began,
     ...tally,
     lastRetry: frame.lastRetry(),
@@ -89,7 +97,6 @@ export async function exportRows<T>(
   const mode = modeFor(options, name, environment);
   // Loaded on demand: only terminals have a bar.
   const bar = mode === 'bar' ? (await import('../progress/progressLine.js')).progressLine : undefined;
-  const { partitions } = (source.fit?.(exportOptions?.concurrency ?? 1).source ?? source).info;
   const shown = {
     mode,
     header: { source: source.info.name },
@@ -97,6 +104,7 @@ export async function exportRows<T>(
     about: {
       kind: forwarding ? 'forward' : 'export',
       ...(partitions !== Infinity && partitions > 1 && { partitions }),
+      partitionNoun: [one, noun],
       ...(maxRows !== undefined && { expectedRows: maxRows }),
     } as const,
     counts: () => countFields(read()),
@@ -114,7 +122,14 @@ export async function exportRows<T>(
       if (found) {
         const resumed = resumedAt(found);
         reporter.report('resumed', resumed, [resumedLine(resumed, kind)]);
-        page?.show({ resumedRows: found.rows, ...(found.partitions && { partitions: found.partitions }) });
+        const { before, done = [] } = found.position;
+        doneBefore = done.reduce((sum, [first, last]) => sum + 1 + last - first, before);
+        of = found.partitions ?? of;
+        page?.show({
+          resumedRows: found.rows,
+          resumedPartitions: doneBefore,
+          ...(found.partitions && { partitions: found.partitions }),
+        });
       }
       showWarnings();
     };
@@ -164,6 +179,13 @@ export async function exportRows<T>(
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);
     return { report, tally };
   });
+}
+
+/** @example nounFor(8, { one: 'wallet', count: 40 }) // ['group of wallets', 'groups of wallets'] */
+function nounFor(partitions: number, parts: RowExport<never>['parts']): readonly [one: string, many: string] {
+  if (!parts) return ['partition', 'partitions'];
+  const { one, count } = parts;
+  return count === partitions ? [one, `${one}s`] : [`group of ${one}s`, `groups of ${one}s`];
 }
 
 /** A stop that takes longer than this is explained, in ms. */

@@ -24,6 +24,8 @@ export interface ExportedRows<Added, T> {
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added) => PageSource<T>;
   readonly concurrency?: number | undefined;
+  /** What the partitions are, and how many of these were asked for. */
+  readonly parts?: { readonly one: string; readonly count: number } | undefined;
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
   /** Only rows that are new since the last export. */
@@ -32,7 +34,7 @@ export interface ExportedRows<Added, T> {
 
 /** Exports rows to the target of the command line, and returns the exit code. */
 export async function runExport<Added, T extends object>(
-  { add, source, concurrency, maxRows, incremental }: ExportedRows<Added, T>,
+  { add, source, concurrency, parts, maxRows, incremental }: ExportedRows<Added, T>,
   options: ExportCommandOptions,
   environment: Environment,
   { args, config }: Invocation,
@@ -65,6 +67,7 @@ export async function runExport<Added, T extends object>(
       target,
       exportOptions: { concurrency, incremental, requireTotal },
       resumption,
+      parts,
       maxRows,
     };
     const { report } = await exportRows(job, options, environment);

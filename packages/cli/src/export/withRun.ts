@@ -81,7 +81,12 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
   const places = { state: forwarding?.state ?? state, deadLetterFile: forwarding?.deadLetters };
   const header: RunHeader = { ...run.header, target: name, format, ...places };
   const page = findPage(client);
-  page?.show({ title: header.source, target: redact(name, secrets), ...about });
+  page?.show({
+    title: header.source,
+    target: redact(name, secrets),
+    targetNoun: targetWords[target.kind].noun,
+    ...about,
+  });
   const reporter = openReporter(
     mode,
     { ...run, header, opening: openingLine(header) },

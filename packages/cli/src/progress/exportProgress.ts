@@ -18,12 +18,27 @@ export interface Progress {
   readonly retries: number;
   /** Total time that requests waited for the limiter. */
   readonly waited: number;
+  /** Absent unless there are several partitions. */
+  readonly partitions?: PartitionProgress | undefined;
   /** Why the latest attempt was repeated, in a few words. Absent if none was. */
   readonly lastRetry?: string | undefined;
   /** What it waits for. Absent while it makes progress. */
   readonly wait?: Wait | undefined;
   /** Absent if the target is not a webhook. */
   readonly sent?: Deliveries | undefined;
+}
+
+/** How many partitions are done. They are unlike, so this tells no time. */
+export interface PartitionProgress {
+  readonly done: number;
+  readonly of: number;
+  /** What several of them are called, e.g. `wallets`. */
+  readonly noun: string;
+}
+
+/** @example partitionText({ done: 12, of: 40, noun: 'wallets' }) // '12 of 40 wallets' */
+export function partitionText({ done, of, noun }: PartitionProgress): string {
+  return `${formatNumber(Math.min(done, of))} of ${formatNumber(of)} ${noun}`;
 }
 
 /** Requests to a webhook. */
@@ -43,21 +58,22 @@ export function shareDone({ rows, total }: Progress): number | undefined {
   return total === undefined ? undefined : total === 0 ? 1 : Math.min(1, rows / total);
 }
 
-/** The remaining ms at this rate; `undefined` if the total is unknown, or this run has no rows yet. */
+/** The remaining ms at this rate, at least a second; `undefined` if the total is unknown, or this run has no rows yet. */
 export function timeLeft(progress: Progress): number | undefined {
   const pace = rowsPerSecond(progress);
   if (progress.total === undefined || pace === 0) return undefined;
-  return (Math.max(0, progress.total - progress.rows) / pace) * 1000;
+  return Math.max(1000, ((progress.total - progress.rows) / pace) * 1000);
 }
 
 /** Progress as a line. @example '12,300 rows in 123 pages, 1,024 rows/s, 130 requests, 7 retries, waited 4.1 s' */
 export function plainLine(progress: Progress): string {
-  const { rows, total, pages, requests, retries, lastRetry, waited, wait, sent } = progress;
+  const { rows, total, pages, partitions, requests, retries, lastRetry, waited, wait, sent } = progress;
   const cause = otherCause(lastRetry, wait);
   const left = timeLeft(progress);
   const of = total === undefined ? '' : ` of ${formatNumber(total)}`;
   return [
     `${formatNumber(rows)}${of} ${rows === 1 && of === '' ? 'row' : 'rows'} in ${formatCount(pages, 'page')}`,
+    ...(partitions ? [partitionText(partitions)] : []),
     `${formatNumber(rowsPerSecond(progress))} rows/s`,
     formatCount(requests, 'request'),
     ...(retries > 0
@@ -67,7 +83,7 @@ export function plainLine(progress: Progress): string {
     ...(wait ? [waitText(wait)] : []),
     ...(sent ? [formatCount(sent.deliveries, 'delivery', 'deliveries')] : []),
     ...(sent && sent.redeliveries > 0 ? [`${formatNumber(sent.redeliveries)} repeated`] : []),
-    ...(left === undefined ? [] : [`about ${formatTimeLeft(left)} left`]),
+    ...(left === undefined || wait ? [] : [`about ${formatTimeLeft(left)} left`]),
   ].join(', ');
 }
 
@@ -90,11 +106,13 @@ export function countFields(progress: Progress) {
 
 /** Progress as fields of an event. */
 export function progressFields(progress: Progress) {
-  const { total, wait } = progress;
+  const { total, wait, partitions } = progress;
   const left = timeLeft(progress);
   return {
     ...countFields(progress),
     total,
+    partitions: partitions?.of,
+    partitionsDone: partitions?.done,
     leftMs: left === undefined ? undefined : Math.round(left),
     waiting: wait && waitEvent(wait),
   };
@@ -117,6 +135,8 @@ export interface RunHeader {
 
 /** Counts of a client's requests, as in {@link Progress}. */
 export interface RequestTally extends Pick<Progress, 'requests' | 'retries' | 'waited'> {
+  /** Partitions whose last page has arrived. */
+  readonly partitionsDone: number;
   /** Retries by the code of the error that caused them. */
   readonly retriesAfter: ReadonlyMap<string, number>;
 }
@@ -124,8 +144,9 @@ export interface RequestTally extends Pick<Progress, 'requests' | 'retries' | 'w
 /** Counts a client's requests from now on. The result is live. */
 export function tallyRequests(client: Client): RequestTally {
   const retriesAfter = new Map<string, number>();
-  const tally = { requests: 0, retries: 0, waited: 0, retriesAfter };
-  client.eventsOf('attempt', 'retry').subscribe((event) => {
+  const tally = { requests: 0, retries: 0, waited: 0, partitionsDone: 0, retriesAfter };
+  client.eventsOf('attempt', 'retry', 'page').subscribe((event) => {
+    if (event.type === 'page' && event.endsPartition) tally.partitionsDone += 1;
     if (event.type === 'attempt') {
       tally.requests += 1;
       tally.waited += event.waited;

@@ -1,7 +1,7 @@
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
 import { cutToWidth, displayWidth } from '../terminal/width.js';
-import { type Progress, rowsPerSecond, shareDone, timeLeft } from './exportProgress.js';
+import { partitionText, type Progress, rowsPerSecond, shareDone, timeLeft } from './exportProgress.js';
 import { otherCause, waitText } from './waits.js';
 
 interface Piece {
@@ -45,12 +45,13 @@ export function progressLine(
 }
 
 function listPieces(progress: Progress): Piece[] {
-  const { rows, pages, requests, retries, lastRetry, waited, wait, sent } = progress;
+  const { rows, pages, partitions, requests, retries, lastRetry, waited, wait, sent } = progress;
   const cause = otherCause(lastRetry, wait);
   const retried = formatCount(retries, 'retry', 'retries');
   const left = timeLeft(progress);
   return [
     { text: formatCount(rows, 'row'), rank: 0 },
+    ...(partitions ? [{ text: partitionText(partitions), rank: 1 }] : []),
     { text: `${formatNumber(rowsPerSecond(progress))}/s`, rank: 2 },
     { text: formatCount(pages, 'page'), rank: 5 },
     { text: formatCount(requests, 'request'), rank: 6 },

@@ -39,7 +39,8 @@ describe('progress', () => {
   test('of an empty listing is done; more rows than foretold are no more than all', () => {
     expect(shareDone({ ...some, rows: 0, total: 0 })).toBe(1);
     expect(shareDone({ ...some, rows: 9000 })).toBe(1);
-    expect(timeLeft({ ...some, rows: 9000 })).toBe(0);
+    // It has not ended yet.
+    expect(timeLeft({ ...some, rows: 9000 })).toBe(1000);
   });
 });
 
@@ -59,6 +60,12 @@ describe('the line of a terminal', () => {
       { ...some, total: undefined },
       70,
       '⠋  2,700 rows  1,350/s  27 pages  29 requests  2 retries  waited 1.2 s',
+    ],
+    [
+      'of several wallets',
+      { ...some, total: undefined, partitions: { done: 12, of: 40, noun: 'wallets' } },
+      50,
+      '⠋  2,700 rows  12 of 40 wallets  1,350/s',
     ],
     [
       'paused by the API',
@@ -94,7 +101,7 @@ describe('the line of a terminal', () => {
       79,
       '░░░░░░░░░░░░░░░    0 %  0 rows  0/s  0 pages  1 request',
     ],
-    ['at the end', { ...some, rows: 8000, pages: 80 }, 60, '████████████  100 %  8,000 rows  4,000/s  0 s left'],
+    ['at the end', { ...some, rows: 8000, pages: 80 }, 60, '████████████  100 %  8,000 rows  4,000/s  1 s left'],
   ])('%s', (_, progress, columns, line) => {
     expect(progressLine(progress, { columns, colors })).toBe(line);
   });

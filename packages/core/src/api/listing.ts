@@ -150,6 +150,7 @@ function listDefinitionKinds() {
     types: 'an object?',
     key: 'anything?',
     statusOf: 'a function?',
+    nameOf: 'a function?',
     event: 'a function?',
     filter: 'a function?',
     responses: 'an object or a function?',

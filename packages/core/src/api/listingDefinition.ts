@@ -71,6 +71,8 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
   readonly key?: ListingKey<NoInfer<Row>>;
   /** Returns the row's status, which `change` events of a watch then have. Anything but a text counts as none. */
   readonly statusOf?: (row: NoInfer<Row>) => unknown;
+  /** Returns the row's name for people, e.g. its tag, which `change` events of a watch then have. */
+  readonly nameOf?: (row: NoInfer<Row>) => unknown;
   /** Identifies a row as an event, if it is one. */
   readonly event?: RowSchema<NoInfer<Row>>['event'];
 }

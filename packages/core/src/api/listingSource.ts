@@ -115,7 +115,7 @@ export function sourceOptions<Row extends object, In extends object, Params exte
   { definition, opening }: OpenListing<Row, In, Params, Values>,
   { maxRows, maxPages }: WalkBounds,
 ): Omit<SourceDefinition<Row>, 'identity' | 'fetch'> {
-  const { columns, types, statusOf, event, paging, isRepeatable, filter } = definition;
+  const { columns, types, statusOf, nameOf, event, paging, isRepeatable, filter } = definition;
   const key = keyFunction(definition.key);
   return {
     name: opening.name,
@@ -125,6 +125,7 @@ export function sourceOptions<Row extends object, In extends object, Params exte
       ...(types && { types }),
       ...(key && { key }),
       ...(statusOf && { statusOf }),
+      ...(nameOf && { nameOf }),
       ...(event && { event }),
     },
     maxRows,

@@ -61,6 +61,8 @@ export function decodeSourceEvent(value: unknown): SourceEvent | undefined {
       event[name] = name === 'error' ? reportOf(field) : field;
     }
     if (type === 'page' && isCount(given['total'])) event['total'] = given['total'];
+    if (type === 'page' && given['endsPartition'] === true) event['endsPartition'] = true;
+    if (type === 'change' && isText(given['name'])) event['name'] = given['name'];
     return event as unknown as SourceEvent;
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
 import type { ErrorReport } from '../errorReport.js';
+import type { LimiterEvent } from '../http/limit/limiterReports.js';
 import type { ClientEvent } from './clientEvent.js';
 
 /** A part of a run that others wait for. */
@@ -34,6 +35,8 @@ export type RunLevel = 'well' | 'waiting' | 'failing';
 const usualWait = 1_000;
 /** Ms until what fails is an outage. */
 const outage = 5_000;
+/** Limiters whose state is followed. */
+const maxLimiters = 20;
 /** Ms over which it is averaged how busy a part is. */
 const memory = 3_000;
 /** A part that was busy for less of that time does not set the pace. */
@@ -104,17 +107,11 @@ export class RunJudge {
         if (event.outcome === 'failed') this.#api = failing(this.#api, now, causeOf(event.error));
         break;
       case 'limiter':
-        this.#limiters.set(event.apis.join(), {
-          pausedUntil: now + event.paused,
-          outage: event.outage && { since: now - event.outage.for, cause: event.outage.cause },
-        });
+        this.#followLimiter(event, now);
         break;
       case 'error':
         // A poll whose rows can't be read has failed, although its requests were answered.
         if (event.of === 'walk' || event.of === 'watch') this.#api = failing(this.#api, now, causeOf(event.error));
-        break;
-      case 'page':
-        this.#isStarted = true;
         break;
       case 'sink':
         if (event.took === undefined) {
@@ -135,6 +132,13 @@ export class RunJudge {
   health(now: number): RunHealth {
     this.#measure(now);
     return this.#targetHealth(now) ?? this.#requestHealth(now) ?? this.#wellHealth();
+  }
+
+  #followLimiter({ apis, paused, outage: away }: LimiterEvent, now: number): void {
+    const name = apis.join();
+    if (!this.#limiters.has(name) && this.#limiters.size >= maxLimiters) return;
+    const outage = away && { since: now - away.for, cause: away.cause };
+    this.#limiters.set(name, { pausedUntil: now + paused, outage });
   }
 
   #targetHealth(now: number): RunHealth | undefined {
@@ -180,13 +184,8 @@ export class RunJudge {
     this.#measuredAt = now;
     if (passed <= 0) return;
     const kept = Math.exp(-passed / memory);
-    const states = new Set<string>();
-    for (const { is } of this.#open.values()) states.add(is);
-    const isBusy = {
-      target: this.#calls > 0,
-      limiter: states.has('queued'),
-      api: states.has('sent') || states.has('backing off'),
-    };
+    const isBusy = { target: this.#calls > 0, limiter: false, api: false };
+    for (const { is } of this.#open.values()) isBusy[is === 'queued' ? 'limiter' : 'api'] = true;
     for (const part of parts) this.#busy[part] = this.#busy[part] * kept + (isBusy[part] ? 1 - kept : 0);
   }
 }
@@ -202,7 +201,6 @@ const judgedEvents = [
   'settled',
   'limiter',
   'error',
-  'page',
   'sink',
   'delivery',
 ] as const satisfies readonly ClientEvent['type'][];

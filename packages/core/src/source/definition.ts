@@ -20,6 +20,8 @@ export interface RowSchema<T> {
   key?(row: T): RowKey;
   /** Returns the row's status, for the `change` events of a watch; anything but a text counts as none. */
   statusOf?(row: T): unknown;
+  /** Returns the row's name for people, e.g. its tag, for the `change` events of a watch; anything but a text counts as none. */
+  nameOf?(row: T): unknown;
   /** Identifies a row as an event, so that sinks that send events need nothing else. */
   event?(row: T): RowEvent;
   /** For changes: the columns of the rows that change. */

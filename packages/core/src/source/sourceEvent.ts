@@ -12,6 +12,8 @@ export interface PageEvent {
   readonly rows: number;
   /** Rows in the whole listing, if the API tells. */
   readonly total?: number;
+  /** It is the last page of its partition. */
+  readonly endsPartition?: true;
 }
 
 /** Rows are durable in a sink, whatever happens next. */
@@ -35,6 +37,8 @@ export interface ChangeEvent {
   readonly source: string;
   /** The key of the row. */
   readonly key: string;
+  /** The name of the row for people, by the source's `nameOf`; absent without one. */
+  readonly name?: string;
   /**
    * The change's type. `known`: the row is in the state that the watch resumes from. That is not a change, but says where
    * the changes begin.

@@ -273,10 +273,18 @@ class Walk<T> {
     this.#options.discovery?.ended(chain.partition);
   }
 
-  #tellPage({ partition, page, rows, total }: ChainPage<T>): void {
+  #tellPage({ partition, page, rows, total, position }: ChainPage<T>): void {
     const { name, endpoint } = this.#definition;
     const isTotal = total !== undefined && !this.#options.discovery;
-    notify(endpoint, { type: 'page', source: name, partition, page, rows, ...(isTotal && { total }) });
+    notify(endpoint, {
+      type: 'page',
+      source: name,
+      partition,
+      page,
+      rows,
+      ...(isTotal && { total }),
+      ...(position === 'done' && { endsPartition: true }),
+    });
   }
 
   /** Nothing more is requested, although the consumer may take a while to get the error. */

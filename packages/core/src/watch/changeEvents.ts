@@ -16,8 +16,12 @@ export function changeEvents<T>(
   schema: RowSchema<T> | undefined,
 ): ChangeEvents<T> {
   const isHooked = (): boolean => endpoint?.observe !== undefined && (endpoint.isObserved?.('change') ?? true);
-  const report = (event: Pick<ChangeEvent, 'key' | 'kind' | 'before' | 'after' | 'observedAt'>): void =>
+  const report = (event: Pick<ChangeEvent, 'key' | 'name' | 'kind' | 'before' | 'after' | 'observedAt'>): void =>
     notify(endpoint, { type: 'change', source, ...event });
+  const naming = (row: T | null): Pick<ChangeEvent, 'name'> => {
+    const name = textOf(() => row && schema?.nameOf?.(row))?.trim() ?? '';
+    return name === '' ? {} : { name };
+  };
   return {
     known(rows, staged, now) {
       if (!isHooked()) return;
@@ -25,7 +29,7 @@ export function changeEvents<T>(
       const before = collectRowsBefore(staged);
       const tellKnown = (key: string, row: T): void => {
         const status = statusOf(schema, row);
-        report({ key, kind: 'known', before: status, after: status, observedAt });
+        report({ key, ...naming(row), kind: 'known', before: status, after: status, observedAt });
       };
       for (const [key, row] of rows) if (!before.has(key)) tellKnown(key, row);
       for (const [key, row] of before) if (row !== null) tellKnown(key, row);
@@ -33,7 +37,14 @@ export function changeEvents<T>(
     changed({ differences, observedAt }) {
       if (!isHooked()) return;
       for (const { key, type, before, after } of differences)
-        report({ key, kind: type, before: statusOf(schema, before), after: statusOf(schema, after), observedAt });
+        report({
+          key,
+          ...naming(after ?? before),
+          kind: type,
+          before: statusOf(schema, before),
+          after: statusOf(schema, after),
+          observedAt,
+        });
     },
   };
 }
@@ -46,16 +57,19 @@ function collectRowsBefore<T>(staged: readonly Delta<T>[]): ReadonlyMap<string, 
   return rows;
 }
 
-/** A longer text is not a status. It is not cut, because it could end with half a secret then. */
+/** A longer text is neither a status nor a name. It is not cut, because it could end with half a secret then. */
 const maxLength = 200;
 
-/** An observer must not fail the watch, so neither does an odd row. */
 function statusOf<T>(schema: RowSchema<T> | undefined, row: T | null): string | null {
-  if (row === null) return null;
+  return textOf(() => row && schema?.statusOf?.(row)) ?? null;
+}
+
+/** An observer must not fail the watch, so neither does an odd row. */
+function textOf(read: () => unknown): string | undefined {
   try {
-    const status = schema?.statusOf?.(row);
-    return typeof status === 'string' && status.length <= maxLength ? status : null;
+    const text = read();
+    return typeof text === 'string' && text.length <= maxLength ? text : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }

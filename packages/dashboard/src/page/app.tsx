@@ -5,6 +5,7 @@ import { ClusterPanel } from './clusterPanel.js';
 import { latest, link, span, type Link } from './connection.js';
 import { ago, clock, count, counted, duration, rate, roughly } from './format.js';
 import { LimiterPanel } from './limiterPanel.js';
+import { DeliveriesPanel } from './deliveriesPanel.js';
 import { CopyButton, List, Panel } from './panel.js';
 import { headline, signs } from './words.js';
 
@@ -66,75 +67,138 @@ function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; re
 }
 
 function Figures({ snapshot }: { readonly snapshot: Snapshot }) {
-  const { about, cluster, totals, end, expectedRows, left, now, startedAt } = snapshot;
-  const isWatch = about.kind === 'watch';
-  // Not every target commits before its end.
-  const isCommitted = totals.committedRows > 0;
   const share = shareDone(snapshot);
   return (
     <>
       <dl class="figures">
-        <Figure name="Rows per second" value={rate(snapshot.pace)} note={paceNote(snapshot)} id="pace" />
-        {isWatch ? (
-          <Figure
-            name="Changes"
-            value={count(totals.changes)}
-            note={snapshot.board ? `${counted(snapshot.board.total, 'row')} watched` : 'no change yet'}
-            id="changes"
-          />
-        ) : (
-          <Figure
-            name={cluster ? 'Rows done' : isCommitted || end ? 'Rows committed' : 'Rows fetched'}
-            value={count(cluster?.rows ?? (isCommitted ? totals.committedRows : totals.rows))}
-            note={rowsNote(snapshot)}
-            id="rows"
-          />
-        )}
-        <Figure
-          name={end ? 'Took' : isWatch ? 'Watching for' : 'Done in'}
-          value={timeValue(snapshot)}
-          note={
-            end ? `at ${clock(end.at)}` : left === null ? `since ${clock(startedAt)}` : `at about ${clock(now + left)}`
-          }
-          id="left"
-        />
-        <Figure
-          name={cluster ? 'Given up' : 'Retries'}
-          value={count(cluster?.failed ?? totals.retries)}
-          note={cluster ? `${count(cluster.delayed)} to be tried again` : `of ${counted(totals.requests, 'request')}`}
-          id="retries"
-        />
+        {(snapshot.about.kind === 'watch' ? watchFigures : runFigures)(snapshot).map((figure) => (
+          <div class="figure" key={figure.id}>
+            <dt>{figure.name}</dt>
+            <dd data-figure={figure.id}>{figure.value}</dd>
+            <dd class="note">{figure.note}</dd>
+          </div>
+        ))}
       </dl>
-      <div
-        class="progress"
-        role="progressbar"
-        aria-label={expectedRows === null && !cluster ? 'Progress: the end is not known' : 'Progress'}
-        aria-valuemin={0}
-        aria-valuemax={100}
-        {...(share === undefined ? {} : { 'aria-valuenow': Math.floor(100 * share) })}
-      >
-        <span class={share === undefined ? 'unknown' : ''} style={{ width: `${100 * (share ?? 0)}%` }} />
-      </div>
+      {share === undefined ? null : (
+        <div
+          class="progress"
+          role="progressbar"
+          aria-label="Progress"
+          aria-valuemin={0}
+          aria-valuemax={100}
+          aria-valuenow={Math.floor(100 * share)}
+        >
+          <span style={{ width: `${100 * share}%` }} />
+        </div>
+      )}
     </>
   );
 }
 
-function Figure({ name, value, note, id }: { name: string; value: string; note: string; id: string }) {
-  return (
-    <div class="figure">
-      <dt>{name}</dt>
-      <dd data-figure={id}>{value}</dd>
-      <dd class="note">{note}</dd>
-    </div>
-  );
+interface Figure {
+  readonly id: string;
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+function watchFigures(snapshot: Snapshot): readonly Figure[] {
+  const { board, totals, startedAt, now } = snapshot;
+  const { since = 0, changes = [] } = board ?? {};
+  const [latest] = changes;
+  return [
+    {
+      id: 'watched',
+      name: 'Rows watched',
+      value: board ? count(board.total) : '–',
+      note: board ? `since ${clock(board.since)}` : 'no poll has ended yet',
+    },
+    {
+      id: 'changes',
+      name: 'Changes',
+      value: count(totals.changes),
+      note: latest ? `the last ${ago(since + 1_000 * latest[0], now)}` : 'none yet',
+    },
+    timeFigure(snapshot, 'Watching for', roughly(now - startedAt)),
+    requestFigure(snapshot),
+  ];
+}
+
+function runFigures(snapshot: Snapshot): readonly Figure[] {
+  const { cluster, totals, end } = snapshot;
+  // Not every target commits before its end.
+  const isCommitted = totals.committedRows > 0;
+  return [
+    { id: 'pace', name: 'Rows per second', value: rate(snapshot.pace), note: paceNote(snapshot) },
+    {
+      id: 'rows',
+      name: cluster ? 'Rows done' : isCommitted || end ? 'Rows committed' : 'Rows fetched',
+      value: count(cluster?.rows ?? (isCommitted ? totals.committedRows : totals.rows)),
+      note: rowsNote(snapshot),
+    },
+    progressFigure(snapshot),
+    cluster
+      ? {
+          id: 'retries',
+          name: 'Given up',
+          value: count(cluster.failed),
+          note: `${count(cluster.delayed)} to be tried again`,
+        }
+      : requestFigure(snapshot),
+  ];
+}
+
+function requestFigure({ totals }: Snapshot): Figure {
+  return {
+    id: 'retries',
+    name: 'Retries',
+    value: count(totals.retries),
+    note: `of ${counted(totals.requests, 'request')}`,
+  };
+}
+
+/** How long it takes, if rows are counted; else how many partitions are done: these are unlike, so they tell no time. */
+function progressFigure(snapshot: Snapshot): Figure {
+  const { left, now, startedAt, end } = snapshot;
+  const done = partitionsDone(snapshot);
+  if (left !== null && !end)
+    return { id: 'left', name: 'Done in', value: `about ${roughly(left)}`, note: `at ${clock(now + left)}` };
+  if (!done || end) return timeFigure(snapshot, 'Running for', roughly(now - startedAt));
+  return {
+    id: 'left',
+    name: 'Done',
+    value: `${count(done.done)} of ${count(done.of)}`,
+    note: `${done.noun}, for ${roughly(now - startedAt)}`,
+  };
+}
+
+function timeFigure({ end, startedAt }: Snapshot, name: string, value: string): Figure {
+  if (end) return { id: 'left', name: 'Took', value: duration(end.at - startedAt), note: `until ${clock(end.at)}` };
+  return { id: 'left', name, value, note: `since ${clock(startedAt)}` };
+}
+
+/** `undefined` if there are no partitions, or nobody knows how many. */
+function partitionsDone({
+  about,
+  cluster,
+  partitions,
+}: Snapshot): { done: number; of: number; noun: string } | undefined {
+  const [, noun] = about.partitionNoun ?? ['partition', 'partitions'];
+  if (cluster) return { done: cluster.done, of: cluster.partitions, noun };
+  if (partitions.of === null || partitions.of <= 1) return undefined;
+  return { done: Math.min(partitions.done, partitions.of), of: partitions.of, noun };
 }
 
 /** `undefined` if nobody knows how much there is. */
-function shareDone({ about, cluster, expectedRows, totals, end }: Snapshot): number | undefined {
+function shareDone(snapshot: Snapshot): number | undefined {
+  const { about, expectedRows, totals, end } = snapshot;
+  if (about.kind === 'watch') return undefined;
   if (end?.outcome === 'finished') return 1;
-  if (cluster) return cluster.partitions === 0 ? undefined : cluster.done / cluster.partitions;
-  if (about.kind === 'watch' || expectedRows === null || expectedRows === 0) return undefined;
-  return Math.min(1, Math.max(totals.committedRows, totals.rows) / expectedRows);
+  const done = partitionsDone(snapshot);
+  const { resumedRows = 0 } = about;
+  if (expectedRows !== null && expectedRows > 0)
+    return Math.min(1, Math.max(totals.committedRows, resumedRows + totals.rows) / expectedRows);
+  return done && done.of > 0 ? done.done / done.of : undefined;
 }
 
 function paceNote({ cluster, end, now, startedAt, totals }: Snapshot): string {
@@ -144,15 +208,9 @@ function paceNote({ cluster, end, now, startedAt, totals }: Snapshot): string {
 }
 
 function rowsNote({ expectedRows, totals, cluster }: Snapshot): string {
-  if (cluster) return `${count(cluster.done)} of ${counted(cluster.partitions, 'partition')}`;
+  if (cluster) return 'in partitions that are done';
   const pages = counted(totals.committedRows > 0 ? totals.committedPages : totals.pages, 'page');
   return expectedRows === null ? `in ${pages}` : `of ${count(expectedRows)}, in ${pages}`;
-}
-
-function timeValue({ end, now, startedAt, left, about }: Snapshot): string {
-  if (end) return duration(end.at - startedAt);
-  if (about.kind === 'watch') return roughly(now - startedAt);
-  return left === null ? 'unknown' : roughly(left);
 }
 
 function Panels({ snapshot }: { readonly snapshot: Snapshot }) {
@@ -162,6 +220,7 @@ function Panels({ snapshot }: { readonly snapshot: Snapshot }) {
     <div class="panels">
       {isWatch ? <BoardPanel board={board} now={now} command={about.command} /> : null}
       {cluster ? <ClusterPanel cluster={cluster} /> : null}
+      {snapshot.deliveries ? <DeliveriesPanel deliveries={snapshot.deliveries} now={now} /> : null}
       <Throughput snapshot={snapshot} />
       {cluster ? null : <Details snapshot={snapshot} />}
       {isWatch ? null : <CommandLine command={about.command} />}
@@ -171,8 +230,11 @@ function Panels({ snapshot }: { readonly snapshot: Snapshot }) {
 
 /** What the events of a client tell; those of a cluster's workers stay with them. */
 function Details({ snapshot }: { readonly snapshot: Snapshot }) {
-  const { now, retries, slowest, commits, partitions, problems } = snapshot;
-  const { begun, of, latest: pages } = partitions;
+  const { about, now, retries, slowest, commits, partitions, problems } = snapshot;
+  const { latest: pages } = partitions;
+  const done = partitionsDone(snapshot);
+  const isSplit = done !== undefined || partitions.begun > 1;
+  const [one] = about.partitionNoun ?? ['partition'];
   return (
     <>
       <LimiterPanel snapshot={snapshot} />
@@ -213,23 +275,27 @@ function Details({ snapshot }: { readonly snapshot: Snapshot }) {
           )}
         </List>
       </Panel>
-      <Panel title="Partitions" class="third">
-        {begun === 0 ? null : (
-          <p class="lead">{of === null ? `${count(begun)} begun` : `${count(begun)} of ${count(of)} begun`}</p>
-        )}
-        <List empty="No page arrived yet." items={pages}>
-          {([partition, page, at]) => (
-            <li key={partition}>
-              <span class="grow">Partition {count(partition + 1)}</span>
-              <span class="muted">{ago(at, now)}</span>
-              <b>page {count(page)}</b>
-            </li>
-          )}
-        </List>
-      </Panel>
-      <Panel title="Errors and warnings" class="two-thirds">
+      {isSplit ? (
+        <Panel title={inCapitals(done?.noun ?? 'partitions')} class="third">
+          <p class="lead">
+            {done ? `${count(done.done)} of ${count(done.of)} done` : `${count(partitions.done)} done`}
+          </p>
+          <List empty="No page arrived yet." items={pages}>
+            {([partition, page, at]) => (
+              <li key={partition}>
+                <span class="grow">
+                  {inCapitals(one)} {count(partition + 1)}
+                </span>
+                <span class="muted">{ago(at, now)}</span>
+                <b>page {count(page)}</b>
+              </li>
+            )}
+          </List>
+        </Panel>
+      ) : null}
+      <Panel title="Errors and warnings" class={isSplit ? 'two-thirds' : 'whole listed'}>
         <List empty="Nothing went wrong." items={problems}>
-          {({ at, level, from, message }, nth) => (
+          {({ at, level, from, message, count: times }, nth) => (
             <li key={nth} class="problem">
               <span class={`chip tone-${levelTones[level]}`}>
                 {signs[levelTones[level]]} {level}
@@ -237,13 +303,20 @@ function Details({ snapshot }: { readonly snapshot: Snapshot }) {
               <span class="grow">
                 <b>{from}</b> <bdi>{message}</bdi>
               </span>
-              <span class="muted">{clock(at)}</span>
+              <span class="muted">
+                {times > 1 ? `${count(times)} times, last ` : ''}
+                {clock(at)}
+              </span>
             </li>
           )}
         </List>
       </Panel>
     </>
   );
+}
+
+function inCapitals(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 const levelTones = { error: 'bad', warning: 'warn', info: 'quiet' } as const;
@@ -271,7 +344,12 @@ function Throughput({ snapshot }: { readonly snapshot: Snapshot }) {
         lines={[
           isWatch
             ? { label: 'changes', values: series.changes, color: '--flow', isFilled: true }
-            : { label: 'rows', values: series.rows.map((rows) => rows / series.step), color: '--flow', isFilled: true },
+            : {
+                label: 'rows',
+                values: series.rows.map((rows) => rows && rows / series.step),
+                color: '--flow',
+                isFilled: true,
+              },
         ]}
         height={250}
         label={isWatch ? 'Changes over time.' : `Rows per second over time; ${rate(snapshot.pace)} now.`}

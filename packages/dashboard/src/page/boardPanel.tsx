@@ -2,7 +2,8 @@ import { signal } from '@preact/signals';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from '../snapshot.js';
 import { CopyButton, Panel } from './panel.js';
 import { ago, clock, count, counted } from './format.js';
-import { signs, findTone, type Tone } from './words.js';
+import type { Tone } from '../tones.js';
+import { signs, toneClass } from './words.js';
 
 const filter = signal('');
 /** The status, or the kind, that was clicked. */
@@ -42,18 +43,20 @@ export function BoardPanel({ board, now, command }: BoardProps) {
 }
 
 function Cards({ board }: { readonly board: BoardView }) {
-  const { names, counts, kinds } = board;
+  const { names, counts, kinds, total } = board;
   const without = counts[names.length] ?? 0;
   const cards: (readonly [name: string, value: number, tone: string, filter: string])[] =
     names.length > 0
       ? [
-          ...names.map((name, nth) => [name, counts[nth] ?? 0, toneClass(name, nth), name] as const),
+          ...names.map((name, nth) => [name, counts[nth] ?? 0, toneClass(name), name] as const),
           ...(without > 0 ? [['no status', without, 'tone-quiet', ''] as const] : []),
         ]
-      : changeKinds.flatMap((kind, nth) => {
-          const value = kinds[nth] ?? 0;
-          return value === 0 && kind === 'known' ? [] : [[kind, value, `tone-${kindTones[kind]}`, kind] as const];
-        });
+      : [
+          ['watched', total, 'tone-quiet', ''] as const,
+          ...(['added', 'changed', 'removed'] as const).map(
+            (kind) => [kind, kinds[changeKinds.indexOf(kind)] ?? 0, `tone-${kindTones[kind]}`, kind] as const,
+          ),
+        ];
   return (
     <div class="cards" role="group" aria-label="Rows by status">
       {cards.map(([name, value, tone, by]) => (
@@ -80,12 +83,6 @@ const kindTones = {
   removed: 'warn',
 } as const satisfies Record<(typeof changeKinds)[number], Tone>;
 
-/** Statuses without a known meaning differ by colour, and always by their name. */
-function toneClass(name: string, nth: number): string {
-  const tone = findTone(name);
-  return tone ? `tone-${tone}` : `hue-${nth % 5}`;
-}
-
 function Rows({ board, now }: { readonly board: BoardView; readonly now: number }) {
   const { rows, total, names } = board;
   const status = chosen.value;
@@ -96,51 +93,59 @@ function Rows({ board, now }: { readonly board: BoardView; readonly now: number 
       <h3>
         Rows{' '}
         <span class="muted">
-          {visible.length < total ? `${visible.length} of ${count(total)}, changed last` : counted(total, 'row')}
+          {visible.length < total
+            ? `${visible.length} of ${count(total)}: errors, then what changed last`
+            : counted(total, 'row')}
         </span>
       </h3>
       <ul class="list rows" tabIndex={0} aria-label="Rows with their status over time">
         {visible.map((row) => (
-          <Row key={row[0]} row={row} board={board} now={now} />
+          <Row key={`${row[1]} ${row[0]}`} row={row} board={board} now={now} />
         ))}
       </ul>
     </div>
   );
 }
 
-function lastStatus([, ...strip]: RowView): number {
+function lastStatus([, , ...strip]: RowView): number {
   return strip.at(-1)?.[1] ?? -1;
 }
 
 function Row({ row, board, now }: { readonly row: RowView; readonly board: BoardView; readonly now: number }) {
-  const [key, ...strip] = row;
-  const { names, since } = board;
+  const [name, key, ...strip] = row;
+  const { names, since, gaps } = board;
   const until = Math.max(1, (now - since) / 1_000);
-  const from = strip[0]?.[0] ?? 0;
   const nameOf = (status: number): string => (status === gone ? 'gone' : (names[status] ?? 'no status'));
   const last = strip.at(-1);
   const spoken = strip.map(([at, status]) => `${nameOf(status)} ${ago(since + 1_000 * at, now)}`).join(', then ');
   return (
     <li class={last?.[1] === gone ? 'gone' : ''}>
-      <span class="key" title={key}>
-        {key}
+      <span class="key" title={key === '' ? name : `${name}, ${key}`}>
+        {name}
       </span>
       <span class="strip" role="img" aria-label={spoken}>
-        <i style={{ flexGrow: Math.max(0, from) }} class="before" />
         {strip.map(([at, status], nth) => (
           <i
             key={nth}
-            class={status < 0 ? 'tone-quiet' : toneClass(nameOf(status), status)}
-            style={{ flexGrow: Math.max(0.5, (strip[nth + 1]?.[0] ?? until) - at) }}
+            class={status < 0 ? 'tone-quiet' : toneClass(nameOf(status))}
+            style={placeOf(at, strip[nth + 1]?.[0] ?? until, until)}
             title={`${nameOf(status)} since ${clock(since + 1_000 * at)}`}
           />
         ))}
+        {gaps.map(([from, to]) => (
+          <i key={from} class="gap" style={placeOf(from, to ?? until, until)} title="Nothing was known" />
+        ))}
       </span>
-      <span class={`chip ${last && last[1] >= 0 ? toneClass(nameOf(last[1]), last[1]) : 'tone-quiet'}`}>
+      <span class={`chip ${last && last[1] >= 0 ? toneClass(nameOf(last[1])) : 'tone-quiet'}`}>
         {nameOf(last?.[1] ?? -1)}
       </span>
     </li>
   );
+}
+
+/** Where a time is on a strip. */
+function placeOf(from: number, to: number, until: number): { left: string; width: string } {
+  return { left: `${(100 * from) / until}%`, width: `${(100 * Math.max(0, to - from)) / until}%` };
 }
 
 function Changes({ board }: { readonly board: BoardView }) {
@@ -148,10 +153,10 @@ function Changes({ board }: { readonly board: BoardView }) {
   const text = filter.value.trim().toLowerCase();
   const by = chosen.value;
   const nameOf = (status: number): string => names[status] ?? '';
-  const isShown = ([, key, kind, before, after]: ChangeView): boolean =>
+  const isShown = ([, name, kind, before, after]: ChangeView): boolean =>
     (by === undefined || nameOf(before) === by || nameOf(after) === by || changeKinds[kind] === by) &&
     (text === '' ||
-      `${key} ${changeKinds[kind] ?? ''} ${nameOf(before)} ${nameOf(after)}`.toLowerCase().includes(text));
+      `${name} ${changeKinds[kind] ?? ''} ${nameOf(before)} ${nameOf(after)}`.toLowerCase().includes(text));
   const found = changes.filter(isShown);
   return (
     <div>
@@ -176,13 +181,13 @@ function Changes({ board }: { readonly board: BoardView }) {
         <p class="empty">{changes.length === 0 ? 'No change yet.' : 'No change matches the filter.'}</p>
       ) : (
         <ul class="list changes" tabIndex={0} aria-label="Changes, the newest first">
-          {found.slice(0, shown).map(([at, key, kind, before, after], nth) => (
+          {found.slice(0, shown).map(([at, name, kind, before, after], nth) => (
             <li key={`${changes.length - nth}`}>
               <span class="muted">{clock(since + 1_000 * at)}</span>
-              <span class="key" title={key}>
-                {key}
+              <span class="key" title={name}>
+                {name}
               </span>
-              <ChangeText kind={kind} before={nameOf(before)} after={nameOf(after)} names={names} />
+              <ChangeText kind={kind} before={nameOf(before)} after={nameOf(after)} />
             </li>
           ))}
         </ul>
@@ -195,12 +200,11 @@ interface ChangeTextProps {
   readonly kind: number;
   readonly before: string;
   readonly after: string;
-  readonly names: readonly string[];
 }
 
-function ChangeText({ kind, before, after, names }: ChangeTextProps) {
+function ChangeText({ kind, before, after }: ChangeTextProps) {
   const name = changeKinds[kind] ?? 'changed';
-  const chip = (status: string) => <span class={`chip ${toneClass(status, names.indexOf(status))}`}>{status}</span>;
+  const chip = (status: string) => <span class={`chip ${toneClass(status)}`}>{status}</span>;
   if (name === 'changed' && before !== after && (before !== '' || after !== ''))
     return (
       <span>

@@ -4,7 +4,8 @@ import type { SeriesView } from '../snapshot.js';
 
 export interface Line {
   readonly label: string;
-  readonly values: readonly number[];
+  /** `null` where nothing was known. */
+  readonly values: readonly (number | null)[];
   /** The name of a CSS variable. */
   readonly color: string;
   readonly isFilled?: boolean;

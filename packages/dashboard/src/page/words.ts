@@ -1,9 +1,7 @@
-import type { Hold, Snapshot } from '../snapshot.js';
-import { counted, duration, roughly } from './format.js';
+import type { HealthView, Snapshot } from '../snapshot.js';
+import { findTone, hueOf, type Tone } from '../tones.js';
+import { counted, duration } from './format.js';
 import type { Link } from './connection.js';
-
-/** How something is meant: each tone has a sign and a colour. */
-export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
 export const signs: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', warn: '!', bad: '✕', quiet: '○' };
 
@@ -25,7 +23,7 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     return link === 'lost'
       ? { tone: 'warn', title: 'No response', text: 'The run may have ended. This page keeps trying to connect.' }
       : { tone: 'quiet', title: 'Connecting', text: 'Waiting for the first numbers.' };
-  const { hold, totals, end, about, startedAt, cluster } = snapshot;
+  const { health, totals, end, about, startedAt, cluster } = snapshot;
   if (end) {
     const { outcome, message } = end;
     const took = duration(end.at - startedAt);
@@ -35,6 +33,8 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     const rows = counted(totals.committedRows || totals.rows || (cluster?.rows ?? 0), 'row');
     return { tone: 'good', title: 'Finished', text: message ?? `${rows} in ${took}.` };
   }
+  if (cluster?.redisError !== undefined)
+    return { tone: 'bad', title: 'No connection to Redis', text: `Who works is not known. ${cluster.redisError}` };
   if (cluster?.active === 0)
     return {
       tone: 'warn',
@@ -45,39 +45,20 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     const workers = counted(cluster.workers.length, 'worker');
     return { tone: 'busy', title: 'Running', text: `${counted(cluster.active, 'partition')} in progress, ${workers}.` };
   }
-  const text = holdText(hold);
-  switch (hold.kind) {
-    case 'starting':
-      return { tone: 'quiet', title: 'Starting', text };
-    case 'pause':
-      return { tone: 'warn', title: 'Paused', text };
-    case 'retries':
-      return { tone: 'bad', title: 'Failing, and trying again', text };
-    default:
-      return about.kind === 'watch'
-        ? { tone: 'good', title: 'Watching', text }
-        : { tone: 'busy', title: 'Running', text };
-  }
+  return { ...stateOf(health, about.kind === 'watch'), text: health.text };
 }
 
-/** The answer to: what holds it up? */
-function holdText(hold: Hold): string {
-  switch (hold.kind) {
-    case 'starting':
-      return 'No request was sent yet.';
-    case 'limit':
-      return `The rate limit sets the pace: ${hold.used} of ${hold.limit} starts are used, ${counted(hold.queued, 'request')} ${hold.queued === 1 ? 'waits' : 'wait'}.`;
-    case 'pause':
-      return `${causeText(hold.cause)} Requests start again in ${roughly(hold.left)}.`;
-    case 'responses':
-      return `The API sets the pace: ${counted(hold.running, 'request')} in progress, ${duration(hold.took)} per response.`;
-    case 'retries':
-      return `No row arrived for ten seconds. The last error: ${hold.reason}.`;
-    case 'target':
-      return 'No request is in progress: rows are being written, or everything is done.';
-    case 'poll':
-      return 'All is quiet until the next poll.';
-  }
+/** Ms for which a part may take its time. */
+const patience = 10_000;
+
+function stateOf({ kind, level, since }: HealthView, isWatch: boolean): Omit<Headline, 'text'> {
+  if (level === 'failing') return { tone: 'bad', title: 'Failing, and trying again' };
+  if (kind === 'starting') return { tone: 'quiet', title: 'Starting' };
+  if (kind === 'pause') return { tone: 'warn', title: 'Paused' };
+  if (kind === 'retry') return { tone: 'warn', title: 'Trying again' };
+  const isSlow = (kind === 'target' || kind === 'response') && since >= patience;
+  if (isSlow) return { tone: 'warn', title: 'Waiting' };
+  return isWatch ? { tone: 'good', title: 'Watching' } : { tone: 'busy', title: 'Running' };
 }
 
 export function causeText(cause: string): string {
@@ -94,13 +75,8 @@ export function causeText(cause: string): string {
   }
 }
 
-const tones: readonly (readonly [Tone, RegExp])[] = [
-  ['bad', /^(error|errored|failed|failing|dead|broken)$/i],
-  ['warn', /^(paused|pausing|warning|degraded|pending|suspended|inactive)$/i],
-  ['good', /^(active|ok|running|healthy|ready|live|enabled|done)$/i],
-];
-
-/** The tone of a status that we know by its name; others are told apart by their place. */
-export function findTone(status: string): Tone | undefined {
-  return tones.find(([, names]) => names.test(status))?.[0];
+/** Statuses without a known meaning differ by colour, and always by their name. */
+export function toneClass(status: string): string {
+  const tone = findTone(status);
+  return tone ? `tone-${tone}` : `hue-${hueOf(status)}`;
 }

@@ -51,8 +51,9 @@ export async function showOnPage(
 }
 
 function createView(status: ClusterStatus, now: number): ClusterView {
-  const { name, partitions, done, rows, jobs, failed, failures, workers } = status;
+  const { name, partitions, done, rows, jobs, failed, failures, workers, redisError } = status;
   return {
+    redisError,
     partitions,
     done,
     rows,
