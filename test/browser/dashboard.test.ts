@@ -1,5 +1,8 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -361,6 +364,60 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     return page;
   }
 
+  test('U1 is as red as the terminal says, and for the same reason: outages of the receiver and of the API, a slow target', async () => {
+    let api: Fault | undefined;
+    let receiver: { readonly status: number; readonly delay?: number } = { status: 204 };
+    await using sandbox = await startSandbox({ holdings: 40_000, owners: 12, script: () => api });
+    const server = createServer((request, response) => {
+      request
+        .resume()
+        .on('end', () => setTimeout(() => response.writeHead(receiver.status).end(), receiver.delay ?? 0));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close().closeAllConnections());
+    const { port } = server.address() as AddressInfo;
+    const owners = sandbox.owners.flatMap((owner) => ['--owner', owner]);
+    const target = ['--forward', `http://127.0.0.1:${port}/`, '--allow-address', '127.0.0.1', '--batch', '20'];
+    const pace = ['--owners-per-request', '1', '--page-size', '50', '--rate', '10/s', '--progress', 'json'];
+    const { url, lines } = run(['nfts', 'export', ...owners, ...target, ...pace, '--dashboard'], {
+      SLUICE_API_KEY: sandbox.apiKey,
+      SLUICE_APTOS_URL: sandbox.aptosUrl,
+      SLUICE_WEBHOOK_SECRET: `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`,
+    });
+    const page = await look(await url, { isCut: true });
+    await page.getByText('of 12, in').waitFor();
+    const agree = async (state: string, why: RegExp, waiting: RegExp, name: string): Promise<void> => {
+      await page.getByRole('heading', { name: state }).waitFor();
+      await page.locator('.why', { hasText: why }).waitFor();
+      const from = lines.length;
+      await expect.poll(() => lines.slice(from).join('\n'), { timeout: 60_000 }).toMatch(waiting);
+      await review(page, name);
+    };
+    const recover = async (): Promise<void> => {
+      api = undefined;
+      receiver = { status: 204 };
+      await page.getByRole('heading', { name: 'Running' }).waitFor();
+    };
+    receiver = { status: 502 };
+    await agree(
+      'Failing',
+      /The webhook has taken nothing for .*HTTP 502/,
+      /"for":"target".*"HTTP 502"/,
+      'receiverDown',
+    );
+    await page.locator('.problem', { hasText: 'HTTP 502' }).first().waitFor();
+    await page.locator('.deliveries', { hasText: 'HTTP 502' }).waitFor();
+    await recover();
+    api = { kind: 'status', status: 503 };
+    await agree('Failing', /The API has failed for .*HTTP 503/, /"for":"retry".*"HTTP 503"/, 'apiDown');
+    await page.locator('.problem', { hasText: 'HTTP 503' }).first().waitFor();
+    await recover();
+    receiver = { status: 204, delay: 12_000 };
+    await agree('Waiting', /The webhook has taken nothing for 1\d s\./, /"for":"target","sinceMs":\d+\}/, 'slowTarget');
+    await recover();
+    await review(page, 'partitions');
+  });
+
   test('U1 shows a pause with its cause', async () => {
     const page = await ownList({ kind: 'status', status: 429, headers: { 'retry-after': '50' } });
     await page.getByRole('heading', { name: 'Paused' }).waitFor();
@@ -402,8 +459,21 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       ],
     });
     await figure(page, 'rows').filter({ hasText: '81,234' }).waitFor();
-    await figure(page, 'left').filter({ hasText: '700 of 1,200' }).waitFor();
+    await figure(page, 'left').filter({ hasText: /^700$/ }).waitFor();
     await review(page, 'cluster');
+    board.showCluster({
+      partitions: 1_200,
+      done: 701,
+      rows: 81_300,
+      active: 0,
+      delayed: 0,
+      failed: 0,
+      failures: [],
+      workers: [],
+      redisError: 'Redis does not respond at redis.example.com.',
+    });
+    await page.getByRole('heading', { name: 'No connection to Redis' }).waitFor();
+    await review(page, 'redisDown');
   });
 
   test('U5 a report fits a phone, and axe finds no fault', async () => {

@@ -31,6 +31,12 @@ const steady = 60;
 const maxBytes = 64_000;
 const share = { board: 14_000, problems: 6_000, workers: 8_000, list: 2_500 } as const;
 
+/** What a watch does while all is well: it has no pace. */
+const watchTexts: ReadonlyMap<HealthView['kind'], string> = new Map([
+  ['idle', 'All is quiet until the next poll.'],
+  ['pace', 'A poll is in progress.'],
+]);
+
 const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set(['settled', 'retry', 'delivery', 'error', 'attempt']);
 
 type Problem = Snapshot['problems'][number];
@@ -237,12 +243,11 @@ export class RunState {
   #health(now: number): HealthView {
     const { targetNoun = this.#deliveries ? 'the webhook' : undefined, kind } = this.#about;
     const health = this.#judge.health(now);
-    const isQuiet = kind === 'watch' && health.kind === 'idle';
     return {
       kind: health.kind,
       level: healthLevel(health),
       since: 'since' in health ? health.since : 0,
-      text: isQuiet ? 'All is quiet until the next poll.' : healthText(health, targetNoun),
+      text: (kind === 'watch' && watchTexts.get(health.kind)) || healthText(health, targetNoun),
     };
   }
 
@@ -282,6 +287,7 @@ export class RunState {
     if (step === 'retry') sums.repeated += 1;
     if (step === 'accepted') sums.accepted += 1;
     if (step === 'dead-letter') sums.deadLetters += 1;
+    if (step === 'retry' && error) this.#count(`${sink}: ${causeOf(error)}`, now);
     if (step === 'retry' || step === 'failed') this.#reportFailure(sink, error, now);
     if (step === 'sent' || step === 'dead-letter') return;
     const answer = error ? causeOf(error) : `HTTP ${status ?? 200}`;

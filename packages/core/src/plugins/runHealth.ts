@@ -86,6 +86,10 @@ export class RunJudge {
       case 'request':
         this.#open.set(event.request, { is: 'queued', since: now });
         break;
+      case 'page':
+        // Not every source asks through the client.
+        this.#isStarted = true;
+        break;
       case 'attempt':
         this.#isStarted = true;
         this.#open.set(event.request, { is: 'sent', since: now });

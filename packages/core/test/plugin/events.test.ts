@@ -199,7 +199,7 @@ describe('events of walks', () => {
     expect(pages[0]).toEqual({ type: 'page', source: 'test.holdings', partition: 0, page: 1, rows: 50 });
   });
 
-  test('tell the total where the API says it', async () => {
+  test('tell the total where the API says it, and the end of a partition', async () => {
     const events: SourceEvent[] = [];
     const source = createSource<number>({
       name: 'test.few',
@@ -209,7 +209,8 @@ describe('events of walks', () => {
       fetch: () => Promise.resolve({ rows: [1, 2], next: 'end', total: 2 }),
     });
     await source.toArray();
-    expect(events).toEqual([{ type: 'page', source: 'test.few', partition: 0, page: 1, rows: 2, total: 2 }]);
+    const page = { type: 'page', source: 'test.few', partition: 0, page: 1 };
+    expect(events).toEqual([{ ...page, rows: 2, total: 2, endsPartition: true }]);
   });
 
   test('tell an error once a level, when it reaches the consumer', async () => {

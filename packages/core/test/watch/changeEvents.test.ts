@@ -46,6 +46,7 @@ function open(hooks: Hooks | undefined, listed: Polls = polls, statusOf = (row: 
     schema: {
       columns: ['id', 'status'],
       key: ({ id }) => id,
+      nameOf: ({ id }) => (id === 'a' ? ' The first ' : undefined),
       statusOf(row) {
         asked += 1;
         return statusOf(row);
@@ -78,6 +79,7 @@ describe('U1 change events', () => {
       'removed b error -> null',
     ]);
     expect(new Set(seen.map(({ source: name }) => name))).toEqual(new Set(['test.streams.changes']));
+    expect(seen.map(({ name }) => name)).toEqual(['The first', undefined, 'The first', undefined, undefined]);
     for (const { observedAt } of seen) expect(new Date(observedAt).toISOString()).toBe(observedAt);
   });
 

@@ -7,7 +7,7 @@ import { ago, clock, count, counted, duration, rate, roughly } from './format.js
 import { LimiterPanel } from './limiterPanel.js';
 import { DeliveriesPanel } from './deliveriesPanel.js';
 import { CopyButton, List, Panel } from './panel.js';
-import { headline, signs } from './words.js';
+import { headline, isWatch, signs } from './words.js';
 
 /** The whole page: the answers first, then what they are made of. */
 export function App() {
@@ -71,7 +71,7 @@ function Figures({ snapshot }: { readonly snapshot: Snapshot }) {
   return (
     <>
       <dl class="figures">
-        {(snapshot.about.kind === 'watch' ? watchFigures : runFigures)(snapshot).map((figure) => (
+        {(isWatch(snapshot) ? watchFigures : runFigures)(snapshot).map((figure) => (
           <div class="figure" key={figure.id}>
             <dt>{figure.name}</dt>
             <dd data-figure={figure.id}>{figure.value}</dd>
@@ -148,13 +148,13 @@ function runFigures(snapshot: Snapshot): readonly Figure[] {
   ];
 }
 
-function requestFigure({ totals }: Snapshot): Figure {
-  return {
-    id: 'retries',
-    name: 'Retries',
-    value: count(totals.retries),
-    note: `of ${counted(totals.requests, 'request')}`,
-  };
+function requestFigure({ totals, deliveries }: Snapshot): Figure {
+  const { retries, requests } = totals;
+  if (!deliveries)
+    return { id: 'retries', name: 'Retries', value: count(retries), note: `of ${counted(requests, 'request')}` };
+  const { repeated } = deliveries;
+  const note = `${count(repeated)} of them ${repeated === 1 ? 'a delivery' : 'deliveries'}`;
+  return { id: 'retries', name: 'Repeated', value: count(retries + repeated), note };
 }
 
 /** How long it takes, if rows are counted; else how many partitions are done: these are unlike, so they tell no time. */
@@ -166,9 +166,9 @@ function progressFigure(snapshot: Snapshot): Figure {
   if (!done || end) return timeFigure(snapshot, 'Running for', roughly(now - startedAt));
   return {
     id: 'left',
-    name: 'Done',
-    value: `${count(done.done)} of ${count(done.of)}`,
-    note: `${done.noun}, for ${roughly(now - startedAt)}`,
+    name: `${inCapitals(done.noun)} done`,
+    value: count(done.done),
+    note: `of ${count(done.of)}, in ${roughly(now - startedAt)}`,
   };
 }
 
@@ -192,7 +192,7 @@ function partitionsDone({
 /** `undefined` if nobody knows how much there is. */
 function shareDone(snapshot: Snapshot): number | undefined {
   const { about, expectedRows, totals, end } = snapshot;
-  if (about.kind === 'watch') return undefined;
+  if (isWatch(snapshot)) return undefined;
   if (end?.outcome === 'finished') return 1;
   const done = partitionsDone(snapshot);
   const { resumedRows = 0 } = about;
@@ -208,22 +208,22 @@ function paceNote({ cluster, end, now, startedAt, totals }: Snapshot): string {
 }
 
 function rowsNote({ expectedRows, totals, cluster }: Snapshot): string {
-  if (cluster) return 'in partitions that are done';
+  if (cluster) return `in ${counted(cluster.done, 'partition')}`;
   const pages = counted(totals.committedRows > 0 ? totals.committedPages : totals.pages, 'page');
   return expectedRows === null ? `in ${pages}` : `of ${count(expectedRows)}, in ${pages}`;
 }
 
 function Panels({ snapshot }: { readonly snapshot: Snapshot }) {
   const { about, board, cluster, now } = snapshot;
-  const isWatch = about.kind === 'watch' || board !== null;
+  const hasBoard = about.kind === 'watch' || board !== null;
   return (
     <div class="panels">
-      {isWatch ? <BoardPanel board={board} now={now} command={about.command} /> : null}
+      {hasBoard ? <BoardPanel board={board} now={now} command={about.command} /> : null}
       {cluster ? <ClusterPanel cluster={cluster} /> : null}
       {snapshot.deliveries ? <DeliveriesPanel deliveries={snapshot.deliveries} now={now} /> : null}
       <Throughput snapshot={snapshot} />
       {cluster ? null : <Details snapshot={snapshot} />}
-      {isWatch ? null : <CommandLine command={about.command} />}
+      {hasBoard ? null : <CommandLine command={about.command} />}
     </div>
   );
 }
@@ -233,7 +233,7 @@ function Details({ snapshot }: { readonly snapshot: Snapshot }) {
   const { about, now, retries, slowest, commits, partitions, problems } = snapshot;
   const { latest: pages } = partitions;
   const done = partitionsDone(snapshot);
-  const isSplit = done !== undefined || partitions.begun > 1;
+  const isSplit = !isWatch(snapshot) && (done !== undefined || partitions.begun > 1);
   const [one] = about.partitionNoun ?? ['partition'];
   return (
     <>
@@ -328,10 +328,10 @@ const spans = [
 ] as const;
 
 function Throughput({ snapshot }: { readonly snapshot: Snapshot }) {
-  const { series, about, cluster } = snapshot;
-  const isWatch = about.kind === 'watch';
+  const { series, cluster } = snapshot;
+  const isOfChanges = isWatch(snapshot);
   return (
-    <Panel title={isWatch ? 'Changes' : 'Rows per second'} class={cluster ? 'whole tall' : 'two-thirds tall'}>
+    <Panel title={isOfChanges ? 'Changes' : 'Rows per second'} class={cluster ? 'whole tall' : 'two-thirds tall'}>
       <div class="choice" role="group" aria-label="Time shown">
         {spans.map(([value, name]) => (
           <button key={value} type="button" aria-pressed={span.value === value} onClick={() => (span.value = value)}>
@@ -342,7 +342,7 @@ function Throughput({ snapshot }: { readonly snapshot: Snapshot }) {
       <Chart
         series={series}
         lines={[
-          isWatch
+          isOfChanges
             ? { label: 'changes', values: series.changes, color: '--flow', isFilled: true }
             : {
                 label: 'rows',
@@ -352,7 +352,7 @@ function Throughput({ snapshot }: { readonly snapshot: Snapshot }) {
               },
         ]}
         height={250}
-        label={isWatch ? 'Changes over time.' : `Rows per second over time; ${rate(snapshot.pace)} now.`}
+        label={isOfChanges ? 'Changes over time.' : `Rows per second over time; ${rate(snapshot.pace)} now.`}
       />
     </Panel>
   );

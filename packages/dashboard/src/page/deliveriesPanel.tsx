@@ -20,7 +20,7 @@ export function DeliveriesPanel({ deliveries, now }: { readonly deliveries: Deli
             <span>{name}</span>
           </li>
         ))}
-        <li class={`card ${last ? (last.isAccepted ? 'tone-good' : 'tone-bad') : 'tone-quiet'}`}>
+        <li class={`card answer-card ${last ? (last.isAccepted ? 'tone-good' : 'tone-bad') : 'tone-quiet'}`}>
           <b>{last?.answer ?? 'none yet'}</b>
           <span>last answer{last ? `, ${ago(last.at, now)}` : ''}</span>
         </li>

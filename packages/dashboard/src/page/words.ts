@@ -23,7 +23,7 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     return link === 'lost'
       ? { tone: 'warn', title: 'No response', text: 'The run may have ended. This page keeps trying to connect.' }
       : { tone: 'quiet', title: 'Connecting', text: 'Waiting for the first numbers.' };
-  const { health, totals, end, about, startedAt, cluster } = snapshot;
+  const { health, totals, end, startedAt, cluster } = snapshot;
   if (end) {
     const { outcome, message } = end;
     const took = duration(end.at - startedAt);
@@ -45,7 +45,12 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     const workers = counted(cluster.workers.length, 'worker');
     return { tone: 'busy', title: 'Running', text: `${counted(cluster.active, 'partition')} in progress, ${workers}.` };
   }
-  return { ...stateOf(health, about.kind === 'watch'), text: health.text };
+  return { ...stateOf(health, isWatch(snapshot)), text: health.text };
+}
+
+/** Whether it watches rows: then there is no end, and no rows per second. A program may do both, so its first changes decide. */
+export function isWatch({ about, board }: Snapshot): boolean {
+  return about.kind === 'watch' || (about.kind === 'client' && board !== null);
 }
 
 /** Ms for which a part may take its time. */
