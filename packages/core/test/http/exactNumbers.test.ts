@@ -89,6 +89,13 @@ describe('D4 of a document', () => {
     expect(() => parseExactly(json)).toThrow(SyntaxError);
   });
 
+  test('of 500 levels is read, and one of more is refused', () => {
+    const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+    expect(parseExactly(nested(500))).toEqual(JSON.parse(nested(500)));
+    expect(() => parseExactly(nested(501))).toThrow(RangeError);
+    expect(() => parseExactly(`{"a":${nested(100_000)}}`)).toThrow(RangeError);
+  });
+
   test('every number keeps its digits, and everything else is as JSON.parse has it', () => {
     // Stands for a number, and is not in any other text.
     const mark = '\u{1F6B0}';

@@ -1,15 +1,17 @@
-import { deepestDocument } from './nesting.js';
+/** Far deeper than APIs send, and far from where recursion or `JSON.stringify` would overflow the stack. */
+export const deepestDocument = 500;
 
 /**
  * `JSON.parse`, but a number that it would change arrives as its text: an integer beyond 2^53, or a number that is not
  * what any serializer writes for a double, e.g. because it has more digits. All other values are those of `JSON.parse`.
  *
  * @example parseJson('[9007199254740993, 0.5, 1.5e16]') // ['9007199254740993', 0.5, 1.5e16]
- * @throws SyntaxError if the text is not JSON.
+ * @throws SyntaxError if the text is not JSON; RangeError if its lists and objects are nested more than 500 levels deep.
  */
 export function parseExactly(json: string): unknown {
   const document: unknown = JSON.parse(json);
-  if (!hasLongNumber(json) && !exponent.test(json)) return document;
+  const found = findNumbers(document, 0);
+  if (found === numbers.none || !(hasLongNumber(json) || mayHaveExponent(json, found))) return document;
   // Only valid JSON is rewritten, so what is between two strings has numbers, literals and punctuation.
   const { text, hasLarge } = quoteNumbers(json);
   if (text === json && !hasLarge) return document;
@@ -38,10 +40,45 @@ const longNumber = 16;
 /** Such as 1e16. */
 const shortestChanged = 4;
 const exponent = /\d[eE][+-]?\d+(?:[\s,\]}]|$)/;
-const numbers = /-?(?:[\d.]{16}|[\d.]+[eE])[\d.eE+-]*/g;
+const changeable = /-?(?:[\d.]{16}|[\d.]+[eE])[\d.eE+-]*/g;
 const zero = 48;
 const nine = 57;
 const dot = 46;
+
+/** The numbers of a document, by what a short text with an exponent can have become: each one says less than the next. */
+const numbers = { none: 0, ordinary: 1, zero: 2, extreme: 3 };
+/** Below it, a double has fewer digits. */
+const leastNormal = 2 ** -1022;
+
+/**
+ * What numbers a document has. To look at all of its values takes a tenth of the time of looking for them in its text.
+ *
+ * @throws RangeError if it is nested too deep
+ */
+function findNumbers(value: unknown, depth: number): number {
+  if (typeof value === 'number') return kindOfNumber(value);
+  if (!isParent(value)) return numbers.none;
+  if (depth === deepestDocument)
+    throw new RangeError(`The lists and objects of a document are nested more than ${deepestDocument} levels deep.`);
+  let found = numbers.none;
+  if (Array.isArray(value))
+    for (let nth = 0; nth < value.length; nth += 1) found = Math.max(found, findNumbers(value[nth], depth + 1));
+  else for (const name in value) found = Math.max(found, findNumbers(value[name], depth + 1));
+  return found;
+}
+
+/** Fifteen digits and an exponent are changed only if it leads beyond the doubles that have as many. */
+function kindOfNumber(value: number): number {
+  if (value === 0) return numbers.zero;
+  const size = Math.abs(value);
+  return size < leastNormal || size > Number.MAX_SAFE_INTEGER ? numbers.extreme : numbers.ordinary;
+}
+
+function mayHaveExponent(json: string, found: number): boolean {
+  // What has become a zero has a negative one.
+  if (found === numbers.zero && !json.includes('e-') && !json.includes('E-')) return false;
+  return found >= numbers.zero && exponent.test(json);
+}
 
 /**
  * Whether a number may have so many digits. Looking at every 16th character is several times faster than a pattern; what
@@ -94,7 +131,7 @@ function quoteNumbers(json: string): Rewritten {
     // Between most strings is only punctuation.
     if (end - from >= shortestChanged) {
       const between = json.slice(from, end);
-      const exact = between.replace(numbers, exactOf);
+      const exact = between.replace(changeable, exactOf);
       if (exact !== between) {
         text += json.slice(copied, from) + exact;
         copied = end;
@@ -154,13 +191,13 @@ function decimal(token: string): string {
   return `${sign}${digits.slice(start, end)}e${Number(power) - fraction.length + digits.length - end}`;
 }
 
-/** Marks the texts that are numbers in `document`, and the numbers beyond 2^53, as deep as documents may be. */
-function markNumbers(exact: unknown, document: unknown, depth = 0): void {
-  if (depth > deepestDocument || !isParent(exact) || !isParent(document)) return;
+/** Marks the texts that are numbers in `document`, and the numbers beyond 2^53. */
+function markNumbers(exact: unknown, document: unknown): void {
+  if (!isParent(exact) || !isParent(document)) return;
   let names: Set<string> | undefined;
   for (const name in exact) {
     const value = exact[name];
-    if (typeof value === 'object') markNumbers(value, document[name], depth + 1);
+    if (typeof value === 'object') markNumbers(value, document[name]);
     else if (isLarge(value) || (typeof value === 'string' && typeof document[name] === 'number'))
       (names ??= new Set()).add(name);
   }

@@ -18,7 +18,7 @@ export class JsonLineError extends Error {
  * The documents of JSON Lines, in order. Blank lines, which some servers send to keep a connection open, are skipped.
  *
  * @throws JsonLineError if a line is not JSON. A last line without its line break may be complete; if it is not JSON,
- * the response was cut off.
+ * the response was cut off. RangeError if it is nested too deep.
  * @see https://jsonlines.org
  */
 export function parseJsonLines(text: string): readonly unknown[] {
@@ -36,7 +36,8 @@ export function parseJsonLines(text: string): readonly unknown[] {
 function parse(written: string, line: number, isCut: boolean): unknown {
   try {
     return parseExactly(written);
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     throw new JsonLineError(line, isCut ? 'is cut off: it is the last one, and not JSON' : 'is not JSON');
   }
 }

@@ -1,6 +1,6 @@
 import { isPlain } from '../../json.js';
 import { isList, kindOf } from '../../values.js';
-import { deepestDocument } from './nesting.js';
+import { deepestDocument } from './exactNumbers.js';
 
 /** Makes a document of the text of a response. */
 export type BodyParser = (text: string, headers: Readonly<Record<string, string>>) => unknown;

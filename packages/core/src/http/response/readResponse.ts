@@ -13,10 +13,9 @@ import type { ApiCredentials } from '../credentials/credentials.js';
 import type { Secrets } from '../credentials/secrets.js';
 import type { RequestDetails } from '../requestDetails.js';
 import { retryAfter } from './retryAfter.js';
-import { parseExactly } from './exactNumbers.js';
+import { deepestDocument, parseExactly } from './exactNumbers.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
 import { type BodyParser, parseBody, ParseFault } from './parsedBody.js';
-import { deepestDocument, isDeeperThan } from './nesting.js';
 import { defaultKindOf, meaningOf, type SaidMeaning } from './responses.js';
 import { type AttemptFault, quote, rateLimitError, type ResponseContext, statusFault } from './statusFault.js';
 
@@ -118,11 +117,14 @@ function readDocument(answer: AttemptResponse, context: ApiResponseContext): Rea
   const { route, secrets, format, parse } = context;
   if ((status === 204 || status === 205) && text === '') return { ok: true, body: null };
   if (parse && text.trim() !== '') return readParsed(parse, answer, context);
-  let document: unknown;
   try {
     // Errors of such an API are documents.
-    document = format === 'jsonLines' && status < 300 ? parseJsonLines(text) : parseExactly(text);
+    return { ok: true, body: format === 'jsonLines' && status < 300 ? parseJsonLines(text) : parseExactly(text) };
   } catch (error) {
+    if (error instanceof RangeError) {
+      const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base URL right?`;
+      return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+    }
     if (error instanceof JsonLineError) return failure({ error: lineFault(error, route, status), retry: true, status });
     // The parser's message is not used: it quotes the document, which may contain a secret.
     const excerpt = quote(text, secrets);
@@ -132,9 +134,6 @@ function readDocument(answer: AttemptResponse, context: ApiResponseContext): Rea
     const message = `${route}: the server responded with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
     return failure({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
-  if (!isDeeperThan(deepestDocument, document, text)) return { ok: true, body: document };
-  const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base URL right?`;
-  return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
 /** The errors have nothing of the body: only the parser knows where a secret may be in it. */
