@@ -29,12 +29,15 @@ export const nftPaging: Paging = {
   },
 };
 
+const isTextField = new Set<string>(textFields);
+
 /** Checks the text fields of a row. Other fields are kept as they are. */
 export function decodeNft(value: unknown, path: string, read: DocumentReader): NftHolding {
   const row = read.recordWith(nftHoldingSchema.columns, value, path);
-  for (const field of textFields) {
+  // Reading the fields that a row has takes a fraction of the time of looking for each of them.
+  for (const field in row) {
     const text = row[field];
-    if (typeof text === 'string' || text === null || text === undefined) continue;
+    if (typeof text === 'string' || text === null || text === undefined || !isTextField.has(field)) continue;
     // The API documents text. A safe integer is accepted too, because it has lost no digits.
     if (typeof text !== 'number' || !Number.isSafeInteger(text)) throw read.fault(`${path}.${field}`, 'it is not text');
     row[field] = String(text);

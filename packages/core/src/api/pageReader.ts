@@ -137,8 +137,13 @@ export function pageReader<Row>({
             ? lastRows(findRows, answer)
             : noRows;
         const count = hasDocument && total ? readTotal(total, answer) : undefined;
+        // Not spread: V8 then makes hidden classes for each page.
         const pageAnswer: PageAnswer = {
-          ...answer,
+          status,
+          headers,
+          body,
+          read,
+          at,
           rows: found.rows,
           items: found.items,
           newRows: found.rows.length - (isAgain && found.rows.length > 0 ? 1 : 0),

@@ -85,7 +85,8 @@ function mayHaveExponent(json: string, found: number): boolean {
  * stands before it tells a number from most of what is in a string.
  */
 function hasLongNumber(json: string): boolean {
-  for (let at = longNumber - 1; at < json.length; at += longNumber) {
+  const { length } = json;
+  for (let at = longNumber - 1; at < length; at += longNumber) {
     if (!isOfNumber(json, at)) continue;
     let from = at;
     let to = at + 1;
