@@ -61,8 +61,7 @@ function findNumbers(value: unknown, depth: number): number {
   if (depth === deepestDocument)
     throw new RangeError(`The lists and objects of a document are nested more than ${deepestDocument} levels deep.`);
   let found = numbers.none;
-  if (Array.isArray(value))
-    for (let nth = 0; nth < value.length; nth += 1) found = Math.max(found, findNumbers(value[nth], depth + 1));
+  if (Array.isArray(value)) for (const item of value) found = Math.max(found, findNumbers(item, depth + 1));
   else for (const name in value) found = Math.max(found, findNumbers(value[name], depth + 1));
   return found;
 }
