@@ -121,9 +121,8 @@ export function refusedCursor({ name, partition, page }: ChainPlace, error: Slui
 }
 
 /** The error of a paging, which knows only its response, with its place in the walk. */
-export function placedFault(place: ChainPlace, { code, summary, advice }: SluiceError): PaginationError {
-  const what = `at page ${place.page}, ${summary.replace(/\.$/, '')}`;
-  return chainError(code === 'rows-moved' ? code : 'no-progress', place, what, advice);
+export function placedFault(place: ChainPlace, { summary, advice }: SluiceError): PaginationError {
+  return chainError('rows-moved', place, `at page ${place.page}, ${summary.replace(/\.$/, '')}`, advice);
 }
 
 /** @param place the page that has the cursor */

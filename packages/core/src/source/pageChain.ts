@@ -1,4 +1,4 @@
-import { ConfigError, PaginationError, SluiceError } from '../errors.js';
+import { ConfigError, SluiceError } from '../errors.js';
 import { isTransient } from '../isTransient.js';
 import type { ChainPosition, PageCursor, StatedTotal } from '../position.js';
 import { isRecord } from '../values.js';
@@ -188,7 +188,7 @@ export class PageChain<T> {
 
   #refused(error: unknown, at: PageCursor | undefined): unknown {
     if (at !== undefined && 'cursor' in at && SluiceError.is(error, 'http')) return refusedCursor(this.#place(), error);
-    if (error instanceof PaginationError && error.details['partition'] === undefined)
+    if (SluiceError.is(error, 'rows-moved') && error.details['partition'] === undefined)
       return placedFault(this.#place(), error);
     return sourceFault(error, this.#place().name, 'fetch');
   }
