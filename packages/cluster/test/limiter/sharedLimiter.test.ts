@@ -302,6 +302,7 @@ describe('K8 processes that share a limiter', () => {
     const before = fleet.starts.length;
     fleet.server.isDown = true;
     await fleet.clock.advance(29_000);
+    expect(fleet.limiters[0]?.state.outage).toEqual({ cause: 'no connection to Redis', for: expect.any(Number) });
     expect(fleet.errors).toEqual([]);
     await fleet.clock.advance(3_000);
     expect(fleet.starts.length - before).toBeLessThanOrEqual(1);
