@@ -13,5 +13,7 @@ export function ownerAddress(text: string): string {
       `${JSON.stringify(text.slice(0, 80))} is not an account address: it must be 0x and 1 to 64 hex digits.`,
       { address: text.slice(0, 80) },
     );
-  return `0x${digits.toLowerCase().padStart(64, '0')}`;
+  const address = `0x${digits.toLowerCase().padStart(64, '0')}`;
+  // Not a second text of each of a million.
+  return address === text ? text : address;
 }

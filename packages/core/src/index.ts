@@ -17,7 +17,7 @@ export type { Api, ApiDescription, ApiRequests, AuthDescription } from './api/de
 export { listing, type Listing } from './api/listing.js';
 export type { ListingDefinition } from './api/listingDefinition.js';
 export type { ListingKey } from './api/fieldKey.js';
-export type { RequestSpec, PageSize } from './api/listingPlan.js';
+export type { RequestSpec, PageSize } from './api/requestSpec.js';
 export type { FoundRows, ResponseSpec } from './api/pageReader.js';
 export { byConnection, type ConnectionOptions } from './api/byConnection.js';
 export { byCursor, type CursorOptions } from './api/byCursor.js';

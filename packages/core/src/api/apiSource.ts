@@ -8,7 +8,7 @@ import type { Change } from '../watch/change.js';
 import { watch, type WatchOptions } from '../watch/watch.js';
 import type { ParamDescription } from './decodeParams.js';
 import type { Api } from './describedApi.js';
-import type { PageSize } from './listingPlan.js';
+import type { PageSize } from './requestSpec.js';
 
 /** Limits of a walk, for any source of an API. */
 export interface WalkBounds {

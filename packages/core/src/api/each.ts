@@ -1,7 +1,7 @@
 import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
-import type { RequestSpec } from './listingPlan.js';
+import type { RequestSpec } from './requestSpec.js';
 import { readField } from './fieldKey.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { listValueNames } from './template.js';

@@ -3,11 +3,12 @@ import { definedJson, frozenJson } from '../json.js';
 import type { Json } from '../source/definition.js';
 import { createDiscoveringSource, type Source } from '../source/source.js';
 import type { WalkBounds } from './apiSource.js';
-import { listingPlan, choosePageSize, type RequestSpec } from './listingPlan.js';
+import { listingPlan } from './listingPlan.js';
 import { identityOfRows, type OpenListing, pageFetcher, sourceOptions } from './listingSource.js';
 import { Parents } from './parents.js';
 import { listPartitionValues } from './partitionValues.js';
 import type { Each } from './each.js';
+import { choosePageSize, type RequestSpec } from './requestSpec.js';
 import { requireNamed } from './template.js';
 
 /** Creates the source of a listing that has parents. @throws ConfigError if a parameter or a limit is invalid. */

@@ -12,7 +12,7 @@ import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import { checkKey } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import { listPlacedHeaders, type RequestSpec, requestSpecKinds } from './listingPlan.js';
+import { listPlacedHeaders, type RequestSpec, requestSpecKinds } from './requestSpec.js';
 import { parseSteps } from './documentPath.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';

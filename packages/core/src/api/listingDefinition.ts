@@ -3,7 +3,7 @@ import type { ColumnType } from '../source/columnTypes.js';
 import type { RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { ListingKey } from './fieldKey.js';
-import type { RequestSpec } from './listingPlan.js';
+import type { RequestSpec } from './requestSpec.js';
 import type { ResponseSpec } from './pageReader.js';
 import type { Each } from './each.js';
 import type { StandardSchema } from './standardSchema.js';

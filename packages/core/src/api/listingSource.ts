@@ -199,13 +199,12 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     return path;
   };
   return async (plan, { partition, at, atLeast, walked, since: given, signal, cache }) => {
-    const start = plan.first(partition, atLeast);
+    const { details, fields, first: firstOf } = plan.request(partition);
+    const start = firstOf(atLeast);
     const from = given?.from ?? increment?.begin;
     const since = from === undefined ? given : { ...given, from };
     const first = from !== undefined && increment ? increment.from(start, { ...since, from }) : start;
     const address = at ? paging.request(start, at, since) : first;
-    const details = plan.details(partition);
-    const fields = plan.fields(partition);
     const { method } = details;
     const headers = address.headers ? { ...details.headers, ...address.headers } : details.headers;
     const last: { received?: ReceivedResponse | undefined } = {};

@@ -343,7 +343,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
 const longestKey = 10_000;
 
 function requestHash(plan: ListingPlan, partition: number): string {
-  return hashOf([plan.first(partition, 1), plan.details(partition)]);
+  const { first, details } = plan.request(partition);
+  return hashOf([first(1), details]);
 }
 
 /** What a mark belongs to. */

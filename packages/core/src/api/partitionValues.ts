@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { definedJson } from '../json.js';
 import { isList, isRecord, kindOf } from '../values.js';
-import type { RequestSpec } from './listingPlan.js';
+import type { RequestSpec } from './requestSpec.js';
 
 interface Given<Params> {
   /** The source's name, for errors. */

@@ -75,16 +75,12 @@ function recordMissing<T>(value: T, onMissing: (param: string) => string | undef
 }
 
 /** The number of places in a result that look like made of a missing parameter. */
-function countFlaws(made: unknown, { what }: Making): number {
-  return collectTexts(made).reduce((flaws, text) => {
-    // JSON would leave out the field. So does a query, which is how it expresses optional parameters.
-    if (text === undefined) return flaws + (what === 'body' ? 1 : 0);
-    return flaws + (text.match(/\bundefined\b/g)?.length ?? 0);
-  }, 0);
-}
-
-/** All texts in a value, and `undefined` for each part that has no value. */
-function collectTexts(value: unknown): readonly (string | undefined)[] {
-  if (typeof value === 'string' || value === undefined) return [value];
-  return isList(value) || isPlain(value) ? Object.values(value).flatMap(collectTexts) : [];
+function countFlaws(made: unknown, making: Making): number {
+  // JSON would leave out the field. So does a query, which is how it expresses optional parameters.
+  if (made === undefined) return making.what === 'body' ? 1 : 0;
+  if (typeof made === 'string') return made.match(/\bundefined\b/g)?.length ?? 0;
+  if (!isList(made) && !isPlain(made)) return 0;
+  let flaws = 0;
+  for (const part of Object.values(made)) flaws += countFlaws(part, making);
+  return flaws;
 }

@@ -4,7 +4,7 @@ import type { WalkedPages } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import { kindOf, shownText } from '../values.js';
 import type { PageAnswer } from './answer.js';
-import type { PageSize } from './listingPlan.js';
+import type { PageSize } from './requestSpec.js';
 import type { Paging } from './paging.js';
 
 const kinds = ['short-page', 'no-rows', 'repeated-page'] as const;

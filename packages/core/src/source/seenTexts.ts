@@ -1,18 +1,22 @@
 import { hashWords } from './fingerprint.js';
 
 const firstSlots = 16;
-const maxSlots = 2 ** 20;
 
 /**
  * A set of texts, stored as 64-bit hashes: 9 to 18 bytes each. One in 40 million sets of a million texts takes a new
  * text for a known one.
  *
- * It stores the first 917,504 texts, in 8 MiB, and ignores later ones.
+ * By default it stores the first 917,504 texts, in 8 MiB, and ignores later ones.
  */
 export class SeenTexts {
   /** Two words per slot, 0 in a free one. At most 7/8 full, so that searches stay short. */
   #words = new Uint32Array(2 * firstSlots);
   #size = 0;
+  readonly #maxSlots: number;
+
+  constructor(maxSlots = 2 ** 20) {
+    this.#maxSlots = maxSlots;
+  }
 
   get size(): number {
     return this.#size;
@@ -35,7 +39,7 @@ export class SeenTexts {
   #hasCapacity(): boolean {
     const slots = this.#words.length / 2;
     if (this.#size < (slots / 8) * 7) return true;
-    if (slots === maxSlots) return false;
+    if (slots >= this.#maxSlots) return false;
     const words = this.#words;
     this.#words = new Uint32Array(2 * words.length);
     for (let at = 0; at < words.length; at += 2) {

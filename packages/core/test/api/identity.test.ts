@@ -105,6 +105,25 @@ describe('E6 another plan', () => {
     expect(infoOf(same, { coin: 'ab' }).identity).not.toEqual(infoOf(same, { coin: 'ba' }).identity);
   });
 
+  test.each<[string, object[], object[]]>([
+    ['a value of the last partition', [{ a: '1' }, { a: '2' }], [{ a: '1' }, { a: '3' }]],
+    ['the order of partitions', [{ a: '1' }, { a: '2', b: '1' }], [{ a: '2', b: '1' }, { a: '1' }]],
+    ['which partition has a parameter', [{ a: '1', b: '1' }, { a: '2' }], [{ a: '1' }, { a: '2', b: '1' }]],
+    ['which parameter a value is of', [{ a: '1' }, { b: '2' }], [{ b: '1' }, { a: '2' }]],
+    ['one partition more', [{ a: '1' }, { a: '2' }], [{ a: '1' }, { a: '2' }, { a: '3' }]],
+  ])('comes of %s', (_what, before, now) => {
+    const identityOf = (values: readonly object[]) =>
+      infoOf(
+        listing({
+          ...definition,
+          partitions: () => values,
+          query: (params: { a?: string; b?: string }) => ({ ...params }),
+        }),
+      ).identity;
+    expect(identityOf(now)).not.toEqual(identityOf(before));
+    expect(identityOf([...before])).toEqual(identityOf(before));
+  });
+
   test('is refused, with the names of what changed', async () => {
     const { baseUrl: url } = await serve(({ searchParams }, nth) =>
       nth === 2

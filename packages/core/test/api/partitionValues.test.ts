@@ -47,6 +47,30 @@ describe('R6 partitions have values, which are parameters', () => {
     expect(rest.flatMap(({ items: rows }) => rows)).toEqual([{ id: '/api/c' }]);
   });
 
+  test('R6 a plan keeps no more than a thousand requests: that of another partition is made again', async () => {
+    const server = await serve(({ searchParams }) => ({
+      body: { items: [{ id: searchParams.toString() }], next: searchParams.has('after') ? null : 'x' },
+    }));
+    const made = new Map<number, number>();
+    const items = listing({
+      path: '/items',
+      rows: 'items',
+      paging: byCursor({ param: 'after', at: 'next' }),
+      partitions: () => Array.from({ length: 2_000 }, (_, nth) => ({ nth })),
+      query({ nth }: { nth: number }) {
+        made.set(nth, (made.get(nth) ?? 0) + 1);
+        return { nth, filter: 'x'.repeat(500 + nth) };
+      },
+      columns: ['id'],
+    });
+    const source = openListing(items, server)();
+    expect(JSON.stringify(source.info.identity).length).toBeLessThan(500);
+    expect(new Set(made.values())).toEqual(new Set([1]));
+    await lastValueFrom(source.pages({ partition: 7 }));
+    expect(server.asked.map((path) => path.length)).toEqual([527, 535]);
+    expect([...made].filter(([, calls]) => calls > 1)).toEqual([[7, 2]]);
+  });
+
   test('R6 a name twice, an empty list, and a value that no request has are errors', () => {
     const common = { ...paged, columns: ['id'] } as const;
     const open = <Row extends object, In extends object>(items: Listing<Row, In>) =>
