@@ -57,7 +57,7 @@ describe('R6 partitions have values, which are parameters', () => {
       rows: 'items',
       paging: byCursor({ param: 'after', at: 'next' }),
       partitions: () => Array.from({ length: 2_000 }, (_, nth) => ({ nth })),
-      query({ nth }: { nth: number }) {
+      query({ nth }) {
         made.set(nth, (made.get(nth) ?? 0) + 1);
         return { nth, filter: 'x'.repeat(500 + nth) };
       },
