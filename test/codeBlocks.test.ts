@@ -19,6 +19,11 @@ const planted: Block[] = [
   { place: 'planted name', code: 'await exportTo(source, nowhere).run();' },
   { place: 'planted option', code: "csv({ path: 'a.csv', colums: ['a'] });" },
   { place: 'planted object', code: '{ requests: 25 }', type: 'Limit' },
+  {
+    place: 'planted version',
+    code: `import { z } from 'zod';
+    listing({ path: '/c', paging: onePage(), rows: '', schema: z.object({ id: z.string() }), columns: ['id'] });`,
+  },
   { place: 'planted syntax', code: 'const rows = …;' },
 ];
 
@@ -29,6 +34,10 @@ test('every piece of TypeScript on a page or in a docstring compiles', () => {
   const faults = program.faults([...blocks, ...planted]);
   const isPlanted = (fault: string): boolean => fault.startsWith('planted ');
   expect(faults.filter((fault) => !isPlanted(fault))).toEqual([]);
+  // A forgotten version is what most people forget: the compiler has to name it.
+  expect(faults.filter((fault) => fault.startsWith('planted version'))).toEqual([
+    expect.stringContaining("Property 'version' is missing"),
+  ]);
   expect([...new Set(faults.filter(isPlanted).map((fault) => fault.split(':', 1)[0]))]).toEqual(
     planted.map(({ place }) => place),
   );

@@ -1,13 +1,20 @@
 // Posts changes of streams to Slack, for --to slack:NAME. See docs/guides/slack.md.
-import { definePlugin, type Change } from '@sluice/core';
+import { definePlugin } from '@sluice/core';
 import { webhook } from '@sluice/exporters/webhook';
 import type { EvmStream } from '@sluice/streams';
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
+/** A row of `streams watch`. */
+interface StreamChange {
+  readonly key?: string;
+  readonly before?: EvmStream | null;
+  readonly after?: EvmStream | null;
+}
+
 /** The body that Slack wants. */
-function messageOf({ key, before, after }: Change<EvmStream>): { text: string } {
-  const text = `${after?.tag ?? key}: ${before?.status ?? '?'} -> ${after?.status ?? '?'} ${after?.statusMessage ?? ''}`;
+function messageOf({ key, before, after }: StreamChange): { text: string } {
+  const text = `${after?.tag ?? key ?? '?'}: ${before?.status ?? '?'} -> ${after?.status ?? '?'} ${after?.statusMessage ?? ''}`;
   return { text: text.replace(/[&<>]/g, (character) => escapes[character] ?? '') };
 }
 
@@ -20,7 +27,7 @@ export default ({ allowAddresses = [] }: { allowAddresses?: string[] } = {}) =>
         webhook<object>({
           url: process.env[`SLACK_${name.toUpperCase()}_URL`] ?? '',
           secret: false, // Slack checks no signature: the address is the secret
-          format: (row) => messageOf(row as Change<EvmStream>), // what `streams watch` emits
+          format: messageOf,
           deliveries: 1, // Slack takes about one message per second
           deadLetter: `${name}.dead.jsonl`,
           allowAddresses,

@@ -58,8 +58,8 @@ interface Failing {
  *
  * @example
  * const judge = new RunJudge();
- * client.eventsOf(...judge.events).subscribe((event) => judge.follow(event, clock.monotonic()));
- * console.log(healthText(judge.health(clock.monotonic())));
+ * client.eventsOf(...judge.events).subscribe((event) => judge.follow(event, performance.now()));
+ * console.log(healthText(judge.health(performance.now())));
  */
 export class RunJudge {
   /** The types of the events that it needs. */
@@ -255,7 +255,7 @@ export function healthText(health: RunHealth, target = 'the target'): string {
   }
 }
 
-/** Why an attempt failed, in a few words. @example causeOf(event.error) // 'HTTP 503' */
+/** Why an attempt failed, in a few words. @example causeOf({ code: 'http', details: { status: 503 } }) // 'HTTP 503' */
 export function causeOf({ code = 'error', details = {} }: Pick<ErrorReport, 'code' | 'details'>): string {
   const { status, platformCode } = details;
   if (typeof status === 'number') return `HTTP ${String(status)}`;

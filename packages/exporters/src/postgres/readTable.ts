@@ -25,6 +25,7 @@ const pageRows = 500;
  *
  * @param use reads the rows, which end with its promise
  * @example
+ * const signal = AbortSignal.timeout(60_000);
  * const count = await readTable({ url, table: 'holdings', signal }, async ({ rows }) => {
  *   let count = 0;
  *   for await (const row of rows) if (row['amount'] === '0') count += 1;
