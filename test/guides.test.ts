@@ -1,11 +1,13 @@
 // @module-tag slow
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startReceiver, startSandbox } from '@sluice/sandbox';
+import { format } from 'prettier';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { gitlabAnswers } from '../examples/servers/gitlab.js';
@@ -295,9 +297,19 @@ describe.concurrent('the guide everyNight.md', () => {
 
   const crontabs = codeIn(guide, 'cron');
   const [intoTable = '', intoFile = '', changed = ''] = crontabs.map((line) => line.replace(schedule, ''));
-  const [service = ''] = codeIn(guide, 'ini');
-  const [, ofService = ''] = /^ExecStart=(.*)$/m.exec(service) ?? [];
-  const [, ofWorkflow = ''] = /^ {6}- run: (sluice .*)$/m.exec(codeIn(guide, 'yaml')[0] ?? '') ?? [];
+  const [ofService = '', ofWatch = ''] = codeIn(guide, 'ini').flatMap(
+    (unit) => /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? [],
+  );
+  const manifests = codeIn(guide, 'yaml');
+  const [, ofWorkflow = ''] =
+    /^ {6}- run: (sluice .*)$/m.exec(manifests.find((code) => code.includes('jobs:')) ?? '') ?? [];
+  /** The command lines of containers. */
+  const [ofCronJob = '', ofDeployment = ''] = manifests.flatMap((code) => {
+    const [, command] = /^ +command: \[(.*)\]\n +args:$/m.exec(code) ?? [];
+    if (command === undefined) return [];
+    const args = [...code.matchAll(/^ +- (--.*)$/gm)].map(([, arg = '']) => `'${arg}'`);
+    return [[command.replaceAll(', ', ' '), ...args].join(' ')];
+  });
 
   test('D2 has a line for cron that brings a table up to date, also after interrupted nights', async () => {
     const { cwd, run } = await machine();
@@ -353,11 +365,43 @@ describe.concurrent('the guide everyNight.md', () => {
     expect(found).toEqual([[40, 2]]);
   });
 
+  test.runIf(existsSync('/usr/bin/systemd-analyze'))('has units in which systemd finds no fault', () => {
+    const cwd = temporaryFolder();
+    const units = [...guide.matchAll(/`\/etc\/systemd\/system\/(\S+)`.*?```ini\n(.*?)^```/gms)];
+    expect(units.map(([, name]) => name)).toEqual(['sluice.service', 'sluice.timer', 'sluice-watch.service']);
+    const paths = units.map(([, name = '', unit = '']) => {
+      writeFileSync(join(cwd, name), unit);
+      return join(cwd, name);
+    });
+    // It exits with 0 if it only ignores a key.
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', ...paths], { encoding: 'utf8' });
+    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
+  });
+
+  test('has manifests that are YAML, with the names of Kubernetes and GitHub', async () => {
+    for (const code of manifests) expect(await format(code, { parser: 'yaml', singleQuote: true })).toBe(code);
+    const kinds = manifests.map((code) => /^kind: (\w+)$/m.exec(code)?.[1] ?? /^jobs:$/m.exec(code)?.[0]);
+    expect(kinds).toEqual(['CronJob', 'jobs:', 'Deployment']);
+  });
+
+  test('C9 has a service whose watch answers health checks', async () => {
+    await using receiver = await startReceiver({ secrets: [secret] });
+    const { cwd, run } = await machine();
+    writeFileSync(join(cwd, 'secret'), secret);
+    const line = ofWatch
+      .replace('https://hooks.example.com/streams', `${receiver.url} --allow-address 127.0.0.1`)
+      .replace('--health 8080', '--health 0');
+    const { code, output } = await run(line);
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Health checks are answered at http:/) });
+  });
+
   test.runIf(postgresPrograms !== undefined)(
-    'D2 has a workflow of GitHub that keeps nothing but its table',
+    'D2 has a workflow of GitHub, a CronJob and a Deployment that keep nothing but their table',
     async () => {
       const server = await openDatabase();
-      const line = ofWorkflow.replace('postgres://me@db.example.com/wallets', server.url);
+      const atServer = (line: string) => line.replace('postgres://me@db.example.com/wallets', server.url);
+      const line = atServer(ofWorkflow);
+      expect(ofCronJob.replaceAll("'", '').replaceAll('=', ' ')).toBe(ofWorkflow.replaceAll("'", '').replace('=', ' '));
       const changed = () => server.query("SELECT count(*) FROM streams WHERE tag LIKE 'night%'");
       const { cwd, run } = await machine();
       for (const night of [{}, { requests: 3 }, { later: 0.5 }]) {
@@ -366,6 +410,12 @@ describe.concurrent('the guide everyNight.md', () => {
         for (const name of readdirSync(cwd)) expect(name).toMatch(/^(key|clock\.mjs|sluice\.config\.json)$/);
       }
       expect(await run(line)).toMatchObject({ code: 0, requests: 4 });
+      const watched = atServer(ofDeployment)
+        .replace('table=streams', 'table=mirror')
+        .replace('0.0.0.0:8080', '0.0.0.0:0');
+      expect(await run(watched)).toMatchObject({ code: 0, output: expect.stringContaining('at http://0.0.0.0:') });
+      expect((await server.query('SELECT count(*) FROM mirror')).trim()).toBe('40');
+      expect(readdirSync(cwd)).toHaveLength(3);
     },
   );
 });

@@ -1,4 +1,4 @@
-import { type Client, systemClock } from '@sluice/core';
+import { type Client, type RunHealth, systemClock } from '@sluice/core';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
@@ -33,6 +33,8 @@ export interface Frame extends FrameParts {
   readonly onWarning: (message: string) => void;
   /** What the run waits for now. */
   readonly wait: () => Wait | undefined;
+  /** What holds it up, as the page shows it. */
+  readonly health: () => RunHealth;
   /** Why the latest attempt was repeated. */
   readonly lastRetry: () => string | undefined;
 }
@@ -49,6 +51,7 @@ export function openFrame(parts: FrameParts, environment: Environment): Frame {
       warnings.next(visibleText(message));
     },
     wait: () => waits.current(),
+    health: () => waits.health(),
     lastRetry: () => waits.lastRetry,
   };
 }

@@ -53,6 +53,7 @@ export const retryTime = kind('duration', parseRetryFor);
 export const latency = kind('duration', parseLatency);
 export const shares = kind('shares', parseShares);
 export const port = kind<number | true>('port', parsePort, { isValueOptional: true });
+export const listenAddress = kind('address', parseListenAddress);
 export const addresses = kind('address', collect, { isVariadic: true });
 export const parameters = kind('name=value', collect, { isForOneRun: true });
 /** Repeatable; each value is a list. */
@@ -180,6 +181,25 @@ export function parsePort(text: string): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Infinity;
   if (port > 65_535) throw new UsageError('Give a port from 0 to 65535, or none.');
   return port;
+}
+
+/** Where to listen. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * A port on this machine alone, or with a host before it.
+ *
+ * @throws UsageError if it is neither.
+ * @example parseListenAddress('[::]:8080') // { host: '::', port: 8080 }
+ */
+export function parseListenAddress(text: string): ListenAddress {
+  const [, ipv6, name, port = ''] = /^(?:(?:\[([\da-f:.]+)\]|([\w.-]+)):)?(\d{1,5})$/i.exec(text.trim()) ?? [];
+  if (port === '' || Number(port) > 65_535)
+    throw new UsageError('Give a port, or HOST:PORT, like 8080 or 0.0.0.0:8080.');
+  return { host: ipv6 ?? name ?? '127.0.0.1', port: Number(port) };
 }
 
 /** Requests in a window of `per` ms. */

@@ -11,6 +11,7 @@ import {
   flag,
   latency,
   list,
+  listenAddress,
   lists,
   type Option,
   parameters,
@@ -275,6 +276,10 @@ export const groups = {
     polls: count('stop after this many polls (default: never)', oneRun),
     maxFailures: count('stop after more consecutive failed polls than this (default: never)'),
     acceptRemovals: flag('report removals at once, even if the listing shrank suspiciously', oneRun),
+    health: listenAddress(
+      'PORT or HOST:PORT: answer health checks: 200 while polls succeed and the target takes their changes, else 503 (default host: 127.0.0.1)',
+      oneRun,
+    ),
   }),
   watchState: group('State (run the same command to resume):', {
     state: text(

@@ -25,10 +25,11 @@ import { type Wait, waitEvent, waitText } from '../progress/waits.js';
 import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
-import type { Target } from '../target/target.js';
+import { type Target, targetWords } from '../target/target.js';
 import { formatCount, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { resolveChangeTarget } from './changeTarget.js';
+import { answerHealthChecks, judgeWatch } from './healthChecks.js';
 import { errorText, healthLines } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
 import type { RowView } from './rowView.js';
@@ -125,6 +126,7 @@ async function watchChanges<Added, T extends object>(
     state: target.state === undefined || sink.state ? undefined : folder,
   });
   let last: PageHealth | undefined;
+  let acceptedAt: number | undefined;
   let polls = 0;
   let latest: ExportProgress | ExportReport | undefined;
   /** The last poll that `--polls` allows has failed. */
@@ -164,6 +166,7 @@ async function watchChanges<Added, T extends object>(
     const reporting = healths.subscribe((health) => {
       if (!last) showWarnings();
       if (health.outcome !== 'replayed') polls += 1;
+      if (health.outcome === 'polled') acceptedAt = systemClock.monotonic();
       // If the last poll fails, its error ends the watch.
       const isReported = health.outcome === 'failed' && polls === maxPolls;
       const lines = isReported ? [] : healthLines(health, last, { noun: view.noun, every: interval }, hasFlag);
@@ -172,6 +175,19 @@ async function watchChanges<Added, T extends object>(
       reporter.report('poll', { ...fields, message }, lines.map(timed));
       last = health;
     });
+    const checks =
+      options.health &&
+      (await answerHealthChecks(options.health, () =>
+        judgeWatch({
+          health: frame.health(),
+          target: targetWords[kind].noun,
+          poll: last,
+          acceptedFor: acceptedAt === undefined ? undefined : systemClock.monotonic() - acceptedAt,
+          every: interval,
+          isStopping: signal.aborted,
+        }),
+      ));
+    if (checks) reporter.info(`Health checks are answered at ${checks.url}`);
     const endWaits = onLongWaits(frame.wait, systemClock, (wait) => {
       reporter.report('waiting', waitEvent(wait), [timed(`The watch waits: ${waitText(wait)}.`)]);
     });
@@ -183,6 +199,7 @@ async function watchChanges<Added, T extends object>(
         },
       });
     } finally {
+      checks?.close();
       endWaits();
       // A running poll may finish after the watch was stopped.
       reporting.unsubscribe();

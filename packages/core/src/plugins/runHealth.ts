@@ -1,4 +1,3 @@
-import type { ErrorReport } from '../errorReport.js';
 import type { LimiterEvent } from '../http/limit/limiterReports.js';
 import type { ClientEvent } from './clientEvent.js';
 
@@ -255,8 +254,14 @@ export function healthText(health: RunHealth, target = 'the target'): string {
   }
 }
 
+/** An error, or the report of one. */
+interface Failed {
+  readonly code?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
 /** Why an attempt failed, in a few words. @example causeOf({ code: 'http', details: { status: 503 } }) // 'HTTP 503' */
-export function causeOf({ code = 'error', details = {} }: Pick<ErrorReport, 'code' | 'details'>): string {
+export function causeOf({ code = 'error', details = {} }: Failed): string {
   const { status, platformCode } = details;
   if (typeof status === 'number') return `HTTP ${String(status)}`;
   if (code === 'network') return (typeof platformCode === 'string' && networkCauses[platformCode]) || 'no connection';
