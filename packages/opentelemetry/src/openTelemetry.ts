@@ -1,5 +1,6 @@
 import { metrics, trace, type Meter, type Tracer } from '@opentelemetry/api';
-import { checkOptions, definePlugin, systemClock, type Plugin, type Sink } from '@sluice/core';
+import { checkOptions, definePlugin, systemClock, type Clock, type Plugin, type Sink } from '@sluice/core';
+import { flushProviders } from './flushProviders.js';
 import { createInstruments } from './instruments.js';
 import { observeSink } from './observedSink.js';
 import { requestHooks } from './requestSpans.js';
@@ -28,7 +29,8 @@ const scope = '@sluice/opentelemetry';
 
 /**
  * Spans and metrics for a client, by the stable conventions for HTTP and databases. The README lists all of them.
- * Create one plugin per client. Without a registered provider nothing is recorded, at almost no cost.
+ * Create one plugin per client. Without a registered provider nothing is recorded, at almost no cost. When the client
+ * closes, the registered providers export what they have, for 5 s at most.
  *
  * @example
  * const client = createClient({ apiKey }).use(openTelemetry()).use(aptos({ baseUrl }));
@@ -39,9 +41,14 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Plugin<'openT
   const { tracer = trace.getTracer(scope), meter = metrics.getMeter(scope) } = options;
   const instruments = createInstruments(meter);
   const now = (): number => systemClock.monotonic();
+  let clock: Clock = systemClock;
   return definePlugin({
     name: 'openTelemetry',
-    setup: () => ({ sink: (sink) => observeSink(sink, { tracer, instruments, now }) }),
+    setup: (context) => {
+      clock = context.clock;
+      return { sink: (sink) => observeSink(sink, { tracer, instruments, now }) };
+    },
+    dispose: () => flushProviders(clock),
     hooks: {
       ...requestHooks(tracer, instruments, now),
       limiter({ apis, used, limit, queued, running, paused }) {

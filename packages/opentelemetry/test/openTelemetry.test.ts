@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { DataPointType } from '@opentelemetry/sdk-metrics';
+import { createNoopMeter, metrics, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import {
+  AggregationTemporality,
+  DataPointType,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { aptos } from '@sluice/aptos';
 import {
@@ -19,7 +25,8 @@ import { csv } from '@sluice/exporters/csv';
 import { sqlite } from '@sluice/exporters/sqlite';
 import { startSandbox, type SandboxOptions } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
-import { describe, expect, test } from 'vitest';
+import { ManualClock } from '@sluice/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { guarded, startGuardedApi } from '../../../test/kit/guardedApi.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
@@ -462,3 +469,31 @@ function sorted(rows: readonly (readonly string[])[]): string[][] {
     .map((row) => [...row.slice(0, -1), (row.at(-1) ?? '').split(', ').toSorted().join(', ')])
     .toSorted(byName);
 }
+
+describe('U4 when the client closes', () => {
+  test('U4 the registered providers export what they have, and one that hangs holds nothing up', async () => {
+    await using sandbox = await startSandbox({ streams: 3 });
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 30 });
+    metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+    onTestFinished(() => metrics.disable());
+    const { apiKey, streamsUrl } = sandbox;
+    const client = createClient({ apiKey })
+      .use(openTelemetry())
+      .use(streams({ baseUrl: streamsUrl }));
+    await client.streams.list().toArray();
+    expect(exporter.getMetrics()).toEqual([]);
+    await client.close();
+    const names = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics));
+    expect(names.map(({ descriptor }) => descriptor.name)).toContain('sluice.requests');
+
+    metrics.disable();
+    const clock = new ManualClock();
+    const never = { getMeter: () => createNoopMeter(), forceFlush: () => new Promise<void>(() => undefined) };
+    metrics.setGlobalMeterProvider(never);
+    const closed = createClient({ apiKey, clock }).use(openTelemetry()).close();
+    await clock.asked(5_000);
+    await clock.advance(5_000);
+    await closed;
+  });
+});
