@@ -32,6 +32,8 @@ describe('sluice checkpoint show', () => {
         [
           `^target    ${join(cwd, 'out.csv')}`,
           'source    aptos\\.nfts',
+          'made      with columns: all; page size: the default; wallets: 5 of --owner',
+          'command   \\S.* nfts export --owner 0x[^\\n]*…?',
           'kept      [1-4],\\d{3} rows in [1-4]\\d pages',
           'plan      [0-2] of 5 partitions finished, [123] open',
           '          partition \\d: [\\d,]+ rows in \\d+ pages?',
@@ -63,6 +65,12 @@ describe('sluice checkpoint show', () => {
     expect(report).toEqual({
       checkpoint: join(cwd, 'out.csv.sluice', 'checkpoint'),
       target: join(cwd, 'out.csv'),
+      madeWith: {
+        columns: 'all',
+        'page size': 'the default',
+        wallets: '3 of --owner',
+        command: expect.stringMatching(/ nfts export --owner 0x.* --to out\.csv /),
+      },
       source: 'aptos.nfts',
       isSealed: false,
       rows: expect.any(Number),
@@ -142,7 +150,9 @@ describe('sluice checkpoint show of a table', () => {
     expect(await sluice(args, options)).toMatchObject({ code: 1 });
     const files = filesIn(options.cwd);
     const { stdout } = await show('a.sqlite#nfts');
-    expect(stdout).toMatch(/^target {4}a\.sqlite#nfts\nsource {4}aptos\.nfts\nkept {6}\d+ rows in [12] pages?\n/);
+    expect(stdout).toMatch(
+      /^target {4}a\.sqlite#nfts\nsource {4}aptos\.nfts\nmade .*\ncommand .*\nkept {6}\d+ rows in [12] pages?\n/,
+    );
     expect(stdout).toMatch(/^next {6}Run the same command to resume, or with --restart to start over\.\n$/m);
     expect(await show('a.sqlite#other')).toMatchObject({
       code: 1,
@@ -232,6 +242,8 @@ describe('sluice checkpoint show of a watch', () => {
         [
           `^target    ${join(cwd, 'changes.jsonl')}`,
           'source    streams\\.list\\.changes',
+          'made      with columns: all; page size: the default',
+          'command   sluice streams watch [^\\n]+ --to changes\\.jsonl --polls 1',
           'known     the snapshot of the watch is in watch\\.log \\(\\d+ kB\\), and is read when the watch starts',
           'kept      13 changes, up to generation 2',
           'written   \\S+ m?s ago \\(\\S+Z\\)',
@@ -258,6 +270,8 @@ describe('sluice checkpoint show of a watch', () => {
         [
           `^target    ${join(cwd, 'changes.jsonl')}`,
           'source    streams\\.list\\.changes',
+          'made      with columns: all; page size: the default',
+          'command   sluice streams watch [^\\n]+ --to changes\\.jsonl --polls 1',
           'known     watch\\.log no longer exists, and with it the snapshot of the watch, [^\\n]+',
           'kept      12 changes, up to generation 1',
           'file      changes\\.jsonl has exactly the \\d+ kB that were committed',

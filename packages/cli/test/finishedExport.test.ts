@@ -106,7 +106,7 @@ describe('sluice checkpoint show, of an export that finished', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(
       new RegExp(
-        `^target    \\S+out\\.csv\\nsource    aptos\\.nfts\\nfinished  300 rows in \\d pages?, [^\\n]+ ago \\(\\d{4}-[^)]+\\)\\nfile      ${file}\\nnext      ${next}\\n$`,
+        `^target    \\S+out\\.csv\\nsource    aptos\\.nfts\\nmade [^\\n]+\\ncommand [^\\n]+\\nfinished  300 rows in \\d pages?, [^\\n]+ ago \\(\\d{4}-[^)]+\\)\\nfile      ${file}\\nnext      ${next}\\n$`,
       ),
     );
     const json = await sluice(['checkpoint', 'show', 'out.csv', '--format', 'json'], options);

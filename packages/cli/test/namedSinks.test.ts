@@ -124,7 +124,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
 
       const shown = await run(['checkpoint', 'show', 'journal:rows.jsonl'], folder);
       expect(shown.stdout).toMatch(
-        /^target {4}journal:rows\.jsonl\nsource {4}aptos\.nfts\nkept {6}[\d,]+ rows in \d+ pages\n/,
+        /^target {4}journal:rows\.jsonl\nsource {4}aptos\.nfts\nmade .*\ncommand .*\nkept {6}[\d,]+ rows in \d+ pages\n/,
       );
       expect(shown.stdout).not.toContain('damaged');
       const json = (name: string) => run(['checkpoint', 'show', name, '--format', 'json'], folder);
@@ -225,7 +225,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const { stderr } = await interrupted(sandbox, args, folder, 12);
     expect(stderr).toContain('Its state is kept in kept:state.json.');
     const shown = await run(['checkpoint', 'show', 'kept:state.json'], folder);
-    expect(shown.stdout).toMatch(/^target {4}journal:rows\.jsonl\nsource {4}aptos\.nfts\nkept /);
+    expect(shown.stdout).toMatch(/^target {4}journal:rows\.jsonl\nsource {4}aptos\.nfts\nmade .*\ncommand .*\nkept /);
     expect((await run(args, folder, settingsFor(sandbox))).code).toBe(0);
     expect(rowsIn(folder, 'rows.jsonl')).toHaveLength(3000);
     expect((await run([...args, '--break-lock'], folder, settingsFor(sandbox))).stderr).toBe(

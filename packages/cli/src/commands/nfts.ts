@@ -2,7 +2,7 @@ import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Run } from '../config/config.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
 import { requireBaseUrl } from '../input/baseUrl.js';
-import { findOwners } from '../input/owners.js';
+import { describeOwners, findOwners } from '../input/owners.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice nfts export`: exports the NFTs of wallets. */
@@ -17,6 +17,7 @@ export const nftsExport: Run<'nfts export'> = async (options, environment, invoc
     source: (client) => client.aptos.nfts(asked),
     concurrency,
     parts: { one: 'wallet', count: new Set(ownerAddresses).size },
+    wallets: describeOwners(ownerAddresses, options),
     maxRows,
   };
   return runExport(rows, options, environment, invocation);
@@ -35,6 +36,7 @@ export const nftsWatch: Run<'nfts watch'> = async (options, environment, invocat
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client, watching) => client.aptos.nfts.watch(asked, { ...watching, concurrency }),
     view: holdingView(environment.stdout.colors),
+    wallets: describeOwners(ownerAddresses, options),
   };
   return runWatch(rows, options, environment, invocation);
 };

@@ -3,6 +3,7 @@ import {
   type ExportOptions,
   type ExportProgress,
   type ExportReport,
+  type Limit,
   exportTo,
   type PageSource,
   type Sink,
@@ -21,6 +22,7 @@ import {
   tallyRequests,
 } from '../progress/exportProgress.js';
 import { type Notice, followNotices } from '../progress/notices.js';
+import { rateAdvice, usualParallel } from '../progress/rateWait.js';
 import type { ProgressMode } from '../progress/reporter.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
@@ -38,13 +40,15 @@ interface RowExport<T> {
   readonly sink: Sink<T>;
   readonly target: Pick<Target<T>, 'kind' | 'name' | 'format' | 'forwarding'>;
   /** An increment needs a resumption. */
-  readonly exportOptions?: Pick<ExportOptions, 'concurrency' | 'incremental' | 'requireTotal'>;
+  readonly exportOptions?: Pick<ExportOptions, 'concurrency' | 'incremental' | 'requireTotal' | 'madeWith'>;
   /** Absent: the export always starts over. */
   readonly resumption?: Resumption | undefined;
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
   /** What the partitions are, if there are as many; otherwise they are groups of these. */
   readonly parts?: { readonly one: string; readonly count: number } | undefined;
+  /** The value of `--rate`; absent if the command has none. */
+  readonly limit?: { readonly rate: Limit | false | undefined };
   /** Whether the dashboard ends with it. Default `true`. */
   readonly isLast?: boolean;
   /** Whether to print a summary at the end. Default `true`. */
@@ -62,10 +66,10 @@ export async function exportRows<T>(
   options: GroupOptions<'progress'>,
   environment: Environment,
 ): Promise<ExportOutcome> {
-  const { client, sink, target, exportOptions, resumption, maxRows, isLast = true, isSummedUp = true } = job;
+  const { client, sink, target, exportOptions, resumption, maxRows, limit, isLast = true, isSummedUp = true } = job;
   const { name, kind, forwarding } = target;
   const { stderr, signal, secrets } = environment;
-  const tally = tallyRequests(client);
+  const tally = tallyRequests(client, limit?.rate === undefined ? usualParallel : undefined);
   const frame = openFrame({ client, notices: job.notices ?? followNotices(client), target }, environment);
   const source = job.source();
   const resuming = await resumption?.open(client, frame.onWarning);
@@ -171,6 +175,10 @@ export async function exportRows<T>(
       rowsNotRemoved: rowsNotRemoved || undefined,
       shortOfTotal,
     };
+    const api = source.info.name.split('.')[0] ?? '';
+    const { rate: use } = client.limiters.get(api) ?? client.limiter;
+    const advice = limit && rateAdvice(read(), limit.rate, use);
+    if (advice !== undefined) reporter.info(advice);
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
     const news = mode === 'silent' ? [...newsOf(report, visibleText(name), isTotalInTheWay)] : [];

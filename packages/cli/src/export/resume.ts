@@ -139,6 +139,23 @@ export function resumeCommand(command: string, args: readonly string[], addressO
   return { text: [command, ...shownArgs.map(quoteForShell)].join(' '), isAddressCut };
 }
 
+/** Longest command that a checkpoint has: it is saved each second. */
+const longestCommand = 500;
+
+/** What a checkpoint says for people about the command line that made it. @param command without secrets. */
+export function describeMaking(
+  command: string,
+  { columns, pageSize }: OptionsOf<'columns' | 'pageSize'>,
+  wallets: string | undefined,
+): Readonly<Record<string, string>> {
+  return {
+    columns: columns?.join(',') ?? 'all',
+    'page size': pageSize === undefined ? 'the default' : String(pageSize),
+    ...(wallets !== undefined && { wallets }),
+    command: command.length > longestCommand ? `${command.slice(0, longestCommand)}…` : command,
+  };
+}
+
 /** What to provide besides the command line, as sentences with a blank after each. */
 export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeCommands, 'resume' | 'isRestart'>): string {
   const stdin = fromStdin === undefined ? '' : `Provide the ${fromStdin} on stdin again. `;

@@ -11,7 +11,7 @@ import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace } from '../target/statePlace.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { exportRows } from './exportRows.js';
-import { resumeCommand, planResumption } from './resume.js';
+import { describeMaking, resumeCommand, planResumption } from './resume.js';
 import { rowTarget } from './rowTarget.js';
 
 /** Options of every command that exports rows. */
@@ -26,6 +26,8 @@ export interface ExportedRows<Added, T> {
   readonly concurrency?: number | undefined;
   /** What the partitions are, and how many of these were asked for. */
   readonly parts?: { readonly one: string; readonly count: number } | undefined;
+  /** How many wallets, and where they are from. */
+  readonly wallets?: string;
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
   /** Only rows that are new since the last export. */
@@ -34,8 +36,8 @@ export interface ExportedRows<Added, T> {
 
 /** Exports rows to the target of the command line, and returns the exit code. */
 export async function runExport<Added, T extends object>(
-  { add, source, concurrency, parts, maxRows, incremental }: ExportedRows<Added, T>,
-  options: ExportCommandOptions,
+  { add, source, concurrency, parts, wallets, maxRows, incremental }: ExportedRows<Added, T>,
+  options: ExportCommandOptions & OptionsOf<'pageSize'>,
   environment: Environment,
   { args, config }: Invocation,
 ): Promise<number> {
@@ -58,17 +60,20 @@ export async function runExport<Added, T extends object>(
         "--resume-within is for --mode merge or replace, and plugins' sinks that each export brings up to date: one into another target is resumed at any age.",
       );
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
-    findPage(client)?.show({ command: redact(text, environment.secrets) });
+    const command = redact(text, environment.secrets);
+    findPage(client)?.show({ command });
+    const madeWith = describeMaking(command, options, wallets);
     const job = {
       client,
       notices,
       source: () => source(client),
       sink,
       target,
-      exportOptions: { concurrency, incremental, requireTotal },
+      exportOptions: { concurrency, incremental, requireTotal, madeWith },
       resumption,
       parts,
       maxRows,
+      limit: { rate: options.rate },
     };
     const { report } = await exportRows(job, options, environment);
     return exitCodeAfter(report);

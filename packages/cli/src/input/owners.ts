@@ -29,6 +29,12 @@ export async function findOwners(
   return owners;
 }
 
+/** How many wallets there are, and where they are from. @example '12 of wallets.txt' */
+export function describeOwners({ length }: readonly string[], { owner, ownersFile }: OwnerOptions): string {
+  const places = [owner && '--owner', ownersFile === standardInput ? 'stdin' : ownersFile];
+  return `${String(length)} of ${places.filter((place) => place !== undefined).join(' and ')}`;
+}
+
 async function readOwnersFile(file: string, environment: Environment): Promise<string> {
   try {
     return await readInput(file, environment);

@@ -2,6 +2,7 @@ import {
   type Change,
   type Client,
   type Clock,
+  type ExportOptions,
   type ExportProgress,
   type ExportReport,
   exportTo,
@@ -16,8 +17,9 @@ import type { Environment } from '../environment/environment.js';
 import { toFlag } from '../errors/cliTerms.js';
 import { endedByTerm, exitCodes, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
-import { resumeCommand } from '../export/resume.js';
+import { describeMaking, resumeCommand } from '../export/resume.js';
 import { openFrame, printDeadLetters, withRun } from '../export/withRun.js';
+import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
 import type { Notice } from '../progress/notices.js';
 import { every } from '../progress/reporter.js';
@@ -37,7 +39,8 @@ import type { RowView } from './rowView.js';
 /** Options of every command that watches. */
 type WatchCommandOptions = GroupOptions<
   'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'anyApi' | 'watchProgress' | 'dashboard'
->;
+> &
+  OptionsOf<'pageSize'>;
 
 /** The options of the library that the command line sets. */
 type Watching = Pick<
@@ -51,6 +54,8 @@ export interface WatchedRows<Added, T> {
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
   readonly view: RowView<T>;
+  /** How many wallets, and where they are from. */
+  readonly wallets?: string;
 }
 
 interface OpenWatch<Added, T> {
@@ -58,6 +63,7 @@ interface OpenWatch<Added, T> {
   readonly notices: Observable<Notice>;
   readonly target: Target<Change<T>>;
   readonly state: StatePlace | undefined;
+  readonly madeWith: ExportOptions['madeWith'];
 }
 
 /** Watches, sends the changes to the target of the command line, and returns the exit code. */
@@ -72,8 +78,9 @@ export async function runWatch<Added, T extends object>(
   const state = findWatchState(options, target, config, environment);
   return withClient(openClient(options, environment, config, rows.add), environment, (client, notices) => {
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
-    findPage(client)?.show({ command: redact(text, environment.secrets) });
-    const open = { client, notices, target, state };
+    const command = redact(text, environment.secrets);
+    findPage(client)?.show({ command });
+    const open = { client, notices, target, state, madeWith: describeMaking(command, options, rows.wallets) };
     return watchChanges(rows, open, options, environment);
   });
 }
@@ -88,7 +95,7 @@ const defaultEvery = 30_000;
  */
 async function watchChanges<Added, T extends object>(
   { source: watch, view }: WatchedRows<Added, T>,
-  { client, notices, target, state }: OpenWatch<Added, T>,
+  { client, notices, target, state, madeWith }: OpenWatch<Added, T>,
   options: WatchCommandOptions,
   environment: Environment,
 ): Promise<number> {
@@ -122,6 +129,7 @@ async function watchChanges<Added, T extends object>(
   const flow = exportTo(source, sink, {
     restart,
     sameProject,
+    madeWith,
     // stdout cannot be truncated, so it has no position to resume at.
     state: target.state === undefined || sink.state ? undefined : folder,
   });

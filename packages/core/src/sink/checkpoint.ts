@@ -5,6 +5,9 @@ import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import { type IncrementProgress, forgetPartition, isIncrementProgress } from './incrementProgress.js';
 
+/** For people, by what it is, e.g. `columns` or `command`. */
+export type MadeWith = Readonly<Record<string, string>>;
+
 /** The durable record "all rows up to this position are in the sink, up to this sink position". */
 export interface Checkpoint {
   readonly v: 1;
@@ -22,6 +25,8 @@ export interface Checkpoint {
   /** What the source has chosen for the concurrency of the run that began, so that all runs have the same plan. */
   readonly fitted?: Json;
   readonly settings: Readonly<Record<string, string>>;
+  /** What people should know of how it was made; nothing is compared with it. */
+  readonly madeWith?: MadeWith;
   /** Of the API key; absent if the source uses none. */
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly position: Position;
@@ -103,6 +108,7 @@ function isCheckpoint(record: unknown): record is Checkpoint {
       (text) => text === undefined || typeof text === 'string',
     ) &&
     isTexts(record['settings']) &&
+    (record['madeWith'] === undefined || isTexts(record['madeWith'])) &&
     (record['moved'] === undefined || (isRecord(record['moved']) && Object.values(record['moved']).every(isCount))) &&
     isRecord(record['begun']) &&
     Object.values(record['begun']).every((each) => isRecord(each) && isCount(each['rows']) && isCount(each['pages'])) &&

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import type { Identifiers } from '../identifiers.js';
 import type { StatedTotal } from '../position.js';
 import type { SourceInfo } from '../source/source.js';
-import type { Checkpoint } from './checkpoint.js';
+import type { Checkpoint, MadeWith } from './checkpoint.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
@@ -57,6 +57,11 @@ export interface ExportOptions extends Identifiers {
    * sink at once.
    */
   readonly stopWithin?: number | undefined;
+  /**
+   * What people should know of how the export was made, e.g. `{ command: 'npm run nightly' }`. It is stored in the
+   * checkpoint, in plain text, and quoted when an export with other settings is refused. It must contain no secret.
+   */
+  readonly madeWith?: MadeWith | undefined;
   /** Called with warnings that do not fail the export. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /**
@@ -101,6 +106,7 @@ export const exportOptionNames = {
   onExpired: true,
   incremental: true,
   stopWithin: true,
+  madeWith: true,
   onWarning: true,
   onCommitted: true,
   clock: true,

@@ -103,15 +103,20 @@ function checkPlan(
   const isEmpty = found.rows === 0 && delivery === 'exactly-once';
   throw new CheckpointError(
     (settings = changed.join(', ')) =>
-      `The checkpoint was written with different settings${settings && ` (${settings})`}.${isEmpty ? ' It has no rows yet, so a restart loses none.' : ''}`,
+      `The checkpoint was written with different settings${settings && ` (${settings})`}.${describeMade(found)}${isEmpty ? ' It has no rows yet, so a restart loses none.' : ''}`,
     { changed, source: found.source },
     [{ kind: 'rerun' }, { kind: 'restart' }],
   );
 }
 
+function describeMade({ madeWith }: Checkpoint): string {
+  const parts = Object.entries(madeWith ?? {}).map(([name, value]) => `${name}: ${value}`);
+  return parts.length === 0 ? '' : ` It was made with ${parts.join('; ')}.`;
+}
+
 /** For the start of the plan; it is not saved yet. @throws ConfigError if the plan has no identity. */
 export async function createCheckpoint<T>({ source, sink, options }: PlannedSetup<T>): Promise<Checkpoint> {
-  const { restart = false, newId = randomId, concurrency } = options;
+  const { restart = false, newId = randomId, concurrency, madeWith } = options;
   const {
     source: { info },
     kept,
@@ -125,6 +130,7 @@ export async function createCheckpoint<T>({ source, sink, options }: PlannedSetu
     source: info.name,
     planHash: hash,
     settings,
+    ...(madeWith && { madeWith }),
     ...(kept !== undefined && { fitted: kept }),
     ...(restart && { isRestart: true }),
     ...(info.partitions !== Infinity && { partitions: info.partitions }),

@@ -27,6 +27,7 @@ function* exportLines(report: CheckpointReport, now: number): Lines {
   const isFinished = finishedAt !== undefined;
   yield ['target', target];
   yield ['source', source];
+  yield* makingLines(report);
   if (isFinished) {
     yield ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`];
     yield ['file', file && finishedFileText(file)];
@@ -48,6 +49,7 @@ function* watchLines({ log, written, holder, table }: WatchReport, now: number):
   const kept = `${formatCount(changes, 'change')}, up to generation ${formatNumber(generation)}`;
   yield ['target', target];
   yield ['source', source];
+  yield* makingLines(written ?? {});
   yield ['known', knownText(log, isLost)];
   yield ['kept', written && `${kept}${forwarded ? notTakenText(forwarded) : ''}`];
   yield ['written', 'writtenAt' in log ? writtenText(log.writtenAt, now) : undefined];
@@ -55,6 +57,13 @@ function* watchLines({ log, written, holder, table }: WatchReport, now: number):
   yield ['table', table && missingTable];
   yield ['in use', holder && holderText(holder)];
   yield ['next', nextText({ file, holder, isDamaged: isLost })];
+}
+
+function* makingLines({ madeWith = {} }: Pick<CheckpointReport, 'madeWith'>): Lines {
+  const { command, ...settings } = madeWith;
+  const named = Object.entries(settings).map(([name, value]) => `${name}: ${value}`);
+  yield ['made', named.length === 0 ? undefined : `with ${named.join('; ')}`];
+  yield ['command', command];
 }
 
 function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {

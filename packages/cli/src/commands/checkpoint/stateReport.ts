@@ -31,6 +31,7 @@ export interface CheckpointReport extends ReportedTarget, ReportedState {
   readonly checkpoint: string;
   /** E.g. `aptos.nfts`. */
   readonly source: string;
+  readonly madeWith?: Checkpoint['madeWith'];
   /** All rows are written; unless finished, only closing the target is left. */
   readonly isSealed: boolean;
   readonly finishedAt?: string | undefined;
@@ -73,6 +74,7 @@ export interface WatchReport extends ReportedState {
 
 interface WrittenChanges extends ReportedTarget {
   readonly source: string;
+  readonly madeWith?: Checkpoint['madeWith'];
   readonly changes: number;
   /** The last snapshot whose changes are all committed. */
   readonly generation: number;
@@ -173,7 +175,18 @@ function missingCheckpoint(what: string, target?: string): Failure {
 }
 
 function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
-  const { source, isSealed = false, finishedAt, savedAt, rows, pages, sinkPosition, partitions, position } = checkpoint;
+  const {
+    source,
+    madeWith,
+    isSealed = false,
+    finishedAt,
+    savedAt,
+    rows,
+    pages,
+    sinkPosition,
+    partitions,
+    position,
+  } = checkpoint;
   const mode = readField(sinkPosition, 'mode');
   const open = Object.entries(position.begun).map(([partition, at]): OpenPartition => ({
     partition: Number(partition) + 1,
@@ -184,6 +197,7 @@ function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
   return {
     checkpoint: name,
     source,
+    madeWith,
     isSealed,
     finishedAt,
     // A table in one of these modes.
@@ -196,10 +210,10 @@ function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
 }
 
 /** How many changes a checkpoint counts, and up to which snapshot. */
-function countChanges({ source, rows: changes, position }: Checkpoint): WrittenChanges {
+function countChanges({ source, madeWith, rows: changes, position }: Checkpoint): WrittenChanges {
   const at = position.begun['0'];
   const cursor = at !== undefined && 'cursor' in at.next ? at.next.cursor : '0';
-  return { source, changes, generation: Number(cursor) };
+  return { source, madeWith, changes, generation: Number(cursor) };
 }
 
 function describeHolder(holder: LockHolder | undefined): ReportedHolder | undefined {
