@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { startSandbox } from '@sluice/sandbox';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { describeRate } from '../src/commands/doctor/rateNote.js';
 import { nodeFinding, proxyFinding } from '../src/commands/doctor/settings.js';
 import { settingsFor, sluice } from './runSluice.js';
 
@@ -28,6 +31,35 @@ describe('sluice doctor', () => {
     ]);
     expect(stdout).not.toContain(canary);
     expect(sandbox.requests.map(({ query }) => new URLSearchParams(query).get('limit'))).toEqual(['1', '1']);
+  });
+
+  test('suggests a rate where the headers of responses tell one', async () => {
+    const server = createServer((_, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.setHeader('ratelimit', '"burst";r=49;t=10, "day";r=900;t=3600');
+      response.end('{"result":[],"total":0}');
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const env = { SLUICE_API_KEY: canary, SLUICE_STREAMS_URL: `http://127.0.0.1:${port}/streams` };
+    const { stdout } = await sluice(['doctor'], { env });
+    expect(stdout).toMatch(
+      / accepted the key\. Its headers allow 900 requests in the next 1 h 0 min: --rate 15\/m lasts that long$/m,
+    );
+  });
+
+  test.each<[string, Readonly<Record<string, string>>, string]>([
+    ['nothing', {}, ''],
+    ['nothing left', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' }, ''],
+    ['no reset', { 'x-ratelimit-remaining': '10' }, ''],
+    ['many a second', { 'x-ratelimit-remaining': '100', 'x-ratelimit-reset': '4' }, '--rate 25/s'],
+    ['few a day', { 'x-ratelimit-remaining': '48', 'x-ratelimit-reset': '86400' }, '--rate 2/h'],
+    ['one a week', { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '600000' }, ''],
+  ])('headers that tell %s', (_, headers, said) => {
+    if (said === '') expect(describeRate(headers, 1_800_000_000_000)).toBe('');
+    else expect(describeRate(headers, 1_800_000_000_000)).toContain(`: ${said} lasts that long`);
   });
 
   test('without any settings says what to set, and fails', async () => {

@@ -37,6 +37,24 @@ const toFile = (sandbox: Sandbox, ...more: readonly string[]): string[] => [
   ...more,
 ];
 
+test('an export that waited for its rate says so at its end, in wall time', async () => {
+  await using sandbox = await startSandbox({ streams: 55 });
+  const args = ['streams', 'export', '--to', 'out.csv', '--page-size', '5'];
+  const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+  const { stderr } = await sluice([...args, '--progress', 'json'], options);
+  const events = stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { message, waitedMs, elapsedMs } = Object.assign({}, ...events.slice(-2)) as Record<string, unknown>;
+  expect(message).toMatch(
+    /^Waited [\d.]+ s of [\d.]+ s for --rate \(5\/s, the default\); raise it if your plan allows more\.$/,
+  );
+  expect(Number(waitedMs)).toBeLessThanOrEqual(Number(elapsedMs));
+  const quick = await sluice([...args, '--if-exists', 'overwrite', '--rate', 'unlimited'], options);
+  expect(quick.stderr).not.toContain('Waited');
+});
+
 describe('what an export on a terminal says while it waits', () => {
   test.each([60, 80, 120])('a pause, with its cause (%i columns)', async (columns) => {
     await using sandbox = await startSandbox({

@@ -11,6 +11,7 @@ import {
   type PluginApis,
   proxyFinding,
 } from './doctor/settings.js';
+import { RateNote } from './doctor/rateNote.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
@@ -76,9 +77,10 @@ async function* findings(
       yield missingBaseUrl(api, isWanted || isNothingInUse ? 'fail' : 'warn');
       continue;
     }
-    yield await apiFinding(api, address, options, environment, async () => {
+    const rate = new RateNote();
+    yield await apiFinding(api, address, options, environment, rate, async () => {
       // One client per API, since a wrong base URL closes the client. Without a key, this only checks the base URL.
-      await using client = createClient(quickOptions(options, key, environment));
+      await using client = createClient({ ...quickOptions(options, key, environment), links: [rate.link] });
       const source = smallestRequest[api](client, address);
       return key === undefined
         ? { notAsked: 'was not checked, since there is no key' }
@@ -101,7 +103,8 @@ async function* sourceFindings(
   environment: Environment,
   { config: { plugins } }: Pick<Invocation, 'config'>,
 ): AsyncGenerator<Finding> {
-  await using client = createClient(quickOptions(options, key, environment));
+  const rate = new RateNote();
+  await using client = createClient({ ...quickOptions(options, key, environment), links: [rate.link] });
   const warnings: Finding[] = [];
   client.eventsOf('warning').subscribe(({ plugin, message }) => {
     warnings.push(finding('warn', plugin, message));
@@ -117,7 +120,9 @@ async function* sourceFindings(
     const isWithout = api && hasOwnAuth(api) && unsetVariables(api, environment.variables).length > 0;
     if (!sources.includes(name) || isWithout) continue;
     const credentials = api && hasOwnAuth(api) ? 'own' : key === undefined ? 'none' : 'key';
-    yield await sourceFinding(source, credentials, environment, (rows) => probe(client, rows, environment.signal));
+    yield await sourceFinding(source, credentials, environment, rate, (rows) =>
+      probe(client, rows, environment.signal),
+    );
     // E.g. that its API gets the key of another one, which the client notices with the first request.
     yield* warnings.splice(0);
   }

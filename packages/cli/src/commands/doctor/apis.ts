@@ -9,6 +9,7 @@ import { baseUrlError } from '../../source/openClient.js';
 import { withParams } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
 import { finding, type Finding } from './finding.js';
+import type { RateNote } from './rateNote.js';
 
 const commandsOf = { streams: 'sluice streams …', aptos: 'sluice nfts …' } as const;
 
@@ -31,12 +32,13 @@ export async function apiFinding(
   address: string,
   options: BaseUrls,
   { hasFlag }: Environment,
+  rate: Pick<RateNote, 'take'>,
   probe: () => Promise<Probed>,
 ): Promise<Finding> {
   try {
     const probed = await probe();
     return typeof probed === 'number'
-      ? finding('ok', api, `${address} answered in ${formatDuration(probed)} and accepted the key`)
+      ? finding('ok', api, `${address} answered in ${formatDuration(probed)} and accepted the key${rate.take()}`)
       : finding('warn', api, `${address} ${probed.notAsked}`);
   } catch (error) {
     const usageError = baseUrlError(error, options);
@@ -56,6 +58,7 @@ export async function sourceFinding(
   source: ApiSource,
   credentials: SentCredentials,
   { hasFlag }: Environment,
+  rate: Pick<RateNote, 'take'>,
   probe: (source: RowSource) => Promise<Probed>,
 ): Promise<Finding> {
   const description = source.describe();
@@ -66,7 +69,9 @@ export async function sourceFinding(
     return finding(
       'ok',
       subject,
-      typeof probed === 'number' ? `answered in ${formatDuration(probed)}${nameUnknown(description)}` : probed.notAsked,
+      typeof probed === 'number'
+        ? `answered in ${formatDuration(probed)}${nameUnknown(description)}${rate.take()}`
+        : probed.notAsked,
     );
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
