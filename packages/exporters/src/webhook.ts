@@ -126,9 +126,9 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     async open(context) {
       const encode = createEncoder(context);
       await checkLetters(deadLetter, context, fileSystem);
-      let writer: WebhookWriter<T> | undefined;
-      const reports = deliveryReports(context, () => writer?.waiting ?? 0);
-      writer = await WebhookWriter.open(context, {
+      const opened: { writer?: WebhookWriter<T> } = {};
+      const reports = deliveryReports(context, () => opened.writer?.waiting ?? 0);
+      opened.writer = await WebhookWriter.open(context, {
         encode,
         deliveries,
         batch,
@@ -148,7 +148,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         },
         target: url.origin,
       });
-      return writer;
+      return opened.writer;
     },
   };
 }

@@ -20,13 +20,19 @@ export async function flushProviders(clock: Pick<Clock, 'after'>): Promise<void>
 
 /** The interface of a provider has no flush: only that of an SDK does. */
 async function forceFlush(provider: object): Promise<void> {
-  if ('forceFlush' in provider && typeof provider.forceFlush === 'function')
-    await Promise.resolve(provider.forceFlush());
+  if (canFlush(provider)) await provider.forceFlush();
+}
+
+function canFlush(provider: object): provider is { forceFlush(): Promise<void> } {
+  return 'forceFlush' in provider && typeof provider.forceFlush === 'function';
 }
 
 /** The provider behind the proxy, which may be of another copy of the API. */
 function delegateOf(provider: object): object {
-  const delegate: unknown =
-    'getDelegate' in provider && typeof provider.getDelegate === 'function' ? provider.getDelegate() : provider;
+  const delegate = isProxy(provider) ? provider.getDelegate() : provider;
   return typeof delegate === 'object' && delegate !== null ? delegate : provider;
+}
+
+function isProxy(provider: object): provider is { getDelegate(): unknown } {
+  return 'getDelegate' in provider && typeof provider.getDelegate === 'function';
 }

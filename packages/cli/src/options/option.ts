@@ -195,7 +195,7 @@ export interface ListenAddress {
  * @throws UsageError if it is neither.
  * @example parseListenAddress('[::]:8080') // { host: '::', port: 8080 }
  */
-export function parseListenAddress(text: string): ListenAddress {
+function parseListenAddress(text: string): ListenAddress {
   const [, ipv6, name, port = ''] = /^(?:(?:\[([\da-f:.]+)\]|([\w.-]+)):)?(\d{1,5})$/i.exec(text.trim()) ?? [];
   if (port === '' || Number(port) > 65_535)
     throw new UsageError('Give a port, or HOST:PORT, like 8080 or 0.0.0.0:8080.');

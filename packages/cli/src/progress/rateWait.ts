@@ -68,9 +68,10 @@ export function rateAdvice(
   rate: Limit | false | undefined,
   use: RateUse | undefined,
 ): string | undefined {
-  const { requests, per } = rate || usualRate;
-  const isOwn = rate !== false && use?.limit === requests && use.per === per;
-  if (!isOwn || waited < worthwhile.wait || waited < worthwhile.share * elapsed) return undefined;
+  if (rate === false) return undefined;
+  const { requests, per } = rate ?? usualRate;
+  if (use?.limit !== requests || use.per !== per) return undefined;
+  if (waited < worthwhile.wait || waited < worthwhile.share * elapsed) return undefined;
   const unit = { 1_000: 's', 60_000: 'm', 3_600_000: 'h' }[per] ?? `${String(per)} ms`;
   const shown = `${String(requests)}/${unit}${rate === undefined ? ', the default' : ''}`;
   return `Waited ${formatDuration(waited)} of ${formatDuration(elapsed)} for --rate (${shown}); raise it if your plan allows more.`;

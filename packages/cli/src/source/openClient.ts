@@ -99,7 +99,10 @@ export async function openClient<Added>(
       client.renewSecrets();
     });
   else if (plugins.length > 0)
-    environment.secretFiles.add('the credentials of plugins', () => Promise.resolve(client.renewSecrets()));
+    environment.secretFiles.add('the credentials of plugins', () => {
+      client.renewSecrets();
+      return Promise.resolve();
+    });
   // Subscribes before plugins are added, since they may emit warnings.
   const notices = followNotices(client);
   try {

@@ -29,7 +29,7 @@ export interface WatchState {
 }
 
 /** Ms that a poll may take, and be late, besides its interval. */
-const patience = 60_000;
+const allowance = 60_000;
 
 /**
  * Whether polls are accepted and the target takes what they find.
@@ -48,7 +48,7 @@ export function judgeWatch({ health, target, poll, acceptedFor, every, isStoppin
   }
   if (acceptedFor === undefined) return unwell('No poll has succeeded yet.');
   // It, or what it found, is stuck.
-  if (acceptedFor > 2 * every + patience)
+  if (acceptedFor > 2 * every + allowance)
     return unwell(`The last poll that succeeded was ${formatDuration(acceptedFor)} ago. ${healthText(health, target)}`);
   return { isWell: true, sentence: `The last poll succeeded ${formatDuration(acceptedFor)} ago.` };
 }

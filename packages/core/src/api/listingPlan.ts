@@ -28,7 +28,7 @@ interface PlannedRequest {
   /** What each row of a partition gets. */
   readonly fields: object | undefined;
   /** The request for a partition's first page of at least this many rows. */
-  first(atLeast: number): PageAddress;
+  readonly first: (atLeast: number) => PageAddress;
 }
 
 interface PlanOf<Params> {

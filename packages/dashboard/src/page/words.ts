@@ -53,15 +53,15 @@ export function isWatch({ about, board }: Snapshot): boolean {
   return about.kind === 'watch' || (about.kind === 'client' && board !== null);
 }
 
-/** Ms for which a part may take its time. */
-const patience = 10_000;
+/** Ms after which a part is slow. */
+const slowAfter = 10_000;
 
 function stateOf({ kind, level, since }: HealthView, isWatch: boolean): Omit<Headline, 'text'> {
   if (level === 'failing') return { tone: 'bad', title: 'Failing, and trying again' };
   if (kind === 'starting') return { tone: 'quiet', title: 'Starting' };
   if (kind === 'pause') return { tone: 'warn', title: 'Paused' };
   if (kind === 'retry') return { tone: 'warn', title: 'Trying again' };
-  const isSlow = (kind === 'target' || kind === 'response') && since >= patience;
+  const isSlow = (kind === 'target' || kind === 'response') && since >= slowAfter;
   if (isSlow) return { tone: 'warn', title: 'Waiting' };
   return isWatch ? { tone: 'good', title: 'Watching' } : { tone: 'busy', title: 'Running' };
 }

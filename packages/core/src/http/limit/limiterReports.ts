@@ -8,7 +8,7 @@ import type { Limiter, LimiterState, RateUse } from './limiterTypes.js';
  */
 export type PauseCause = 'retry-after' | 'back-off' | 'quota' | 'unknown';
 
-/** The state of a limiter. It is emitted when a request queues, starts or ends, and each second while one is queued, at most four times a second. */
+/** The state of a limiter. It is emitted when a request queues, starts or ends, and each second while one is queued and there is no pause, at most four times a second. */
 export interface LimiterEvent extends RateUse {
   readonly type: 'limiter';
   /** The APIs that use it, by their names on the client. */
@@ -114,7 +114,7 @@ export class LimiterReports {
       ...(pausedFor > 0 && { cause }),
       ...(outage && { outage }),
     }));
-    if (queued > 0) this.#reportIn(whileQueued, limiter, last);
+    if (queued > 0) this.#reportIn(Math.max(whileQueued, pausedFor), limiter, last);
   }
 }
 

@@ -146,8 +146,9 @@ function hasField(body: unknown, entry: string): boolean {
   const [, path, how, wanted = ''] = fieldEntry.exec(entry) ?? [];
   if (path === undefined || typeof body !== 'object') return false;
   const found = path.split(/[.[\]]+/).reduce(fieldOf, body);
-  if (typeof found === 'object' || found === undefined) return false;
-  return how === '=' ? String(found) === wanted : String(found).toLowerCase().includes(wanted.toLowerCase());
+  if (typeof found !== 'string' && typeof found !== 'number' && typeof found !== 'boolean') return false;
+  const text = String(found);
+  return how === '=' ? text === wanted : text.toLowerCase().includes(wanted.toLowerCase());
 }
 
 function fieldOf(value: unknown, name: string): unknown {
