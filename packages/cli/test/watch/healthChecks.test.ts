@@ -42,7 +42,7 @@ test.each<[string, Partial<WatchState>, string | undefined]>([
     'The last poll that succeeded was 2 min 1 s ago. The webhook has taken nothing for 2 min 30 s.',
   ],
   ['it stops', { isStopping: true }, 'The watch is stopping.'],
-])('C9 a watch of which %s', (_, state, unwell) => {
+])('C12 a watch of which %s', (_, state, unwell) => {
   const { isWell, sentence } = judgeWatch({ ...well, ...state });
   expect({ isWell, sentence }).toEqual(
     unwell === undefined
@@ -51,7 +51,7 @@ test.each<[string, Partial<WatchState>, string | undefined]>([
   );
 });
 
-test('C9 --health answers 200 while polls are accepted, and else 503 with a sentence, until the watch ends', async () => {
+test('C12 --health answers 200 while polls are accepted, and else 503 with a sentence, until the watch ends', async () => {
   let status = 200;
   await using sandbox = await startSandbox({
     streams: 2,
