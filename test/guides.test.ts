@@ -384,7 +384,7 @@ describe.concurrent('the guide everyNight.md', () => {
     expect(kinds).toEqual(['CronJob', 'jobs:', 'Deployment']);
   });
 
-  test('C9 has a service whose watch answers health checks', async () => {
+  test('C12 has a service whose watch answers health checks', async () => {
     await using receiver = await startReceiver({ secrets: [secret] });
     const { cwd, run } = await machine();
     writeFileSync(join(cwd, 'secret'), secret);
