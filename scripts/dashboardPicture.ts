@@ -13,7 +13,7 @@ const command = join(folder, 'sluice'); // the page shows its name
 symlinkSync(join(root, 'packages/cli/dist/bin.js'), command);
 const demo = spawn(process.execPath, [command, 'demo', '--dashboard'], {
   cwd: folder,
-  env: { ...process.env, XDG_STATE_HOME: folder },
+  env: { ...process.env, XDG_STATE_HOME: join(folder, 'state') },
   stdio: ['ignore', 'ignore', 'pipe'],
 });
 const browser = await launchChromium();

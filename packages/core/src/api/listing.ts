@@ -99,7 +99,14 @@ export function listing<
       const partial = asking.partialOf(name, { status, headers, body: document, page: 1, isFirst: true });
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
         { status, headers, body: document, partial },
-        { path: '/', from: undefined, isAgain: false, pageSize: undefined, walked: { pages: 0, rows: 0 } },
+        {
+          partition: 0,
+          path: '/',
+          from: undefined,
+          isAgain: false,
+          pageSize: undefined,
+          walked: { pages: 0, rows: 0 },
+        },
       );
       const rows = decode();
       const kept = filter ? rows.filter(filter) : rows;

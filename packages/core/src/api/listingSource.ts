@@ -226,6 +226,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     };
     const isAgain = atLeast === 2;
     const requested: RequestedPage = {
+      partition,
       path: address.path,
       from: at,
       isAgain,

@@ -59,6 +59,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
 
 /** The request that a response answers. */
 export interface RequestedPage {
+  readonly partition: number;
   readonly path: string;
   /** Whether the API said that the listing ended before this page. */
   readonly isEnd?: boolean;
@@ -119,7 +120,9 @@ export function pageReader<Row>({
       reported = message;
     };
     return ({ status, headers, body, partial }, requested) => {
-      const { path, from, isEnd = false, isAgain, pageSize, walked, fields, since = {} } = requested;
+      const { partition, path, from, isEnd = false, isAgain, pageSize, walked, fields, since = {} } = requested;
+      // In another walk the API may allow fewer rows.
+      if (partition === 0 && walked.pages === 0) largest = 0;
       // One that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(

@@ -38,7 +38,7 @@ interface OpenPage {
   readonly walked: WalkedPages;
   /** Identifies its rows, if they are compared with those of the page before. */
   readonly hash: string | undefined;
-  /** The items of the largest page that the API has sent for this listing, of any parent or partition. */
+  /** The items of the largest page that the API has sent in this walk, of any parent or partition. */
   readonly largest: number;
 }
 

@@ -162,7 +162,7 @@ function progressFigure(snapshot: Snapshot): Figure {
   const { left, now, startedAt, end } = snapshot;
   const done = partitionsDone(snapshot);
   if (left !== null && !end)
-    return { id: 'left', name: 'Done in', value: `about ${roughly(left)}`, note: `at ${clock(now + left)}` };
+    return { id: 'left', name: 'Done in about', value: roughly(left), note: `at ${clock(now + left)}` };
   if (!done || end) return timeFigure(snapshot, 'Running for', roughly(now - startedAt));
   return {
     id: 'left',
