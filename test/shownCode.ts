@@ -67,6 +67,7 @@ export function runShown(code: string, { sandbox, cwd, variables }: ShownPlace):
     cwd,
     detached: true,
     env: {
+      HOME: cwd,
       PATH: `${commands}:${process.env['PATH'] ?? ''}`,
       SLUICE_API_KEY: sandbox.apiKey,
       SLUICE_APTOS_URL: sandbox.aptosUrl,
