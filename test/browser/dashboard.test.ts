@@ -295,7 +295,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       { type: 'page', source: hostile, partition: 0, page: 1, rows: 5 },
       { type: 'commit', source: hostile, sink: hostile, rows: 5, pages: 1, isSealed: false },
       { type: 'error', of: 'walk', name: hostile, error },
-      ...(['initial', 'changed', 'removed'] as const).map((kind): ChangeEvent => ({
+      ...(['added', 'changed', 'removed'] as const).map((kind): ChangeEvent => ({
         type: 'change',
         source: hostile,
         key: `${hostile} ${kind}`,
@@ -421,7 +421,10 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   test('U1 shows a pause with its cause', async () => {
     const page = await ownList({ kind: 'status', status: 429, headers: { 'retry-after': '50' } });
     await page.getByRole('heading', { name: 'Paused' }).waitFor();
-    await page.getByText('The API asked for a pause.').first().waitFor();
+    await page
+      .getByText(/The API allows no request for another \d+ s \(HTTP 429\)\./)
+      .first()
+      .waitFor();
     await page.locator('.limiter', { hasText: 'paused' }).waitFor();
     await review(page, 'paused');
   });
@@ -494,9 +497,12 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     const page = await look(await client.dashboard.url);
     const places = () =>
       page.locator('.panel').evaluateAll((panels) => panels.map((panel) => panel.getBoundingClientRect().top));
-    await page.locator('.panel').nth(5).waitFor();
+    // The second partition brings a panel.
+    for (const partition of [0, 1])
+      client.api.observe({ type: 'page', source: 'test.rows', partition, page: 1, rows: 123_456 });
+    await page.locator('.panel').nth(6).waitFor();
     const before = await places();
-    for (let nth = 0; nth < 30; nth += 1) {
+    for (let nth = 2; nth < 30; nth += 1) {
       client.api.observe({ type: 'page', source: 'test.rows', partition: nth, page: 1, rows: 123_456 });
       client.api.observe({ type: 'commit', source: 'test.rows', sink: 'csv', rows: nth, pages: nth, isSealed: false });
       client.api.warn(

@@ -95,4 +95,8 @@ export function unknownName(given: readonly string[]): string | undefined {
 }
 
 /** The types of events, in the order in which they occur. */
-export const hookNames: readonly HookName[] = Object.keys(names).filter(isHookName);
+export const hookNames: readonly HookName[] = /* @__PURE__ */ listHookNames();
+
+function listHookNames(): readonly HookName[] {
+  return Object.keys(names).filter(isHookName);
+}

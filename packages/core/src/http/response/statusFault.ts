@@ -116,7 +116,7 @@ const excerptSource = 4096;
 
 /** The beginning of a body on one line. Redacts before it cuts: half a secret would not be found. */
 export function quote(text: string, secrets: Pick<Secrets, 'redact'>): string {
-  const visible = text.slice(0, 4 * excerptSource).replace(invisible, '');
+  const visible = text.slice(0, 4 * excerptSource).replace(invisible(), '');
   const line = secrets.redact(visible, excerptSource).replace(/\s+/g, ' ').trim();
   const isCut = line.length > excerptLength || text.length > excerptSource;
   const excerpt = isCut ? `${line.slice(0, excerptLength).replace(/[\ud800-\udbff]$/, '')}…` : line;
@@ -126,4 +126,4 @@ export function quote(text: string, secrets: Pick<Secrets, 'redact'>): string {
 
 /** Invisible and terminal control characters, removed first: among them a secret would be readable, but not found. */
 // eslint-disable-next-line no-control-regex -- the pattern must match controls
-const invisible = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;
+const invisible = (): RegExp => /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;
