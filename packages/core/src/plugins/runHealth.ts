@@ -79,6 +79,7 @@ export class RunJudge {
   readonly #busy: Record<RunPart, number> = { target: 0, limiter: 0, api: 0 };
   #measuredAt: number | undefined;
 
+  /** Takes an event into account. `now`: ms, by a monotonic clock. */
   follow(event: ClientEvent, now: number): void {
     this.#measure(now);
     switch (event.type) {
