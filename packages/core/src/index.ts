@@ -111,6 +111,7 @@ export type { Signature, SignFunction, UnsignedRequest } from './http/credential
 // Limiters
 export {
   checkLimit,
+  defaultLimit,
   costsOf,
   rateUse,
   rateWindows,

@@ -93,7 +93,7 @@ const ownKey = (command: string): string => `
 
 /** The errors during the export, and whether all rows arrived nevertheless, as counted from the rows. */
 function exportSummary(
-  { report, tally }: ExportOutcome,
+  { report, tally, waited }: ExportOutcome,
   digest: HoldingsDigest,
   expected: number,
   refused: number,
@@ -101,7 +101,7 @@ function exportSummary(
   const isComplete = digest.distinct === expected && report.rows === expected;
   const lines = [
     `Retried ${formatCount(tally.retries, 'failed request')}: ${retryCauses(tally.retriesAfter)}.`,
-    `Waited ${formatDuration(tally.waited)} for the rate limit; the API refused ${refused === 0 ? 'nothing' : formatCount(refused, 'request')}.`,
+    `Waited ${formatDuration(waited)} for the rate limit; the API refused ${refused === 0 ? 'nothing' : formatCount(refused, 'request')}.`,
     isComplete
       ? `All ${formatNumber(expected)} rows are there, none of them twice.`
       : `${formatNumber(digest.distinct)} of ${formatNumber(expected)} rows are there. That is a fault: please report it.`,

@@ -1,5 +1,6 @@
 import {
   type Client,
+  defaultLimit,
   type ExportOptions,
   type ExportProgress,
   type ExportReport,
@@ -22,7 +23,7 @@ import {
   tallyRequests,
 } from '../progress/exportProgress.js';
 import { type Notice, followNotices } from '../progress/notices.js';
-import { rateAdvice, usualParallel } from '../progress/rateWait.js';
+import { rateAdvice } from '../progress/rateAdvice.js';
 import type { ProgressMode } from '../progress/reporter.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
@@ -58,6 +59,8 @@ interface RowExport<T> {
 export interface ExportOutcome {
   readonly report: ExportReport;
   readonly tally: RequestTally;
+  /** Wall time in which the rate held it up, in ms. */
+  readonly waited: number;
 }
 
 /** Exports rows and shows the progress on stderr. When the environment's signal aborts, closes what is open first. */
@@ -69,8 +72,9 @@ export async function exportRows<T>(
   const { client, sink, target, exportOptions, resumption, maxRows, limit, isLast = true, isSummedUp = true } = job;
   const { name, kind, forwarding } = target;
   const { stderr, signal, secrets } = environment;
-  const tally = tallyRequests(client, limit?.rate === undefined ? usualParallel : undefined);
-  const frame = openFrame({ client, notices: job.notices ?? followNotices(client), target }, environment);
+  const tally = tallyRequests(client);
+  const parallel = limit?.rate === undefined ? defaultLimit.concurrency : undefined;
+  const frame = openFrame({ client, notices: job.notices ?? followNotices(client), target, parallel }, environment);
   const source = job.source();
   const resuming = await resumption?.open(client, frame.onWarning);
   const { state, ...resumeOptions } = resuming?.exportOptions ?? { restart: true, onWarning: frame.onWarning };
@@ -94,6 +98,7 @@ export async function exportRows<T>(
     partitions: of === Infinity || of <= 1 ? undefined : { done: doneBefore + tally.partitionsDone, of, noun },
     elapsed: systemClock.monotonic() - began,
     ...tally,
+    waited: frame.waited(),
     lastRetry: frame.lastRetry(),
     wait: signal.aborted ? { kind: 'stopping' } : frame.wait(),
     sent: forwarding?.tally,
@@ -185,7 +190,7 @@ export async function exportRows<T>(
     if (mode === 'silent' && finishedAt !== undefined) news.push(summary);
     for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);
-    return { report, tally };
+    return { report, tally, waited: frame.waited() };
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Client, type RunHealth, systemClock } from '@sluice/core';
+import { type Client, type RunHealth, RunJudge, systemClock } from '@sluice/core';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
@@ -9,7 +9,7 @@ import { redact, redactorFor } from '../errors/redact.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import type { Notice } from '../progress/notices.js';
 import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
-import { RunWaits, type Wait } from '../progress/waits.js';
+import { type Wait, waitOf } from '../progress/waits.js';
 import { findPage } from '../source/dashboardPage.js';
 import { deadLetterSummary, warnOfLetters } from '../target/deliveries.js';
 import { type Target, targetWords } from '../target/target.js';
@@ -23,6 +23,8 @@ interface FrameParts {
   readonly client: Client;
   readonly notices: Observable<Notice>;
   readonly target: Pick<Target<never>, 'kind' | 'name' | 'format' | 'forwarding'>;
+  /** How many requests may be in progress, if that is known. */
+  readonly parallel?: number | undefined;
 }
 
 /** What exports and watches have in common, before they begin. */
@@ -35,6 +37,8 @@ export interface Frame extends FrameParts {
   readonly wait: () => Wait | undefined;
   /** What holds it up, as the page shows it. */
   readonly health: () => RunHealth;
+  /** Wall time in which the rate held it up, in ms. */
+  readonly waited: () => number;
   /** Why the latest attempt was repeated. */
   readonly lastRetry: () => string | undefined;
 }
@@ -42,7 +46,12 @@ export interface Frame extends FrameParts {
 export function openFrame(parts: FrameParts, environment: Environment): Frame {
   const { client, target } = parts;
   const warnings = new ReplaySubject<string>(maxBuffered);
-  const waits = new RunWaits(client, systemClock, targetWords[target.kind].noun);
+  const now = (): number => systemClock.monotonic();
+  // The page of `--dashboard` has a judge of its own: it follows the same events, so both say the same.
+  const judge = new RunJudge(parts);
+  client.eventsOf(...judge.events).subscribe((event) => {
+    judge.follow(event, now());
+  });
   return {
     ...parts,
     environment,
@@ -50,9 +59,10 @@ export function openFrame(parts: FrameParts, environment: Environment): Frame {
     onWarning: (message) => {
       warnings.next(visibleText(message));
     },
-    wait: () => waits.current(),
-    health: () => waits.health(),
-    lastRetry: () => waits.lastRetry,
+    wait: () => waitOf(judge.health(now()), targetWords[target.kind].noun),
+    health: () => judge.health(now()),
+    waited: () => judge.limitedFor(now()),
+    lastRetry: () => judge.lastRetry,
   };
 }
 

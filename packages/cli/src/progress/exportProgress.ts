@@ -1,6 +1,5 @@
-import { type Client, systemClock } from '@sluice/core';
+import type { Client } from '@sluice/core';
 import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
-import { RateWait } from './rateWait.js';
 import { otherCause, type Wait, waitEvent, waitText } from './waits.js';
 
 /** How far an export is. Times are in ms. */
@@ -17,7 +16,7 @@ export interface Progress {
   /** Includes retries. */
   readonly requests: number;
   readonly retries: number;
-  /** Wall time in which the rate held it up, in ms: see `RateWait`. */
+  /** Wall time in which the rate held it up, in ms: see `RunJudge.limitedFor`. */
   readonly waited: number;
   /** Absent unless there are several partitions. */
   readonly partitions?: PartitionProgress | undefined;
@@ -135,32 +134,19 @@ export interface RunHeader {
 }
 
 /** Counts of a client's requests, as in {@link Progress}. */
-export interface RequestTally extends Pick<Progress, 'requests' | 'retries' | 'waited'> {
+export interface RequestTally extends Pick<Progress, 'requests' | 'retries'> {
   /** Partitions whose last page has arrived. */
   readonly partitionsDone: number;
   /** Retries by the code of the error that caused them. */
   readonly retriesAfter: ReadonlyMap<string, number>;
 }
 
-/** Counts a client's requests from now on. The result is live. @param parallel how many may be in progress. */
-export function tallyRequests(client: Client, parallel?: number): RequestTally {
+/** Counts a client's requests from now on. The result is live. */
+export function tallyRequests(client: Client): RequestTally {
   const retriesAfter = new Map<string, number>();
-  const wait = new RateWait(parallel);
-  const tally = {
-    requests: 0,
-    retries: 0,
-    partitionsDone: 0,
-    retriesAfter,
-    get waited() {
-      return wait.total(systemClock.monotonic());
-    },
-  };
-  client.eventsOf('request', 'attempt', 'retry', 'paused', 'settled', 'page').subscribe((event) => {
-    if (event.type === 'page') {
-      if (event.endsPartition) tally.partitionsDone += 1;
-      return;
-    }
-    wait.follow(event, systemClock.monotonic());
+  const tally = { requests: 0, retries: 0, partitionsDone: 0, retriesAfter };
+  client.eventsOf('attempt', 'retry', 'page').subscribe((event) => {
+    if (event.type === 'page' && event.endsPartition) tally.partitionsDone += 1;
     if (event.type === 'attempt') tally.requests += 1;
     if (event.type === 'retry') {
       tally.retries += 1;

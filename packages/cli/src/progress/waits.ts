@@ -1,4 +1,4 @@
-import { type Client, type Clock, RunJudge, type RunHealth } from '@sluice/core';
+import type { RunHealth } from '@sluice/core';
 import { formatDuration } from '../terminal/format.js';
 
 /** What a run waits for. Times are in ms. */
@@ -53,33 +53,8 @@ export function otherCause(lastRetry: string | undefined, wait: Wait | undefined
   return wait && 'cause' in wait && wait.cause === lastRetry ? undefined : lastRetry;
 }
 
-/** Follows a client from now on, to say what its run waits for. */
-export class RunWaits {
-  // The page of `--dashboard` has one of its own: it folds the same events, so both say the same.
-  readonly #judge = new RunJudge();
-  readonly #clock: Clock;
-  readonly #target: string;
-
-  /** @param target with an article, e.g. `the webhook`. */
-  constructor(client: Pick<Client, 'eventsOf'>, clock: Clock, target: string) {
-    this.#clock = clock;
-    this.#target = target;
-    client.eventsOf(...this.#judge.events).subscribe((event) => this.#judge.follow(event, clock.monotonic()));
-  }
-
-  /** Why the latest attempt was repeated. */
-  get lastRetry(): string | undefined {
-    return this.#judge.lastRetry;
-  }
-
-  health(): RunHealth {
-    return this.#judge.health(this.#clock.monotonic());
-  }
-
-  /** What it waits for; `undefined` while it makes progress. */
-  current(): Wait | undefined {
-    const health = this.health();
-    if (health.kind === 'starting' || health.kind === 'idle' || health.kind === 'pace') return undefined;
-    return health.kind === 'target' ? { ...health, target: this.#target } : health;
-  }
+/** What a run waits for; `undefined` while it makes progress. @param target with an article, e.g. `the webhook`. */
+export function waitOf(health: RunHealth, target: string): Wait | undefined {
+  if (health.kind === 'starting' || health.kind === 'idle' || health.kind === 'pace') return undefined;
+  return health.kind === 'target' ? { ...health, target } : health;
 }

@@ -65,6 +65,7 @@ export class RunJudge {
   readonly events = judgedEvents;
   /** Why the latest request was repeated. */
   lastRetry: string | undefined;
+  readonly #parallel: number;
   readonly #open = new Map<number, OpenRequest>();
   #isStarted = false;
   #api: Failing | undefined;
@@ -77,7 +78,13 @@ export class RunJudge {
   #pause: { readonly until: number; readonly cause?: string | undefined } = { until: -Infinity };
   /** The share of the last seconds in which each part had something to do. */
   readonly #busy: Record<RunPart, number> = { target: 0, limiter: 0, api: 0 };
+  #limited = 0;
   #measuredAt: number | undefined;
+
+  /** @param options.parallel how many requests may be in progress; a request that waits for one of them waits for no rate. Default: any number. */
+  constructor({ parallel = Infinity }: { readonly parallel?: number | undefined } = {}) {
+    this.#parallel = parallel;
+  }
 
   /** Takes an event into account. `now`: ms, by a monotonic clock. */
   follow(event: ClientEvent, now: number): void {
@@ -138,6 +145,15 @@ export class RunJudge {
     return this.#targetHealth(now) ?? this.#requestHealth(now) ?? this.#wellHealth();
   }
 
+  /**
+   * The wall time until `now` in which a rate held the run up, in ms: at least one request waited for its permit, the API
+   * had asked for no pause, and one more request could have been in progress. Waits at the same time count once.
+   */
+  limitedFor(now: number): number {
+    this.#measure(now);
+    return this.#limited;
+  }
+
   #followLimiter({ apis, paused, outage: away }: LimiterEvent, now: number): void {
     const name = apis.join();
     if (!this.#limiters.has(name) && this.#limiters.size >= maxLimiters) return;
@@ -158,10 +174,7 @@ export class RunJudge {
     const open = [...this.#open.values()];
     if (paused > 0 && open.length > 0)
       return { kind: 'pause', left: paused, cause: this.#pause.until > now ? this.#pause.cause : undefined };
-    const queued = open.flatMap((each) => {
-      const since = each.is === 'queued' ? each.since : each.is === 'backing off' ? each.until : Infinity;
-      return since <= now ? [now - since] : [];
-    });
+    const queued = open.map((each) => now - waitsSince(each)).filter((wait) => wait >= 0);
     const away = limiters.find(({ outage: each }) => each && now - each.since >= usualWait)?.outage;
     if (queued.length > 0 && away) return { kind: 'limit', since: now - away.since, cause: away.cause };
     const next = Math.min(
@@ -184,12 +197,20 @@ export class RunJudge {
 
   /** The busiest part sets the pace: all others wait for it some of the time. */
   #measure(now: number): void {
-    const passed = now - (this.#measuredAt ?? now);
+    const before = this.#measuredAt ?? now;
+    const passed = now - before;
     this.#measuredAt = now;
     if (passed <= 0) return;
     const kept = Math.exp(-passed / memory);
     const isBusy = { target: this.#calls > 0, limiter: false, api: false };
-    for (const { is } of this.#open.values()) isBusy[is === 'queued' ? 'limiter' : 'api'] = true;
+    let sent = 0;
+    let waiting = Infinity;
+    for (const each of this.#open.values()) {
+      isBusy[each.is === 'queued' ? 'limiter' : 'api'] = true;
+      if (each.is === 'sent') sent += 1;
+      waiting = Math.min(waiting, waitsSince(each));
+    }
+    if (sent < this.#parallel) this.#limited += Math.max(0, now - Math.max(before, this.#pause.until, waiting));
     for (const part of parts) this.#busy[part] = this.#busy[part] * kept + (isBusy[part] ? 1 - kept : 0);
   }
 }
@@ -199,6 +220,7 @@ const parts = ['target', 'limiter', 'api'] as const;
 
 const judgedEvents = [
   'request',
+  'page',
   'attempt',
   'retry',
   'paused',
@@ -285,6 +307,12 @@ function quotaCause(resetAt: string): string {
 
 function failing(before: Failing | undefined, now: number, cause: string): Failing {
   return { since: before?.since ?? now, cause };
+}
+
+/** When it began to wait for a permit. */
+function waitsSince(request: OpenRequest): number {
+  if (request.is === 'backing off') return request.until;
+  return request.is === 'queued' ? request.since : Infinity;
 }
 
 function ifLong(kind: 'limit' | 'response', since: number): RunHealth | undefined {

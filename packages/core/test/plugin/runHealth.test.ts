@@ -204,3 +204,107 @@ describe('what holds a run up', () => {
     expect(causeOf(report)).toBe(cause);
   });
 });
+
+function limitedAfter(steps: readonly Step[], now: number, parallel?: number): number {
+  const judge = new RunJudge({ parallel });
+  for (const [ms, event] of steps) judge.follow(event, ms);
+  return judge.limitedFor(now);
+}
+
+describe('the time in which a rate holds a run up', () => {
+  test.each<[string, Parameters<typeof limitedAfter>, number]>([
+    ['is none without requests', [[], 100], 0],
+    [
+      'is none where requests start at once',
+      [
+        [
+          [0, request(1)],
+          [0, attempt(1)],
+          [90, settled(1)],
+        ],
+        100,
+      ],
+      0,
+    ],
+    [
+      'counts waits at the same time once',
+      [
+        [
+          [0, request(1)],
+          [5, request(2)],
+          [30, attempt(1)],
+          [50, attempt(2)],
+        ],
+        99,
+      ],
+      50,
+    ],
+    ['counts what still waits', [[[10, request(1)]], 99], 89],
+    [
+      'counts while another request is open',
+      [
+        [
+          [0, request(1)],
+          [0, attempt(1)],
+          [10, request(2)],
+          [40, attempt(2)],
+        ],
+        99,
+      ],
+      30,
+    ],
+    [
+      'is none while as many are open as may be',
+      [
+        [
+          [0, request(1)],
+          [0, attempt(1)],
+          [10, request(2)],
+          [40, settled(1)],
+          [60, attempt(2)],
+        ],
+        99,
+        1,
+      ],
+      20,
+    ],
+    [
+      'is none in a back-off, and counts from its end',
+      [
+        [
+          [0, request(1)],
+          [0, attempt(1)],
+          [10, retry(1, 50, 503)],
+          [80, attempt(1)],
+        ],
+        99,
+      ],
+      20,
+    ],
+    [
+      'is none in a pause',
+      [
+        [
+          [0, request(1)],
+          [20, paused(1)],
+          [5_070, attempt(1)],
+        ],
+        5_099,
+      ],
+      70,
+    ],
+    [
+      'ends with a request that is given up',
+      [
+        [
+          [0, request(1)],
+          [30, settled(1)],
+        ],
+        99,
+      ],
+      30,
+    ],
+  ])('%s', (_, given, expected) => {
+    expect(limitedAfter(...given)).toBe(expected);
+  });
+});

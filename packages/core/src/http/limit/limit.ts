@@ -20,7 +20,7 @@ export interface Limit {
   readonly costs?: Readonly<Record<string, number>>;
 }
 
-/** The default of a client, since the limits of the APIs are unknown: 5 requests a second, 4 in parallel. */
+/** The limit of a client that is given none, since those of the APIs are unknown: 5 requests a second, 4 in parallel. */
 export const defaultLimit: Limit = { requests: 5, per: 1000, concurrency: 4 };
 
 /** At most `max` cost units may start in any `span` ms. A limit with a burst has two windows. */

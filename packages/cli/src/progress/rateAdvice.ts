@@ -1,0 +1,25 @@
+import { defaultLimit, type Limit, type RateUse } from '@sluice/core';
+import { formatDuration } from '../terminal/format.js';
+
+/** Shorter waits are not worth a change. Ms, and share of the run. */
+const worthwhile = { wait: 1_000, share: 0.1 };
+
+/**
+ * Says how long `--rate` held a run up; `undefined` if it did not, or another limit did.
+ *
+ * @param rate of the option, if it was given.
+ * @param use of the limiter that the run had.
+ */
+export function rateAdvice(
+  { waited, elapsed }: { readonly waited: number; readonly elapsed: number },
+  rate: Limit | false | undefined,
+  use: RateUse | undefined,
+): string | undefined {
+  if (rate === false) return undefined;
+  const { requests, per } = rate ?? defaultLimit;
+  if (use?.limit !== requests || use.per !== per) return undefined;
+  if (waited < worthwhile.wait || waited < worthwhile.share * elapsed) return undefined;
+  const unit = { 1_000: 's', 60_000: 'm', 3_600_000: 'h' }[per] ?? `${String(per)} ms`;
+  const shown = `${String(requests)}/${unit}${rate === undefined ? ', the default' : ''}`;
+  return `Waited ${formatDuration(waited)} of ${formatDuration(elapsed)} for --rate (${shown}); raise it if your plan allows more.`;
+}
