@@ -74,6 +74,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     sources: configured(async () => (await import('./commands/source.js')).sources),
     get: configured(async () => (await import('./commands/get.js')).get),
     report: plain(async () => (await import('./commands/report.js')).report),
+    log: plain(async () => (await import('./commands/log.js')).log),
     'dlq show': plain(async () => (await import('./commands/dlq.js')).dlqShow),
     'dlq replay': plain(async () => (await import('./commands/dlq.js')).dlqReplay),
     'checkpoint show': plain(async () => (await import('./commands/checkpoint.js')).checkpointShow),
@@ -194,6 +195,7 @@ Examples:
   sluice nfts export --owner 0x1 --to holdings.csv
   sluice checkpoint show holdings.csv
   sluice report holdings.csv
+  sluice log streams.sqlite --since 1d
   sluice nfts export --owner 0x1 --forward https://hooks.example.com/nfts --secret-file secret.txt
   sluice dlq show hooks.example.com.dead.jsonl
   sluice streams list

@@ -13,12 +13,13 @@ import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from '
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 
-export { readTable, type ReadTableOptions, type TableRows } from './postgres/readTable.js';
+export { readHistory, readTable, type ReadTableOptions, type TableRows } from './postgres/readTable.js';
 export type { PostgresPlace } from './postgres/database.js';
 export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
+export type { History, HistoryChangesOptions, HistoryPoll, RowVersion } from './sql/readHistory.js';
 export type { TableMode } from './sql/publish.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';

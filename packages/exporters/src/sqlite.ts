@@ -12,12 +12,14 @@ import { type FileState, fileState } from '@sluice/core/node';
 import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
+import { openHistory, type History } from './sql/readHistory.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 import { openSqlite, readSqlite, readRefusal } from './sqlite/driver.js';
 
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
+export type { History, HistoryChangesOptions, HistoryPoll, RowVersion } from './sql/readHistory.js';
 export type { TableMode } from './sql/publish.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
@@ -78,6 +80,39 @@ export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mi
   checkOptions('sqliteMirror()', options, { ...mirrorOptionNames, ...placeNames, ...requiredNames });
   const { database, where } = sqliteDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
+}
+
+/** Options of {@link readHistory}. */
+export interface ReadHistoryOptions extends Pick<SqlitePlace, 'path'> {
+  readonly table: string;
+  /** Cancels the read. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads the history that a watch has written into a table of SQLite, as it is at one moment, and changes nothing. JSON is text.
+ *
+ * @param use reads the history, which ends with its promise
+ * @example
+ * const signal = AbortSignal.timeout(60_000);
+ * await readHistory({ path: 'streams.sqlite', table: 'streams', signal }, async (history) => {
+ *   for await (const { observedAt, type, key } of history.changes()) console.log(observedAt, key, type);
+ * });
+ *
+ * @throws ConfigError if an option is invalid; SinkError if the file is not there or can't be read, has no such table, or one
+ * that is not a history.
+ */
+export async function readHistory<R>(options: ReadHistoryOptions, use: (history: History) => Promise<R>): Promise<R> {
+  checkOptions('readHistory()', options, { ...requiredNames, signal: true });
+  const { database, where } = sqliteDatabase(options);
+  const connection = await readSqlite(where, options.signal);
+  try {
+    return await connection.transaction(async (reader) =>
+      use(await openHistory(database, options.table, { reader, where })),
+    );
+  } finally {
+    await connection.close();
+  }
 }
 
 /** @throws ConfigError if the path does not name a file. */

@@ -107,6 +107,15 @@ export const commands = {
       'sluice report holdings.sqlite#nfts --to report.html --if-exists overwrite',
     ],
   },
+  log: {
+    help: 'print the changes that a history has, as "sluice watch" prints them',
+    takes: { '<table>': 'FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE' },
+    options: [groups.history],
+    examples: [
+      'sluice log streams.sqlite#streams --since 1d',
+      'sluice log streams.sqlite#streams --key 7 --format jsonl',
+    ],
+  },
   'dlq show': {
     help: 'list dead letters with the responses to them, without changing anything',
     takes: deadLetters,

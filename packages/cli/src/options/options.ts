@@ -358,6 +358,11 @@ export const groups = {
     to: text('file', 'the report (default: the name of the file, with .html); - for stdout', oneRun),
     ifExists: what(['fail', 'overwrite'], 'what to do if the report exists (default: fail)', ofFile),
   }),
+  history: group('Options:', {
+    key: text('key', 'only changes of the row with this key'),
+    since: duration('only changes of this time until now: 90m, 12h or 7d (default: all)', oneRun),
+    format: aFormat(['text', 'jsonl'], 'text for people, jsonl for programs (default: text)', ofFile),
+  }),
   draft: group('Options:', {
     from: text(
       'url|file',

@@ -43,7 +43,7 @@ function fileOrStdout<T extends object>(
 }
 
 /** Of a terminal its width, which may change; elsewhere lines have any length. */
-function lineOptions(stdout: Output): LineOptions {
+export function lineOptions(stdout: Output): LineOptions {
   if (!stdout.isTerminal) return { colors: stdout.colors };
   return {
     colors: stdout.colors,

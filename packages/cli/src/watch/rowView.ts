@@ -1,4 +1,3 @@
-import type { NftHolding } from '@sluice/aptos';
 import { hintFor } from '@sluice/core';
 import { type EvmStream, evmStreamSchema } from '@sluice/streams';
 import { UsageError } from '../errors/errors.js';
@@ -22,30 +21,34 @@ export interface RowView<T> {
   readonly summary: (rows: readonly T[]) => string;
 }
 
+/** A row of a listing, or of a table that has its columns. */
+type Fields = Readonly<Record<string, unknown>>;
+
 /** Both ends of an address are enough to recognize a wallet. */
 const shortAddress = /^(0x[0-9a-f]{4})[0-9a-f]+([0-9a-f]{4})$/i;
 const longestCollection = 30;
 
 /** NFTs by name, with the collection, the wallet and the amount. */
-export function holdingView({ dim }: Colors): RowView<NftHolding> {
-  const where = (nft: NftHolding): Phrase[] => [
-    { text: fieldText(nft.collection_name), max: longestCollection },
-    { text: fieldText(nft.owner_address).replace(shortAddress, '$1…$2'), paint: dim },
+export function holdingView({ dim }: Colors): RowView<Fields> {
+  const where = (nft: Fields): Phrase[] => [
+    { text: fieldText(nft['collection_name']), max: longestCollection },
+    { text: fieldText(nft['owner_address']).replace(shortAddress, '$1…$2'), paint: dim },
   ];
   return {
     noun: ['NFT', 'NFTs'],
-    name: (nft) => fieldText(nft.name).trim() || fieldText(nft.token_data_id_hash),
-    details: (nft) => [{ text: `x ${fieldText(nft.amount) || '?'}` }, ...where(nft)],
+    name: (nft) => fieldText(nft['name']).trim() || fieldText(nft['token_data_id_hash']),
+    details: (nft) => [{ text: `x ${fieldText(nft['amount']) || '?'}` }, ...where(nft)],
     changeDetails: (before, after) => {
-      const hasOtherAmount = fieldText(before.amount) !== fieldText(after.amount);
-      const amounts = `x ${fieldText(before.amount) || '?'} -> ${fieldText(after.amount) || '?'}`;
+      const [one, other] = [before, after].map((nft) => fieldText(nft['amount']));
+      const hasOtherAmount = one !== other;
+      const amounts = `x ${one || '?'} -> ${other || '?'}`;
       return {
         phrases: [{ text: hasOtherAmount ? amounts : 'changed', isKept: true }, ...where(after)],
         covered: hasOtherAmount ? ['amount'] : [],
       };
     },
     summary: (nfts) =>
-      `, in ${formatCount(new Set(nfts.map((nft) => fieldText(nft.collection_name))).size, 'collection')}`,
+      `, in ${formatCount(new Set(nfts.map((nft) => fieldText(nft['collection_name']))).size, 'collection')}`,
   };
 }
 
@@ -53,21 +56,21 @@ const maxStatuses = 6;
 const longestStatus = 24;
 
 /** Streams by tag, with their status and its message. */
-export function streamView(colors: Colors): RowView<EvmStream> {
-  const status = (stream: EvmStream): Phrase => ({
-    text: fieldText(stream.status) || 'no status',
+export function streamView(colors: Colors): RowView<Fields> {
+  const status = (stream: Fields): Phrase => ({
+    text: fieldText(stream['status']) || 'no status',
     paint: (text) => paintedStatus(text, colors),
     max: longestStatus,
     isKept: true,
   });
-  const message = (stream: EvmStream): Phrase => ({ text: fieldText(stream.statusMessage), paint: colors.dim });
+  const message = (stream: Fields): Phrase => ({ text: fieldText(stream['statusMessage']), paint: colors.dim });
   return {
     noun: ['stream', 'streams'],
-    name: (stream) => fieldText(stream.tag).trim() || String(stream.id),
+    name: (stream) => fieldText(stream['tag']).trim() || fieldText(stream['id']),
     details: (stream) => [status(stream), message(stream)],
     changeDetails: (before, after) => {
-      const hasNewStatus = before.status !== after.status;
-      if (!hasNewStatus && fieldText(before.statusMessage) === fieldText(after.statusMessage))
+      const hasNewStatus = before['status'] !== after['status'];
+      if (!hasNewStatus && fieldText(before['statusMessage']) === fieldText(after['statusMessage']))
         return { phrases: [], covered: [] };
       const arrow = hasNewStatus
         ? [status(before), { text: '->', gap: 1, isKept: true }, { ...status(after), gap: 1 }]
@@ -79,10 +82,10 @@ export function streamView(colors: Colors): RowView<EvmStream> {
 }
 
 /** @example '31 active, 6 error, 3 paused' */
-function countsByStatus(streams: readonly EvmStream[]): string {
+function countsByStatus(streams: readonly Fields[]): string {
   const counts = new Map<string, number>();
   for (const stream of streams) {
-    const status = fieldText(stream.status) || 'no status';
+    const status = fieldText(stream['status']) || 'no status';
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }
   const sorted = [...counts].sort(([, a], [, b]) => b - a);
@@ -94,7 +97,7 @@ const maxFields = 3;
 const longestField = 30;
 
 /** Rows of any source: by their first column, with the next few columns. The columns are read when a row is shown. */
-export function recordView(columns: () => readonly string[], { dim }: Colors): RowView<Record<string, unknown>> {
+export function recordView(columns: () => readonly string[], { dim }: Colors): RowView<Fields> {
   return {
     noun: ['row', 'rows'],
     name: (row) => fieldText(row[columns()[0] ?? '']).trim() || '?',

@@ -1,6 +1,7 @@
 import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
+import type { RowReader } from '../sql/readHistory.js';
 import { quote, type Connection, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
@@ -17,6 +18,7 @@ interface SqliteDatabase {
 interface SqliteStatement {
   setReadBigInts(isOn: boolean): void;
   all(...parameters: readonly SqlValue[]): readonly unknown[];
+  iterate(...parameters: readonly SqlValue[]): Iterator<unknown>;
   run(...parameters: readonly SqlValue[]): { readonly changes: number | bigint };
 }
 
@@ -142,8 +144,13 @@ function identifyFile({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
 }
 
+/** A connection that only reads. */
+interface ReadConnection extends Connection {
+  transaction<R>(work: (reader: RowReader) => Promise<R>): Promise<R>;
+}
+
 /** Opens a database file only to read it. @throws SinkError if it is not there. */
-export async function readSqlite(path: string, signal: AbortSignal): Promise<Connection> {
+export async function readSqlite(path: string, signal: AbortSignal): Promise<ReadConnection> {
   const { DatabaseSync } = await loadSqlite();
   if (!existsSync(path)) throw new SinkError(`${path} does not exist.`, { details: { path } });
   let db: SqliteDatabase;
@@ -158,7 +165,10 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Con
       try {
         // Only a query begins to read.
         await whenFree(() => db.exec('SELECT 1 FROM sqlite_schema'), path, signal);
-        return await work(createSession(db));
+        return await work({
+          ...createSession(db),
+          each: (sql, ...parameters) => eachRow(db.prepare(sql), parameters, signal),
+        });
       } catch (error) {
         throw explainError(error, path, 'read');
       } finally {
@@ -170,6 +180,23 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Con
       return Promise.resolve();
     },
   };
+}
+
+/** Rows until a signal gets its turn. */
+const rowsOfTurn = 500;
+
+async function* eachRow(
+  statement: SqliteStatement,
+  parameters: readonly SqlValue[],
+  signal: AbortSignal,
+): AsyncGenerator<Row, void, undefined> {
+  statement.setReadBigInts(true);
+  const rows = statement.iterate(...parameters);
+  for (let next = rows.next(), nth = 1; !next.done; next = rows.next(), nth += 1) {
+    const row: unknown = next.value;
+    if (isRow(row)) yield row;
+    if (nth % rowsOfTurn === 0) await nextTurn(undefined, { signal });
+  }
 }
 
 /** How the database keeps its journal. A statement that returned it would keep the files open after `close`. */

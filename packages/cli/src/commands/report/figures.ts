@@ -1,15 +1,10 @@
-import { nftHoldingSchema } from '@sluice/aptos';
-import { evmStreamSchema } from '@sluice/streams';
 import { Failure } from '../../errors/errors.js';
+import { type DeclaredRows, declaredHoldings, declaredStreams, hasColumns } from '../../source/declaredRows.js';
 import { fieldText, formatNumber } from '../../terminal/format.js';
 import { TopCounts } from './topCounts.js';
 
 /** What a report shows of the rows of one source. */
-export interface ReportSubject {
-  readonly source: string;
-  readonly noun: readonly [one: string, many: string];
-  /** All that a row may have. */
-  readonly columns: readonly string[];
+export interface ReportSubject extends DeclaredRows {
   /** Columns whose most frequent values are shown. */
   readonly groups: readonly { readonly column: string; readonly title: string; readonly noun: string }[];
   /** The column with the time of a row: ISO 8601. */
@@ -19,9 +14,7 @@ export interface ReportSubject {
 /** Sources whose schema declares their columns. */
 export const subjects: readonly ReportSubject[] = [
   {
-    source: 'aptos.nfts',
-    noun: ['holding', 'holdings'],
-    columns: nftHoldingSchema.columns,
+    ...declaredHoldings,
     groups: [
       { column: 'collection_name', title: 'The largest collections', noun: 'collection' },
       { column: 'owner_address', title: 'Wallets with the most holdings', noun: 'wallet' },
@@ -29,22 +22,16 @@ export const subjects: readonly ReportSubject[] = [
     time: { column: 'last_transaction_timestamp', title: 'Holdings by the time of their last change' },
   },
   {
-    source: 'streams.list',
-    noun: ['stream', 'streams'],
-    columns: evmStreamSchema.columns,
+    ...declaredStreams,
     groups: [{ column: 'status', title: 'Streams by status', noun: 'status' }],
   },
 ];
 
-/** The subject that declares all of these columns, or has at least half of its own among them; `undefined` if none does. */
+/** The subject of such columns, of which one is shown; `undefined` if there is none. */
 export function findSubject(columns: readonly string[]): ReportSubject | undefined {
-  return subjects.find((subject) => {
-    const known = columns.filter((column) => subject.columns.includes(column)).length;
-    return (
-      (known === columns.length || known >= subject.columns.length / 2) &&
-      subject.groups.some(({ column }) => columns.includes(column))
-    );
-  });
+  return subjects.find(
+    (subject) => hasColumns(subject, columns) && subject.groups.some(({ column }) => columns.includes(column)),
+  );
 }
 
 export type ReportRow = Readonly<Record<string, unknown>>;
@@ -140,7 +127,7 @@ export async function countFigures(
         ? { title: time.title, periods: groupPeriods(months), empty: count - dated }
         : undefined,
     filled: [...filled].map(([name, of]) => ({ name, count: of })),
-    missing: subject.columns.filter((column) => !filled.has(column)),
+    missing: subject.schema.columns.filter((column) => !filled.has(column)),
   };
 }
 

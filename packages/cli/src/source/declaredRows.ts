@@ -1,0 +1,33 @@
+import { nftHoldingSchema } from '@sluice/aptos';
+import type { RowSchema } from '@sluice/core';
+import { evmStreamSchema } from '@sluice/streams';
+
+/** Rows of a source whose schema declares their columns. */
+export interface DeclaredRows {
+  readonly source: string;
+  readonly noun: readonly [one: string, many: string];
+  readonly schema: RowSchema<Readonly<Record<string, unknown>>>;
+}
+
+export const declaredHoldings: DeclaredRows = {
+  source: 'aptos.nfts',
+  noun: ['holding', 'holdings'],
+  schema: nftHoldingSchema,
+};
+
+export const declaredStreams: DeclaredRows = {
+  source: 'streams.list',
+  noun: ['stream', 'streams'],
+  schema: evmStreamSchema,
+};
+
+/** Whether a source declares all of these columns, or has at least half of its own among them. */
+export function hasColumns({ schema }: DeclaredRows, columns: readonly string[]): boolean {
+  const known = columns.filter((column) => schema.columns.includes(column)).length;
+  return known === columns.length || known >= schema.columns.length / 2;
+}
+
+/** The source that has such columns; `undefined` if none does. */
+export function findDeclared(columns: readonly string[]): DeclaredRows | undefined {
+  return [declaredHoldings, declaredStreams].find((rows) => hasColumns(rows, columns));
+}
