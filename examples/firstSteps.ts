@@ -10,16 +10,18 @@ import { take } from 'rxjs';
 // Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 1_000, nasty: 0 });
 const { apiKey, aptosUrl: baseUrl, owners: ownerAddresses } = sandbox;
-const path = 'holdings.csv';
-let total = 0n;
-
-const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl }));
+const rateLimit = { requests: 25, per: 1000 };
+const client = createClient({ apiKey, rateLimit }).use(aptos({ baseUrl }));
 const holdings = client.aptos.nfts({ ownerAddresses });
 
-await holdings.pipe(take(3)).forEach(({ name }) => console.log(name)); // an RxJS Observable
-for await (const nft of holdings) total += amountOf(nft) ?? 0n; // an async iterable
-const file = csv({ path, ifExists: 'overwrite' });
-await exportTo(holdings, file, { state: fileState(`${path}.sluice`) }).run(); // a file; run it again to resume
-
-console.log(`${path} has ${total} items`);
+// The holdings are an RxJS Observable,
+await holdings.pipe(take(3)).forEach(({ name }) => console.log(name));
+// an async iterable,
+let total = 0n;
+for await (const nft of holdings) total += amountOf(nft) ?? 0n;
+console.log(`${total} items`);
+// and a file: after a crash, the same lines complete it.
+const file = csv({ path: 'holdings.csv', ifExists: 'overwrite' });
+const state = fileState('holdings.csv.sluice');
+await exportTo(holdings, file, { state }).run();
 await client.close();
