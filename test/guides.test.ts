@@ -129,6 +129,37 @@ describe.concurrent('the guide mirrorTable.md', () => {
   });
 });
 
+describe.concurrent('the guide history.md', () => {
+  test('D9 shows queries of what was, from when until when, and how it ended', async () => {
+    const guide = readFileSync(join(folder, 'history.md'), 'utf8');
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    const cwd = temporaryFolder();
+    const [shown = ''] = codeIn(guide, 'sh');
+    const queries = codeIn(guide, 'sql');
+    const ask = (query = '') => readTable(join(cwd, 'history.sqlite'), query);
+    sandbox.setStream(0, { status: 'active' });
+    expect(await runShown(`set -e; ${shown}`, { sandbox, cwd })).toMatchObject({ code: 0 });
+    const [[, then] = []] = ask(queries[1]);
+    const statuses = queries[0]?.replaceAll(/'20[^']*'/g, `'${String(then)}'`);
+    const before = ask(statuses);
+    sandbox.setStream(0, { status: 'error' });
+    sandbox.removeStream(1);
+    expect(await runShown(`set -e; ${shown}`, { sandbox, cwd })).toMatchObject({ code: 0 });
+    expect(ask(statuses)).toEqual(before);
+    const [[first, last] = []] = ask(queries[1]);
+    expect([String(first) < String(then), String(last) > String(then)]).toEqual([true, true]);
+    const changed = ask(queries[2]).filter(([, , , until], nth, all) => until !== null && all[nth + 1]?.[3] === null);
+    expect(changed).toEqual([[expect.any(String), 'active', expect.any(String), expect.any(String)]]);
+    expect(ask(queries[3]).map(([, , status, ended]) => [status, ended])).toContainEqual(['active', 'changed']);
+    expect(
+      ask(queries[3])
+        .map(([, , , ended]) => ended)
+        .sort(),
+    ).toEqual(['changed', 'removed']);
+    expect(ask(queries[4])).toEqual([]);
+  });
+});
+
 describe.concurrent('the guide streamFails.md', () => {
   const guide = readFileSync(join(folder, 'streamFails.md'), 'utf8');
   const failing = { status: 'error', statusMessage: 'The webhook answered 503 to 12 deliveries in a row' };

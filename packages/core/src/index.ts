@@ -160,7 +160,7 @@ export { parseExactly as parseJson } from './http/response/exactNumbers.js';
 export type { BodyParser } from './http/response/parsedBody.js';
 export type { PartitionLog } from './source/discovery.js';
 export type { DocumentReader } from './source/documentReader.js';
-export type { Page, PageHealth } from './source/page.js';
+export type { Page, PageHealth, WatchedWalk } from './source/page.js';
 export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';
 export type { PageSource } from './source/pageSource.js';
 export type { Increment, PageIncrement, Since, SinceWindow, WalkedWindow } from './source/increment.js';

@@ -184,4 +184,5 @@ const types: Database['types'] = {
   boolean: { name: 'INTEGER', fits: /^/ },
   timestamp: text,
   json: text,
+  generation: { name: 'INTEGER', fits: /int/i },
 };

@@ -59,11 +59,14 @@ export const streamsList: Run<'streams list'> = async (options, environment, { c
 
 /** `sluice streams watch`: reports every change of the project's EVM streams. */
 export const streamsWatch: Run<'streams watch'> = async (options, environment, invocation) => {
-  const { only, pageSize } = options;
+  const { only, mode, pageSize } = options;
   const baseUrl = requireBaseUrl('streams', options, environment.variables);
   const rows: WatchedRows<{ readonly streams: StreamsApi }, EvmStream> = {
     add: (client) => client.use(streams({ baseUrl })),
     source: (client, watching) => {
+      // Changes that are left out would leave a history behind its listing, so the watch does not look for them.
+      if (only !== undefined && mode === 'history')
+        return client.streams.list.watch({ pageSize }, { ...watching, project: ['status', 'statusMessage'] });
       const all = client.streams.list.watch({ pageSize }, watching);
       const { schema } = all.info;
       return only === undefined

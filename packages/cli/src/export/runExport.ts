@@ -10,6 +10,8 @@ import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace } from '../target/statePlace.js';
 import { resolveTarget } from '../target/resolveTarget.js';
+import { tableTarget } from '../target/tableTarget.js';
+import type { Target } from '../target/target.js';
 import { exportRows } from './exportRows.js';
 import { describeMaking, resumeCommand, planResumption } from './resume.js';
 import { rowTarget } from './rowTarget.js';
@@ -42,13 +44,16 @@ export async function runExport<Added, T extends object>(
   { args, config }: Invocation,
 ): Promise<number> {
   const { requireTotal } = options;
-  const target = await resolveTarget<T>(options, environment, config, () => {
+  const fileOrStdout = (): Target<T> => {
     if (options.state !== undefined && !incremental)
       throw new UsageError(
         "--state goes with --forward, --incremental, or a plugin's sink: a file has its state beside it.",
       );
     return rowTarget<T>(options, environment);
-  });
+  };
+  const target = await resolveTarget<T>(options, environment, config, fileOrStdout, (to, named) =>
+    tableTarget<T>(to, named, options, environment),
+  );
   const resumption = planResumption(options, target, args, config, environment);
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);

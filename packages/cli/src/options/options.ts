@@ -177,7 +177,10 @@ export const groups = {
   }),
   streams: group('Which streams:', { ...streamPages, maxRows, requireTotal }),
   watchedStreams: group('Which changes:', {
-    only: what(['status'], 'report only changes of the status and its message (default: all)'),
+    only: what(
+      ['status'],
+      'report only changes of the status and its message; with --mode history: only these write a version (default: all)',
+    ),
     ...streamPages,
   }),
   rows: group('Which rows:', {
@@ -225,7 +228,7 @@ export const groups = {
     format: aFormat(['text', 'jsonl'], 'text for people, jsonl for programs (default: text)', ofFile),
     to: text(
       'target',
-      "append to FILE.jsonl, each change exactly once; or mirror the rows in FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE; or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
+      "append to FILE.jsonl, each change exactly once; or mirror the rows, or their history, in FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE; or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
       oneRun,
     ),
     ifExists: what(['fail', 'overwrite'], 'what to do if the file is not from this watch (default: fail)', ofFile),
@@ -233,6 +236,11 @@ export const groups = {
     keyColumns: list(
       'names',
       'columns of the table that identify a row: a,b (default: its key, in a column _key)',
+      ofTable,
+    ),
+    mode: mode(
+      ['mirror', 'history'],
+      'what the table has: the rows as they are now, or every version that they had, with its times (default: mirror)',
       ofTable,
     ),
     deletedAt: flag(
@@ -275,6 +283,7 @@ export const groups = {
     jitter: share('delay each poll at random by up to this share of the interval, 0 to 1 (default: 0)'),
     polls: count('stop after this many polls (default: never)', oneRun),
     maxFailures: count('stop after more consecutive failed polls than this (default: never)'),
+    ignore: list('fields', 'do not report a row of which only these fields have changed: a,b', oneRun),
     acceptRemovals: flag('report removals at once, even if the listing shrank suspiciously', oneRun),
     health: listenAddress(
       'PORT or HOST:PORT: answer health checks: 200 while polls succeed and the target takes their changes, else 503 (default host: 127.0.0.1)',

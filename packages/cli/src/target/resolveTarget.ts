@@ -4,7 +4,7 @@ import { checkOneTarget } from '../options/checkTarget.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from './forwardTarget.js';
 import { findNamed } from './namedTarget.js';
-import { tableName, type TableName, tableTarget, type TableTargetOptions } from './tableTarget.js';
+import { tableName, type TableName } from './tableTarget.js';
 import type { Target } from './target.js';
 
 /**
@@ -14,11 +14,11 @@ import type { Target } from './target.js';
  * @param tableOf creates the target if it is a table.
  */
 export async function resolveTarget<T extends object>(
-  options: OptionsOf<'to'> & TableTargetOptions & ForwardOptions & { readonly format?: string },
+  options: OptionsOf<'to'> & ForwardOptions & { readonly format?: string },
   environment: Environment,
   config: Config,
   elsewhere: () => Target<T>,
-  tableOf: (to: string, named: TableName) => Target<T> = (to, named) => tableTarget<T>(to, named, options, environment),
+  tableOf: (to: string, named: TableName) => Target<T>,
 ): Promise<Target<T>> {
   const { to, forward } = options;
   const named = to === undefined ? undefined : findNamed(to, 'sinks', config);

@@ -4,6 +4,7 @@ import type { TableSink } from '@sluice/exporters/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
+import type { GroupOptions } from '../options/options.js';
 import type { Target } from './target.js';
 
 /** A table of a database, as `--to` names it. */
@@ -46,7 +47,8 @@ export function tableName(to: string, called = '--to'): TableName | undefined {
   return { kind: 'postgres', url: url.href, table };
 }
 
-export type TableTargetOptions = OptionsOf<'columns' | 'mode' | 'keyColumns' | 'schema' | 'breakLock'>;
+export type TableTargetOptions = Pick<GroupOptions<'target'>, 'columns' | 'mode' | 'keyColumns' | 'schema'> &
+  OptionsOf<'breakLock'>;
 
 /** The target of rows in a table. It keeps its own checkpoints. */
 export function tableTarget<T extends object>(
@@ -75,7 +77,11 @@ export async function openTable<T extends object>(
   return postgres<T>({ ...shared, ...addPassword(named.url, environment) });
 }
 
-type MirrorTargetOptions = OptionsOf<'columns' | 'keyColumns' | 'deletedAt' | 'schema' | 'breakLock'>;
+type MirrorTargetOptions = Pick<
+  GroupOptions<'changeTarget'>,
+  'columns' | 'keyColumns' | 'mode' | 'deletedAt' | 'schema'
+> &
+  OptionsOf<'breakLock'>;
 
 /** The target of changes whose rows a table mirrors. It keeps the state of the watch, too. */
 export function mirrorTarget<T extends object>(
@@ -84,8 +90,8 @@ export function mirrorTarget<T extends object>(
   options: MirrorTargetOptions,
   environment: Environment,
 ): Target<Change<T>> {
-  const { columns, keyColumns: key, deletedAt = false, schema, breakLock = false } = options;
-  const shared = { table: named.table, columns, key, deletedAt, schema, breakLock };
+  const { columns, keyColumns: key, mode, deletedAt = false, schema, breakLock = false } = options;
+  const shared = { table: named.table, columns, key, mode, deletedAt, schema, breakLock };
   const open = async (): Promise<Sink<Change<T>>> => {
     if (named.kind === 'sqlite') {
       const { sqliteMirror } = await import('@sluice/exporters/sqlite');

@@ -79,8 +79,10 @@ export function resolveChangeTarget<T extends object>(
     config,
     () => fileOrStdout(options, view, environment),
     (to, named) => {
-      if (options.only !== undefined)
-        throw new UsageError('--only leaves out changes, and a table that lacks them would not mirror the rows.');
+      if (options.only !== undefined && options.mode !== 'history')
+        throw new UsageError(
+          '--only leaves out changes, and a table that lacks them would not mirror the rows. It goes with --mode history.',
+        );
       return mirrorTarget<T>(to, named, options, environment);
     },
   );

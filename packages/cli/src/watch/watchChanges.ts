@@ -45,7 +45,16 @@ type WatchCommandOptions = GroupOptions<
 /** The options of the library that the command line sets. */
 type Watching = Pick<
   WatchOptions<object>,
-  'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'sameProject' | 'maxFailures' | 'retry' | 'state' | 'onHealth'
+  | 'every'
+  | 'jitter'
+  | 'polls'
+  | 'ignore'
+  | 'acceptRemovals'
+  | 'sameProject'
+  | 'maxFailures'
+  | 'retry'
+  | 'state'
+  | 'onHealth'
 >;
 
 /** What to watch. */
@@ -108,7 +117,7 @@ async function watchChanges<Added, T extends object>(
     restart = false,
     sameProject = false,
   } = options;
-  const { jitter, acceptRemovals, retryFor } = options;
+  const { jitter, ignore, acceptRemovals, retryFor } = options;
   const frame = openFrame({ client, notices, target }, environment);
   const sink = await target.open(client);
   if (sink.state) refusePlace(options);
@@ -118,6 +127,7 @@ async function watchChanges<Added, T extends object>(
     every: interval,
     jitter,
     polls: maxPolls,
+    ...(ignore && { ignore }),
     acceptRemovals,
     sameProject,
     maxFailures,

@@ -103,7 +103,8 @@ describe('a name that nobody brought along', () => {
     '%s is a file',
     async (to) => {
       const file = { kind: 'file' as const, name: to, format: 'csv', open: () => expect.unreachable() };
-      const target = await resolveTarget({ to }, testEnvironment(), configured, () => file);
+      const asTable = () => expect.unreachable();
+      const target = await resolveTarget({ to }, testEnvironment(), configured, () => file, asTable);
       expect(target.kind).toBe('file');
     },
   );

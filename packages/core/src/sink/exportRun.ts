@@ -144,10 +144,10 @@ export class ExportRun<T> {
   }
 
   async #write(page: Page<T>, opened: OpenExport<T>): Promise<void> {
-    const { items, partition, endsPartition, health, commit, isContinued, unconfirmed } = page;
+    const { items, partition, endsPartition, health, commit, isContinued, unconfirmed, walk } = page;
     const generation = commit && health?.generation;
     opened.hasWritten = true;
-    await opened.writer.write({ items, partition, endsPartition, isContinued, generation, unconfirmed });
+    await opened.writer.write({ items, partition, endsPartition, isContinued, generation, unconfirmed, walk });
     this.#job.commits.add(page);
   }
 

@@ -1,5 +1,6 @@
 import type { StatedTotal } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
+import type { WatchedWalk } from '../source/page.js';
 import type { Delivery } from '../source/sourceEvent.js';
 import type { StateLog } from '../stateLog.js';
 import type { StateStore } from './stateStore.js';
@@ -50,6 +51,8 @@ export interface SinkPage<T> {
   readonly generation?: number | undefined;
   /** Removals that may follow in later generations: of rows that the last walk lacked, and that are accepted still. */
   readonly unconfirmed?: readonly T[] | undefined;
+  /** Of a watch: the walk whose changes end here, or that found none; absent if it failed. */
+  readonly walk?: WatchedWalk | undefined;
 }
 
 /** The outcome of a sink. */

@@ -30,6 +30,16 @@ export interface Page<T> {
   readonly isContinued?: true;
   /** The outcome of the poll, on the last page of a watch's poll. */
   readonly health?: PageHealth;
+  /** The walk of that poll, on the same page, whether it found changes or not; absent if it failed. */
+  readonly walk?: WatchedWalk;
+}
+
+/** A walk to the end of a watched listing. */
+export interface WatchedWalk {
+  /** When it ended, by our clock: ISO 8601, UTC. */
+  readonly observedAt: string;
+  /** The API said that rows are missing from it. */
+  readonly isIncomplete?: true | undefined;
 }
 
 /** The outcome of a watch's poll. */

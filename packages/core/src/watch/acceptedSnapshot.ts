@@ -1,5 +1,6 @@
 import { toChange, type Change, type Difference } from './change.js';
 import type { SnapshotRows } from './snapshotRows.js';
+import type { WatchedWalk } from '../source/page.js';
 import type { Missing } from './removals.js';
 
 /** The accepted rows of a listing, and those of them that are missing. */
@@ -11,9 +12,8 @@ export interface AcceptedSnapshot<T> {
 }
 
 /** What a snapshot adds to the previous one. It is durable in the log before any of it is emitted. */
-export interface Delta<T> {
+export interface Delta<T> extends WatchedWalk {
   readonly generation: number;
-  readonly observedAt: string;
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
 }
@@ -35,10 +35,11 @@ export function toChanges<T>({ generation, observedAt, differences }: Delta<T>, 
 }
 
 /** A delta as plain JSON, without the previous rows, which are in the snapshot that it applies to. */
-export function encodeDelta<T>({ generation, observedAt, differences, missing }: Delta<T>): object {
+export function encodeDelta<T>({ generation, observedAt, isIncomplete, differences, missing }: Delta<T>): object {
   return {
     generation,
     observedAt,
+    ...(isIncomplete && { isIncomplete }),
     differences: differences.map(({ type, key, after, fields }) =>
       type === 'removed' ? [type, key] : type === 'changed' ? [type, key, after, fields] : [type, key, after],
     ),
@@ -48,4 +49,9 @@ export function encodeDelta<T>({ generation, observedAt, differences, missing }:
 
 export function encodeMissing(missing: ReadonlyMap<string, Missing>): object {
   return Object.fromEntries([...missing].map(([key, { walks, since, isHeld }]) => [key, [walks, since, isHeld]]));
+}
+
+/** The walk of a delta, or of a snapshot. */
+export function walkOf({ observedAt, isIncomplete }: WatchedWalk): WatchedWalk {
+  return { observedAt, ...(isIncomplete && { isIncomplete }) };
 }

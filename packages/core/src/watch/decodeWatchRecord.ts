@@ -1,11 +1,12 @@
 import { CheckpointError } from '../errors.js';
 import { isCount, isRecord } from '../values.js';
+import type { WatchedWalk } from '../source/page.js';
 import type { Delta } from './acceptedSnapshot.js';
 import type { Difference } from './change.js';
 import type { Missing } from './removals.js';
 
 /** The first record of a log, followed by the rows of its snapshot. */
-interface BaseRecord {
+interface BaseRecord extends WatchedWalk {
   readonly kind: 'base';
   readonly v: 1;
   /** A hash of the source's name and identity. */
@@ -14,7 +15,6 @@ interface BaseRecord {
   readonly history: string;
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly generation: number;
-  readonly observedAt: string;
   /** The number of rows that follow, to detect lost records. */
   readonly size: number;
   readonly missing: ReadonlyMap<string, Missing>;
@@ -39,19 +39,20 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
   if ('base' in record) return decodeBase(record);
   if (Array.isArray(record['rows'])) return { kind: 'rows', rows: record['rows'] as [string, T][] };
   if (isCount(record['committed'])) return { kind: 'committed', generation: record['committed'] };
-  const { generation, observedAt, differences, missing } = record;
+  const { generation, observedAt, isIncomplete, differences, missing } = record;
   if (!isCount(generation) || typeof observedAt !== 'string' || !Array.isArray(differences)) throw unreadable();
   return {
     kind: 'delta',
     generation,
     observedAt,
+    ...(isIncomplete === true && { isIncomplete }),
     missing: decodeMissing(missing),
     differences: differences.map((each: unknown) => decodeDifference(each, before)),
   };
 }
 
 function decodeBase(record: Record<string, unknown>): BaseRecord {
-  const { base, watch, history, key, generation, observedAt, size, missing, committed } = record;
+  const { base, watch, history, key, generation, observedAt, isIncomplete, size, missing, committed } = record;
   if (typeof base === 'number' && base > 1)
     throw new CheckpointError(
       "The watch's log was written by a newer version of Sluice. Use that version, or start over with another state.",
@@ -66,6 +67,7 @@ function decodeBase(record: Record<string, unknown>): BaseRecord {
     history,
     generation,
     observedAt,
+    ...(isIncomplete === true && { isIncomplete }),
     committed,
     size,
     missing: decodeMissing(missing),

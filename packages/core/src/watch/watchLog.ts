@@ -2,9 +2,17 @@ import { CheckpointError, SluiceError } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import type { SourceEndpoint } from '../source/definition.js';
 import type { StateLog } from '../stateLog.js';
-import { applyDelta, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
+import {
+  applyDelta,
+  encodeDelta,
+  encodeMissing,
+  walkOf,
+  type AcceptedSnapshot,
+  type Delta,
+} from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import { SnapshotRows } from './snapshotRows.js';
+import type { WatchedWalk } from '../source/page.js';
 import type { Missing } from './removals.js';
 
 export interface WatchIdentity {
@@ -32,8 +40,8 @@ export class WatchLog<T> {
   #key: { readonly salt: string; readonly fingerprint: string } | undefined;
   #history: string;
   #snapshot: AcceptedSnapshot<T> = noSnapshot();
-  /** When the walk of the snapshot that the log begins with had ended. */
-  #observedAt = '';
+  /** The walk of the snapshot that the log begins with. */
+  #walk: WatchedWalk = { observedAt: '' };
   #committed = 0;
   #staged: Delta<T>[] = [];
   /** The size of the log after its snapshot. If it exceeds the snapshot, the log is compacted. */
@@ -97,7 +105,7 @@ export class WatchLog<T> {
           this.#history = decoded.history;
           this.#key = decoded.key;
           this.#committed = decoded.committed;
-          this.#observedAt = decoded.observedAt;
+          this.#walk = walkOf(decoded);
           rowsLeft = decoded.size;
           this.#snapshot = { generation: decoded.generation, rows, missing: decoded.missing };
           break;
@@ -127,10 +135,10 @@ export class WatchLog<T> {
   /** Accepts the first snapshot, of which the last walk may have lacked rows. Durable when it resolves. */
   async begin(
     rows: SnapshotRows<T>,
-    observedAt: string,
+    walk: WatchedWalk,
     missing: ReadonlyMap<string, Missing> = new Map(),
   ): Promise<void> {
-    this.#observedAt = observedAt;
+    this.#walk = walk;
     this.#snapshot = { generation: 1, rows, missing };
     await this.#log?.replace(this.#base());
   }
@@ -174,7 +182,7 @@ export class WatchLog<T> {
   #firstDelta(): Delta<T> {
     return {
       generation: 1,
-      observedAt: this.#observedAt,
+      ...this.#walk,
       missing: this.#snapshot.missing,
       differences: Array.from(this.#snapshot.rows, ([key, after]) => ({
         type: 'initial',
@@ -193,7 +201,7 @@ export class WatchLog<T> {
       watch: this.#identity.watch,
       history: this.#history,
       generation,
-      observedAt: this.#observedAt,
+      ...this.#walk,
       committed: this.#committed,
       size: rows.size,
       missing: encodeMissing(missing),

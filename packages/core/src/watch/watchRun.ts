@@ -9,10 +9,10 @@ import type { Position } from '../position.js';
 import { isCount } from '../values.js';
 import type { Release } from '../sink/lockQueue.js';
 import type { StateStore } from '../sink/stateStore.js';
-import type { Page, PageHealth } from '../source/page.js';
+import type { Page, PageHealth, WatchedWalk } from '../source/page.js';
 import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
-import { toChanges, type Delta } from './acceptedSnapshot.js';
+import { toChanges, walkOf, type Delta } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
@@ -75,6 +75,8 @@ interface FirstRows<T> {
 interface PollOutcome<T> {
   /** Changes, which are staged. */
   readonly delta?: Delta<T> | undefined;
+  /** Absent if the poll failed. */
+  readonly walk?: WatchedWalk;
   readonly health: Omit<PageHealth, 'rows' | 'generation'>;
 }
 
@@ -126,7 +128,11 @@ export class WatchRun<T> {
     // Taken out, because a first snapshot has all rows.
     for (let delta = staged.shift(); delta; delta = staged.shift()) {
       const isSynced = delta.generation === 1 || undefined;
-      yield* this.#emit(log, { delta, health: { outcome: 'replayed', isSynced } }, { from, later: staged });
+      yield* this.#emit(
+        log,
+        { delta, walk: walkOf(delta), health: { outcome: 'replayed', isSynced } },
+        { from, later: staged },
+      );
       await log.commit(delta.generation);
       from = 0;
     }
@@ -182,20 +188,20 @@ export class WatchRun<T> {
     this.#failing = undefined;
     this.#hasSucceeded = true;
     const now = clock.now();
-    const observedAt = new Date(now).toISOString();
+    const ended = walkOf({ observedAt: new Date(now).toISOString(), isIncomplete: health.isIncomplete });
     if ('rows' in walk) {
       const missing = Array.from(walk.lacking, ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const);
-      await log.begin(walk.rows, observedAt, new Map(missing));
-      return { delta: log.uncommitted[0], health: { ...health, isSynced: true } };
+      await log.begin(walk.rows, ended, new Map(missing));
+      return { delta: log.uncommitted[0], walk: ended, health: { ...health, isSynced: true } };
     }
     const { isShort, isIncomplete } = walk;
     const { differences, missing, held } = judgeRemovals(walk, missingBefore, { rules, now, isShort, isIncomplete });
     const judged = { ...health, held: held || undefined };
     const hasChanged = differences.length > 0;
-    if (!hasChanged && missingBefore.size === 0 && missing.size === 0) return { health: judged };
-    const delta: Delta<T> = { generation: generation + (hasChanged ? 1 : 0), observedAt, differences, missing };
+    if (!hasChanged && missingBefore.size === 0 && missing.size === 0) return { walk: ended, health: judged };
+    const delta: Delta<T> = { generation: generation + (hasChanged ? 1 : 0), ...ended, differences, missing };
     await log.stage(delta);
-    return { delta: hasChanged ? delta : undefined, health: judged };
+    return { delta: hasChanged ? delta : undefined, walk: ended, health: judged };
   }
 
   /** Collects all rows of several complete walks, in case one of them missed some. */
@@ -276,7 +282,7 @@ export class WatchRun<T> {
    */
   *#emit(
     log: WatchLog<T>,
-    { delta, health }: PollOutcome<T>,
+    { delta, walk, health }: PollOutcome<T>,
     { from, later }: { from: number; later: readonly Delta<T>[] } = { from: 0, later: [] },
   ): Generator<Page<Change<T>>, void, undefined> {
     const { generation, rows } = log.snapshot;
@@ -293,6 +299,7 @@ export class WatchRun<T> {
     yield {
       ...this.#page(log, { delta, from: emitted, position }),
       health: reported,
+      ...(walk && { walk }),
       ...(delta && delta.missing.size > 0 && { unconfirmed: unconfirmedChanges(log, delta, later) }),
     };
   }

@@ -29,7 +29,7 @@ test('C6 a log is not compacted over what is staged, however heavy it is, and is
     return log;
   };
   const log = await opened();
-  await log.begin(new SnapshotRows<Row>(), '2030-01-01T00:00:00.000Z');
+  await log.begin(new SnapshotRows<Row>(), { observedAt: '2030-01-01T00:00:00.000Z' });
   await log.commit(1);
   for (const generation of [2, 3]) await log.stage(heavyDelta(generation));
   await log.commit(2);
@@ -57,9 +57,9 @@ test('C6 a log that begins anew knows its key before its first snapshot is writt
     return log;
   };
   const first = await opened('old key');
-  await first.begin(new SnapshotRows<Row>(), '2030-01-01T00:00:00.000Z');
+  await first.begin(new SnapshotRows<Row>(), { observedAt: '2030-01-01T00:00:00.000Z' });
   const anew = await opened('new key', 'another history');
-  await anew.begin(new SnapshotRows<Row>(), '2030-01-02T00:00:00.000Z');
+  await anew.begin(new SnapshotRows<Row>(), { observedAt: '2030-01-02T00:00:00.000Z' });
   expect((await opened('new key')).history).toBe('another history');
   await expect(opened('old key')).rejects.toThrow(/made with another API key/);
 });

@@ -69,6 +69,7 @@ export function postgresDatabase(
     fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',
     stagesDeclaredTypes: true,
     cut: findCut,
+    createAt,
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
   return { database, where };
@@ -109,7 +110,23 @@ const types: Database['types'] = {
   boolean: { name: 'boolean', fits: /^boolean$/ },
   timestamp: { name: 'timestamptz', fits: /^timestamp with time zone$/ },
   json: { name: 'json', fits: /^(jsonb?|text)$/ },
+  generation: { name: 'bigint', fits: /^(bigint|integer)$/ },
 };
+
+/** A history knows nothing of the time before the first poll that it has. */
+function createAt({ table, at, polls }: Parameters<NonNullable<Database['createAt']>>[0]): string {
+  const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const name = literal(table.given);
+  const body = `
+    DECLARE first timestamptz := (SELECT min("at") FROM ${quoteTable(polls)});
+    BEGIN
+      IF first IS NULL OR $1 < first THEN
+        RAISE EXCEPTION 'The history of % begins at %.', ${name}, first;
+      END IF;
+      RETURN QUERY SELECT * FROM ${quoteTable(table.full)} WHERE _valid_from <= $1 AND (_valid_to IS NULL OR _valid_to > $1);
+    END`;
+  return `CREATE OR REPLACE FUNCTION ${quoteTable(at)}(timestamptz) RETURNS SETOF ${quoteTable(table.full)} LANGUAGE plpgsql STABLE AS ${literal(body)}`;
+}
 
 /** `varchar(9)` would cut blanks at the end of a longer text. */
 function findCut(name: string, declared: string): string | undefined {

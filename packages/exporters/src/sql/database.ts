@@ -3,6 +3,12 @@ import type { ColumnType, Release } from '@sluice/core';
 /** A value as a database stores it. */
 export type SqlValue = string | number | bigint | null;
 
+/** A column of a table, and the type of its values: that of rows, or the number of a generation. */
+export interface TableColumn {
+  readonly name: string;
+  readonly type: ColumnType | 'generation';
+}
+
 /** A column that a table has: its type as the database calls it. */
 export interface ExistingColumn {
   readonly name: string;
@@ -166,7 +172,7 @@ export interface Database {
   readonly hasSchemas: boolean;
   /** The name of a table with its schema, whether it is there or not. Default: the name. */
   readonly withSchema?: (session: Session, table: string) => Promise<string>;
-  readonly types: Readonly<Record<ColumnType, DeclaredType>>;
+  readonly types: Readonly<Record<TableColumn['type'], DeclaredType>>;
   /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
   readonly readRefusal: (error: unknown) => Refusal | undefined;
   /** The collation by which only the same text is equal. */
@@ -183,6 +189,8 @@ export interface Database {
   readonly cut?: (name: string, declared: string) => string | undefined;
   /** A point in time as the database takes it; `undefined` if it can't. Default: the text that the row has. */
   readonly timestamp?: (micros: bigint) => string | undefined;
+  /** Creates a function of the versions that the rows of a history had at a time. Default: the database has none. */
+  readonly createAt?: (of: { readonly table: TableName; readonly at: string; readonly polls: string }) => string;
   /**
    * The column of a staging table that orders its rows, and its definition. `rowid` needs none, and no removal before
    * the staging table becomes the table itself.

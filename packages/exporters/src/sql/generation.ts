@@ -1,11 +1,27 @@
-import { ConfigError, type Change } from '@sluice/core';
-import type { Column } from '../columns.js';
-import type { SqlValue, Unique } from './database.js';
+import { ConfigError, type Change, type WatchedWalk } from '@sluice/core';
+import type { SqlValue, TableColumn, Unique } from './database.js';
 import { storableKey, type TableColumns, type TableShape } from './tableShape.js';
 
 /** The column of a row's key, where no columns are. */
-const keyColumn: Column = { name: '_key', type: 'text' };
-export const deletedColumn: Column = { name: '_deleted_at', type: 'timestamp' };
+const keyColumn: TableColumn = { name: '_key', type: 'text' };
+export const deletedColumn: TableColumn = { name: '_deleted_at', type: 'timestamp' };
+/** Those of a version: from when and until when the row was so, how that ended, and the generation that wrote it. */
+export const versionColumns = {
+  from: { name: '_valid_from', type: 'timestamp' },
+  to: { name: '_valid_to', type: 'timestamp' },
+  ended: { name: '_ended', type: 'text' },
+  generation: { name: '_generation', type: 'generation' },
+} as const satisfies Readonly<Record<string, TableColumn>>;
+
+/** What a mirror has of each row: what it is now; that also if it was removed; or each version that it had. */
+export type Kept = 'present' | 'removed' | 'versions';
+
+/** The columns of a mirror's own by what it keeps, and which of them is null in rows that are there now. */
+const ownColumns: Readonly<Record<Kept, { readonly columns: readonly TableColumn[]; readonly live?: TableColumn }>> = {
+  present: { columns: [] },
+  removed: { columns: [deletedColumn], live: deletedColumn },
+  versions: { columns: Object.values(versionColumns), live: versionColumns.to },
+};
 
 export type Values = readonly SqlValue[];
 
@@ -35,26 +51,38 @@ export interface Generation {
   readonly missing: readonly Keyed[];
 }
 
+/** A walk of the watch, and what it changed; a mirror without a history is not told of the others. */
+export interface ComparedWalk {
+  readonly walk: WatchedWalk;
+  readonly changes?: Generation;
+}
+
 /**
  * Rows that the watch still has, though the last walks lacked them, and whose place another row has taken: the table can't
  * have both. By their keys in the watch.
  */
 export type Displaced = ReadonlyMap<string, Values>;
 
-/** The columns of a mirror, those of the rows and then its own, and how changes become its rows. */
+/**
+ * The columns of a mirror, those of the rows and then its own, and how changes become its rows. Those of versions get
+ * their values with the generation that writes them.
+ */
 export class MirrorShape<T> implements TableColumns {
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   readonly key: readonly string[];
-  readonly hasDeletedAt: boolean;
+  readonly kept: Kept;
+  /** The column that is null in rows that are there now, if others stay, too. */
+  readonly live: TableColumn | undefined;
   readonly #rows: TableShape<T>;
   readonly #hasKeyColumn: boolean;
 
   /** @throws ConfigError if a column of the rows has the name of one of its own. */
-  constructor(rows: TableShape<T>, hasDeletedAt: boolean) {
+  constructor(rows: TableShape<T>, kept: Kept) {
     this.#rows = rows;
     this.#hasKeyColumn = rows.key.length === 0;
-    this.hasDeletedAt = hasDeletedAt;
-    const own = [...(this.#hasKeyColumn ? [keyColumn] : []), ...(hasDeletedAt ? [deletedColumn] : [])];
+    this.kept = kept;
+    this.live = ownColumns[kept].live;
+    const own = [...(this.#hasKeyColumn ? [keyColumn] : []), ...ownColumns[kept].columns];
     const clash = own.find(({ name }) => rows.columns.some((column) => column.name === name));
     if (clash)
       throw new ConfigError(
@@ -87,7 +115,7 @@ export class MirrorShape<T> implements TableColumns {
   #readRow(row: T, key: string, at: number): Values {
     const values = this.#rows.readValues(row, at + 1);
     if (this.#hasKeyColumn) values.push(storableKey(key, '#"'));
-    if (this.hasDeletedAt) values.push(null);
+    if (this.kept === 'removed') values.push(null);
     return values;
   }
 
@@ -173,7 +201,7 @@ export function planChanges<T>(
     displaced.set(key, values);
     leave(values);
   }
-  if (!shape.hasDeletedAt) for (const { values } of gone) leave(values);
+  if (!shape.live) for (const { values } of gone) leave(values);
   // Another unique column could still have the value of the row that leaves.
   const inPlace = arrived.filter((values) => uniques.length === 1 && left.delete(encodeValues(shape.keyOf(values))));
   return {
@@ -195,7 +223,7 @@ function findTaken<T, R extends { readonly values: Values }>(
 ): readonly R[] {
   if (rows.length === 0) return [];
   // Where removed rows stay, what only some rows must not share is what those that are there must not.
-  const certain = uniques.filter(({ isPartial }) => !isPartial || shape.hasDeletedAt);
+  const certain = uniques.filter(({ isPartial }) => !isPartial || shape.live);
   return certain.flatMap(({ columns }) => {
     const texts = new Set(by.map(({ values }) => shape.looseText(columns, values)));
     return rows.filter(({ values }) => {
@@ -219,7 +247,7 @@ export function findSwapped<T>(
 }
 
 /** The same text for the same values. */
-function encodeValues(values: Values): string {
+export function encodeValues(values: Values): string {
   return JSON.stringify(values.map(encodeValue));
 }
 

@@ -10,9 +10,10 @@ import {
   type SinkWriter,
 } from '@sluice/core';
 import type { Database, SqlValue } from './database.js';
-import { encodeValue, MirrorShape, type Displaced, type Generation } from './generation.js';
+import { encodeValue, MirrorShape, type ComparedWalk, type Displaced } from './generation.js';
+import { namesBeside, type LastPoll } from './historyTable.js';
 import { Ledger, type TableSink } from './ledger.js';
-import { MirrorTable } from './mirrorTable.js';
+import { MirrorTable, type MirrorState } from './mirrorTable.js';
 import { checkTableName, createTableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
@@ -24,7 +25,12 @@ export interface MirrorOptions {
   /** The columns that identify a row; none may be null. Default: a column `_key` with the row's key in the watch. */
   readonly key?: readonly string[] | undefined;
   /**
-   * Rows that are removed stay, with the time in the column `_deleted_at`, which is null in all others; if they come
+   * What the table has: the rows as they are now (`mirror`, the default), or every version that they had (`history`), each
+   * with `_valid_from`, `_valid_to` and `_ended` (both null now), and `_generation`. Starting over goes on with a history.
+   */
+  readonly mode?: MirrorMode | undefined;
+  /**
+   * In mode `mirror`: rows that are removed stay, with the time in the column `_deleted_at`, which is null in all others; if they come
    * back, it is null again. Starting over deletes them. Default `false`: they are deleted at once.
    */
   readonly deletedAt?: boolean | undefined;
@@ -32,11 +38,15 @@ export interface MirrorOptions {
   readonly schema?: NewFields | undefined;
 }
 
+/** What a table that follows a watch has. */
+export type MirrorMode = 'mirror' | 'history';
+
 /** The names of these options. */
 export const mirrorOptionNames = {
   table: true,
   columns: true,
   key: true,
+  mode: true,
   deletedAt: true,
   schema: true,
 } as const satisfies Readonly<Record<keyof MirrorOptions, true>>;
@@ -47,25 +57,42 @@ const mirrored = 'mirror';
 /** A sink of changes, and the state of their watch. */
 export type Mirror<T> = TableSink<Change<T>>;
 
-/** A sink of changes whose table equals the accepted snapshot of the last generation that was committed. */
+/**
+ * A sink of changes whose table equals the accepted snapshot of the last generation that was committed; or that of every
+ * generation.
+ */
 export function mirrorSink<T extends object>(database: Database, target: string, options: MirrorOptions): Mirror<T> {
-  const { table, columns, key, deletedAt = false, schema: newFields } = options;
-  checkTableName(database, table);
+  const { table, columns, key, mode = 'mirror', deletedAt = false, schema: newFields } = options;
+  const isHistory = mode === 'history';
+  checkTableName(database, isHistory ? namesBeside(table, database).polls : table);
+  if (isHistory && deletedAt)
+    throw new ConfigError('A history keeps removed rows, with their times: leave out deletedAt.', {
+      option: 'deletedAt',
+    });
+  const kept = isHistory ? 'versions' : deletedAt ? 'removed' : 'present';
   const ledger = new Ledger(database, table);
   const prepare = async ({ schema, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
     const wanted = { columns, key, schema: newFields, needsKey: false };
-    const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), deletedAt);
+    const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), kept);
     const record = await ledger.load(mirrored);
     const inTable = decodeGeneration(record);
+    const poll = decodePoll(record);
+    if (inTable !== undefined && isHistory !== (poll !== undefined)) throw otherMode(table, isHistory);
     const mirror = new MirrorTable(database, ledger.table, shape, inTable !== undefined);
-    return { ledger, target, shape, mirror, inTable, displaced: decodeDisplaced(record) };
+    return { ledger, target, shape, mirror, inTable, state: { displaced: decodeDisplaced(record), poll } };
   };
   return {
     name: database.name,
     target,
-    identity: { mirror: true, columns: columns ? [...columns] : null, key: key ? [...key] : null, deletedAt },
+    identity: {
+      mirror: true,
+      columns: columns ? [...columns] : null,
+      key: key ? [...key] : null,
+      deletedAt,
+      ...(isHistory && { mode }),
+    },
     delivery: 'exactly-once',
     state: ledger,
     async check(context) {
@@ -90,7 +117,7 @@ interface WriterParts<T> {
   /** The generation that the table has; `undefined` if its rows are not a mirror's. */
   readonly inTable: number | undefined;
   /** With that generation. */
-  readonly displaced: Displaced;
+  readonly state: MirrorState;
 }
 
 /** Each generation of a watch goes into the table as a whole, with the checkpoint that follows its last page. */
@@ -98,8 +125,8 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
   readonly start: Json;
   readonly #parts: WriterParts<T>;
   #generation: number;
-  #displaced: Displaced;
-  #pending: readonly Generation[] = [];
+  #state: MirrorState;
+  #pending: readonly ComparedWalk[] = [];
   /** Changes of a generation whose last page has not come. */
   readonly #begun: Change<T>[] = [];
 
@@ -108,22 +135,24 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     this.#generation = generation;
     this.start = this.#position;
     const { ledger, mirror } = parts;
-    this.#displaced = parts.displaced;
-    let displaced = this.#displaced;
+    this.#state = parts.state;
+    let state = this.#state;
     ledger.joined = {
       write: async (session) => {
-        displaced = this.#displaced;
-        for (const each of this.#pending) displaced = await mirror.apply(session, each, displaced);
+        state = this.#state;
+        for (const each of this.#pending) state = await mirror.apply(session, each, state);
         if (this.#pending.length === 0) return;
+        const { displaced, poll } = state;
         const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));
         await ledger.put(session, mirrored, {
           generation: this.#generation,
           ...(displaced.size > 0 && { displaced: rows }),
+          ...(poll && { poll }),
         });
       },
       settled: () => {
         this.#pending = [];
-        this.#displaced = displaced;
+        this.#state = state;
       },
     };
   }
@@ -137,22 +166,25 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     return this.#begun.length === 0;
   }
 
-  write({ items, isContinued, generation, unconfirmed = [] }: SinkPage<Change<T>>): Promise<void> {
+  write({ items, isContinued, generation, unconfirmed = [], walk }: SinkPage<Change<T>>): Promise<void> {
     if (isContinued) {
       for (const change of items) this.#begun.push(change);
       return Promise.resolve();
     }
-    if (generation === undefined) {
-      if (items.length === 0) return Promise.resolve();
-      throw new SinkError('A mirror follows the changes of a watch, and these rows are not those of a generation.');
-    }
     const { inTable = 0, shape, target } = this.#parts;
     // A restart that ended before its first poll succeeded leaves watch and table as they were.
-    if (this.#generation === 0 && generation > 1) this.#generation = inTable;
+    if (this.#generation === 0 && generation !== 1) this.#generation = inTable;
+    if (generation === undefined || walk === undefined) {
+      if (items.length > 0)
+        throw new SinkError('A mirror follows the changes of a watch, and these rows are not those of a generation.');
+      // A history says of a walk without changes, too, that it was.
+      if (walk && shape.kept === 'versions') this.#pending = [...this.#pending, { walk }];
+      return Promise.resolve();
+    }
     const changes = [...this.#begun.splice(0), ...items];
     if (generation === this.#generation) return Promise.resolve();
     if (generation !== this.#generation + 1) throw outOfStep(target, this.#generation, generation);
-    this.#pending = [...this.#pending, shape.readGeneration(changes, unconfirmed, generation === 1)];
+    this.#pending = [...this.#pending, { walk, changes: shape.readGeneration(changes, unconfirmed, generation === 1) }];
     this.#generation = generation;
     return Promise.resolve();
   }
@@ -200,6 +232,15 @@ function decodeGeneration(record: unknown): number | undefined {
   return typeof record.generation === 'number' ? record.generation : undefined;
 }
 
+/** The last poll of a record; `undefined` if it is not one of a history. */
+function decodePoll(record: unknown): LastPoll {
+  if (typeof record !== 'object' || record === null || !('poll' in record)) return undefined;
+  const { poll } = record;
+  if (typeof poll !== 'object' || poll === null || !('generation' in poll) || !('at' in poll)) return undefined;
+  const { generation, at } = poll;
+  return typeof generation === 'number' && typeof at === 'string' ? { generation, at } : undefined;
+}
+
 /** The displaced rows of a record. */
 function decodeDisplaced(record: unknown): Displaced {
   if (typeof record !== 'object' || record === null || !('displaced' in record)) return new Map();
@@ -214,6 +255,15 @@ function decodeDisplaced(record: unknown): Displaced {
 
 function decodeValue(stored: unknown): SqlValue {
   return typeof stored === 'number' ? BigInt(stored) : typeof stored === 'string' ? stored : null;
+}
+
+function otherMode(table: string, isHistory: boolean): SinkError {
+  const [found, wanted] = isHistory ? ['mirror', 'history'] : ['history', 'mirror'];
+  return new SinkError(
+    (option = 'mode') =>
+      `The table ${table} is a ${found}, and can't become a ${wanted}. Say ${found} in ${option}, or name another table.`,
+    { details: { option: 'mode', table } },
+  );
 }
 
 function outOfStep(target: string, table: number, watch: number): CheckpointError {

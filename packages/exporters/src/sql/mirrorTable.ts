@@ -13,36 +13,50 @@ import {
 } from './database.js';
 import {
   deletedColumn,
+  encodeValues,
   findSwapped,
   planChanges,
   planSnapshot,
   type ChangedRow,
+  type ComparedWalk,
   type Displaced,
   type Generation,
   type MirrorShape,
   type RemovedRow,
+  type TableChanges,
   type Values,
 } from './generation.js';
+import { endVersion, followPoll, HistoryTable, isLive, openVersion, type LastPoll, type Poll } from './historyTable.js';
 import { publish } from './publish.js';
 import { StagingTable } from './stagingTable.js';
 import type { TargetTable } from './targetTable.js';
 import { vacateRows } from './vacateRows.js';
 
+/** What is recorded with the table of a mirror. */
+export interface MirrorState {
+  readonly displaced: Displaced;
+  readonly poll: LastPoll;
+}
+
 /** The table of a mirror. */
 export class MirrorTable<T> {
   readonly #staging: StagingTable;
+  /** With all versions of its rows. */
+  readonly #history: HistoryTable | undefined;
   readonly #shape: MirrorShape<T>;
   readonly #hasRecord: boolean;
 
   /** @param hasRecord its rows are a mirror's */
   constructor(database: Database, table: TableName, shape: MirrorShape<T>, hasRecord: boolean) {
     this.#staging = new StagingTable(database, table, shape);
+    this.#history = shape.kept === 'versions' ? new HistoryTable(database, this.#staging) : undefined;
     this.#shape = shape;
     this.#hasRecord = hasRecord;
   }
 
   /** @throws SinkError if there is a table with other columns, or with rows of others. */
   async checkNew(session: Session): Promise<void> {
+    await this.#history?.checkPolls(session, this.#hasRecord);
     if (!(await this.#check(session)) || this.#hasRecord) return;
     const { name, sql } = this.#staging.target;
     if (await hasRows(session, sql))
@@ -54,7 +68,8 @@ export class MirrorTable<T> {
 
   /** @throws CheckpointError if the table is gone, SinkError if it has other columns now. */
   async checkOurs(session: Session): Promise<void> {
-    if (await this.#check(session)) return;
+    const hasPolls = (await this.#history?.checkPolls(session, true)) ?? true;
+    if ((await this.#check(session)) && hasPolls) return;
     const { given } = this.#staging.target.name;
     throw new CheckpointError(`The table ${given}, which this mirror has filled, is gone.`, {}, [{ kind: 'restart' }]);
   }
@@ -64,26 +79,51 @@ export class MirrorTable<T> {
     return this.#staging.target.check(session, ['table'], otherKind);
   }
 
-  /** Returns the rows that are displaced then. */
-  async apply(session: Session, generation: Generation, before: Displaced): Promise<Displaced> {
+  /** Returns what is to be recorded then. */
+  async apply(session: Session, { walk, changes }: ComparedWalk, before: MirrorState): Promise<MirrorState> {
     const traits = await session.readTraits(this.#staging.target.name.full);
     const update = new MirrorUpdate(session, this.#staging, this.#shape, traits);
-    if (!generation.isFirst) return update.run(generation, before);
-    const { rows, displaced } = planSnapshot(this.#shape, generation, update.uniques);
-    await this.#replace(session, rows);
-    return displaced;
+    const poll = this.#history && followPoll(before.poll, walk);
+    let { displaced } = before;
+    if (changes?.isFirst) {
+      const plan = planSnapshot(this.#shape, changes, update.uniques);
+      displaced = plan.displaced;
+      await this.checkNew(session);
+      this.#checkTwins(plan.rows.length, await this.#replace(session, plan.rows, poll));
+    } else if (changes) displaced = await update.run(changes, displaced, poll);
+    if (poll) await this.#history.addPoll(session, poll);
+    return { displaced, poll: poll && { generation: poll.generation, at: poll.at } };
   }
 
-  /** Rows that stay are changed in place, and rows that the snapshot lacks go. */
-  async #replace(session: Session, rows: readonly Values[]): Promise<void> {
+  /**
+   * Rows that stay are changed in place, and rows that the snapshot lacks go; or their versions end. Returns how many rows
+   * are there.
+   */
+  async #replace(session: Session, rows: readonly Values[], poll: Poll | undefined): Promise<number> {
     const { target } = this.#staging;
-    await this.checkNew(session);
-    await stage(session, this.#staging, rows);
-    await publish(session, this.#staging, 'replace', rows.length);
-    await target.createKey(session);
-    const missing = rows.length - (await countRows(session, target.sql));
-    if (missing === 0) return;
-    throw new SinkError(`${missing} of ${rows.length} rows have the same ${target.key.join(', ')} as another one.`, {
+    if (!this.#history || !poll) {
+      await stage(session, this.#staging, rows);
+      await publish(session, this.#staging, 'replace', rows.length);
+      await target.createKey(session);
+      return countRows(session, target.sql);
+    }
+    await this.#history.create(session);
+    await stage(
+      session,
+      this.#staging,
+      rows.map((values) => [...values, ...openVersion(poll)]),
+    );
+    const twins = await this.#staging.keepLastPerKey(session);
+    if (twins === 0) await this.#history.publish(session, poll, 'end');
+    await this.#staging.drop(session);
+    return rows.length - twins;
+  }
+
+  #checkTwins(rows: number, found: number): void {
+    if (rows === found) return;
+    const { target } = this.#staging;
+    const missing = rows - found;
+    throw new SinkError(`${missing} of ${rows} rows have the same ${target.key.join(', ')} as another one.`, {
       details: { option: 'key', table: target.name.given },
       advice: [{ kind: 'set', option: 'key' }],
     });
@@ -122,13 +162,14 @@ class MirrorUpdate<T> {
   }
 
   /** Returns the rows that are displaced then. */
-  async run(generation: Generation, before: Displaced): Promise<Displaced> {
-    const { stayed, inPlace, arrived, left, gone, displaced } = planChanges(
-      this.#shape,
-      generation,
-      this.uniques,
-      before,
-    );
+  async run(generation: Generation, before: Displaced, poll: Poll | undefined): Promise<Displaced> {
+    const plan = planChanges(this.#shape, generation, this.uniques, before);
+    if (poll) await this.#addVersions(plan, poll);
+    else await this.#change(plan);
+    return plan.displaced;
+  }
+
+  async #change({ stayed, inPlace, arrived, left, gone }: TableChanges): Promise<void> {
     const changed = [...stayed.map(({ values }) => values), ...inPlace];
     await this.#refuseCutValues([...changed, ...arrived]);
     await this.#vacate(stayed);
@@ -138,11 +179,41 @@ class MirrorUpdate<T> {
     const inserted = await this.#store(changed, arrived).catch((error: unknown) => {
       throw this.#explainTwin(error) ?? error;
     });
-    if (!hasRules) return displaced;
+    if (!hasRules) return;
     this.#target.checkCount('kept', rows - deleted + inserted, await this.#count());
     const here = [...changed, ...arrived].map((values) => this.#shape.keyOf(values));
     this.#target.checkCount('kept', here.length, await this.#countEach(here));
-    return displaced;
+  }
+
+  /** Ends the versions that rows have, and adds those that they get. */
+  async #addVersions({ stayed, inPlace, arrived, left, gone }: TableChanges, poll: Poll): Promise<void> {
+    // A column that the table lacks may have changed.
+    const changed = stayed.filter(({ values, before }) => encodeValues(values) !== encodeValues(before));
+    const rows = [...changed.map(({ values }) => values), ...inPlace, ...arrived];
+    const encodeKey = (values: Values): string => encodeValues(this.#shape.keyOf(values));
+    const next = new Set(rows.map(encodeKey));
+    const keys = [...[...changed, ...gone].map(({ values }) => values), ...inPlace].map((row) =>
+      this.#shape.keyOf(row),
+    );
+    const ended = new Map([...keys, ...left].map((key) => [encodeValues(key), key]));
+    const versions = rows.map((values) => [...values, ...openVersion(poll)]);
+    await this.#refuseCutValues(versions);
+    const hasRules = this.#traits?.hasRules === true;
+    const before = hasRules ? await this.#count() : 0;
+    await this.#session.runEach(
+      `UPDATE ${this.#target.sql} SET ${endVersion} WHERE ${this.#sameKey} AND ${isLive}`,
+      Array.from(ended, ([text, key]) => [poll.at, next.has(text) ? 'changed' : 'removed', ...key]),
+    );
+    const live = hasRules ? await this.#countEach([...ended.values()], ` AND ${isLive}`) : 0;
+    this.#target.checkCount('changed', ended.size, ended.size - live);
+    await this.#insert(versions).catch((error: unknown) => {
+      throw this.#explainTwin(error) ?? error;
+    });
+    await this.#target.fireDeferred(this.#session);
+    if (!hasRules) return;
+    this.#target.checkCount('kept', before + versions.length, await this.#count());
+    const here = rows.map((values) => this.#shape.keyOf(values));
+    this.#target.checkCount('kept', here.length, await this.#countEach(here, ` AND ${isLive}`));
   }
 
   /** The staging table refuses values that the table itself would cut. */
@@ -183,7 +254,7 @@ class MirrorUpdate<T> {
       this.#target.checkStay(before - keys.length, after);
       found = before - after;
     }
-    const marked = this.#shape.hasDeletedAt ? gone : [];
+    const marked = this.#shape.live ? gone : [];
     await this.#session.runEach(
       `UPDATE ${sql} SET ${deletedAt} = ? WHERE ${this.#sameKey}`,
       marked.map(({ values, at }) => [at, ...this.#shape.keyOf(values)]),
@@ -199,20 +270,23 @@ class MirrorUpdate<T> {
 
   /** Changes rows that are there, and adds the others; returns how many those were. */
   async #store(changed: readonly Values[], arrived: readonly Values[]): Promise<number> {
-    const { name, columns } = this.#target;
     const rows = [
       ...(await this.#update(changed)),
-      ...(this.#shape.hasDeletedAt ? await this.#update(arrived, { areBack: true }) : arrived),
+      ...(this.#shape.live ? await this.#update(arrived, { areBack: true }) : arrived),
     ];
-    if (rows.length > 0) {
-      const names = columns.map((column) => column.name);
-      const found = await this.#session.insert(name.full, names, rows).catch((error: unknown) => {
-        throw this.#nameRow(error, rows);
-      });
-      this.#target.checkCount('added', rows.length, found);
-    }
+    await this.#insert(rows);
     await this.#target.fireDeferred(this.#session);
     return rows.length;
+  }
+
+  async #insert(rows: readonly Values[]): Promise<void> {
+    if (rows.length === 0) return;
+    const { name, columns } = this.#target;
+    const names = columns.map((column) => column.name);
+    const found = await this.#session.insert(name.full, names, rows).catch((error: unknown) => {
+      throw this.#nameRow(error, rows);
+    });
+    this.#target.checkCount('added', rows.length, found);
   }
 
   /** Changes rows; returns those of which there is none to change, e.g. since somebody else has deleted it. */
@@ -257,10 +331,10 @@ class MirrorUpdate<T> {
     const { database, name, sql } = this.#target;
     const refusal = database.readRefusal(error);
     const strict = this.uniques.slice(1).filter(({ isPartial }) => !isPartial);
-    if (!this.#shape.hasDeletedAt || !refusal?.isTwin || strict.length === 0) return undefined;
+    if (!this.#shape.live || !refusal?.isTwin || strict.length === 0) return undefined;
     const indexes = strict.map(({ columns }) => {
       const index = quote(`${nameInSchema(name.full, database)}_${columns.join('_')}`);
-      return `CREATE UNIQUE INDEX ${index} ON ${sql} (${columns.map(quote).join(', ')}) WHERE ${quote(deletedColumn.name)} IS NULL`;
+      return `CREATE UNIQUE INDEX ${index} ON ${sql} (${columns.map(quote).join(', ')}) WHERE ${quote(this.#shape.live?.name ?? '')} IS NULL`;
     });
     return new SinkError(
       `${name.given} can't take the rows of the last poll: ${refusal.message} Rows that were removed keep their values. If one of them has this one, drop that constraint or index, and let only the others be unique: ${indexes.join('; ')}`,

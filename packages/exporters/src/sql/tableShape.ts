@@ -1,7 +1,7 @@
 import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
-import { checkColumns, chooseTypedColumns, type Column } from '../columns.js';
+import { checkColumns, chooseTypedColumns } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
-import { nameInSchema, type Database, type ExistingColumn, type SqlValue } from './database.js';
+import { nameInSchema, type Database, type ExistingColumn, type SqlValue, type TableColumn } from './database.js';
 import { plainText } from '../columnValue.js';
 import { keyInWords } from '../keyInWords.js';
 import { sqlReader, storableText } from './sqlValue.js';
@@ -13,7 +13,7 @@ const reserved = /^(_sluice.*|_rowid_)$/is;
 
 /** What a table has to look like. */
 export interface TableColumns {
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
 }
@@ -132,7 +132,7 @@ function keyText(key: RowKey, nth: number): string {
 }
 
 /** A part of a key with another character in it could be that of another row. */
-function checkUnchanged({ name, type }: Column, value: unknown, found: SqlValue, nth: number): void {
+function checkUnchanged({ name, type }: TableColumn, value: unknown, found: SqlValue, nth: number): void {
   if (type !== 'text' || plainText(value) === found) return;
   throw new SinkError(
     `Row ${nth}: ${name}, which is a part of its key, has a character that no table can store: ${shownText(plainText(value) ?? '')}. Name other columns as key, or change the value with pipePages(map(…)).`,
@@ -148,7 +148,7 @@ export function storableKey(key: string, reserved: '#' | '#"'): string {
   return storableText(key) === key && !key.startsWith(reserved) ? key : `#${JSON.stringify(key)}`;
 }
 
-function misfit(database: Database, { name, type }: Column, value: unknown, nth: number): SinkError {
+function misfit(database: Database, { name, type }: TableColumn, value: unknown, nth: number): SinkError {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
   const shown = text === undefined ? `of type ${typeof value}` : shownText(text);
   return new SinkError(

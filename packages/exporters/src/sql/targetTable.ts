@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { ConfigError, SinkError } from '@sluice/core';
-import type { Column } from '../columns.js';
 import {
   foldTableName,
   quote,
   quoteTable,
   type Database,
   type Session,
+  type TableColumn,
   type TableName,
   type TableTraits,
   type Unique,
@@ -17,7 +17,7 @@ import { checkTable, type TableColumns } from './tableShape.js';
 export class TargetTable {
   readonly database: Database;
   readonly name: TableName;
-  readonly columns: readonly Column[];
+  readonly columns: readonly TableColumn[];
   readonly key: readonly string[];
   /** Its name as SQL has it. */
   readonly sql: string;

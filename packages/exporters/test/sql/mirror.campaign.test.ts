@@ -7,20 +7,26 @@ import { onTestEnd } from '../../../../scripts/testScope.js';
 import { postgresPrograms, startPostgres } from '../../../../test/kit/postgresServer.js';
 import { Random } from '../../../../test/kit/random.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { postgresMirror, type Mirror } from '../../src/postgres.js';
+import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
+import { postgresMirror, type Mirror, type MirrorOptions } from '../../src/postgres.js';
 import { startProxy } from './cuttingProxy.js';
 import { openEmptyPostgres, sqliteAt, type TestDatabase } from './databases.js';
 import type { Item } from './items.js';
-import { mirrored } from './watched.js';
+import { mirrored, msOf } from './watched.js';
 
-// Half of them with removed rows marked, half without.
-const rounds = casesOf(60);
+/** What tables have, and how many rounds that is worth. */
+const kinds = [
+  { kind: 'the rows', rounds: casesOf(60), options: {} },
+  { kind: 'removed rows, too', rounds: casesOf(60), options: { deletedAt: true } },
+  { kind: 'every version', rounds: casesOf(300), options: { mode: 'history' } },
+] as const satisfies readonly { kind: string; rounds: number; options: Partial<MirrorOptions> }[];
+type Kind = (typeof kinds)[number];
 
 /** What a campaign does to one kind of database. */
 interface Disturbed {
   /** The database as it is now. */
   readonly database: () => TestDatabase;
-  readonly mirror: (deletedAt: boolean) => Mirror<Item>;
+  readonly mirror: (options: Partial<MirrorOptions>) => Mirror<Item>;
   /** Disturbs a run, somehow; the run may end by it. */
   readonly disturb: () => Promise<void>;
   /** From now on, nothing is disturbed. */
@@ -30,7 +36,10 @@ interface Disturbed {
 /** A listing that changes at random, and remembers what it was at each walk. */
 class RestlessItems {
   /** What was served, in short. */
-  readonly served: string[] = [shown([])];
+  readonly served = new Set([shown([])]);
+  /** The same by time. */
+  readonly servedAt = new Map<number, string>();
+  readonly clock = new SkippingClock();
   #rows: readonly Item[] = [];
   readonly #random: Random;
 
@@ -39,7 +48,8 @@ class RestlessItems {
   }
 
   get rows(): readonly Item[] {
-    this.served.push(shown(this.#rows));
+    this.served.add(this.now);
+    this.servedAt.set(this.clock.now(), this.now);
     return this.#rows;
   }
 
@@ -67,8 +77,8 @@ function shown(rows: readonly Pick<Item, 'id' | 'name' | 'amount'>[]): string {
 }
 
 /** The live rows of the table, in short. */
-async function live(database: TestDatabase, deletedAt: boolean): Promise<string> {
-  const where = deletedAt ? ' WHERE _deleted_at IS NULL' : '';
+async function live(database: TestDatabase, { deletedAt, mode }: Partial<MirrorOptions>): Promise<string> {
+  const where = deletedAt ? ' WHERE _deleted_at IS NULL' : mode === 'history' ? ' WHERE _valid_to IS NULL' : '';
   const rows = await database.query(`SELECT id, name, amount FROM items${where}`).catch((error: unknown) => {
     // Before the first generation, there is no table.
     if (/no such table|does not exist/.test(String(error))) return [];
@@ -77,14 +87,34 @@ async function live(database: TestDatabase, deletedAt: boolean): Promise<string>
   return shown(rows.map(({ id, name, amount }) => ({ id: Number(id), name: name ?? '', amount: amount ?? '' })));
 }
 
-async function campaign(seed: string, open: (random: Random) => Promise<Disturbed>, deletedAt: boolean) {
+/** At the time of each poll that a history has, it has what was served then. */
+async function checkHistory(database: TestDatabase, { servedAt }: RestlessItems): Promise<number> {
+  const versions = (await database.query('SELECT id, name, amount, _valid_from, _valid_to FROM items')).map((row) => ({
+    text: `${row['id']} ${row['name']} ${row['amount']}`,
+    from: msOf(row['_valid_from']),
+    to: row['_valid_to'] === null ? Infinity : msOf(row['_valid_to']),
+  }));
+  const polls = await database.query('SELECT generation, at FROM items_polls ORDER BY generation');
+  for (const [nth, { generation, at }] of polls.entries()) {
+    const time = msOf(at);
+    const then = versions.filter(({ from, to }) => from <= time && time < to).map(({ text }) => text);
+    expect({ generation, rows: then.sort().join('\n') }).toEqual({
+      generation: String(nth + 1),
+      rows: servedAt.get(time),
+    });
+  }
+  return polls.length;
+}
+
+async function campaign(seed: string, open: (random: Random) => Promise<Disturbed>, { rounds, options }: Kind) {
   const random = new Random(seed);
   const listing = new RestlessItems(random);
   const { database, mirror, disturb, calm } = await open(random);
-  const endings = { whole: 0, broken: 0 };
-  const run = (polls: number, onPage: () => Promise<void>, options: { signal?: AbortSignal; restart?: boolean }) =>
-    mirrored(listing, mirror(deletedAt), { polls, maxFailures: 0, onPage, ...options });
+  const endings = { whole: 0, broken: 0, polls: 0 };
+  const run = (polls: number, onPage: () => Promise<void>, running: { signal?: AbortSignal; restart?: boolean }) =>
+    mirrored(listing, mirror(options), { polls, maxFailures: 0, onPage, clock: listing.clock, ...running });
   for (let round = 1; round <= rounds; round += 1) {
+    listing.clock.time += random.int(1, 5_000);
     const stop = new AbortController();
     const fate = random.next();
     const at = random.int(1, 4);
@@ -101,22 +131,26 @@ async function campaign(seed: string, open: (random: Random) => Promise<Disturbe
       () => (endings.whole += 1),
       () => (endings.broken += 1),
     );
-    const table = await live(database(), deletedAt);
+    const table = await live(database(), options);
     // A whole snapshot, whatever has happened.
-    expect({ round, isServed: listing.served.includes(table), table }).toMatchObject({ round, isServed: true });
+    expect({ round, isServed: listing.served.has(table), table }).toMatchObject({ round, isServed: true });
     if (round % 5 > 0) continue;
     // The same command goes on from there.
     calm();
+    listing.clock.time += 1;
     await run(1, () => Promise.resolve(), {});
-    expect({ round, table: await live(database(), deletedAt) }).toEqual({ round, table: listing.now });
+    expect({ round, table: await live(database(), options) }).toEqual({ round, table: listing.now });
+    if ('mode' in options) endings.polls = await checkHistory(database(), listing);
   }
   return endings;
 }
 
-describe.each([false, true])(
-  'D5 after rounds of changes, faults and kills a mirror equals its listing',
-  (deletedAt) => {
-    test(`in SQLite (deletedAt: ${deletedAt})`, async () => {
+describe.each(kinds)(
+  'D5 after rounds of changes, faults and kills a mirror of $kind equals its listing',
+  (kind) => {
+    const { rounds } = kind;
+
+    test('in SQLite', async () => {
       let database = sqliteAt(join(temporaryFolder(), 'test.sqlite'));
       let kills = 0;
       const endings = await campaign(
@@ -124,7 +158,7 @@ describe.each([false, true])(
         () =>
           Promise.resolve({
             database: () => database,
-            mirror: (deletedAt) => database.mirror<Item>({ table: 'items', key: ['id'], deletedAt }),
+            mirror: (options) => database.mirror<Item>({ table: 'items', key: ['id'], ...options }),
             calm: () => undefined,
             disturb() {
               // What a killed process leaves on the disk; what this one does from here on is lost.
@@ -136,13 +170,13 @@ describe.each([false, true])(
               return Promise.reject(new Error('Killed.'));
             },
           }),
-        deletedAt,
+        kind,
       );
       expect(kills).toBeGreaterThan(rounds / 20);
       expect(Math.min(endings.whole, endings.broken)).toBeGreaterThan(rounds / 10);
     });
 
-    test.runIf(postgresPrograms !== undefined)(`in PostgreSQL (deletedAt: ${deletedAt})`, async () => {
+    test.runIf(postgresPrograms !== undefined)('in PostgreSQL', async () => {
       const server = await startPostgres();
       onTestEnd(() => server.close());
       const database = await openEmptyPostgres('', server);
@@ -164,7 +198,7 @@ describe.each([false, true])(
           url.port = String(proxy.port);
           return {
             database: () => database,
-            mirror: (deletedAt) => postgresMirror<Item>({ url: url.href, table: 'items', key: ['id'], deletedAt }),
+            mirror: (options) => postgresMirror<Item>({ url: url.href, table: 'items', key: ['id'], ...options }),
             calm: () => (left = 0),
             async disturb() {
               left = random.int(1, 3);
@@ -177,7 +211,7 @@ describe.each([false, true])(
             },
           };
         },
-        deletedAt,
+        kind,
       );
       expect(cuts).toBeGreaterThan(rounds / 20);
       expect(crashes).toBeGreaterThan(0);

@@ -49,6 +49,11 @@ export function mirrored(
   return exportTo(watched, mirror, { restart }).run(signal ? { signal } : {});
 }
 
+/** The time that a table has, in ms. */
+export function msOf(time: string | null | undefined): number {
+  return Date.parse((time ?? '').replace(' ', 'T').replace(/[+-]\d\d$/, '$&:00'));
+}
+
 /** The rows of a table, in short and in order: `1 item 1`. */
 export async function inTable(database: TestDatabase, columns = 'id, name'): Promise<string[]> {
   return shown(await database.query(`SELECT ${columns} FROM items`)).sort();

@@ -5,7 +5,7 @@ import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
 import { findRedisUrl } from '../../input/secretVariables.js';
 import type { GroupOptions } from '../../options/options.js';
-import { flagAbout, type OptionsOf } from '../../options/commands.js';
+import { flagAbout } from '../../options/commands.js';
 import { addPassword, tableName } from '../../target/tableTarget.js';
 
 export type RedisOptions = GroupOptions<'redis'>;
@@ -75,7 +75,7 @@ function isPath(named: string): boolean {
 }
 
 /** How rows go into a target. */
-type RunTargetOptions = OptionsOf<'trustFilesystem' | 'mode' | 'keyColumns' | 'columns' | 'schema' | 'requireTotal'>;
+type RunTargetOptions = Omit<GroupOptions<'run'>, 'to' | 'name'>;
 
 /** The target of a run, as `--to` names it and as Redis has it: a folder, or a table of PostgreSQL. */
 export async function targetAt(

@@ -1,0 +1,195 @@
+import { SinkError, type WatchedWalk } from '@sluice/core';
+import {
+  besideTable,
+  countRows,
+  foldTableName,
+  hasRows,
+  nameInSchema,
+  quote,
+  quoteTable,
+  type Database,
+  type Session,
+  type SqlValue,
+} from './database.js';
+import { versionColumns } from './generation.js';
+import type { StagingTable } from './stagingTable.js';
+import { checkTable } from './tableShape.js';
+import { shortHash } from './targetTable.js';
+
+/** A walk that a history has a row of, whether it changed anything or not. */
+export interface Poll {
+  /** From 1. It goes on when the watch starts over. */
+  readonly generation: number;
+  /** ISO 8601, UTC: when the walk ended, and later than the one before, whatever the clock does. */
+  readonly at: string;
+  readonly isComplete: boolean;
+}
+
+/** The last poll that a history has; `undefined` before the first one. */
+export type LastPoll = Pick<Poll, 'generation' | 'at'> | undefined;
+
+/** The poll that follows another one. Pure. */
+export function followPoll(last: LastPoll, { observedAt, isIncomplete }: WatchedWalk): Poll {
+  return {
+    generation: (last?.generation ?? 0) + 1,
+    at: laterThan(last, observedAt),
+    isComplete: isIncomplete !== true,
+  };
+}
+
+/** A time, or the first one after the last poll if it is not later: else a version would end before it began. */
+export function laterThan(last: LastPoll, time: string): string {
+  const ms = Date.parse(time);
+  return new Date(last ? Math.max(ms, Date.parse(last.at) + 1) : ms).toISOString();
+}
+
+/** The values that a version begins with, in the order of its columns. */
+export function openVersion({ generation, at }: Pick<Poll, 'generation' | 'at'>): SqlValue[] {
+  return [at, null, null, generation];
+}
+
+/** The names of a table of SQLite or PostgreSQL that belong to a history. */
+export function namesBeside(table: string, database: Pick<Database, 'hasSchemas'>) {
+  const name = (end: string): string => besideTable(table, nameInSchema(table, database) + end, database);
+  return { polls: name('_polls'), now: name('_now'), at: name('_at') };
+}
+
+const pollColumns = [
+  { name: 'generation', type: 'generation' },
+  { name: 'at', type: 'timestamp' },
+  { name: 'complete', type: 'boolean' },
+] as const;
+
+const { from, to, ended, generation } = versionColumns;
+const [validFrom, validTo] = [quote(from.name), quote(to.name)];
+/** The condition of the version that a row has now. */
+export const isLive = `${validTo} IS NULL`;
+/** Ends versions, with a time and a reason. */
+export const endVersion = `${validTo} = ?, ${quote(ended.name)} = ?`;
+
+/** A name within a statement, which no table may have. */
+const staged = '_sluice_staged';
+
+/** A table that has every version of a row, the table of its polls, and the views of both. */
+export class HistoryTable {
+  readonly #staging: StagingTable;
+  readonly #database: Database;
+  readonly #sql: string;
+  readonly #names: ReturnType<typeof namesBeside>;
+  readonly #polls: string;
+
+  constructor(database: Database, staging: StagingTable) {
+    const { name, sql } = staging.target;
+    this.#database = database;
+    this.#staging = staging;
+    this.#sql = sql;
+    this.#names = namesBeside(name.full, database);
+    this.#polls = quoteTable(this.#names.polls, database);
+  }
+
+  /** @throws SinkError if the table of its polls is somebody else's. Returns whether it is there. */
+  async checkPolls(session: Session, isOurs: boolean): Promise<boolean> {
+    const { polls } = this.#names;
+    const existing = await session.readColumns(polls);
+    if (!existing) return false;
+    checkTable(this.#database, polls, { columns: pollColumns, key: [] }, existing);
+    if (isOurs || !(await hasRows(session, this.#polls))) return true;
+    throw new SinkError(
+      `The table ${polls} has rows, and they are not of this history. Name another table, or drop that one.`,
+      { details: { table: polls } },
+    );
+  }
+
+  /** Creates what is missing: the table, that of its polls, and the views. */
+  async create(session: Session): Promise<void> {
+    const { name, keyNames, columns } = this.#staging.target;
+    const { types } = this.#database;
+    const isNew = (await session.readColumns(name.full)) === undefined;
+    if (isNew) {
+      const required = new Set<string>([from.name, generation.name]);
+      const definitions = columns.map(
+        ({ name, type }) => `${quote(name)} ${types[type].name}${required.has(name) ? ' NOT NULL' : ''}`,
+      );
+      await session.run(`CREATE TABLE ${this.#sql} (${definitions.join(', ')})`);
+    }
+    await this.#staging.target.fireDeferred(session);
+    const hash = shortHash(foldTableName(name.full, this.#database));
+    for (const [kind, unique, on] of [
+      ['version', 'UNIQUE ', `(${keyNames}, ${validFrom})`],
+      ['live', 'UNIQUE ', `(${keyNames}) WHERE ${isLive}`],
+      ['ended', '', `(${validTo}) WHERE ${validTo} IS NOT NULL`],
+    ] as const)
+      await session.run(
+        `CREATE ${unique}INDEX IF NOT EXISTS ${quote(`_sluice_${kind}_${hash}`)} ON ${this.#sql} ${on}`,
+      );
+    const polls = pollColumns.map(
+      ({ name, type }) => `${quote(name)} ${types[type].name} ${name === 'generation' ? 'PRIMARY KEY' : 'NOT NULL'}`,
+    );
+    await session.run(`CREATE TABLE IF NOT EXISTS ${this.#polls} (${polls.join(', ')})`);
+    // Polls of versions that somebody dropped say nothing any more.
+    if (isNew) await session.run(`DELETE FROM ${this.#polls}`);
+    if ((await session.readColumns(this.#names.now)) === undefined)
+      await session.run(
+        `CREATE VIEW ${quoteTable(this.#names.now, this.#database)} AS SELECT * FROM ${this.#sql} WHERE ${isLive}`,
+      );
+    const at = this.#database.createAt?.({ table: name, at: this.#names.at, polls: this.#names.polls });
+    if (at !== undefined) await session.run(at);
+  }
+
+  async addPoll(session: Session, { generation, at, isComplete }: Poll): Promise<void> {
+    await session.run(
+      `INSERT INTO ${this.#polls} (${pollColumns.map(({ name }) => quote(name)).join(', ')}) VALUES (?, ?, ?)`,
+      generation,
+      at,
+      BigInt(isComplete),
+    );
+  }
+
+  /**
+   * Makes versions of staged rows, of which no two have the same key: a version of a row that is as it was goes on.
+   *
+   * @param missing what becomes of rows that are not staged: they end, or stay
+   * @throws SinkError if a rule of the table does not let a version begin or end
+   */
+  async publish(session: Session, { at }: Poll, missing: 'end' | 'stay'): Promise<void> {
+    const { name, columns, key } = this.#staging.target;
+    const hasRules = (await session.readTraits(name.full))?.hasRules === true;
+    const before = hasRules ? await countRows(session, this.#sql) : 0;
+    const own = new Set<string>(Object.values(versionColumns).map(({ name }) => name));
+    const compared = columns.filter(({ name }) => !key.includes(name) && !own.has(name));
+    // JSON has no equality in every database; its text has.
+    const listValues = (of: string): string =>
+      compared
+        .map(({ name, type }) => (type === 'json' ? `CAST(${of}.${quote(name)} AS text)` : `${of}.${quote(name)}`))
+        .join(', ');
+    if (compared.length > 0)
+      await session.run(
+        `UPDATE ${this.#sql} SET ${validTo} = ${staged}.${validFrom}, ${quote(ended.name)} = 'changed' FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sql}.${isLive} AND ${this.#sameKey} AND (${listValues(this.#sql)}) IS DISTINCT FROM (${listValues(staged)})`,
+      );
+    if (missing === 'end')
+      await session.run(
+        `UPDATE ${this.#sql} SET ${endVersion} WHERE ${isLive} AND NOT EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sameKey})`,
+        at,
+        'removed',
+      );
+    const names = columns.map(({ name }) => quote(name));
+    const added = await session.run(
+      `INSERT INTO ${this.#sql} (${names.join(', ')}) SELECT ${names.map((name) => `${staged}.${name}`).join(', ')} FROM ${this.#withoutVersion} ORDER BY ${staged}.${this.#staging.order}`,
+    );
+    await this.#staging.target.fireDeferred(session);
+    if (!hasRules) return;
+    this.#staging.target.checkCount('kept', before + added, await countRows(session, this.#sql));
+    const rows = await this.#staging.countRows(session);
+    this.#staging.target.checkCount('kept', rows, rows - (await countRows(session, this.#withoutVersion)));
+  }
+
+  get #sameKey(): string {
+    const { key } = this.#staging.target;
+    return key.map((name) => `${this.#sql}.${quote(name)} = ${staged}.${quote(name)}`).join(' AND ');
+  }
+
+  /** The staged rows that have no version now. */
+  get #withoutVersion(): string {
+    return `${this.#staging.sql} AS ${staged} LEFT JOIN ${this.#sql} ON ${this.#sameKey} AND ${this.#sql}.${isLive} WHERE ${this.#sql}.${validFrom} IS NULL`;
+  }
+}

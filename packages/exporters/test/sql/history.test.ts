@@ -1,0 +1,240 @@
+import { ConfigError, createSource, exportTo, NetworkError, watch } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
+import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
+import type { MirrorOptions } from '../../src/sqlite.js';
+import { databaseKinds, openEmptyPostgres, type TestDatabase } from './databases.js';
+import { itemSource, type Item } from './items.js';
+import { Items, mirrored, msOf, type WatchOf } from './watched.js';
+
+const item = (id: number, name: string): Item => ({ id, name, amount: '9007199254740993' });
+
+describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
+  const poll = (
+    database: TestDatabase,
+    listing: Items,
+    {
+      columns,
+      keyColumns: key = ['id'],
+      ...watching
+    }: WatchOf & Pick<Partial<MirrorOptions>, 'columns'> & { readonly keyColumns?: readonly string[] } = {},
+  ) => mirrored(listing, database.mirror<Item>({ table: 'items', mode: 'history', key, columns }), watching);
+  /** All versions in short: `1 a 1-2 changed` of a row that was a from the first generation to the second. */
+  const versions = async (database: TestDatabase): Promise<string[]> => {
+    const rows = await database.query(
+      'SELECT v.id, v.name, v._generation AS began, p.generation AS until, v._ended AS ended FROM items v LEFT JOIN items_polls p ON p.at = v._valid_to ORDER BY v.id, v._generation',
+    );
+    return rows.map(({ id, name, began, until, ended }) =>
+      `${id} ${name} ${began}-${until ?? ''} ${ended ?? ''}`.trim(),
+    );
+  };
+
+  test('D9 has each version of a row: from when, until when, and how it ended', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a'), item(2, 'b')]);
+    await poll(database, listing);
+    listing.set(item(2, 'bb'), item(3, 'c'));
+    await poll(database, listing);
+    listing.remove(1);
+    await poll(database, listing);
+    listing.set(item(1, 'a'), item(2, 'b'));
+    await poll(database, listing);
+    expect(await versions(database)).toEqual([
+      '1 a 1-3 removed',
+      '1 a 4-',
+      '2 b 1-2 changed',
+      '2 bb 2-4 changed',
+      '2 b 4-',
+      '3 c 2-',
+    ]);
+    expect(await database.query('SELECT id, name FROM items_now ORDER BY id')).toMatchObject([
+      { id: '1', name: 'a' },
+      { id: '2', name: 'b' },
+      { id: '3', name: 'c' },
+    ]);
+  });
+
+  test('D9 has a row for each poll that succeeded, also if it changed nothing, and says which were incomplete', async () => {
+    const database = await open();
+    const clock = new SkippingClock();
+    let poll = 0;
+    const source = createSource<Item>({
+      name: 'items',
+      identity: null,
+      schema: { columns: ['id', 'name', 'amount'], key: ({ id }) => id },
+      fetch() {
+        poll += 1;
+        if (poll === 3) return Promise.reject(new NetworkError('The API is gone.'));
+        const rows = poll < 4 ? [item(1, 'a'), item(2, 'b')] : [item(1, 'aa')];
+        return Promise.resolve({ rows, next: 'end', ...(poll === 4 && { isIncomplete: true as const }) });
+      },
+    });
+    const sink = database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] });
+    const options = { every: 60_000, clock, polls: 5, confirmations: 1, acceptRemovals: true, state: sink.state };
+    await exportTo(watch(source, options), sink).run();
+    const polls = await database.query('SELECT generation, at, complete FROM items_polls ORDER BY generation');
+    const began = msOf(polls[0]?.['at']);
+    expect(
+      polls.map(({ generation, at, complete }) => [generation, msOf(at) - began, /^[1t]/.test(complete ?? '')]),
+    ).toEqual([
+      ['1', 0, true],
+      ['2', 60_000, true],
+      // The third one failed, so there is a gap.
+      ['3', expect.any(Number), false],
+      ['4', expect.any(Number), true],
+    ]);
+    expect(msOf(polls[2]?.['at']) - began).toBeGreaterThan(119_999);
+    expect(await versions(database)).toEqual(['1 a 1-3 changed', '1 aa 3-', '2 b 1-4 removed']);
+  });
+
+  test('D9 no version ends before it begins, whatever the clock does', async () => {
+    const database = await open();
+    const clock = new SkippingClock();
+    const listing = new Items([item(1, 'a')]);
+    await poll(database, listing, { clock });
+    for (const name of ['b', 'c', 'd']) {
+      clock.offset -= 3_600_000;
+      listing.set(item(1, name));
+      await poll(database, listing, { clock });
+    }
+    const times = (await database.query('SELECT _valid_from, _valid_to FROM items ORDER BY _generation')).map(
+      ({ _valid_from: from, _valid_to: to }) => [msOf(from), to === null ? undefined : msOf(to)],
+    );
+    const [start = 0] = times[0] ?? [];
+    expect(times).toEqual([
+      [start, start + 1],
+      [start + 1, start + 2],
+      [start + 2, start + 3],
+      [start + 3, undefined],
+    ]);
+    expect(start).toBe(Date.UTC(2030, 0, 1));
+  });
+
+  test('D9 goes on when it starts over: only rows that differ get a version, and rows that are gone end', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a'), item(2, 'b'), item(3, 'c')]);
+    await poll(database, listing);
+    listing.set(item(2, 'bb'), item(4, 'd'));
+    listing.remove(3);
+    await poll(database, listing, { restart: true });
+    await poll(database, listing);
+    expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-2 changed', '2 bb 2-', '3 c 1-2 removed', '4 d 2-']);
+    expect(await database.query('SELECT generation FROM items_polls ORDER BY generation')).toHaveLength(3);
+  });
+
+  test('D9 writes no version if no column of the table changed, and none for a hundred unchanged rows', async () => {
+    const database = await open();
+    const listing = new Items(Array.from({ length: 100 }, (_, id) => item(id, 'same')));
+    const columns = ['id', 'name'];
+    await poll(database, listing, { columns });
+    listing.set({ ...item(5, 'same'), amount: '7' });
+    await poll(database, listing, { columns });
+    for (const name of ['down', 'up', 'down']) {
+      listing.set(item(6, name));
+      await poll(database, listing, { columns });
+    }
+    const [found] = await database.query('SELECT count(*) AS rows, max(_generation) AS last FROM items');
+    expect(found).toEqual({ rows: '103', last: '5' });
+  });
+
+  test('D9 an ignored column is written with the next version', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a')]);
+    await poll(database, listing, { ignore: ['amount'] });
+    listing.set({ ...item(1, 'a'), amount: '7' });
+    await poll(database, listing, { ignore: ['amount'] });
+    listing.set({ ...item(1, 'b'), amount: '8' });
+    await poll(database, listing, { ignore: ['amount'] });
+    const found = await database.query('SELECT name, amount FROM items ORDER BY _generation');
+    expect(found.map(({ name, amount }) => `${name} ${amount}`)).toEqual(['a 9007199254740993', 'b 8']);
+  });
+
+  test('D9 rows that swap their keys get a version each, and without key columns the key is the watch’s', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a'), item(2, 'b'), item(3, 'c')]);
+    await poll(database, listing, { keyColumns: ['name'] });
+    listing.set(item(1, 'b'), item(2, 'a'), item(3, 'cc'));
+    await poll(database, listing, { keyColumns: ['name'] });
+    expect(await versions(database)).toEqual([
+      '1 a 1-2 changed',
+      '1 b 2-',
+      '2 b 1-2 changed',
+      '2 a 2-',
+      '3 c 1-2 removed',
+      '3 cc 2-',
+    ]);
+    const other = await open();
+    const keyed = other.mirror<Item>({ table: 'items', mode: 'history' });
+    await mirrored(listing, keyed);
+    listing.set(item(3, 'c'));
+    await mirrored(listing, keyed);
+    expect((await other.query('SELECT _key FROM items_now')).map(({ _key }) => _key).sort()).toEqual(['1', '2', '3']);
+  });
+
+  test('D9 a history is not overwritten by a mirror or an export, nor a mirror by a history', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a')]);
+    await poll(database, listing);
+    const asMirror = database.mirror<Item>({ table: 'items', key: ['id'] });
+    await expect(mirrored(listing, asMirror, { restart: true })).rejects.toThrow(
+      /items is a history, and can't become/,
+    );
+    for (const mode of ['append', 'merge', 'replace'] as const) {
+      const sink = database.sink<Item>({ table: 'items', mode, ...(mode !== 'append' && { key: ['id'] }) });
+      const exporting = exportTo(itemSource([[item(2, 'b')]]), sink, { restart: true }).run();
+      await expect(exporting).rejects.toThrow(/_valid_from must not be null, and the rows lack it/);
+    }
+    expect(await versions(database)).toEqual(['1 a 1-']);
+    const plain = database.mirror<Item>({ table: 'plain', key: ['id'] });
+    await mirrored(listing, plain);
+    const history = database.mirror<Item>({ table: 'plain', mode: 'history', key: ['id'] });
+    await expect(mirrored(listing, history, { restart: true })).rejects.toThrow(/plain is a mirror, and can't become/);
+    expect(() => database.mirror<Item>({ table: 'items', mode: 'history', deletedAt: true })).toThrow(ConfigError);
+  });
+
+  test('D9 refuses a table of polls that is somebody else’s', async () => {
+    const database = await open();
+    await database.query('CREATE TABLE items_polls (question text)');
+    await expect(poll(database, new Items([]))).rejects.toThrow(
+      /items_polls has other columns than the rows: generation/,
+    );
+  });
+
+  test('D9 ends with an error if a trigger drops a version, and changes nothing then', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a'), item(2, 'b')]);
+    await poll(database, listing);
+    const trigger =
+      kind === 'SQLite'
+        ? ["CREATE TRIGGER t BEFORE INSERT ON items WHEN new.name = 'bb' BEGIN SELECT raise(IGNORE); END"]
+        : [
+            "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN IF new.name = ''bb'' THEN RETURN NULL; END IF; RETURN new; END'",
+            'CREATE TRIGGER t BEFORE INSERT ON items FOR EACH ROW EXECUTE FUNCTION f()',
+          ];
+    for (const statement of trigger) await database.query(statement);
+    listing.set(item(1, 'aa'), item(2, 'bb'));
+    await expect(poll(database, listing)).rejects.toThrow(/has added 1 of 2 rows|a clause of its own/);
+    expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-']);
+    await expect(poll(database, listing, { restart: true })).rejects.toThrow(/Nothing was changed/);
+    expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-']);
+  });
+});
+
+test.runIf(postgresPrograms !== undefined)(
+  'D9 in PostgreSQL, a function has the rows of a time, and refuses one before the history',
+  async () => {
+    const database = await openEmptyPostgres();
+    const clock = new SkippingClock();
+    const listing = new Items([item(1, 'a')]);
+    const sink = database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] });
+    await mirrored(listing, sink, { clock });
+    clock.time += 60_000;
+    listing.set(item(1, 'b'), item(2, 'c'));
+    await mirrored(listing, sink, { clock });
+    const at = async (time: string) =>
+      (await database.query(`SELECT name FROM items_at('${time}') ORDER BY id`)).map(({ name }) => name);
+    expect(await at('2030-01-01T00:00:59Z')).toEqual(['a']);
+    expect(await at('2030-01-01T00:01:00Z')).toEqual(['b', 'c']);
+    await expect(at('2029-12-31T23:59:59Z')).rejects.toThrow(/The history of items begins at 2030-01-01 00:00:00/);
+  },
+);
