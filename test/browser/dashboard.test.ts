@@ -405,12 +405,12 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       /"for":"target".*"HTTP 502"/,
       'receiverDown',
     );
-    await page.locator('.problem', { hasText: 'HTTP 502' }).first().waitFor();
+    await page.locator('.problem', { hasText: 'responded with 502' }).first().waitFor();
     await page.locator('.deliveries', { hasText: 'HTTP 502' }).waitFor();
     await recover();
     api = { kind: 'status', status: 503 };
     await agree('Failing', /The API has failed for .*HTTP 503/, /"for":"retry".*"HTTP 503"/, 'apiDown');
-    await page.locator('.problem', { hasText: 'HTTP 503' }).first().waitFor();
+    await page.locator('.problem', { hasText: 'responded with 503' }).first().waitFor();
     await recover();
     receiver = { status: 204, delay: 12_000 };
     await agree('Waiting', /The webhook has taken nothing for 1\d s\./, /"for":"target","sinceMs":\d+\}/, 'slowTarget');

@@ -37,6 +37,9 @@ const watchTexts: ReadonlyMap<HealthView['kind'], string> = new Map([
   ['pace', 'A poll is in progress.'],
 ]);
 
+/** What an error passes on its way up. */
+const errorRanks: readonly string[] = ['request', 'walk', 'watch', 'export'];
+
 const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set(['settled', 'retry', 'delivery', 'error', 'attempt']);
 
 type Problem = Snapshot['problems'][number];
@@ -70,6 +73,7 @@ export class RunState {
   /** The last failure of an export, a walk or a watch. */
   #failure: string | undefined;
   #isSealed = false;
+  #lastError = { message: '', rank: 0 };
 
   constructor(about: About, now: number) {
     this.#about = about;
@@ -180,7 +184,7 @@ export class RunState {
         break;
       case 'error':
         if (event.of !== 'request') this.#failure = shorten(event.error.message, maxText);
-        this.#report('error', event.name, event.error.message, now);
+        this.#reportError(event, now);
         break;
       case 'delivery':
         this.#deliver(event, now);
@@ -214,7 +218,8 @@ export class RunState {
       end: this.#end,
       totals: { ...this.#totals },
       ...this.#estimate(pace, now),
-      series: this.#series.view(now, span, this.#gaps),
+      // A second that is not over would look like a slump.
+      series: this.#series.view(this.#end ? now : now - 1_000, span, this.#gaps),
       deliveries: this.#deliveries ? { ...this.#deliveries } : null,
       limiters: fit(limiters, list),
       pauses: fit(this.#pauses, list),
@@ -336,13 +341,27 @@ export class RunState {
     if (this.#reasons.size > maxReasons && oldest !== undefined) this.#reasons.delete(oldest);
   }
 
+  /** An error that goes up, from a request to its walk and on to the export, is one. */
+  #reportError({ of, name, error }: EventOf<'error'>, now: number): void {
+    const { message, summary = message } = error;
+    const rank = errorRanks.indexOf(of);
+    const isSame = this.#lastError.message === message && this.#lastError.rank < rank;
+    this.#lastError = { message, rank };
+    if (!isSame) this.#report('error', name, summary, now);
+  }
+
   /** A failed attempt, which is repeated. */
   #reportFailure(from: string, error: ErrorReport | undefined, now: number): void {
-    if (error) this.#report('warning', from, `${causeOf(error)}: ${error.summary ?? error.message}`, now);
+    if (!error) return;
+    const cause = causeOf(error);
+    const text = error.summary ?? error.message;
+    // A status is in the text.
+    this.#report('warning', from, cause.startsWith('HTTP') ? text : `${cause}: ${text}`, now);
   }
 
   #report(level: Problem['level'], from: string, message: string, now: number): void {
-    const problem = { at: now, level, from: shorten(from, maxName), message: shorten(message, maxText) };
+    const own = message.startsWith(`${from}: `) ? message.slice(from.length + 2) : message;
+    const problem = { at: now, level, from: shorten(from, maxName), message: shorten(own, maxText) };
     const isSame = (each: Problem): boolean =>
       each.level === level && each.from === problem.from && each.message === problem.message;
     const { count = 0 } = this.#problems.find(isSame) ?? {};

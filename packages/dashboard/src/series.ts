@@ -76,9 +76,9 @@ export class Series {
     return {
       step,
       until: end * 1_000,
-      rows: values('rows'),
+      // In an outage nobody knows what changed; that no row arrived is known, and so is what the limiter does.
+      rows: values('rows', true),
       changes: values('changes'),
-      // What the limiter does is known during an outage, too.
       used: values('used', true),
       queued: values('queued', true),
     };

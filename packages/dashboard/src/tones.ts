@@ -12,6 +12,11 @@ export function findTone(status: string): Tone | undefined {
   return tones.find(([, names]) => names.test(status))?.[0];
 }
 
+/** Whether it is bad and stays so: an error may pass. */
+export function isFinal(status: string): boolean {
+  return /^(dead|terminated)$/i.test(status);
+}
+
 /** A colour of the other ones, which belongs to the name: in every run and on every page it is the same. */
 export function hueOf(status: string): number {
   let hash = 7;

@@ -109,7 +109,7 @@ describe('the state of a run', () => {
     const { problems, retries } = at(10, [...sent, [1, retry], [2, retry], [3, repeated]]);
     expect(problems).toMatchObject([
       { level: 'warning', from: 'webhook', message: 'connection refused: It is down.', count: 1 },
-      { level: 'warning', from: 'test.rows', message: `HTTP 502: ${error.message}`, count: 2, at: start + 2 },
+      { level: 'warning', from: 'test.rows', message: error.message, count: 2, at: start + 2 },
     ]);
     expect(retries).toMatchObject([
       { reason: 'HTTP 502', count: 2, at: start + 2 },
@@ -117,7 +117,25 @@ describe('the state of a run', () => {
     ]);
   });
 
-  test('has no values before its start, and none while nothing succeeded', () => {
+  test('counts an error once on its way up, and again when it comes again', () => {
+    const report = { ...error, summary: 'It is down.' };
+    const failed = (of: 'request' | 'walk' | 'watch'): ClientEvent => ({
+      type: 'error',
+      of,
+      name: 'test.rows',
+      error: report,
+    });
+    const poll = (ms: number): Step[] => [
+      [ms, failed('request')],
+      [ms, failed('walk')],
+      [ms, failed('watch')],
+    ];
+    expect(at(10, [...poll(1), ...poll(2)]).problems).toMatchObject([{ message: 'It is down.', count: 2 }]);
+    const unread = (ms: number): Step[] => poll(ms).slice(1);
+    expect(at(10, [...unread(1), ...unread(2)]).problems).toMatchObject([{ count: 2 }]);
+  });
+
+  test('has no values before its start, and no changes while nothing succeeded', () => {
     const steps: Step[] = [
       ...sent,
       [500, settled],
@@ -126,9 +144,12 @@ describe('the state of a run', () => {
       [2_000, attempt],
       [2_100, retry],
     ];
-    const { series } = at(20_000, [...steps, [20_000, settled]]);
-    const known = series.rows.map((rows) => (rows === null ? '-' : String(rows))).join('');
-    expect(known).toBe(`${'-'.repeat(279 - 240)}050${'-'.repeat(17)}0`.padStart(series.rows.length, '-'));
+    const { series } = at(21_000, [...steps, [20_000, settled]]);
+    const shown = (values: readonly (number | null)[]): string => values.map((value) => value ?? '-').join('');
+    const before = '-'.repeat(series.rows.length - 21);
+    // That no row arrived is known.
+    expect(shown(series.rows)).toBe(`${before}05${'0'.repeat(19)}`);
+    expect(shown(series.changes)).toBe(`${before}000${'-'.repeat(17)}0`);
   });
 
   test('counts rows, requests, retries by reason, and the slowest responses', () => {

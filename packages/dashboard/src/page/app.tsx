@@ -3,7 +3,7 @@ import { BoardPanel } from './boardPanel.js';
 import { Chart } from './chart.js';
 import { ClusterPanel } from './clusterPanel.js';
 import { latest, link, span, type Link } from './connection.js';
-import { ago, clock, count, counted, duration, rate, roughly } from './format.js';
+import { ago, clock, count, counted, duration, elapsed, rate, roughly } from './format.js';
 import { LimiterPanel } from './limiterPanel.js';
 import { DeliveriesPanel } from './deliveriesPanel.js';
 import { CopyButton, List, Panel } from './panel.js';
@@ -119,7 +119,7 @@ function watchFigures(snapshot: Snapshot): readonly Figure[] {
       value: count(totals.changes),
       note: latest ? `the last ${ago(since + 1_000 * latest[0], now)}` : 'none yet',
     },
-    timeFigure(snapshot, 'Watching for', roughly(now - startedAt)),
+    timeFigure(snapshot, 'Watching for', elapsed(now - startedAt)),
     requestFigure(snapshot),
   ];
 }
@@ -163,12 +163,12 @@ function progressFigure(snapshot: Snapshot): Figure {
   const done = partitionsDone(snapshot);
   if (left !== null && !end)
     return { id: 'left', name: 'Done in about', value: roughly(left), note: `at ${clock(now + left)}` };
-  if (!done || end) return timeFigure(snapshot, 'Running for', roughly(now - startedAt));
+  if (!done || end) return timeFigure(snapshot, 'Running for', elapsed(now - startedAt));
   return {
     id: 'left',
     name: `${inCapitals(done.noun)} done`,
     value: count(done.done),
-    note: `of ${count(done.of)}, in ${roughly(now - startedAt)}`,
+    note: `of ${count(done.of)}, in ${elapsed(now - startedAt)}`,
   };
 }
 
@@ -269,8 +269,8 @@ function Details({ snapshot }: { readonly snapshot: Snapshot }) {
               <span class="grow">
                 {clock(at)} {isLast ? <span class="chip tone-good">✓ complete</span> : null}
               </span>
-              <span class="muted">{counted(pages, 'page')}</span>
-              <b>{counted(rows, 'row')}</b>
+              {isWatch(snapshot) ? null : <span class="muted">{counted(pages, 'page')}</span>}
+              <b>{isWatch(snapshot) ? counted(pages, 'poll') : counted(rows, 'row')}</b>
             </li>
           )}
         </List>
@@ -343,7 +343,7 @@ function Throughput({ snapshot }: { readonly snapshot: Snapshot }) {
         series={series}
         lines={[
           isOfChanges
-            ? { label: 'changes', values: series.changes, color: '--flow', isFilled: true }
+            ? { label: 'changes', values: series.changes, color: '--flow', isCount: true }
             : {
                 label: 'rows',
                 values: series.rows.map((rows) => rows && rows / series.step),

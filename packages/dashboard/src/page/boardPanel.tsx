@@ -133,7 +133,12 @@ function Row({ row, board, now }: { readonly row: RowView; readonly board: Board
           />
         ))}
         {gaps.map(([from, to]) => (
-          <i key={from} class="gap" style={placeOf(from, to ?? until, until)} title="Nothing was known" />
+          <i
+            key={from}
+            class="gap"
+            style={to === null ? { left: placeOf(from, until, until).left, right: 0 } : placeOf(from, to, until)}
+            title="Nothing was known"
+          />
         ))}
       </span>
       <span class={`chip ${last && last[1] >= 0 ? toneClass(nameOf(last[1])) : 'tone-quiet'}`}>

@@ -9,8 +9,8 @@ export interface Line {
   /** The name of a CSS variable. */
   readonly color: string;
   readonly isFilled?: boolean;
-  /** A step line, for what is a level and not a count. */
-  readonly isLevel?: boolean;
+  /** Bars: between two counts there is nothing. */
+  readonly isCount?: boolean;
 }
 
 interface ChartProps {
@@ -81,21 +81,34 @@ function plotOptions(parent: HTMLElement, lines: readonly Line[], level: number 
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.08)] } },
     axes: [
       { ...axis, size: 24, space: 70, values: (_, times) => times.map((at) => timeLabel(at)) },
-      { ...axis, size: 46, space: 32, values: (_, values) => values.map(shortNumber) },
+      { ...axis, size: 46, space: 32, incrs: wholeSteps, values: (_, values) => values.map(shortNumber) },
     ],
     series: [
       {},
-      ...lines.map(({ label, color: name, isFilled, isLevel }): uPlot.Series => ({
+      ...lines.map(({ label, color: name, isFilled, isCount }): uPlot.Series => ({
         label,
         stroke: color(name),
         width: 1.5,
-        points: { show: false },
+        // A line needs two; what is alone is a point.
+        points: { size: 4, filter: (plot, nth) => findLone(plot.data[nth] ?? []) },
         ...(isFilled && { fill: color(`${name}-soft`) }),
-        ...(isLevel && uPlot.paths.stepped && { paths: uPlot.paths.stepped({ align: 1 }) }),
+        ...(isCount &&
+          uPlot.paths.bars && { fill: color(name), paths: uPlot.paths.bars({ align: 1, size: [0.8, 24] }) }),
       })),
       ...(level === null ? [] : [{ label: 'limit', stroke: color('--warn'), width: 1.5, dash: [5, 4] }]),
     ],
   };
+}
+
+/** Rows and requests are whole. */
+const wholeSteps = [1, 2, 5]
+  .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
+  .sort((a, b) => a - b);
+
+/** The values without a neighbour. */
+function findLone(values: ArrayLike<number | null | undefined>): number[] {
+  const isKnown = (nth: number): boolean => values[nth] !== null && values[nth] !== undefined;
+  return Array.from(values, (_, nth) => nth).filter((nth) => isKnown(nth) && !isKnown(nth - 1) && !isKnown(nth + 1));
 }
 
 function timeLabel(at: number): string {

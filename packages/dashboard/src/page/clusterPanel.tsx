@@ -29,7 +29,7 @@ export function ClusterPanel({ cluster }: { readonly cluster: ClusterView }) {
           ))}
         </ul>
       </Panel>
-      <Panel title="Workers" class="two-thirds">
+      <Panel title="Workers" class="two-thirds workers">
         <List empty="No worker was heard of in the last 15 seconds." items={cluster.workers}>
           {({ name, working, rows, unable }) => (
             <li key={name} class="worker">

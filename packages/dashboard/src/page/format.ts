@@ -25,11 +25,16 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days ${hours % 24} h`;
 }
 
-/** A rough time to wait, which should not change with every message. */
-export function roughly(ms: number): string {
+/** How long it has lasted, in whole seconds. @example elapsed(11_900) // '11 s' */
+export function elapsed(ms: number): string {
+  return ms < 1_000 ? '0 s' : duration(1_000 * Math.floor(ms / 1_000));
+}
+
+/** A rough time, which should not change with every message: never too short, or with `Math.floor` never too long. */
+export function roughly(ms: number, round = Math.ceil): string {
   const seconds = ms / 1_000;
-  if (seconds < 10) return `${Math.ceil(seconds)} s`;
-  if (seconds < 120) return `${5 * Math.ceil(seconds / 5)} s`;
+  if (seconds < 10) return `${round(seconds)} s`;
+  if (seconds < 120) return `${5 * round(seconds / 5)} s`;
   const minutes = seconds / 60;
   if (minutes < 60) return `${Math.round(minutes)} min`;
   const hours = minutes / 60;
@@ -44,5 +49,5 @@ export function clock(at: number): string {
 
 export function ago(at: number, now: number): string {
   const ms = now - at;
-  return ms < 5_000 ? 'just now' : `${roughly(ms)} ago`;
+  return ms < 5_000 ? 'just now' : `${roughly(ms, Math.floor)} ago`;
 }

@@ -6,7 +6,7 @@ import { causeText } from './words.js';
 
 /** Starts in the window against the limit, who waits, and pauses with their cause. */
 export function LimiterPanel({ snapshot }: { readonly snapshot: Snapshot }) {
-  const { limiters, series, pauses } = snapshot;
+  const { limiters, series, pauses, end } = snapshot;
   if (limiters.length === 0)
     return (
       <Panel title="Rate limit" class="third tall">
@@ -17,7 +17,7 @@ export function LimiterPanel({ snapshot }: { readonly snapshot: Snapshot }) {
   return (
     <Panel title="Rate limit" class="third tall">
       {limiters.slice(0, 2).map((limiter) => (
-        <Limiter key={limiter.name} limiter={limiter} />
+        <Limiter key={limiter.name} limiter={limiter} isOver={end !== null} />
       ))}
       {limiters.length > 2 ? <p class="muted">and {counted(limiters.length - 2, 'more limiter')}</p> : null}
       <p class="keys" aria-hidden="true">
@@ -43,7 +43,7 @@ export function LimiterPanel({ snapshot }: { readonly snapshot: Snapshot }) {
   );
 }
 
-function Limiter({ limiter }: { readonly limiter: LimiterView }) {
+function Limiter({ limiter, isOver }: { readonly limiter: LimiterView; readonly isOver: boolean }) {
   const { name, used, limit, per, queued, running, paused, cause } = limiter;
   const share = limit === null ? 0 : Math.min(1, used / limit);
   return (
@@ -61,7 +61,7 @@ function Limiter({ limiter }: { readonly limiter: LimiterView }) {
       </div>
       <p class="row muted">
         <span class="grow">
-          {counted(queued, 'request')} waiting, {running} in progress
+          {isOver ? 'as it was at the end' : `${counted(queued, 'request')} waiting, ${running} in progress`}
         </span>
         {paused > 0 ? (
           <span class="chip tone-warn" title={causeText(cause)}>

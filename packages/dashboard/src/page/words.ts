@@ -1,5 +1,5 @@
 import type { HealthView, Snapshot } from '../snapshot.js';
-import { findTone, hueOf, type Tone } from '../tones.js';
+import { findTone, hueOf, isFinal, type Tone } from '../tones.js';
 import { counted, duration } from './format.js';
 import type { Link } from './connection.js';
 
@@ -83,5 +83,5 @@ export function causeText(cause: string): string {
 /** Statuses without a known meaning differ by colour, and always by their name. */
 export function toneClass(status: string): string {
   const tone = findTone(status);
-  return tone ? `tone-${tone}` : `hue-${hueOf(status)}`;
+  return tone ? `tone-${tone}${isFinal(status) ? ' final' : ''}` : `hue-${hueOf(status)}`;
 }
