@@ -6,6 +6,7 @@ import {
   readNumber,
   quoteTable,
   type Database,
+  type ExistingColumn,
   type Session,
   type TableName,
 } from '../sql/database.js';
@@ -61,7 +62,6 @@ export class PostgresRunTable implements RunTable {
 
   begin<T>(run: NewRun, rows: RunRows<T>): Promise<StoredRun> {
     checkKeyOption(rows.options);
-    const shape = this.#createShape(rows);
     return this.#write(async (session, tables, table) => {
       await this.#database.lockDefinitions?.(session);
       await create(session, tables);
@@ -79,6 +79,7 @@ export class PostgresRunTable implements RunTable {
         // It was never worked on, since its plan is not complete.
         if (other.state === 'planned') await this.#remove(session, tables, table, other.id);
       }
+      const shape = this.#createShape(rows, await session.readColumns(table.full));
       const staging = new StagingTable(this.#database, table, shape, run.id);
       await checkTarget(session, staging.target, rows.options.mode ?? 'fail');
       await staging.create(session);
@@ -155,13 +156,15 @@ export class PostgresRunTable implements RunTable {
   }
 
   async claim<T>(request: ClaimRequest<T>): Promise<Claim<T> | 'done' | 'cancelled'> {
-    const shape = this.#createShape(request);
     const { run, options } = request;
     return this.#write(async (session, tables, table) => {
       const [found] = await session.rows(`SELECT state FROM ${tables.runs} WHERE run = ?`, run);
       if (!found) throw new ConfigError(`The run is gone from the database of ${table.given}: somebody removed it.`);
       if (found['state'] === 'cancelled') return 'cancelled';
       if (found['state'] === 'finished') return 'done';
+      // The table may have got the column of the key since the run began.
+      const { name: staged } = this.#unshaped(table, run);
+      const shape = this.#createShape(request, await session.readColumns(staged));
       const staging = new StagingTable(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
         connection: this.#connection,
@@ -214,7 +217,7 @@ export class PostgresRunTable implements RunTable {
   }
 
   async #dropStaging(session: Session, table: TableName, run: string): Promise<void> {
-    const staging = new StagingTable(this.#database, table, { columns: [], key: [] }, run);
+    const staging = this.#unshaped(table, run);
     await this.#endStale(session, staging);
     await staging.drop(session);
   }
@@ -233,8 +236,13 @@ export class PostgresRunTable implements RunTable {
     );
   }
 
-  #createShape<T>({ options, schema }: RunRows<T>): TableShape<T> {
-    return createTableShape(this.#database, schema, { ...options, needsKey: options.mode === 'merge' });
+  #createShape<T>({ options, schema }: RunRows<T>, existing: readonly ExistingColumn[] | undefined): TableShape<T> {
+    return createTableShape(this.#database, schema, options, existing);
+  }
+
+  /** The staging table of a run, before its columns are known. */
+  #unshaped(table: TableName, run: string): StagingTable {
+    return new StagingTable(this.#database, table, { columns: [], key: [] }, run);
   }
 
   #beside({ full }: TableName, name: string): string {

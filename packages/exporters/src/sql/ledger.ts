@@ -140,12 +140,13 @@ export class Ledger implements TableState {
     if (!this.#isOpen)
       return this.#connection.look(async (session, table) => {
         if (!(await this.#isThere(session, this.#ledgerOf(table)))) return undefined;
-        return (await this.#records(session, list, table))[0];
+        // What a mark is without its rows is for nobody to read.
+        return (await this.#records(session, list, table))[0] ?? undefined;
       });
     return this.read(async (session) => {
       const [record] = await this.#records(session, list, this.table);
       if (!name.startsWith(mark)) return record;
-      this.hasLostMark = record !== undefined && (await this.lacksRows?.(session)) === true;
+      this.hasLostMark = record === null || (record !== undefined && (await this.lacksRows?.(session)) === true);
       return this.hasLostMark ? undefined : record;
     });
   }
@@ -200,18 +201,18 @@ export class Ledger implements TableState {
   /** Records whose rows were published, as a part of their transaction. */
   async putPublished(session: Session, by: { readonly run: string; readonly mode: TableMode }): Promise<void> {
     await this.put(session, published, by);
-    // The rows that they stand for are gone.
-    if (by.mode === 'replace') await this.removeMarks(session);
+    // The rows that they stand for are gone. The next increment is to know that, and not only to begin anew.
+    if (by.mode === 'replace') await this.#changeMarks(session, `UPDATE ${this.#ledger} SET record = 'null'`);
   }
 
   /** As a part of a transaction. */
-  async removeMarks(session: Session): Promise<void> {
+  removeMarks(session: Session): Promise<void> {
+    return this.#changeMarks(session, `DELETE FROM ${this.#ledger}`);
+  }
+
+  async #changeMarks(session: Session, change: string): Promise<void> {
     const name = recordName(mark);
-    await session.run(
-      `DELETE FROM ${this.#ledger} WHERE target = ? AND substr(name, 1, ${name.length}) = ?`,
-      this.#target,
-      name,
-    );
+    await session.run(`${change} WHERE target = ? AND substr(name, 1, ${name.length}) = ?`, this.#target, name);
   }
 
   async #append(session: Session, list: string, record: object): Promise<void> {

@@ -74,7 +74,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
   const prepare = async ({ schema, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
-    const wanted = { columns, key, schema: newFields, needsKey: false };
+    const wanted = { columns, key, schema: newFields };
     const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), kept);
     const record = await ledger.load(mirrored);
     const inTable = decodeGeneration(record);

@@ -50,6 +50,7 @@ export async function checkTarget(
       [{ kind: 'set', option: 'key' }],
     );
   if (mode === 'merge' || mode === 'replace') await refuseTwins(session, target, traits);
+  if (mode === 'merge') await refuseKeyless(session, target);
   if (mode === 'fail' && (await hasRows(session, target.sql)))
     throw new SinkError(
       (option = 'mode') =>
@@ -79,6 +80,18 @@ async function refuseTwins(
   );
 }
 
+/** @throws SinkError if rows of the target have no key: those of the export would be added beside them. */
+async function refuseKeyless(session: Session, { name, sql, key }: TargetTable): Promise<void> {
+  const keyless = `${sql} WHERE ${key.map((column) => `${quote(column)} IS NULL`).join(' OR ')}`;
+  if (key.length === 0 || !(await hasRows(session, keyless))) return;
+  const rows = await countRows(session, keyless);
+  throw new SinkError(
+    (option = 'mode') =>
+      `${rows} ${rows === 1 ? 'row' : 'rows'} of the table ${name.given} ${rows === 1 ? 'has' : 'have'} no ${key.join(', ')}, so the export would add such rows again. Nothing was changed. Remove them, or replace all rows once: replace in ${option}.`,
+    { details: { option: 'mode', table: name.given } },
+  );
+}
+
 /**
  * Makes the rows of a staging table those of its target, and drops it.
  *
@@ -97,6 +110,8 @@ export async function publish(
 ): Promise<number> {
   const { target } = staging;
   const traits = await checkTarget(session, target, mode);
+  // Old rows without a key would stay, and be there twice.
+  if (traits && mode === 'replace' && end.isIncomplete) await refuseKeyless(session, target);
   checkStaged(target.name.given, rows, await staging.countRows(session));
   if (traits) await checkStagedAs(session, staging);
   const publication = traits && new Publication(session, staging, traits, mode);
@@ -106,9 +121,25 @@ export async function publish(
     await staging.becomeTarget(session);
     return 0;
   }
-  const kept = isUpsert ? await publication.upsert(end) : await publication.run(rows - twins, end);
+  const publishing = isUpsert ? publication.upsert(end) : publication.run(rows - twins, end);
+  const kept = await publishing.catch((error: unknown) => {
+    throw explainTwin(error, target, mode) ?? error;
+  });
   await staging.drop(session);
   return kept;
+}
+
+/** What to do where the table takes no two rows with the same values, e.g. of the column `_key`. */
+function explainTwin(error: unknown, { database, name }: TargetTable, mode: TableMode): SinkError | undefined {
+  const refusal = database.readRefusal(error);
+  if (refusal?.isTwin !== true) return undefined;
+  const remedy = (option: string): string =>
+    mode === 'append' ? ` With merge in ${option}, rows take the place of those with their keys.` : '';
+  return new SinkError(
+    (option = 'mode') =>
+      `The table ${name.given} takes no two rows with these values: ${refusal.message} Nothing was changed.${remedy(option)}`,
+    { details: { option: 'mode', table: name.given }, cause: error },
+  );
 }
 
 /** @throws CheckpointError if rows that were committed are gone */

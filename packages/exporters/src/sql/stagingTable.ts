@@ -128,10 +128,6 @@ export class StagingTable {
     await session.run(`DROP TABLE IF EXISTS ${this.sql}`);
   }
 
-  async exists(session: Session): Promise<boolean> {
-    return (await session.readColumns(this.name)) !== undefined;
-  }
-
   /** The place of a row in the plan, which follows its values. */
   static placeOf(partition: number, nth: number): number | bigint {
     const place = partition * rowsOfPartition + nth;

@@ -2,6 +2,7 @@ import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema
 import { checkColumns, chooseTypedColumns } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
 import { nameInSchema, type Database, type ExistingColumn, type SqlValue, type TableColumn } from './database.js';
+import type { TableMode } from './publish.js';
 import { plainText } from '../columnValue.js';
 import { keyInWords } from '../keyInWords.js';
 import { sqlReader, storableText } from './sqlValue.js';
@@ -24,11 +25,18 @@ export interface TableShape<T> extends TableColumns {
   readValues(row: T, nth: number): SqlValue[];
 }
 
-/** @throws ConfigError if there are no columns, one is unknown, or rows need a key and have none. */
+/**
+ * The shape of a table's rows. If the table has a column `_key`, each row gets its key in the source there, whatever the
+ * mode: a later merge would take it for a new one otherwise.
+ *
+ * @param existing the columns of the table, or of the staging table of a run that began; absent if it is not there
+ * @throws ConfigError if there are no columns, one is unknown, or rows need a key and have none
+ */
 export function createTableShape<T>(
   database: Database,
   schema: RowSchema<T> | undefined,
-  { columns: wanted, key: keyNames, needsKey, schema: newFields = 'discard' }: ShapeOptions,
+  { columns: wanted, key: keyNames, mode, schema: newFields = 'discard' }: ShapeOptions,
+  existing: readonly ExistingColumn[] = [],
 ): TableShape<T> {
   const columns = chooseTypedColumns(wanted, schema, 'table');
   const names = columns.map(({ name }) => name);
@@ -53,8 +61,13 @@ export function createTableShape<T>(
       `The column ${JSON.stringify(own)} can't be stored: the name is used by the database or by Sluice.`,
     );
   const rowKey = schema?.key?.bind(schema);
-  const hasKeyColumn = needsKey && keyNames === undefined;
-  if (hasKeyColumn && !rowKey)
+  const isKeyed = existing.some(
+    ({ name, declared, isGenerated = false }) =>
+      fold(name) === keyColumn && database.types.text.fits.test(declared) && !isGenerated,
+  );
+  const canFill = rowKey !== undefined && !names.includes(keyColumn) && isKeyed;
+  const isByRowKey = keyNames === undefined && (mode === 'merge' || (mode === 'replace' && canFill));
+  if (isByRowKey && !rowKey)
     throw new ConfigError('This needs to know which rows are the same.', {}, [{ kind: 'set', option: 'key' }]);
   if (keyNames) {
     checkColumns(keyNames, undefined);
@@ -64,11 +77,12 @@ export function createTableShape<T>(
         `The key has ${JSON.stringify(missing)}, which is not a column of the table. ${hintFor(missing, names)}`,
       );
   }
-  if (hasKeyColumn && names.includes(keyColumn))
+  if (isByRowKey && names.includes(keyColumn))
     throw new ConfigError(`The source has a column ${keyColumn} of its own.`, {}, [{ kind: 'set', option: 'key' }]);
   const json = columns.find(({ name, type }) => type === 'json' && keyNames?.includes(name));
   if (json) throw new ConfigError(`The key has ${JSON.stringify(json.name)}, which is JSON: it has no equality.`);
-  const key = hasKeyColumn ? [keyColumn] : (keyNames ?? []);
+  const key = isByRowKey ? [keyColumn] : (keyNames ?? []);
+  const hasKeyColumn = isByRowKey || canFill;
   const readers = columns.map((column) => ({
     column,
     field: fieldReader(column.name),
@@ -107,8 +121,8 @@ export interface ShapeOptions {
   /** Default `discard`. */
   readonly schema?: NewFields | undefined;
   readonly key?: readonly string[] | undefined;
-  /** Whether rows need a key. Without `key`, the table gets a column for the source's own. */
-  readonly needsKey: boolean;
+  /** A merge needs a key: without `key`, the table gets a column for the source's own. Absent for a mirror. */
+  readonly mode?: TableMode | undefined;
 }
 
 function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): void {

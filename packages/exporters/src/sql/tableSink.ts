@@ -10,7 +10,7 @@ import {
   type StatedTotal,
   type WalkEnd,
 } from '@sluice/core';
-import { hasRows, quoteTable, type Database } from './database.js';
+import { hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
 import { checkStaged, checkTarget, publish, type TableMode } from './publish.js';
@@ -72,28 +72,26 @@ export function tableSink<T extends object>(database: Database, target: string, 
   const ledger = new Ledger(database, table);
   // Rows that were appended may have been taken out since; those of a merge are to be all that there are.
   ledger.lacksRows = async (session) => {
-    const { full } = ledger.table;
-    if ((await session.readColumns(full)) === undefined) return true;
-    if (mode === 'append') return false;
-    return !(await hasRows(session, quoteTable(full, database)));
+    if ((await session.readColumns(ledger.table.full)) === undefined) return true;
+    return mode !== 'append' && !(await isFilled(session));
   };
-  const createShape = (context: SinkContext<T>): TableShape<T> => {
+  const isFilled = (session: Session): Promise<boolean> => hasRows(session, quoteTable(ledger.table.full, database));
+  const checkContext = (context: SinkContext<T>): void => {
     if (context.isEndless)
       throw new ConfigError('The source never ends, and rows become visible in a table when it ends.');
-    if (context.increment === 'all' && mode === 'append')
-      throw new ConfigError(
-        (option = 'mode') =>
-          `All rows would be appended to those of the table, and be there twice. Say in ${option} what becomes of those: merge or replace.`,
-        { option: 'mode' },
-      );
+    if (context.increment === 'all' && mode === 'append') throw rowsTwice();
     if (context.increment === 'new' && mode === 'replace')
       throw new ConfigError(
         (option = 'mode') =>
           `The rows of an increment would replace all others. Say in ${option} what becomes of those: merge or append.`,
         { option: 'mode' },
       );
-    return createTableShape(database, context.schema, { columns, key, schema, needsKey: mode === 'merge' });
   };
+  const createShape = (
+    context: SinkContext<T>,
+    effective: TableMode,
+    existing: readonly ExistingColumn[] | undefined,
+  ): TableShape<T> => createTableShape(database, context.schema, { columns, key, schema, mode: effective }, existing);
   /** Rows that an earlier run published are replaced when it starts over, if the table had no others. */
   const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode> => {
     if (!restart || mode !== 'fail') return mode;
@@ -108,9 +106,12 @@ export function tableSink<T extends object>(database: Database, target: string, 
     state: ledger,
     ...((mode === 'merge' || mode === 'replace') && { isRefreshed: true }),
     async check(context) {
-      const shape = createShape(context);
+      checkContext(context);
       const effective = await chooseMode(context);
-      await ledger.read((session) => checkTarget(session, new TargetTable(database, ledger.table, shape), effective));
+      await ledger.read(async (session) => {
+        const shape = createShape(context, effective, await session.readColumns(ledger.table.full));
+        await checkTarget(session, new TargetTable(database, ledger.table, shape), effective);
+      });
     },
     withoutPartition(position, partition) {
       const known = decodePosition(position, table);
@@ -120,13 +121,19 @@ export function tableSink<T extends object>(database: Database, target: string, 
       return (await isPublished(ledger, decodePosition(position, table))) ? { target } : undefined;
     },
     async open(context) {
-      const shape = createShape(context);
+      checkContext(context);
       const { resumeAt } = context;
+      const position = resumeAt && decodePosition(resumeAt.sinkPosition, table);
+      const effective = position?.mode ?? (await chooseMode(context));
+      const { name: staged } = new StagingTable(database, ledger.table, { columns: [], key: [] });
+      // The rows of a run that began have the columns that the table had then.
+      const existing = await ledger.read((session) => session.readColumns(position ? staged : ledger.table.full));
+      const shape = createShape(context, effective, existing);
       const staging = new StagingTable(database, ledger.table, shape);
       const parts = { ledger, shape, target, mode, staging };
       const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
-      if (!resumeAt) {
-        const effective = await chooseMode(context);
+      if (!position) {
+        if (isWithoutOthers && mode === 'append' && existing && (await ledger.read(isFilled))) throw rowsTwice();
         if (isWithoutOthers)
           context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
         const hash = await ledger.commit(async (session) => {
@@ -144,11 +151,10 @@ export function tableSink<T extends object>(database: Database, target: string, 
           end: { isIncomplete: false },
         });
       }
-      const position = decodePosition(resumeAt.sinkPosition, table);
       if (isWithoutOthers) throw lostIncrements(table);
       if (resumeAt.isSealed && (await isPublished(ledger, position))) return new TableWriter<T>(parts, position, true);
       const now = await ledger.read(async (session) => {
-        if (!(await staging.exists(session))) throw lostRows(table);
+        if (!existing) throw lostRows(table);
         const found = await staging.countRows(session);
         checkStaged(table, position.staged, found);
         let kept = found;
@@ -296,6 +302,14 @@ function decodeEnd(end: Json | undefined): TablePosition['end'] {
   if (typeof end !== 'object' || end === null || !('isIncomplete' in end)) return { isIncomplete: false };
   const { isIncomplete, shortOfTotal } = end;
   return { isIncomplete: isIncomplete === true, ...(isStatedTotal(shortOfTotal) && { shortOfTotal }) };
+}
+
+function rowsTwice(): ConfigError {
+  return new ConfigError(
+    (option = 'mode') =>
+      `All rows would be appended to those of the table, and be there twice. Say in ${option} what becomes of those: merge or replace.`,
+    { option: 'mode' },
+  );
 }
 
 function lostIncrements(table: string): CheckpointError {

@@ -106,7 +106,13 @@ describe.each(databaseKinds)('an incremental export into a table of $name', ({ o
     const others = itemSource<Entry>([[{ id: 1_000, text: 'other', updated_at: '2026-01-01T00:00:00Z' }]], {}, schema);
     await exportTo(others, database.sink({ table: 'entries', mode: 'replace' })).run();
     expect(await texts()).toEqual(['1000 other']);
-    await increment('merge');
+    const warned: string[] = [];
+    const onWarning = (message: string): void => void warned.push(message);
+    await expect(increment('append')).rejects.toThrow(
+      'All rows would be appended to those of the table, and be there twice.',
+    );
+    await increment('merge', false, { onWarning });
+    expect(warned).toEqual(['The rows of earlier increments are not in entries any more, so all rows are exported.']);
     const all = [...listed.rows.map(({ id, text }) => `${id} ${text}`), '1000 other'];
     expect((await texts()).toSorted()).toEqual(all.toSorted());
   });
