@@ -65,17 +65,20 @@ export function listingSource<Row extends object, In extends object, Params exte
   const { increment } = definition.paging;
   if (!increment || (!increment.windows && !values)) {
     const { fit } = definition;
+    const plans = new Map<string, Source<Row>>();
     const fitted: SourceFit<Row> = (concurrency, earlier) => {
       const kept = isRecord(earlier) ? earlier : fit?.(params, concurrency);
-      const isOwn = JSON.stringify(kept) === JSON.stringify(fit?.(params, 1));
-      if (isOwn) return { source: own, kept };
+      const which = JSON.stringify(kept);
       // Whoever created this source has had its warnings.
-      return { source: listingSource(open, known, { ...kept, ...given }, bounds, () => undefined), kept };
+      const found = plans.get(which) ?? listingSource(open, known, { ...kept, ...given }, bounds, () => undefined);
+      plans.set(which, found);
+      return { source: found, kept };
     };
     const own = createFittedSource<Row>(
       { ...source, partitions: plan.partitions, fetch: (page) => fetchPage(plan, page) },
       fit && fitted,
     );
+    plans.set(JSON.stringify(fit?.(params, 1)), own);
     return own;
   }
   return createDiscoveringSource<Row>(

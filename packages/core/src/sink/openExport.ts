@@ -25,7 +25,7 @@ export interface ExportJob<T> extends ExportSetup<T> {
 export interface OpenExport<T> {
   readonly writer: SinkWriter<T>;
   readonly pages: AsyncIterator<Page<T>>;
-  /** Cancels the pages. Resolves at once, unless the source has state of its own. */
+  /** Cancels the pages, once. Resolves at once, unless the source has state of its own. */
   readonly stopPages: () => Promise<void>;
   /** The target had a position to resume from. */
   readonly isResumed: boolean;
@@ -100,9 +100,16 @@ async function openNew<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
   const { restart = false } = options;
   await sink.check?.(createContext(job, { restart }));
   if (restart) await info.checkRestart?.(stopped);
-  await commits.saveFirst();
+  // The first requests need not wait for the checkpoint and the target, unless the source has state of its own.
+  const walk = hasState(info) ? openWalk(job) : askFirst(openWalk(job));
   try {
-    return await open(job, { restart });
+    await commits.saveFirst();
+  } catch (error) {
+    await walk.stopPages();
+    throw error;
+  }
+  try {
+    return await open(job, { restart }, walk);
   } catch (error) {
     // If something was left behind, the checkpoint stays: only it says that this is ours.
     const isClean = Promise.resolve(sink.check?.(createContext(job, { restart: false })));
@@ -113,29 +120,47 @@ async function openNew<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
 
 type Opening = Pick<SinkContext<never>, 'resumeAt'> & { readonly restart?: boolean };
 
-async function open<T>(job: ExportJob<T>, how: Opening): Promise<OpenExport<T>> {
-  // Before the target is touched, since invalid options are rejected here.
-  const { source } = fitSource(job.source, job.options.concurrency, job.commits.checkpoint?.fitted);
-  const walk = source.pages(choosePages(job));
-  const writer = await job.sink.open(createContext(job, how));
-  const pages = walk[Symbol.asyncIterator]();
-  return {
-    writer,
-    pages,
-    stopPages: stopOnce(pages, job.info),
-    isResumed: how.resumeAt !== undefined,
-    mayBeginAgain: false,
-    hasWritten: false,
-  };
+async function open<T>(job: ExportJob<T>, how: Opening, walk = openWalk(job)): Promise<OpenExport<T>> {
+  try {
+    const writer = await job.sink.open(createContext(job, how));
+    return { ...walk, writer, isResumed: how.resumeAt !== undefined, mayBeginAgain: false, hasWritten: false };
+  } catch (error) {
+    await walk.stopPages();
+    throw error;
+  }
 }
 
-/** Cancels pages once. A watch has a log and a lock of its own, and a source that discovers its partitions their log. */
-function stopOnce(pages: AsyncIterator<unknown>, { isEndless, partitions }: SourceInfo<never>): () => Promise<void> {
+type OpenWalk<T> = Pick<OpenExport<T>, 'pages' | 'stopPages'>;
+
+/** Before the target is touched, since invalid options are rejected here. */
+function openWalk<T>(job: ExportJob<T>): OpenWalk<T> {
+  const { info, options, commits } = job;
+  const { source } = fitSource(job.source, options.concurrency, commits.checkpoint?.fitted);
+  const pages = source.pages(choosePages(job))[Symbol.asyncIterator]();
   let stopped: Promise<unknown> | undefined;
-  return async () => {
+  const stopPages = async (): Promise<void> => {
     stopped ??= pages.return?.().catch(() => undefined);
-    if (isEndless || partitions === Infinity) await stopped;
+    if (hasState(info)) await stopped;
   };
+  return { pages, stopPages };
+}
+
+/** Requests the first page now. */
+function askFirst<T>({ pages, stopPages }: OpenWalk<T>): OpenWalk<T> {
+  let first: Promise<IteratorResult<Page<T>>> | undefined = pages.next();
+  // Whoever asks for it gets its error.
+  first.catch(() => undefined);
+  const next = (): Promise<IteratorResult<Page<T>>> => {
+    const page = first ?? pages.next();
+    first = undefined;
+    return page;
+  };
+  return { pages: { next }, stopPages };
+}
+
+/** A watch has a log and a lock of its own, and a source that discovers its partitions their log. */
+function hasState({ isEndless, partitions }: SourceInfo<never>): boolean {
+  return isEndless === true || partitions === Infinity;
 }
 
 function choosePages<T>(job: ExportJob<T>): PagesOptions {

@@ -185,6 +185,31 @@ describe('exportTo with state', () => {
     );
   });
 
+  test('a new one requests its first page while the sink opens', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 5 });
+    const sink = recordingSink<Row>();
+    const open = async (context: SinkContext<Row>) => {
+      await expect.poll(() => sandbox.counts.requests).toBe(1);
+      return sink.open(context);
+    };
+    await exportTo(list(), { ...sink, open }, { state: memoryState() }).run();
+    expect(sink.rows).toHaveLength(5);
+    expect(sandbox.counts.requests).toBe(1);
+  });
+
+  test('a sink that can not be opened cancels what a new one has requested', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 5, script: () => ({ kind: 'never' }) });
+    const open = async () => {
+      await expect.poll(() => sandbox.counts.open).toBe(1);
+      throw new Error('no such folder');
+    };
+    const state = memoryState();
+    const sink = { ...recordingSink<Row>(), open };
+    await expect(exportTo(list(), sink, { state }).run()).rejects.toThrow('no such folder');
+    await expect.poll(() => sandbox.counts.open).toBe(0);
+    expect(await state.load('checkpoint')).toBeUndefined();
+  });
+
   test('an export that never began leaves no checkpoint behind', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 5 });
     const state = memoryState();
