@@ -73,8 +73,6 @@ export class OrderedPartitionWriter {
 
   /** Makes all rows durable; resolves to the position to resume from. Syncs in parallel hardly take longer than one. */
   async flush(): Promise<Json> {
-    // The checkpoint after the last flush is durable now, so only its files are needed.
-    await settleAll(this.#outdatedFiles.map((name) => this.#folder.remove(name)));
     this.#commits += 1;
     for (const [partition, blocks] of this.#blocks) await this.#append(partition, await blocks.takeCompressed());
     const { copied } = this.#file;
@@ -82,6 +80,8 @@ export class OrderedPartitionWriter {
       this.#file.flush(),
       this.#flushSegments(),
       this.#flushWaiting(),
+      // The checkpoint after the last flush is durable now, so only its files are needed.
+      settleAll(this.#outdatedFiles.map((name) => this.#folder.remove(name))),
     ]);
     const named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
     this.#outdatedFiles = this.#namedFiles.filter((name) => !named.includes(name));

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { AppendFile, type FilePosition } from './appendFile.js';
 import { withPath } from './diskFault.js';
 import type { FileSystem } from './fileSystem.js';
+import { settleAll } from './settleAll.js';
 
 const prefix = 'rows-';
 
@@ -77,7 +78,7 @@ export class SegmentFolder {
     const names = await withPath(this.#fs.list(this.path), this.path, 'inspected');
     const ours = names.filter((name) => name.startsWith(prefix) && !isSetAside(name));
     const removed = ours.map((name) => name.slice(prefix.length)).filter((name) => !kept.includes(name));
-    for (const name of removed) await this.remove(name);
+    await settleAll(removed.map((name) => this.remove(name)));
     if (kept.length > 0) return;
     this.#isCreated = false;
     // It stays if it contains something else, e.g. a checkpoint.

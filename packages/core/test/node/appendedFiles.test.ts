@@ -118,10 +118,9 @@ describe('D3 rows that are appended to a file', () => {
 
   test.each(rotations)('bring no old rows back if somebody %s meanwhile', async (_, rotate) => {
     const path = given(old);
-    let isRotated = false;
-    const onFetch: OnFetch = () => {
-      if (!isRotated) rotate(path);
-      isRotated = true;
+    // The file is copied before the first page is written, and so before the second partition is requested.
+    const onFetch: OnFetch = (partition) => {
+      if (partition === 1) rotate(path);
     };
     await expect(run(path, { onFetch })).rejects.toThrow(/while the export ran, and was not touched/);
     const after = existsSync(path) ? readFileSync(path, 'utf8') : '';
