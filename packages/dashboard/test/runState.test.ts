@@ -149,7 +149,7 @@ describe('the state of a run', () => {
     const before = '-'.repeat(series.rows.length - 21);
     // That no row arrived is known.
     expect(shown(series.rows)).toBe(`${before}05${'0'.repeat(19)}`);
-    expect(shown(series.changes)).toBe(`${before}000${'-'.repeat(17)}0`);
+    expect(shown(series.changes)).toBe(`${before}00${'-'.repeat(18)}0`);
   });
 
   test('counts rows, requests, retries by reason, and the slowest responses', () => {

@@ -17,7 +17,7 @@ export function waitText(wait: Wait, { isShort = false }: { readonly isShort?: b
     case 'pause':
       return `paused for ${formatDuration(wait.left)}${cause}`;
     case 'retry':
-      return wait.left > 0
+      return wait.left !== undefined && wait.left > 0
         ? `retries in ${formatDuration(wait.left)}${cause}`
         : `failing for ${formatDuration(wait.since)}${cause}`;
     case 'limit':
@@ -42,7 +42,7 @@ export interface WaitEvent {
 export function waitEvent(wait: Wait): WaitEvent {
   return {
     for: wait.kind,
-    ...('left' in wait && { leftMs: Math.round(wait.left) }),
+    ...('left' in wait && wait.left !== undefined && { leftMs: Math.round(wait.left) }),
     ...('since' in wait && { sinceMs: Math.round(wait.since) }),
     ...('cause' in wait && wait.cause !== undefined && { cause: wait.cause }),
   };

@@ -50,7 +50,8 @@ export function judgeWatch({ health, target, poll, acceptedFor, every, isStoppin
   // It, or what it found, is stuck.
   if (acceptedFor > 2 * every + allowance)
     return unwell(`The last poll that succeeded was ${formatDuration(acceptedFor)} ago. ${healthText(health, target)}`);
-  return { isWell: true, sentence: `The last poll succeeded ${formatDuration(acceptedFor)} ago.` };
+  const slow = healthLevel(health) === 'waiting' ? ` ${healthText(health, target)}` : '';
+  return { isWell: true, sentence: `The last poll succeeded ${formatDuration(acceptedFor)} ago.${slow}` };
 }
 
 /**

@@ -21,7 +21,6 @@ const failed = { outcome: 'failed', error: new HttpError('No, key-0000!', { stat
 
 test.each<[string, Partial<WatchState>, string | undefined]>([
   ['a poll was accepted', {}, undefined],
-  ['the target is slow', { health: { kind: 'target', since: 40_000 } }, undefined],
   ['changes of an earlier run were delivered', { poll: { outcome: 'replayed' } }, undefined],
   ['no poll has ended', { poll: undefined, acceptedFor: undefined }, 'No poll has succeeded yet.'],
   ['a poll failed', { poll: failed }, 'The last poll failed (HTTP 502).'],
@@ -49,6 +48,13 @@ test.each<[string, Partial<WatchState>, string | undefined]>([
       ? { isWell: true, sentence: 'The last poll succeeded 12 s ago.' }
       : { isWell: false, sentence: unwell },
   );
+});
+
+test('C12 a watch that is well says what it waits for', () => {
+  expect(judgeWatch({ ...well, health: { kind: 'target', since: 40_000 } })).toEqual({
+    isWell: true,
+    sentence: 'The last poll succeeded 12 s ago. The webhook has taken nothing for 40 s.',
+  });
 });
 
 test('C12 --health answers 200 while polls are accepted, and else 503 with a sentence, until the watch ends', async () => {

@@ -1,4 +1,5 @@
 import type { LimiterEvent } from '../http/limit/limiterReports.js';
+import type { DeliveryEvent } from '../source/sourceEvent.js';
 import type { ClientEvent } from './clientEvent.js';
 
 /** A part of a run that others wait for. */
@@ -16,8 +17,8 @@ export type RunHealth =
   | { readonly kind: 'target'; readonly since: number; readonly cause?: string | undefined }
   /** The API allows no request for `left`. `cause` is absent if it was not this process that was refused. */
   | { readonly kind: 'pause'; readonly left: number; readonly cause?: string | undefined }
-  /** No request has succeeded `since`; the next attempt is sent in `left`, or is on its way if that is 0. */
-  | { readonly kind: 'retry'; readonly since: number; readonly left: number; readonly cause: string }
+  /** No request has succeeded `since`; the next attempt is sent in `left`, is on its way if that is 0, or is not planned yet. */
+  | { readonly kind: 'retry'; readonly since: number; readonly left?: number | undefined; readonly cause: string }
   /** All requests wait for the limiter. `cause`: why it gives no permits, if its server can't be reached. */
   | { readonly kind: 'limit'; readonly since: number; readonly cause?: string | undefined }
   /** The oldest request has had no response. */
@@ -40,6 +41,10 @@ const maxLimiters = 20;
 const memory = 3_000;
 /** A part that was busy for less of that time does not set the pace. */
 const minBusy = 0.1;
+/** Whoever waits for a part most of the time is held up by it, whatever else happens meanwhile. */
+const mostly = 0.5;
+/** One refused record may be at fault itself; this many in a row are not. */
+const manyRefusals = 3;
 
 /** A request between its `request` and `settled` events. */
 type OpenRequest =
@@ -69,7 +74,12 @@ export class RunJudge {
   readonly #open = new Map<number, OpenRequest>();
   #isStarted = false;
   #api: Failing | undefined;
+  #answeredAt = -Infinity;
   #target: Failing | undefined;
+  /** Since when deliveries are under way without one that was accepted. */
+  #deliveringSince: number | undefined;
+  /** Deliveries that were refused since one was accepted. */
+  #refusals = 0;
   /** When the oldest call of the sink began that has not returned, and how many there are. */
   #calledAt = 0;
   #calls = 0;
@@ -103,19 +113,21 @@ export class RunJudge {
         break;
       case 'retry':
         this.lastRetry = causeOf(event.error);
-        this.#open.set(event.request, { is: 'backing off', until: now + event.delay });
         // A pause is not a failure.
+        if (event.reason !== 'rate-limited') this.#fail(event.request, now, this.lastRetry);
+        this.#open.set(event.request, { is: 'backing off', until: now + event.delay });
         if (event.reason === 'rate-limited')
           this.#pause = { until: this.#pause.until, cause: this.#pause.cause ?? this.lastRetry };
-        else this.#api = failing(this.#api, now, this.lastRetry);
         break;
       case 'paused':
         this.#pause = { until: now + event.for, cause: event.quota && quotaCause(event.quota.resetAt) };
         break;
       case 'settled':
+        if (event.outcome === 'failed') this.#fail(event.request, now, causeOf(event.error));
         this.#open.delete(event.request);
-        if (event.outcome === 'answered') this.#api = undefined;
-        if (event.outcome === 'failed') this.#api = failing(this.#api, now, causeOf(event.error));
+        if (event.outcome !== 'answered') break;
+        this.#api = undefined;
+        this.#answeredAt = now;
         break;
       case 'limiter':
         this.#followLimiter(event, now);
@@ -131,9 +143,7 @@ export class RunJudge {
         } else this.#calls = Math.max(0, this.#calls - 1);
         break;
       case 'delivery':
-        if (event.step === 'accepted' || event.step === 'refused') this.#target = undefined;
-        if ((event.step === 'retry' || event.step === 'failed') && event.error)
-          this.#target = failing(this.#target, now, causeOf(event.error));
+        this.#followDelivery(event, now);
         break;
       default:
     }
@@ -152,6 +162,25 @@ export class RunJudge {
   limitedFor(now: number): number {
     this.#measure(now);
     return this.#limited;
+  }
+
+  /** It fails since the request was sent, unless another one has succeeded meanwhile. */
+  #fail(request: number, now: number, cause: string): void {
+    const open = this.#open.get(request);
+    const sentAt = open?.is === 'sent' ? open.since : now;
+    this.#api = failing(this.#api, Math.max(sentAt, this.#answeredAt), cause);
+  }
+
+  #followDelivery({ step, error, waiting }: DeliveryEvent, now: number): void {
+    if (step === 'sent') this.#deliveringSince ??= now;
+    if (step === 'refused') this.#refusals += 1;
+    const isLost = step === 'retry' || step === 'failed' || (step === 'refused' && this.#refusals >= manyRefusals);
+    if (isLost && error) this.#target = failing(this.#target, this.#deliveringSince ?? now, causeOf(error));
+    if (step === 'refused' && !isLost) this.#target = undefined;
+    if (step !== 'accepted') return;
+    this.#target = undefined;
+    this.#refusals = 0;
+    this.#deliveringSince = waiting > 0 ? now : undefined;
   }
 
   #followLimiter({ apis, paused, outage: away }: LimiterEvent, now: number): void {
@@ -181,8 +210,9 @@ export class RunJudge {
       ...open.flatMap((each) => (each.is === 'backing off' ? [Math.max(0, each.until - now)] : [])),
     );
     const sent = open.flatMap((each) => (each.is === 'sent' ? [now - each.since] : []));
-    const left = sent.length > 0 || next === Infinity ? 0 : next;
-    if (this.#api && (now - this.#api.since >= usualWait || left >= usualWait))
+    const isAsked = sent.length > 0 || queued.length > 0;
+    const left = isAsked ? 0 : next === Infinity ? undefined : next;
+    if (this.#api && (now - this.#api.since >= usualWait || (left ?? 0) >= usualWait))
       return { kind: 'retry', since: now - this.#api.since, left, cause: this.#api.cause };
     if (sent.length > 0) return ifLong('response', Math.max(...sent));
     return queued.length > 0 && queued.length === open.length ? ifLong('limit', Math.max(...queued)) : undefined;
@@ -190,9 +220,10 @@ export class RunJudge {
 
   #wellHealth(): RunHealth {
     if (!this.#isStarted) return { kind: 'starting' };
-    const [part] = parts.toSorted((one, other) => this.#busy[other] - this.#busy[one]);
+    const [busiest = 'api'] = parts.toSorted((one, other) => this.#busy[other] - this.#busy[one]);
+    const part = parts.find((each) => this.#busy[each] >= mostly) ?? busiest;
     const isWaiting = this.#calls > 0 || this.#open.size > 0;
-    return part && (isWaiting || this.#busy[part] >= minBusy) ? { kind: 'pace', part } : { kind: 'idle' };
+    return isWaiting || this.#busy[part] >= minBusy ? { kind: 'pace', part } : { kind: 'idle' };
   }
 
   /** The busiest part sets the pace: all others wait for it some of the time. */
@@ -215,7 +246,7 @@ export class RunJudge {
   }
 }
 
-/** Of parts that are equally busy, the first one sets the pace. */
+/** Of parts that are equally busy, the first one sets the pace: the others wait for it. */
 const parts = ['target', 'limiter', 'api'] as const;
 
 const judgedEvents = [
@@ -269,12 +300,17 @@ export function healthText(health: RunHealth, target = 'the target'): string {
     case 'pause':
       return `The API allows no request for another ${inUnits(health.left)}${cause}.`;
     case 'retry':
-      return `The API has failed for ${inUnits(health.since)}${cause}; ${health.left === 0 ? 'it is being tried again' : `the next attempt is in ${inUnits(health.left)}`}.`;
+      return `The API has failed for ${inUnits(health.since)}${cause}${nextText(health.left)}.`;
     case 'limit':
       return `All requests have waited for the rate limit for ${inUnits(health.since)}${cause}.`;
     case 'response':
       return `The API has not responded for ${inUnits(health.since)}.`;
   }
+}
+
+function nextText(left: number | undefined): string {
+  if (left === undefined) return '';
+  return left === 0 ? '; it is being tried again' : `; the next attempt is in ${inUnits(left)}`;
 }
 
 /** An error, or the report of one. */
@@ -286,6 +322,7 @@ interface Failed {
 /** Why an attempt failed, in a few words. @example causeOf({ code: 'http', details: { status: 503 } }) // 'HTTP 503' */
 export function causeOf({ code = 'error', details = {} }: Failed): string {
   const { status, platformCode } = details;
+  if (code === 'decode') return 'unreadable response';
   if (typeof status === 'number') return `HTTP ${String(status)}`;
   if (code === 'network') return (typeof platformCode === 'string' && networkCauses[platformCode]) || 'no connection';
   return code === 'timeout' ? 'no response in time' : code.replaceAll('-', ' ');
