@@ -1,7 +1,7 @@
 import { checkOptions } from '../checks.js';
 import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
-import { cursorOf, type Paging } from './paging.js';
+import { cursorOf, type Paging, warnOfFullPage } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
 import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
@@ -15,7 +15,7 @@ export type CursorOptions = RequestPlace &
     /**
      * Where a response has the next page's cursor, e.g. `meta.next` or `nextPageToken?`. `null` or empty text ends the
      * listing; so does a missing cursor if the path has a `?`. Without it that is an error: a misspelt path would end
-     * every listing early.
+     * every listing early. With it, a first page that is full and has no cursor is reported with a warning.
      */
     readonly at: Selector<unknown>;
   };
@@ -65,6 +65,11 @@ export function byCursor(options: CursorOptions): Paging {
       const isNumber = place.into !== undefined && isExact;
       if (text !== undefined) return isNumber ? { cursor: text, isNumber } : { cursor: text };
       if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
+      if (found === undefined && cursor.isMissing(answer))
+        warnOfFullPage(
+          answer,
+          `the cursor is not ${cursor.isPath ? `at ${cursor.text}` : 'where the definition looks for it'}`,
+        );
       return 'end';
     },
     more: (answer) => flag.find(answer) === true,

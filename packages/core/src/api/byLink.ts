@@ -7,7 +7,7 @@ import { shownText } from '../values.js';
 import { finder, headersRead } from './documentPath.js';
 import { nextIn } from './namedNext.js';
 import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
-import { cursorOf, type PageAddress, type Paging } from './paging.js';
+import { cursorOf, type PageAddress, type Paging, warnOfFullPage } from './paging.js';
 
 const longestShown = 200;
 
@@ -56,6 +56,11 @@ export function byLink(options: LinkOptions = {}): Paging {
     if (named !== undefined)
       answer.warn(
         `the first page has no Link header, so the listing ends, but it names a next page at ${named}. If it is one, write how the API continues, e.g. byLink({ at: ${JSON.stringify(named)} }) or byCursor().`,
+      );
+    else if (selector ? selector.isMissing(answer) : answer.headers['link'] === undefined)
+      warnOfFullPage(
+        answer,
+        `the address of the next page is not ${selector?.isPath === false ? 'where the definition looks for it' : `in ${where}`}`,
       );
     return 'end';
   };

@@ -16,6 +16,8 @@ export interface DocumentPath {
   readonly find: (document: unknown, read: DocumentReader) => unknown;
   /** Whether it is the text of a number, or a number beyond 2^53 that is not rounded. Not in a copy of the document. */
   isExactNumber(document: unknown): boolean;
+  /** Whether the document lacks a part of the path, where another one might say `null`. */
+  isMissing(document: unknown): boolean;
 }
 
 /** One name or index of a path. */
@@ -68,6 +70,14 @@ export function documentPath(path: string): DocumentPath {
       const last = steps.at(-1);
       const parent = steps.slice(0, -1).reduce(partOf, document);
       return last !== undefined && isExactNumber(parent, last.name);
+    },
+    isMissing(document) {
+      let value = document;
+      for (const step of steps) {
+        if (value === null) return false;
+        value = partOf(value, step);
+      }
+      return value === undefined;
     },
   };
 }
@@ -229,6 +239,8 @@ export interface Finder {
   find(answer: Answer): unknown;
   /** Whether what a path finds is the text of a number, or a number beyond 2^53 that is not rounded. */
   isExactNumber(answer: Answer): boolean;
+  /** Whether the response lacks the path, or the function returns nothing: `null` says more. */
+  isMissing(answer: Answer): boolean;
 }
 
 /** The headers that selectors look at: none, or unknown if one is a function. */
@@ -239,7 +251,14 @@ export function headersRead(...selectors: readonly (Finder | undefined)[]): read
 /** Parses a selector. @throws ConfigError if its path is invalid. */
 export function finder(where: Selector<unknown>): Finder {
   if (typeof where === 'function')
-    return { isPath: false, text: '', identity: 'function', find: where, isExactNumber: () => false };
+    return {
+      isPath: false,
+      text: '',
+      identity: 'function',
+      find: where,
+      isExactNumber: () => false,
+      isMissing: (answer) => where(answer) === undefined,
+    };
   const path = documentPath(where);
   return {
     isPath: true,
@@ -247,5 +266,6 @@ export function finder(where: Selector<unknown>): Finder {
     identity: where,
     find: ({ body, read }) => path.find(body, read),
     isExactNumber: ({ body }) => path.isExactNumber(body),
+    isMissing: ({ body }) => path.isMissing(body),
   };
 }

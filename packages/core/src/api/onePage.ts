@@ -3,7 +3,7 @@ import { isCount } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { linkedNext } from './byLink.js';
 import { findField, nextIn } from './namedNext.js';
-import type { Paging } from './paging.js';
+import { type Paging, warnOfFullPage } from './paging.js';
 
 /**
  * Paging of a listing that has one page: a single response has all rows.
@@ -31,16 +31,13 @@ export function onePage(): Paging {
           'it names a next page, but paging is onePage(), so rows would be missed. Write how the API continues, e.g. byLink(), byCursor() or byPage()',
           '',
         );
-      const { items, requested, warn } = answer;
+      const { items, warn } = answer;
       const stated = answer.total === undefined ? largerTotal(answer) : undefined;
       if (stated !== undefined)
         warn(
           `the only page has ${items} rows, and says at ${stated} that there are more. If so, replace onePage() with how the API continues, e.g. byPage() or byOffset().`,
         );
-      else if (requested !== undefined && items === requested)
-        warn(
-          `the only page has exactly the ${items} rows that were requested, so there may be more. If so, replace onePage() with how the API continues; otherwise raise pageSize.`,
-        );
+      else warnOfFullPage(answer, 'replace onePage() with how the API continues');
       return 'end';
     },
   };

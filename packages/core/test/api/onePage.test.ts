@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { byLink, createClient, defineApi, listing, noAuth, onePage, type ApiResponse } from '../../src/index.js';
+import {
+  byCursor,
+  byHeader,
+  byLink,
+  createClient,
+  defineApi,
+  listing,
+  noAuth,
+  onePage,
+  type ApiResponse,
+  type Paging,
+} from '../../src/index.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { numbered, openListing, serve } from './servedApi.js';
 
@@ -96,6 +107,32 @@ describe('R2 onePage', () => {
     expect(warnings).toEqual([]);
     expect(await source().toArray()).toEqual(numbered(3));
     expect(warnings).toEqual([expect.stringContaining('the only page has exactly the 3 rows that were requested')]);
+  });
+
+  test.each<[Paging, object, string?]>([
+    [byCursor({ param: 'after', at: 'meta.nxt?' }), { meta: {} }, 'the cursor is not at meta.nxt;'],
+    [byCursor({ param: 'after', at: 'meta.next?' }), { meta: { next: null } }],
+    [byCursor({ param: 'after', at: 'meta.next?' }), { meta: { next: 'c' } }],
+    [byCursor({ param: 'after', at: 'next?', last: 'isLast' }), { isLast: true }],
+    [byHeader({ param: 'after', header: 'x-nxt' }), {}, 'the cursor is not where the definition looks for it;'],
+    [byLink({ at: 'nxt?' }), {}, 'the address of the next page is not in nxt;'],
+    [byLink({ at: 'next' }), { next: '' }],
+    [byLink(), {}, 'the address of the next page is not in the Link header;'],
+  ])('R2 a full first page without a trace of a next one is a warning: %j after %j', async (paging, first, place) => {
+    const warnings: string[] = [];
+    const { baseUrl } = await serve(({ searchParams }) => ({
+      body: searchParams.has('after') ? { items: numbered(1), meta: { next: null } } : { items: numbered(3), ...first },
+    }));
+    const pageSize = { param: 'limit', default: 3 };
+    const sized = listing<Row>({ path: '/items', paging, rows: 'items', columns: ['id'], pageSize });
+    const api = defineApi({ name: 'test', auth: noAuth, rateLimit: false, sources: { sized } });
+    const client = createClient({ apiKey: false }).use(api({ baseUrl }));
+    onTestEnd(() => client.close());
+    client.events.subscribe((event) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    });
+    for await (const row of client.test.sized()) expect(row).toHaveProperty('id');
+    expect(warnings).toEqual(place === undefined ? [] : [expect.stringContaining(place)]);
   });
 
   test.each<[string | undefined, object, object, string?]>([
