@@ -174,7 +174,7 @@ export { isTransient } from './isTransient.js';
 // Watching
 export { watch, type WatchOptions } from './watch/watch.js';
 export { changes, type ChangesOptions } from './watch/changes.js';
-export type { Updated, Added, Change, Removed } from './watch/change.js';
+export { eventOfChange, isChange, type Updated, type Added, type Change, type Removed } from './watch/change.js';
 
 // Sinks
 export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';

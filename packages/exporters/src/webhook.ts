@@ -29,13 +29,16 @@ export interface WebhookOptions<T>
   readonly batch?: number | { readonly count: number; readonly bytes?: number } | undefined;
   /** Maximum number of concurrent requests. Default 8. */
   readonly deliveries?: number | undefined;
-  /** Records with the same key are sent in order. Default: the key of the row or changed row. `null`: no order. */
-  readonly key?: ((row: T) => RowKey) | null;
+  /**
+   * Records with the same key are sent in order. Default: the key of the row or changed row; rows of `writeTo` and of an
+   * operator have none, unless they are changes. `null`: no order.
+   */
+  readonly key?: ((row: T) => RowKey) | null | undefined;
   /**
    * A row's id, the same on every run, 1 to 256 characters. Default: a change's own id; else a hash of source, key and
    * content. Required if rows have no key. Of rows with the same id, within 20,000, only the first is sent.
    */
-  readonly id?: (row: T) => string;
+  readonly id?: ((row: T) => string) | undefined;
   /**
    * `envelope` (default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row alone, never batched. A
    * function makes the body that a service wants, also never batched: `({ after }) => ({ text: `${after.tag} failed` })`.
@@ -52,7 +55,7 @@ export interface WebhookOptions<T>
   /** Later records with the key of a dead letter: sent (default), or parked with it, which preserves their order. */
   readonly onDead?: 'continue' | 'park' | undefined;
   /** Called with each dead letter when it is durable. */
-  readonly onDeadLetter?: (letter: DeadLetter) => void;
+  readonly onDeadLetter?: ((letter: DeadLetter) => void) | undefined;
 }
 
 const defaultBatchBytes = 512 * 1024;

@@ -1,4 +1,6 @@
+import type { RowEvent } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
+import { isCount, isList, isRecord } from '../values.js';
 
 interface Observed {
   /** The same for the same change, however often it is emitted; unique otherwise. */
@@ -51,6 +53,23 @@ export function toChange<T>(
   // Two 53-bit hashes, since one is too short for ids that are stored for years.
   const id = hashOf(named) + hashOf([...named].reverse());
   return { id, ...difference, generation, observedAt };
+}
+
+/** A change as an event. */
+export function eventOfChange({ id, key, type, observedAt }: Change<unknown>): RowEvent {
+  return { id, key, type, timestamp: observedAt };
+}
+
+const types: ReadonlySet<unknown> = new Set<Change<unknown>['type']>(['initial', 'added', 'changed', 'removed']);
+
+/**
+ * Whether a row is a change of `watch` or `changes`, from any copy of the library. A sink asks where no schema says so:
+ * behind an operator, or in `writeTo`.
+ */
+export function isChange(row: unknown): row is Change<unknown> {
+  if (!isRecord(row) || !types.has(row['type']) || !isCount(row['generation'])) return false;
+  const texts = [row['id'], row['key'], row['observedAt']];
+  return texts.every((text) => typeof text === 'string') && isList(row['fields']) && 'before' in row && 'after' in row;
 }
 
 export const changeColumns = ['id', 'type', 'key', 'fields', 'generation', 'observedAt', 'before', 'after'] as const;

@@ -13,7 +13,7 @@ import { checkSource, fitSource, type PageSource } from '../source/pageSource.js
 import { Source, type SourceInfo } from '../source/source.js';
 import { notify } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
-import { changeColumns, type Change } from './change.js';
+import { changeColumns, eventOfChange, type Change } from './change.js';
 import { changeEvents } from './changeEvents.js';
 import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { decodePosition, WatchRun, type WatchSettings } from './watchRun.js';
@@ -43,11 +43,11 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
    * `for`: ms of failing polls before the watch ends with the last error. Default `Infinity`. Each request is limited
    * by the client's own `retry.for`.
    */
-  readonly retry?: { readonly for?: number } | undefined;
+  readonly retry?: { readonly for?: number | undefined } | undefined;
   /** Ends after this many polls, failed ones included. Default `Infinity`. */
   readonly polls?: number | undefined;
   /** Called with the outcome of each poll. What it throws is ignored. */
-  readonly onHealth?: (health: PageHealth) => void;
+  readonly onHealth?: ((health: PageHealth) => void) | undefined;
 }
 
 /**
@@ -77,7 +77,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     ...tickOptionNames,
     ...comparisonOptionNames,
     newId: true,
-    state: true,
+    state: 'an object?',
     confirmations: true,
     holdAbove: true,
     acceptRemovals: true,
@@ -97,7 +97,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   checkCount('concurrency', concurrency);
   if (polls !== Infinity) checkCount('polls', polls);
   if (maxFailures !== Infinity) checkCount('maxFailures', maxFailures, { min: 0 });
-  checkNumbers('retry', retry, (ms) => ms >= 0, 'of at least 0');
+  checkNumbers('retry', { for: retry.for ?? Infinity }, (ms) => ms >= 0, 'of at least 0');
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
   // Validates the options now instead of at the first subscription.
@@ -167,7 +167,7 @@ function changeInfo<T>(
   const schema: RowSchema<Change<T>> = {
     columns: changeColumns,
     key: ({ id }) => id,
-    event: ({ id, key, type, observedAt }) => ({ id, key, type, timestamp: observedAt }),
+    event: eventOfChange,
     ...(rows && { rows }),
   };
   return {

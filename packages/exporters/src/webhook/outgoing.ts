@@ -1,4 +1,12 @@
-import { ConfigError, type RowKey, type RowSchema } from '@sluice/core';
+import {
+  ConfigError,
+  eventOfChange,
+  isChange,
+  type RowKey,
+  type RowSchema,
+  SinkError,
+  SluiceError,
+} from '@sluice/core';
 import { toJson } from '../toJson.js';
 import { keyInWords } from '../keyInWords.js';
 import { hash } from 'node:crypto';
@@ -30,22 +38,27 @@ export interface OutgoingOptions<T> {
 /** Encodes a row. `at` is when it was first sent, ISO 8601; `sequence` counts the records of a target from 1. */
 export type RowEncoder<T> = (row: T, at: string, sequence: number) => Outgoing;
 
-/** @throws ConfigError if the rows have neither key nor id: a receiver could not recognize a repeated record. */
+/**
+ * Rows without a schema come from an operator. They may be changes, which identify themselves.
+ *
+ * @throws ConfigError if the rows have neither key nor id: a receiver could not recognize a repeated record. If nothing
+ * says what the rows are, the encoder throws it at the first that is not a change.
+ */
 export function rowEncoder<T extends object>(
   source: string,
   schema: RowSchema<T> | undefined,
   { key, id, format }: OutgoingOptions<T>,
 ): RowEncoder<T> {
-  if (!id && !schema?.event && !schema?.key && !key)
-    throw new ConfigError(
-      `The rows of ${source} have no key, so a receiver could not recognize a repeated one: give webhook an id, e.g. id: (row) => row.uuid.`,
-      { option: 'id' },
-    );
+  const lacksKey = !id && !schema?.event && !schema?.key && !key;
+  if (lacksKey && schema) throw unidentified(source);
   return (row, at, sequence) => {
-    const event = schema?.event?.(row);
+    const event = schema?.event?.(row) ?? (!schema && isChange(row) ? eventOfChange(row) : undefined);
+    if (lacksKey && !event) throw unidentified(source);
     const rowKey = event?.key ?? schema?.key?.(row);
-    const given = key?.(row);
-    const recordId = checkId(id?.(row) ?? event?.id ?? rowId(source, keyText(rowKey ?? given ?? ''), row));
+    const given = key ? callOption('key', key, row) : undefined;
+    const recordId = checkId(
+      (id && callOption('id', id, row)) ?? event?.id ?? rowId(source, keyText(rowKey ?? given ?? ''), row),
+    );
     const type = `${source}.${event?.type ?? 'row'}`;
     const envelope = { id: recordId, type, timestamp: event?.timestamp ?? at, source, sequence, data: row };
     const order = key === null ? undefined : (given ?? rowKey);
@@ -57,8 +70,31 @@ export function rowEncoder<T extends object>(
   };
 }
 
+function unidentified(source: string): ConfigError {
+  return new ConfigError(
+    `The rows of ${source} have no key, so a receiver could not recognize a repeated one: give webhook a key, e.g. key: (row) => row.id, whose rows are sent in order; or an id, e.g. id: (row) => row.uuid.`,
+    { option: 'id' },
+  );
+}
+
+/** @throws SinkError that names the option whose function failed for a row. */
+function callOption<T, R>(option: 'key' | 'id' | 'format', make: (row: T) => R, row: T): R {
+  try {
+    return make(row);
+  } catch (error) {
+    if (SluiceError.is(error)) throw error;
+    const said = error instanceof Error ? error.message : String(error);
+    throw new SinkError(`The function ${option} of webhook() failed for a row: ${said.replace(/\.$/, '')}.`, {
+      details: { option },
+      cause: error,
+      fault: 'caller',
+      advice: [{ kind: 'see-cause' }],
+    });
+  }
+}
+
 function bodyOf<T extends object>(format: WebhookFormat<T>, row: T, envelope: object): object {
-  if (typeof format === 'function') return format(row);
+  if (typeof format === 'function') return callOption('format', format, row);
   return format === 'bare' ? row : envelope;
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { RowSchema } from '@sluice/core';
+import { type Change, changes, type RowSchema, type Snapshot } from '@sluice/core';
+import { filter, from, lastValueFrom, toArray } from 'rxjs';
 import { rowEncoder } from '../../src/webhook/outgoing.js';
 import { rowId } from '../../src/webhook/outgoing.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';
@@ -99,6 +100,35 @@ describe('W2 the id of a row', () => {
   });
 });
 
+test('W7 a change identifies itself where no schema says that it is one: behind an operator, and in writeTo', async () => {
+  const snapshots = ['active', 'paused'].map((status): Snapshot<Thing> => ({
+    rows: [{ uuid: 'u', status }],
+    observedAt: at,
+  }));
+  const flow = from(snapshots).pipe(
+    changes({ key: ({ uuid }) => uuid ?? '' }),
+    filter(({ type }) => type === 'changed'),
+    toArray(),
+  );
+  const [change] = await lastValueFrom(flow);
+  if (!change) throw new Error('The status has changed.');
+  const sent = rowEncoder<Change<Thing>>('observable', undefined, { format: 'envelope' })(change, at, 1);
+  expect(sent).toMatchObject({ id: change.id, key: 'u' });
+  expect(JSON.parse(sent.body)).toMatchObject({ id: change.id, type: 'observable.changed', data: { key: 'u' } });
+  const named = rowEncoder<Change<Thing>>('observable', undefined, { id: ({ id }) => `my-${id}`, format: 'bare' });
+  expect(named(change, at, 1)).toMatchObject({ id: `my-${change.id}`, key: 'u' });
+});
+
+test.each([
+  [{ id: 'a', key: 'b', type: 'changed' }],
+  [{ id: 'a', key: 'b', type: 'moved', generation: 1, observedAt: at, fields: [], before: null, after: null }],
+])('W7 a row of no schema that is not a change is refused with both remedies: %j', (row) => {
+  const encode = rowEncoder<Thing>('observable', undefined, { format: 'envelope' });
+  const error = thrownBy(() => encode(row, at, 1));
+  expect(error).toMatchObject({ code: 'config', details: { option: 'id' } });
+  expect(String(error)).toMatch(/give webhook a key, .* or an id, /);
+});
+
 test("W7 the key for the order is the row's, unless another one is given or none is wanted", () => {
   const row = { uuid: 'u', owner: 'o' };
   const keyWith = (key?: ((row: Thing) => string) | null): string | null =>
@@ -111,6 +141,17 @@ test("W7 the key for the order is the row's, unless another one is given or none
 test('W7 a key is text or a whole number, or is refused', () => {
   const encode = rowEncoder<Thing>('s', keyed, { key: () => 7.5, format: 'envelope' });
   expect(thrownBy(() => encode({ uuid: 'u' }, at, 1))).toMatchObject({ code: 'config', details: { option: 'key' } });
+});
+
+test.each(['format', 'key', 'id'] as const)('W7 a function %s that fails for a row is named', (option) => {
+  const failing = ({ owner }: Thing): never => (owner as { id: never }).id;
+  const encode = rowEncoder<Thing>('s', keyed, { format: 'bare', [option]: failing });
+  expect(thrownBy(() => encode({ uuid: 'u' }, at, 1))).toMatchObject({
+    code: 'sink',
+    fault: 'caller',
+    message: expect.stringContaining(`The function ${option} of webhook() failed for a row: Cannot read properties`),
+    cause: expect.any(TypeError),
+  });
 });
 
 test('W3 an envelope names the record, its source, time and sequence', () => {
