@@ -5,7 +5,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
 import { applyDelta, toChanges } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
-import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
+import { checkProject, comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judgeRemovals } from './removals.js';
 import { WalkComparison } from './walkComparison.js';
@@ -24,7 +24,7 @@ const removeAtOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0,
  *
  * Each snapshot is trusted, unless the API said that rows are missing from it, so a row that an API omits once causes a
  * `removed` and an `added`. Use `watch` to confirm removals and to resume after restarts. A row without a key ends the
- * flow with a DecodeError.
+ * flow with a DecodeError, a misspelt `project` with a ConfigError.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000 })
@@ -41,6 +41,7 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
       let generation = 0;
       return snapshots.pipe(
         concatMap(({ rows: listed, observedAt, isIncomplete = false }) => {
+          if (rows.size === 0) checkProject(options.project, listed);
           const walk = new WalkComparison(rows, fields);
           for (const row of listed) walk.add(rowKey(options.key, row), row);
           const { differences } = judgeRemovals(walk.end(), new Map(), { rules: removeAtOnce, now: 0, isIncomplete });

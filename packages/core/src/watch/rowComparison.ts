@@ -1,6 +1,7 @@
-import { hintFor } from '../checks.js';
+import { hintFor, nearestName } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { RowKey } from '../source/definition.js';
+import { isRecord } from '../values.js';
 import { differingFields, isPlainlySame } from './differingFields.js';
 import { fieldPaths, pick, without } from './fieldPath.js';
 
@@ -12,11 +13,14 @@ export interface ComparisonOptions<T> {
    */
   readonly key?: ((row: T) => RowKey) | undefined;
   /** What to compare: some fields, or the result of a function. Default: the whole row. */
-  readonly project?: readonly string[] | ((row: T) => unknown);
-  /** Fields to ignore because they always change, e.g. `updatedAt` or `stats.seen`. Default: none. */
-  readonly ignore?: readonly string[];
+  readonly project?: readonly string[] | ((row: T) => unknown) | undefined;
+  /**
+   * Fields to ignore because they always change, e.g. `updatedAt` or `stats.seen`. One that no row has yet may be named,
+   * so a misspelt name ignores nothing. Default: none.
+   */
+  readonly ignore?: readonly string[] | undefined;
   /** Whether two projections are equal. Default: equal JSON, in any order of names. */
-  readonly equals?: (before: unknown, after: unknown) => boolean;
+  readonly equals?: ((before: unknown, after: unknown) => boolean) | undefined;
 }
 
 /** The names of these options. */
@@ -74,8 +78,27 @@ function byEquals(
 
 /** Only compared fields must be known: an ignored one may appear later. */
 function checkFields(names: readonly string[], columns: readonly string[]): void {
-  const unknown = names.find((name) => columns.length > 0 && !columns.includes(name.split('.')[0] ?? name));
+  const unknown = names.find((name) => columns.length > 0 && !columns.includes(firstName(name)));
   if (unknown === undefined) return;
-  const hint = hintFor(unknown.split('.')[0] ?? unknown, columns);
+  const hint = hintFor(firstName(unknown), columns);
   throw new ConfigError(`project names the field "${unknown}", which no row has. ${hint}`, { option: 'project' });
+}
+
+/**
+ * Checks `project` against rows without a schema. They may lack a field that others have, so it is refused only if they
+ * have none of them, and one of a similar name.
+ *
+ * @throws ConfigError if no change could ever be found, since a name is misspelt.
+ */
+export function checkProject(project: ComparisonOptions<never>['project'], rows: readonly unknown[]): void {
+  if (project === undefined || typeof project === 'function') return;
+  const columns = [...new Set(rows.flatMap((row) => (isRecord(row) ? Object.keys(row) : [])))];
+  const names = project.map(firstName);
+  const isMisspelt = (name: string): boolean => nearestName(name, columns) !== undefined;
+  const isKnown = [...project, ...names].some((name) => columns.includes(name));
+  if (!isKnown) checkFields(names.filter(isMisspelt), columns);
+}
+
+function firstName(path: string): string {
+  return path.split('.')[0] ?? path;
 }

@@ -91,6 +91,23 @@ describe('changes', () => {
     }
   });
 
+  test.each<[readonly string[], string | undefined]>([
+    [['statuss'], 'project names the field "statuss", which no row has. Did you mean status?'],
+    [['note', 'statuss.deep'], 'project names the field "statuss", which no row has. Did you mean status?'],
+    [['status', 'statuss'], undefined],
+    [['note'], undefined],
+  ])('end with a ConfigError if the fields %j are misspelt, and could never differ', async (project, message) => {
+    const rows = [{ id: 'a', status: 'ok' }];
+    const flow = from([[], rows]).pipe(
+      map((listed: readonly Row[]) => ({ rows: listed, observedAt: '2030-01-01T00:00:00.000Z' })),
+      changes({ key: ({ id }) => id, project }),
+      toArray(),
+    );
+    const outcome = lastValueFrom(flow);
+    if (message === undefined) await expect(outcome).resolves.toHaveLength(1);
+    else await expect(outcome).rejects.toMatchObject({ code: 'config', message });
+  });
+
   test('C10 are not made by what is ignored', () => {
     marbles('b----e-|', '(AB)---|', { ignore: ['status'] });
     marbles('b----e-|', '(AB)---|', { project: ['id'] });
