@@ -134,6 +134,8 @@ export class SluiceError extends Error {
   }
 
   /** Whether `value` is a `SluiceError` (of this code, if given), from any copy of the package. */
+  static is<Code extends SluiceErrorCode>(value: unknown, code: Code): value is ErrorOf<Code>;
+  static is(value: unknown, code?: SluiceErrorCode): value is SluiceError;
   static is(value: unknown, code?: SluiceErrorCode): value is SluiceError {
     return value instanceof Error && brand in value && (code === undefined || ('code' in value && value.code === code));
   }
@@ -152,6 +154,13 @@ export class SluiceError extends Error {
     };
   }
 }
+
+/** The class of a code, where it has more properties than all errors have. */
+type ErrorOf<Code extends SluiceErrorCode> = Code extends 'http'
+  ? HttpError
+  : Code extends 'rate-limited'
+    ? RateLimitError
+    : SluiceError;
 
 /** An option, argument or environment variable is invalid. Thrown before any request; nothing was changed. */
 export class ConfigError extends SluiceError {
@@ -286,7 +295,10 @@ export class PluginError extends SluiceError {
 export function amend(error: SluiceError, more: string, advice: readonly Advice[] = []): void {
   const summary = `${error.summary} ${more}`;
   const all = [...error.advice, ...advice];
-  Object.assign(error, { summary, advice: all, message: messageOf(error.code, summary, all) });
+  const { message: before, stack } = error;
+  const message = messageOf(error.code, summary, all);
+  // Its first line repeats the message, and is what logs print.
+  Object.assign(error, { summary, advice: all, message, stack: stack?.replace(before, () => message) });
 }
 
 /** The valid advice of any error. It never throws. */

@@ -133,6 +133,14 @@ describe('the summary with another name for its option', () => {
     expect(changed.summaryWith('--every')).toBe('[redacted] is 0.');
   });
 
+  test('is in the first line of the stack, too, which logs print', () => {
+    const amended = error();
+    const [, ...frames] = amended.stack?.split('\n') ?? [];
+    amend(amended, 'It costs $& and $1.', [{ kind: 'wait' }]);
+    expect(amended.stack?.split('\n')).toEqual([expect.stringContaining(amended.message), ...frames]);
+    expect(amended.message).toBe('every is 0. It costs $& and $1. Try again later.');
+  });
+
   test('is the summary if it names none', () => {
     expect(new ConfigError('No.').summaryWith('--every')).toBe('No.');
   });

@@ -16,7 +16,7 @@ export interface PollOptions extends TickOptions {
    * flow continues at the next tick, or fails with what this throws. Any other error ends the flow. Default: every
    * error does.
    */
-  readonly onFailure?: (error: SluiceError, failures: number) => void;
+  readonly onFailure?: ((error: SluiceError, failures: number) => void) | undefined;
 }
 
 /** A complete listing, as one walk found it. */

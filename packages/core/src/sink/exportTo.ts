@@ -57,9 +57,9 @@ export interface RunOptions {
    * it first commits what is fetched: see `stopWithin`. If a call of the sink or the state does not end within 30 s after
    * that, the promise rejects with a SinkError or PluginError that names it.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called after each page. */
-  readonly onProgress?: (progress: ExportProgress) => void;
+  readonly onProgress?: ((progress: ExportProgress) => void) | undefined;
 }
 
 /** A flow of progress that can also be run as a whole. */

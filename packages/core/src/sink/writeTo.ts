@@ -11,13 +11,15 @@ import type { Sink, SinkContext, SinkWriter } from './sink.js';
 /** Options of {@link writeTo}. */
 export interface WriteOptions<T> {
   /** Rows buffered while the sink is busy. Default 10,000. */
-  readonly buffer?: number;
+  readonly buffer?: number | undefined;
   /** If the buffer is full: fail (the default), or drop the oldest or newest rows. */
-  readonly overflow?: 'error' | 'drop-oldest' | 'drop-newest';
+  readonly overflow?: 'error' | 'drop-oldest' | 'drop-newest' | undefined;
   /** The rows' columns, for sinks that need them. */
-  readonly schema?: RowSchema<T>;
+  readonly schema?: RowSchema<T> | undefined;
+  /** The name of the rows, as of a source: a webhook has it in the `type` of an envelope. Default `observable`. */
+  readonly name?: string | undefined;
   /** Measures how long a call of the sink takes after the end. Default: the machine's clock. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -34,8 +36,8 @@ export function writeTo<T>(
   options: WriteOptions<T> = {},
 ): OperatorFunction<T, ExportProgress | ExportReport> {
   checkSink('writeTo()', sink);
-  checkOptions('writeTo()', options, { buffer: true, overflow: true, schema: true, clock: true });
-  const { buffer = 10_000, overflow = 'error', schema, clock = systemClock } = options;
+  checkOptions('writeTo()', options, { buffer: true, overflow: true, schema: true, name: 'text?', clock: true });
+  const { buffer = 10_000, overflow = 'error', schema, name = 'observable', clock = systemClock } = options;
   if (schema) checkSchema('The schema of writeTo()', schema);
   checkCount('buffer', buffer);
   return (rows) =>
@@ -55,7 +57,7 @@ export function writeTo<T>(
         else if (overflow === 'error') stop(tooSlowError(sink.name, buffer));
       };
       subscriber.add(() => stop(undefined));
-      const context = { source: 'observable', schema, restart: false, isEndless: false, signal };
+      const context = { source: name, schema, restart: false, isEndless: false, signal };
       void write(guardSink(sink, { clock, signal }), context, { waiting, stop, subscriber });
       upstream.add(rows.subscribe({ next: push, error: stop, complete: () => waiting.end() }));
     });

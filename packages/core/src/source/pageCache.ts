@@ -4,9 +4,9 @@ import { SluiceError } from '../errors.js';
 /** How many pages a poll or watch stores for conditional requests. What exceeds it is requested in full each time. */
 export interface PageCacheLimits {
   /** Rows of all stored pages. Default 100,000. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** Bytes of all stored rows as JSON, estimated; in memory they take several times as much. Default 64 MiB. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
 }
 
 /** A stored page, apart from its content. */

@@ -86,9 +86,9 @@ export interface SourceInfo<T> {
 /** Options of {@link Source.pipePages}. */
 export interface PipePagesOptions<R> {
   /** The columns of the new rows. Without them, CSV needs its own `columns`. */
-  readonly schema?: RowSchema<R>;
+  readonly schema?: RowSchema<R> | undefined;
   /** Identifies the operator in the plan: change it when the operator changes. Required for a checkpoint. */
-  readonly version?: string;
+  readonly version?: string | undefined;
 }
 
 /** Fits a source to a concurrency, or to what an earlier call has kept. */
@@ -217,7 +217,7 @@ export class Source<T> extends Flow<T> {
   }
 
   /** Collects all rows, at most `max` (default 1,000,000). @throws ConfigError beyond `max`, before memory runs out. */
-  async toArray({ max = 1_000_000 }: { readonly max?: number } = {}): Promise<T[]> {
+  async toArray({ max = 1_000_000 }: { readonly max?: number | undefined } = {}): Promise<T[]> {
     const rows: T[] = [];
     for await (const page of this.pages()) {
       if (rows.length + page.items.length > max)

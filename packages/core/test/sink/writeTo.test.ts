@@ -12,20 +12,20 @@ describe('writeTo', () => {
     expect(progress.at(-1)).toMatchObject({ isDone: true, rows: 1000, target: 'memory' });
   });
 
-  test('tells the sink the columns, where there are some', async () => {
+  test('tells the sink the columns and the name, where there are some', async () => {
     const schemas: unknown[] = [];
     const sink = recordingSink<number>();
     const watched: typeof sink = {
       ...sink,
       open: (context) => {
-        schemas.push(context.schema ?? 'none');
+        schemas.push(context.schema ?? 'none', context.source);
         return sink.open(context);
       },
     };
     const schema = { columns: ['number'] };
-    await lastValueFrom(of(1).pipe(writeTo(watched, { schema })));
+    await lastValueFrom(of(1).pipe(writeTo(watched, { schema, name: 'prices' })));
     await lastValueFrom(of(1).pipe(writeTo(watched)));
-    expect(schemas).toEqual([schema, 'none']);
+    expect(schemas).toEqual([schema, 'prices', 'none', 'observable']);
   });
 
   test('writes an empty target where nothing comes', async () => {

@@ -16,12 +16,12 @@ export interface ListedLetter extends FiledLetter {
 
 /** Options of {@link readDeadLetters}. */
 export interface ReadLettersOptions {
-  readonly fileSystem?: FileSystem;
+  readonly fileSystem?: FileSystem | undefined;
   /**
    * Called at the end with the number of the last line if it is cut off: an export writes it now, was killed while it
    * did, or somebody has cut it. It is left out. Default: nothing.
    */
-  readonly onTorn?: (line: number) => void;
+  readonly onTorn?: ((line: number) => void) | undefined;
 }
 
 /**

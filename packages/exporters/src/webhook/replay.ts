@@ -26,9 +26,9 @@ export interface ReplayOptions extends FileStateOptions {
   /** Cancels the replay: it rejects with `signal.reason`, and the next replay resumes. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each letter. */
-  readonly onProgress?: (counts: ReplayCounts) => void;
+  readonly onProgress?: ((counts: ReplayCounts) => void) | undefined;
   /** Called with each letter that is refused again. */
-  readonly onRefused?: (letter: DeadLetter, error: SluiceError) => void;
+  readonly onRefused?: ((letter: DeadLetter, error: SluiceError) => void) | undefined;
 }
 
 /** The progress or result of a replay. */

@@ -13,11 +13,11 @@ export interface Limit {
   /** Length of the window in ms. */
   readonly per: number;
   /** How many may start back to back; the others are spread evenly. Default: `requests`. 1 gives an even pace. */
-  readonly burst?: number;
+  readonly burst?: number | undefined;
   /** Requests in parallel. Default: no limit. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Cost of a request by route. Default: 1. A cost above `requests` (or `burst`) could never start: it is refused. */
-  readonly costs?: Readonly<Record<string, number>>;
+  readonly costs?: Readonly<Record<string, number>> | undefined;
 }
 
 /** The limit of a client that is given none, since those of the APIs are unknown: 5 requests a second, 4 in parallel. */

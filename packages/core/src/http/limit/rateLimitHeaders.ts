@@ -9,9 +9,9 @@ export interface RateLimitHeadersOptions {
    * Longest wait for a quota that is used up, in ms. Default 3,900,000 (65 minutes), enough for quotas per hour. Beyond
    * it, requests fail with a `RateLimitError` that has `retryAt`.
    */
-  readonly maxQuotaWait?: number;
+  readonly maxQuotaWait?: number | undefined;
   /** Requests in parallel if the API has no limit besides its quota. Default 8. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
 }
 
 /** A quota as one response reports it. */
