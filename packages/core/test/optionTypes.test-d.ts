@@ -13,7 +13,8 @@ import {
 } from '../src/index.js';
 
 /** An object that has each of the options as `undefined`, as a caller does who passes on its own options. */
-type Unset<Options, Required extends keyof Options = never> = Pick<Options, Required> & Readonly<Record<Exclude<keyof Options, Required>, undefined>>;
+type Unset<Options, Required extends keyof Options = never> = Pick<Options, Required> &
+  Readonly<Record<Exclude<keyof Options, Required>, undefined>>;
 
 test('an option that may be left out may be undefined', () => {
   expectTypeOf<Unset<PollOptions, 'every'>>().toExtend<PollOptions>();

@@ -128,7 +128,9 @@ function fieldReader(fields: ParentFields, source: string): (parent: object) => 
     );
   });
   return (parent) =>
-    Object.fromEntries(names.map(([param, field]) => [param, readField(parent, field, `the parameter ${param}`)]));
+    Object.fromEntries(
+      names.map(([param, field]) => [param, readField(parent, field, { source, use: `the parameter ${param}` })]),
+    );
 }
 
 interface WithEach extends Pick<RequestSpec<never>, 'offset' | 'rowsIdentity'> {

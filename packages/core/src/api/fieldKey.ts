@@ -16,19 +16,27 @@ export function checkKey(key: unknown, fault: (option: string, what: string) => 
 }
 
 /** The function that returns a row's key. Of several fields, it is a list as JSON, so that no two keys can be the same text. */
-export function keyFunction<Row extends object>(key: ListingKey<Row> | undefined): ((row: Row) => RowKey) | undefined {
+export function keyFunction<Row extends object>(
+  key: ListingKey<Row> | undefined,
+  source: string,
+): ((row: Row) => RowKey) | undefined {
   if (key === undefined || typeof key === 'function') return key;
-  if (typeof key === 'string') return (row) => readField(row, key, 'its key');
-  return (row) => JSON.stringify(key.map((field) => String(readField(row, field, 'a part of its key'))));
+  if (typeof key === 'string') return (row) => readField(row, key, { source, use: 'its key' });
+  return (row) =>
+    JSON.stringify(key.map((field) => String(readField(row, field, { source, use: 'a part of its key' }))));
 }
 
-/** @param use what the value is for, for errors. @throws DecodeError unless it is text or a whole number. */
-export function readField(row: object, field: string, use: string): RowKey {
+/** @param about the source of the row, and what the value is for, in errors. @throws DecodeError unless it is text or a whole number. */
+export function readField(
+  row: object,
+  field: string,
+  about: { readonly source: string; readonly use: string },
+): RowKey {
   const value: unknown = Reflect.get(row, field);
   if (typeof value === 'string' && value !== '') return value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
   throw new DecodeError(
-    `The field ${JSON.stringify(field)} of a row is ${inWords(value)}: as ${use}, it must be text or a whole number.`,
+    `The field ${JSON.stringify(field)} of a row of ${about.source} is ${inWords(value)}: as ${about.use}, it must be text or a whole number.`,
     { field },
   );
 }

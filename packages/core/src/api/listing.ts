@@ -1,11 +1,11 @@
 import { checkCount, checkOptions, type OptionKind, wrongKind } from '../checks.js';
-import { ConfigError } from '../errors.js';
+import { amend, ConfigError, SluiceError } from '../errors.js';
 import { Asking } from '../http/response/asking.js';
 import { checkResponses, type Responses } from '../http/response/responses.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import { checkTypes } from '../source/columnTypes.js';
 import type { FetchedPage } from '../source/definition.js';
-import { isRecord } from '../values.js';
+import { isRecord, shownText } from '../values.js';
 import { apiSource, type ApiSource, type FreeParams, type SourceDescription, type SourceOpening } from './apiSource.js';
 import { eachSource } from './eachSource.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
@@ -80,12 +80,13 @@ export function listing<
       Templates<RequestQuery, Headers, Body, Fields>
     >,
 ): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body, Fields>, Values>> {
-  checkOptions('listing()', definition, listDefinitionKinds(), 'The definition of a listing');
-  const { paging }: { readonly paging?: unknown } = definition;
-  if (!paging) throw noPaging();
-  checkListing(definition);
-  const openReader = pageReader(definition);
-  const known = knownParams(definition);
+  const { openReader, known } = namingPath(definition, () => {
+    checkOptions('listing()', definition, listDefinitionKinds(), 'The definition of a listing');
+    const { paging }: { readonly paging?: unknown } = definition;
+    if (!paging) throw noPaging();
+    checkListing(definition);
+    return { openReader: pageReader(definition), known: knownParams(definition) };
+  });
   const { each, key, filter, parse } = definition;
   return Object.freeze<
     Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body, Fields>, Values>>
@@ -122,6 +123,17 @@ export function listing<
         },
       ),
   });
+}
+
+/** Checks a definition: of several in a file, an error names the one by its path. */
+function namingPath<R>(definition: unknown, check: () => R): R {
+  try {
+    return check();
+  } catch (error) {
+    const path = isRecord(definition) ? definition['path'] : undefined;
+    if (SluiceError.is(error) && typeof path === 'string') amend(error, `It is the listing of ${shownText(path)}.`);
+    throw error;
+  }
 }
 
 /** For {@link Listing.read}. */

@@ -119,7 +119,7 @@ export function sourceOptions<Row extends object, In extends object, Params exte
   { maxRows, maxPages }: WalkBounds,
 ): Omit<SourceDefinition<Row>, 'identity' | 'fetch'> {
   const { columns, types, statusOf, nameOf, event, paging, isRepeatable, filter } = definition;
-  const key = keyFunction(definition.key);
+  const key = keyFunction(definition.key, opening.name);
   return {
     name: opening.name,
     endpoint: opening.endpoint,

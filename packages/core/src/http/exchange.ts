@@ -27,6 +27,8 @@ export interface ExchangeOptions {
   readonly timeouts: Timeouts;
   readonly retry: RetryOptions;
   readonly maxBodyBytes: number;
+  /** What its caller names the address, for errors. Default: base URL. */
+  readonly address?: 'base URL' | 'URL';
   readonly emit: Emit<HttpEvent>;
   /** Called whenever the state of a limiter changes, with why it is paused. */
   readonly onLimiter?: (limiter: Limiter, cause?: PauseCause) => void;
@@ -327,10 +329,11 @@ export class Exchange {
   };
 
   #faultOf(fault: AdapterFault | 'late'): AttemptFault {
-    const { timeouts, maxBodyBytes } = this.#options;
+    const { timeouts, maxBodyBytes, address = 'base URL' } = this.#options;
     const { route, url } = this.#call;
     if (fault === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
-    return connectionFault(fault, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
+    const { connect } = timeouts;
+    return connectionFault(fault, route, { connect, maxBodyBytes, host: new URL(url).hostname, address });
   }
 
   #failure(found: AttemptFault, took: number): AttemptFailure {

@@ -7,8 +7,15 @@ import type { AttemptFault } from './response/statusFault.js';
 export function connectionFault(
   fault: AdapterFault,
   route: string,
-  limits: { readonly connect: number; readonly maxBodyBytes: number; readonly host: string },
+  limits: {
+    readonly connect: number;
+    readonly maxBodyBytes: number;
+    readonly host: string;
+    /** The option that has the address, in words. */
+    readonly address: 'base URL' | 'URL';
+  },
 ): AttemptFault {
+  const { address } = limits;
   const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
   const details = { route, platformCode: fault.platformCode };
   /** The server answers, but with what can't be read: that would come again. */
@@ -25,8 +32,8 @@ export function connectionFault(
       return { error: timeoutError(route, 'connect', limits.connect), retry: true, isUnsent: true };
     case 'network':
     case 'stale': {
-      if (noHttp1.test(fault.platformCode ?? '')) return { ...unreadable(notHttp(fault)), isUnsent: true };
-      const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`;
+      if (noHttp1.test(fault.platformCode ?? '')) return { ...unreadable(notHttp(fault, address)), isUnsent: true };
+      const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault, address)}`;
       const retry = mayConnectLater(fault.platformCode, limits.host);
       return { error: new NetworkError(message, { details }), retry, isUnsent: wasUnsent(fault.platformCode) };
     }
@@ -35,7 +42,7 @@ export function connectionFault(
       return { error: new NetworkError(message, { details }), retry: false, isUnsent: true };
     }
     case 'not-http':
-      return unreadable(notHttp(fault));
+      return unreadable(notHttp(fault, address));
     case 'cut-body': {
       const message = `${route}: the server responded, but the body broke off before its end, or can't be decompressed${because}. Try again later.`;
       return { error: new DecodeError(message, { ...details, path: '', excerpt: '' }), retry: true };
@@ -48,7 +55,7 @@ export function connectionFault(
       return unreadable(`a charset that this platform can't decode${because}. The API should send UTF-8.`);
     case 'not-text':
       return unreadable(
-        `bytes that are not ${(fault.platformCode ?? 'utf-8').toUpperCase()} text. Is the base URL right? Text in another charset needs it in the Content-Type.`,
+        `bytes that are not ${(fault.platformCode ?? 'utf-8').toUpperCase()} text. Is the ${address} right? Text in another charset needs it in the Content-Type.`,
       );
     case 'too-large': {
       const { maxBodyBytes } = limits;
@@ -100,21 +107,21 @@ export function linkTimeoutError(route: string, ms: number): RequestTimeoutError
 }
 
 /** What a server sent that is not a response of HTTP/1.1, and what to do. */
-function notHttp({ platformCode = '' }: AdapterFault): string {
+function notHttp({ platformCode = '' }: AdapterFault, address: string): string {
   if (/HEADERS?_OVERFLOW/.test(platformCode))
     return `more headers than Node.js takes, which is 16 kB (${platformCode}). Raise that with NODE_OPTIONS=--max-http-header-size=65536.`;
   if (platformCode === 'HTTP/2' || noHttp1.test(platformCode))
     return 'HTTP/2 only, and this client speaks HTTP/1.1. Put a proxy in between that translates, or use another address of the API.';
-  return `something that is not HTTP/1.1 (${platformCode}). Check the base URL and its port.`;
+  return `something that is not HTTP/1.1 (${platformCode}). Check the ${address} and its port.`;
 }
 
 /** The server has none of the protocols that the connection offered (RFC 7301, 3.2). */
 const noHttp1 = /^ERR_SSL_\w*ALERT_NO_APPLICATION_PROTOCOL$/;
 
-function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
+function adviceForNetwork({ platformCode = '' }: AdapterFault, address: string): string {
   return isCertificateFault(platformCode)
     ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
-    : 'Check the network and the base URL.';
+    : `Check the network and the ${address}.`;
 }
 
 /** TLS versions that do not match, and a proxy that refuses the request. Both are configuration, so they stay. */

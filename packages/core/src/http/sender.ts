@@ -92,6 +92,7 @@ export function createSender(options: SenderOptions): Sender {
     timeouts,
     retry,
     maxBodyBytes: bytesOfAnswer,
+    address: 'URL',
     closed: closing.signal,
     emit(_type, make) {
       try {

@@ -1,3 +1,4 @@
+import type { OptionKind } from '../checks.js';
 import type { Clock } from '../clock.js';
 import type { Identifiers } from '../identifiers.js';
 import type { StatedTotal } from '../position.js';
@@ -96,7 +97,7 @@ export interface ExportSetup<T> {
 
 /** The names of these options. */
 export const exportOptionNames = {
-  state: true,
+  state: 'an object?',
   commitEvery: true,
   concurrency: true,
   prefetch: true,
@@ -113,7 +114,7 @@ export const exportOptionNames = {
   newId: true,
   sha256: true,
   requireTotal: true,
-} as const satisfies Readonly<Record<keyof ExportOptions, true>>;
+} as const satisfies Readonly<Record<keyof ExportOptions, OptionKind | true>>;
 
 /** What an export has moved. Rows and pages include those of earlier, interrupted runs. */
 export interface ExportCounts {

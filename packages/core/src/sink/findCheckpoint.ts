@@ -143,7 +143,7 @@ export async function createCheckpoint<T>({ source, sink, options }: PlannedSetu
   };
 }
 
-function hashTarget({ target }: Pick<Sink<never>, 'target'>): string | undefined {
+export function hashTarget({ target }: Pick<Sink<never>, 'target'>): string | undefined {
   return target === undefined ? undefined : hashOf(target);
 }
 

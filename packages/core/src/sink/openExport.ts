@@ -1,4 +1,4 @@
-import { SluiceError, type SluiceErrorCode } from '../errors.js';
+import { amend, SluiceError, type SluiceErrorCode } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import type { Page } from '../source/page.js';
 import { fitSource, type PageSource } from '../source/pageSource.js';
@@ -6,7 +6,7 @@ import type { PagesOptions, SourceInfo } from '../source/source.js';
 import { notify } from '../source/sourceEvent.js';
 import type { Commits } from './commits.js';
 import type { ExportReport, ExportSetup } from './exportOptions.js';
-import { findCheckpoint, createCheckpoint } from './findCheckpoint.js';
+import { findCheckpoint, createCheckpoint, hashTarget } from './findCheckpoint.js';
 import type { SinkContext, SinkReport, SinkWriter } from './sink.js';
 
 /** What an export works with from its start to its end. */
@@ -91,8 +91,18 @@ async function openEarlier<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
   } catch (error) {
     // A sink that can't be opened says nothing of the rows.
     if (mayBeginAgain && SluiceError.is(error) && ofResuming.includes(error.code)) return beginAgain(job, error);
+    if (SluiceError.is(error, 'checkpoint') && isOfOtherTarget(job))
+      amend(
+        error,
+        'That checkpoint was written by an export to another target: use that one again, or give this one a state of its own.',
+      );
     throw error;
   }
+}
+
+/** A file may have been moved with its checkpoint, so this is known only once it does not match. */
+function isOfOtherTarget<T>({ commits, sink }: ExportJob<T>): boolean {
+  return commits.checkpoint !== undefined && commits.checkpoint.target !== hashTarget(sink);
 }
 
 async function openNew<T>(job: ExportJob<T>): Promise<OpenExport<T>> {

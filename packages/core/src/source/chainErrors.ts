@@ -33,7 +33,7 @@ export function repeatedRow(place: ChainPlace): PaginationError {
   return chainError(
     'no-progress',
     place,
-    'the API says that more rows follow, but sends the last one again. If its total is too large, leave total out',
+    'the API sends the last row again where the rows behind it were requested. Does it ignore the offset (is its parameter right?), or has the listing one page (onePage)? If its total is too large, leave total out',
   );
 }
 

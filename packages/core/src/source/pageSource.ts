@@ -31,9 +31,12 @@ export function fitSource<T>(source: PageSource<T>, concurrency: number | undefi
 /** JavaScript callers may pass anything, e.g. the function that creates a source. @throws ConfigError. */
 export function checkSource(owner: string, source: unknown): void {
   if (isRecord(source) && isRecord(source['info']) && typeof source['pages'] === 'function') return;
-  const isCreator = typeof source === 'function';
-  throw new ConfigError(
-    `${owner} takes a source: given is ${inWords(source)}.${isCreator ? ' Call it, e.g. client.coins.markets().' : ''}`,
-    { option: 'source' },
-  );
+  const isPiped = isRecord(source) && typeof source['pipe'] === 'function';
+  const [given, hint] = isPiped
+    ? [
+        'an Observable',
+        ' Pipe it to writeTo(sink), or apply its operators with source.pipePages(…), which keeps the pages.',
+      ]
+    : [inWords(source), typeof source === 'function' ? ' Call it, e.g. client.coins.markets().' : ''];
+  throw new ConfigError(`${owner} takes a source: given is ${given}.${hint}`, { option: 'source' });
 }

@@ -39,7 +39,7 @@ describe('A6 parameters that are fields of a parent', () => {
   ])('that %j lacks are an error that names the field and the parameter', async (row, what) => {
     const { source } = await open([{ id: 'a', ...row }], { name: '{name}' });
     await expect(source.toArray()).rejects.toThrow(
-      `The field "name" of a row is ${what}: as the parameter name, it must`,
+      `The field "name" of a row of teams is ${what}: as the parameter name, it must`,
     );
   });
 

@@ -29,11 +29,11 @@ describe('the key of a listing', () => {
   });
 
   test.each([
-    ['id', {}, 'The field "id" of a row is undefined'],
-    ['id', { id: null }, 'The field "id" of a row is null'],
-    ['id', { id: '' }, 'The field "id" of a row is an empty text'],
-    ['id', { id: 1.5 }, 'The field "id" of a row is 1.5'],
-    [['id', 'of'], { id: 1, of: [] }, 'The field "of" of a row is a list: as a part of its key'],
+    ['id', {}, 'The field "id" of a row of test.items is undefined'],
+    ['id', { id: null }, 'The field "id" of a row of test.items is null'],
+    ['id', { id: '' }, 'The field "id" of a row of test.items is an empty text'],
+    ['id', { id: 1.5 }, 'The field "id" of a row of test.items is 1.5'],
+    [['id', 'of'], { id: 1, of: [] }, 'The field "of" of a row of test.items is a list: as a part of its key'],
   ] as const)('%j of %j is an error that names the field', async (key, row, message) => {
     await expect(keyIn(key, row)).rejects.toThrow(message);
   });

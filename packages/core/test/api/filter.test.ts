@@ -191,6 +191,9 @@ describe('R3 P5 a filter stands directly before the output', () => {
     expect(() => listing<Row>({ ...unversioned, paging: kinds['byPage']!, rows: 'items', filter: isWanted })).toThrow(
       "invalid at version: give one, e.g. '1', and change it when the filter changes",
     );
+    expect(() => listing<Row>({ ...unversioned, paging: kinds['byPage']!, rows: 'items', filter: isWanted })).toThrow(
+      / It is the listing of "\/[^"]+"\.$/,
+    );
     const promised = (async () => Promise.resolve(true)) as unknown as () => boolean;
     await expect(openListing(define(promised), { baseUrl })().toArray()).rejects.toMatchObject({
       code: 'config',

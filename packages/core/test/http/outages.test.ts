@@ -188,6 +188,16 @@ describe('T9 the time for a fault', () => {
     expect(transport.delays).toEqual([50_000, 50_000, 50_000, 50_000]);
   });
 
+  test('is distinguished from what a server asked to wait, in the error', async () => {
+    const server = await startServer(answer(503, '', { 'retry-after': '3' }));
+    const transport = openTransport(server.url, { retry: { for: 2_000 } });
+    const error: unknown = await transport.get().catch((reason: unknown) => reason);
+    const besides = sum(transport.delays) - 2_000;
+    expect(besides).toBeGreaterThan(9_000);
+    const text = `It was tried ${transport.delays.length + 1} times within 2 s, besides ${Math.round(besides / 1000)} s that the server asked to wait.`;
+    expect(error).toMatchObject({ message: expect.stringContaining(text) });
+  });
+
   test.each([
     ['429 and no Retry-After', answer(429), 60_000],
     ['429 and to wait a second, each time', answer(429, '', { 'retry-after': '1' }), undefined],

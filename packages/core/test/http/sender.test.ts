@@ -89,6 +89,15 @@ describe('W4 what an endpoint answers', () => {
     expect([server.requests.length, other.requests.length]).toEqual([1, 0]);
   });
 
+  test('no connection: the error names the URL, since an endpoint has no base URL', async () => {
+    const server = await startServer(ok());
+    await server.close();
+    const sender = createSender({ url: `${server.url}/hook`, retry: { retries: 0 } });
+    onTestFinished(() => sender.close());
+    const sent = sender.send({ body: '{}', headers: () => ({}), signal: new AbortController().signal });
+    await expect(sent).rejects.toThrow(/Check the network and the URL\.$/);
+  });
+
   test('410: the error says that it is gone for good', async () => {
     const { send } = await openSender([answer(410)]);
     await expect(send()).rejects.toThrow(/responded with 410\. It is permanently gone/);

@@ -92,6 +92,17 @@ async function refused(path: string, options?: Parameters<typeof run>[1]): Promi
 const checkpointOf = (path: string): string => join(`${path}.sluice`, 'checkpoint');
 
 describe('E6 what does not fit is refused, with the way out, and nothing is touched', () => {
+  test('a state that belongs to another file', async () => {
+    const path = await interrupted();
+    const other = fileSink(textFormat, { path: join(path, '..', 'other.txt') });
+    await expect(exportTo(source(), other, { state: fileState(`${path}.sluice`) }).run()).rejects.toMatchObject({
+      code: 'checkpoint',
+      message: expect.stringMatching(
+        /other\.txt\.part no .*That checkpoint was written by an export to another target/,
+      ),
+    });
+  });
+
   test.each<[string, (path: string) => void, RegExp]>([
     [
       'an edited .part',

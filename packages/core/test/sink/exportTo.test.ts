@@ -37,6 +37,15 @@ describe('exportTo', () => {
     });
   });
 
+  test('refuses an Observable and a state that is not a store, and says what to do instead', async () => {
+    const { list } = await startHoldings({ holdings: 1 });
+    const piped: unknown = list().pipe(take(1));
+    const refused = (given: unknown, options: object) =>
+      expect(() => exportTo(given as Source<Row>, recordingSink<Row>(), options));
+    refused(piped, {}).toThrow('exportTo() takes a source: given is an Observable. Pipe it to writeTo(sink), or');
+    refused(list(), { state: 'folder' }).toThrow('exportTo() is invalid at state: it is text, and must be an object.');
+  });
+
   test('does nothing before it is run, and runs anew each time', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 50 });
     const sink = recordingSink<Row>();

@@ -86,7 +86,7 @@ export class WalkedSource {
     const withRows = pages.filter(({ items }) => items.length > 0).length;
     check(
       pages.length >= 3 && withRows >= 2,
-      `The suite needs a source of at least three pages, two of them with rows, but this one has ${pages.length}, ${withRows} with rows.`,
+      `The suite needs a source of at least three pages, two of them with rows, but this one has ${pages.length}, ${withRows} with rows. If its API has more: does its paging find the next page?`,
     );
     return pages;
   }

@@ -10,6 +10,8 @@ export interface AttemptFailure {
   readonly delay: number;
   /** Ms that remain for retries. */
   readonly left: number;
+  /** Ms of the delay that do not count. */
+  readonly uncounted?: number;
 }
 
 /** The retries of one request: when the next attempt is due, and whether there is one. It neither waits nor sends. */
@@ -21,6 +23,8 @@ export class Retries {
   #limited = 0;
   /** Ms since the first attempt failed, without waits for the limiter. */
   #outage: number | undefined;
+  /** Ms that the server asked to wait beyond the back-off: not counted, and only for the message. */
+  #asked = 0;
 
   constructor(policy: RetryOptions, random: () => number) {
     this.#policy = policy;
@@ -38,7 +42,7 @@ export class Retries {
     const delay = requested > 0 ? requested : ownDelay;
     // A service that sends a `Retry-After` is running, so it counts no more than a back-off; but retries must end.
     this.#outage = outage + Math.min(delay, ownDelay);
-    return { fault, delay, left };
+    return { fault, delay, left, uncounted: delay - Math.min(delay, ownDelay) };
   }
 
   /**
@@ -48,7 +52,7 @@ export class Retries {
    * @returns the error of the last attempt, if it was the last
    */
   next(
-    { fault, left }: AttemptFailure,
+    { fault, left, uncounted = 0 }: AttemptFailure,
     { route, attempts, now }: { readonly route: string; readonly attempts: number; readonly now: number },
   ): SluiceError | undefined {
     const { retries, maxRetryAfter } = this.#policy;
@@ -57,6 +61,7 @@ export class Retries {
     const retry = fault.retry && this.#limited <= (maxRetries ?? Infinity);
     if (retry && left > 0 && this.#count < retries && requested <= maxRetryAfter) {
       this.#count += 1;
+      this.#asked += uncounted;
       return undefined;
     }
     if (!retry || status === undefined || requested <= maxRetryAfter) return this.#withAttempts(fault, left, attempts);
@@ -75,7 +80,8 @@ export class Retries {
   #withAttempts({ error, retry }: AttemptFault, left: number, attempts: number): SluiceError {
     if (attempts === 1) return error;
     const isOutOfTime = retry && left === 0;
-    const within = isOutOfTime ? ` within ${formatSeconds(this.#policy.for)}` : '';
+    const besides = this.#asked > 0 ? `, besides ${formatSeconds(this.#asked)} that the server asked to wait` : '';
+    const within = isOutOfTime ? ` within ${formatSeconds(this.#policy.for)}${besides}` : '';
     const advice: readonly Advice[] = isOutOfTime ? [{ kind: 'raise', option: 'retry.for' }] : [];
     amend(error, `It was tried ${attempts} times${within}.`, advice);
     return error;
