@@ -78,6 +78,8 @@ export interface Position {
   readonly pages: number;
   /** Of the finished partitions; absent while there is none for which the API states a total. */
   readonly totals?: StatedTotals;
+  /** A hash of the source and its requests, e.g. its parameters: the walk of another plan refuses it. */
+  readonly plan?: string;
   /** Of a walk of this partition only. It says nothing about the others, so no walk of the whole plan resumes here. */
   readonly partition?: number;
 }
@@ -133,6 +135,7 @@ export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
   if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;
   if (![value['partition'], value['kept']].every((count) => count === undefined || isCount(count))) return false;
+  if (value['plan'] !== undefined && typeof value['plan'] !== 'string') return false;
   const { totals = { partitions: 0, short: 0, total: 0, listed: 0 } } = value;
   if (!isRecord(totals)) return false;
   const { partitions, short, which = '' } = totals;

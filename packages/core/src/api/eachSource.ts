@@ -34,15 +34,17 @@ export function eachSource<Row extends object, In extends object, Params extends
     ...identityOfRows(open, bounds.maxRows),
   };
   const { identity, rowsIdentity = identity } = parents.info;
+  const requested = {
+    each: identity,
+    ...fixed,
+    pageSize: choosePageSize(name, definition.pageSize, pageSize) ?? null,
+    paging: definition.paging.identity,
+  };
   return createDiscoveringSource<Row>(
     {
       ...sourceOptions(open, bounds),
-      identity: {
-        each: identity,
-        ...fixed,
-        pageSize: choosePageSize(name, definition.pageSize, pageSize) ?? null,
-        paging: definition.paging.identity,
-      },
+      identity: requested,
+      walkIdentity: { ...requested, maxRows: null },
       rowsIdentity: { each: rowsIdentity, ...fixed },
       levels: 1 + (parents.info.levels ?? 0),
     },

@@ -59,6 +59,7 @@ export function listingSource<Row extends object, In extends object, Params exte
   const source = {
     ...sourceOptions(open, bounds),
     identity: { ...plan.requested, ...made },
+    walkIdentity: { ...plan.requested, ...made, maxRows: null },
     rowsIdentity: { ...plan.requestedRows, ...made },
     offset: plan.offset,
   };

@@ -1,4 +1,12 @@
-import { type Advice, amend, DecodeError, PaginationError, PluginError, type SluiceError } from '../errors.js';
+import {
+  type Advice,
+  amend,
+  ConfigError,
+  DecodeError,
+  PaginationError,
+  PluginError,
+  type SluiceError,
+} from '../errors.js';
 import type { StatedTotals } from '../position.js';
 import { kindOf } from '../values.js';
 
@@ -132,6 +140,13 @@ export function unusableCursor({ name, partition, page }: ChainPlace, why: strin
     page,
     path: 'cursor',
   });
+}
+
+export function otherPlan(name: string): ConfigError {
+  return new ConfigError(
+    `startAt is a position of another walk than this one of ${name}: its parameters, page size or definition were other ones. Use those again, or start without startAt.`,
+    { option: 'startAt' },
+  );
 }
 
 export function notAPage({ name }: ChainPlace, returned: unknown): PluginError {

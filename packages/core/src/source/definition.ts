@@ -127,6 +127,8 @@ export interface SourceDefinition<T> {
   readonly name: string;
   /** What determines the rows, as plain JSON: another identity is another plan, which no checkpoint fits. */
   readonly identity: Json;
+  /** `identity` without bounds such as `maxRows`: positions of another one are refused. Default: `identity`. */
+  readonly walkIdentity?: Json;
   /** `identity` without what only affects paging, so that state about rows stays valid. Default: `identity`. */
   readonly rowsIdentity?: Json;
   readonly schema: RowSchema<T>;

@@ -14,7 +14,10 @@ import { walk, type WalkOptions } from './walk.js';
 
 /** How a walk requests a source's pages. */
 export interface PagesOptions {
-  /** Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. */
+  /**
+   * Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. A
+   * position of other parameters, another page size or definition fails the walk with a ConfigError; a cursor can't.
+   */
   readonly startAt?: Position | string | undefined;
   /**
    * Walks this partition only, from 0, and requests nothing beyond it. `startAt` is then a position of such a walk, or
@@ -270,6 +273,7 @@ export function createFittedSource<T>(definition: SourceDefinition<T>, fit?: Sou
   checkOptions('createSource()', definition, {
     name: 'text',
     identity: 'anything',
+    walkIdentity: 'anything?',
     rowsIdentity: 'anything?',
     schema: 'an object',
     partitions: 'a number?',

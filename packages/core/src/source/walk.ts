@@ -4,7 +4,8 @@ import { type Position, type StatedTotal, type StatedTotals, withDone } from '..
 import { kindOf } from '../values.js';
 import { cancellable, done, type PullIterator } from './cancellable.js';
 import type { SourceDefinition } from './definition.js';
-import { sourceFault } from './chainErrors.js';
+import { otherPlan, sourceFault } from './chainErrors.js';
+import { hashOf } from './fingerprint.js';
 import type { Discovery, ParentRow, PartitionLog } from './discovery.js';
 import type { Since } from './increment.js';
 import type { Page } from './page.js';
@@ -81,8 +82,10 @@ class Walk<T> {
     this.#capacity = concurrency + prefetch;
     this.#end = partition === undefined ? (definition.partitions ?? 1) : partition + 1;
     // Its chains may mark a repeated page in their positions.
-    this.#position = structuredClone(startAt);
+    const plan = hashOf([definition.name, definition.walkIdentity ?? definition.identity]);
+    this.#position = { ...structuredClone(startAt), plan };
     this.#nextPartition = startAt.before;
+    if (startAt.plan !== undefined && startAt.plan !== plan) this.#fail(otherPlan(definition.name));
     drain?.addEventListener('abort', this.#cancelRequests, { once: true });
     if (drain?.aborted) this.#cancelRequests();
   }

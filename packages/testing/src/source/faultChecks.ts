@@ -72,11 +72,14 @@ export const faultChecks: Checks<WalkedSource> = {
 
   'refuses a position of another plan before it requests anything': async (walked) => {
     const { partitions } = walked.source.info;
+    const [first] = await walked.pages();
+    const hasPlan = first?.position.plan !== undefined;
     const made = walked.countsRequests ? walked.requests.made : 0;
     const wrong: readonly PagesOptions[] = [
       { startAt: { before: partitions + 1, begun: {}, rows: 0, pages: 0 } },
       { startAt: { before: 0, begun: {}, done: [[partitions, partitions, 0]], rows: 0, pages: 0 } },
       { startAt: { before: -1, begun: {}, rows: 0, pages: 0 } },
+      ...(hasPlan ? [walked.recorded({ startAt: { before: 0, begun: {}, rows: 0, pages: 0, plan: 'another' } })] : []),
       { concurrency: 0 },
       { prefetch: -1 },
       { prefetch: 0.5 },
