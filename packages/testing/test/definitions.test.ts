@@ -163,6 +163,13 @@ test.each<readonly [string, Definition, Tested]>([
 
 test.each<readonly [string, Definition, Tested, string, RegExp]>([
   [
+    'looks for its next page in the wrong place',
+    { paging: byCursor({ param: 'after', at: 'nxt?' }) },
+    {},
+    'serves two walks at the same time',
+    /this one has 1, 1 with rows\. If its API has more: does its paging find the next page\?/,
+  ],
+  [
     'ends at any page with fewer rows than requested',
     { paging: pages, until: isShorter },
     still,

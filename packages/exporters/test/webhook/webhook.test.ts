@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Advice,
+  changes,
   exportTo,
   memoryState,
   SluiceError,
@@ -9,11 +10,12 @@ import {
   type Page,
   type PullIterator,
   type StateStore,
+  writeTo,
 } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery, type ReceiverOptions } from '@sluice/sandbox';
-import { firstValueFrom, Subject } from 'rxjs';
+import { filter, firstValueFrom, from, lastValueFrom, Subject } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';
@@ -497,6 +499,29 @@ describe('W5 dead letters', () => {
     expect(lettersIn(deadLetter).map(({ record }) => (record as Envelope).data.n)).toEqual([2, 4, 6, 8, 10]);
     expect([...receiver.accepted.values()].map(({ body }) => envelopeIn(body).data.n)).toEqual([0, 1, 3, 5, 7, 9, 11]);
   });
+});
+
+test('W7 changes that an Observable emits are sent in order per key, and need no option for it', async () => {
+  const statuses: unknown[] = [];
+  const receiver = await openReceiver({
+    script(delivery) {
+      if (delivery.n === 1) return { status: 503 };
+      const { data } = JSON.parse(delivery.body) as { data: { after: { status: string } } };
+      statuses.push(data.after.status);
+      return undefined;
+    },
+  });
+  const polled = ['new', 'a', 'b', 'c', 'd', 'e'].map((status) => ({
+    rows: [{ uuid: 'u', status }],
+    observedAt: '2030-01-01T00:00:00.000Z',
+  }));
+  const flow = from(polled).pipe(
+    changes({ key: ({ uuid }) => uuid, project: ['status'] }),
+    filter(({ type }) => type === 'changed'),
+    writeTo(webhookTo(receiver)),
+  );
+  expect(await lastValueFrom(flow)).toMatchObject({ isDone: true, rows: 5 });
+  expect(statuses).toEqual(['a', 'b', 'c', 'd', 'e']);
 });
 
 test('W7 order per key is kept through failures, and keys go in parallel', { tags: ['slow'] }, async () => {
