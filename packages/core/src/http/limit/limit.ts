@@ -16,7 +16,10 @@ export interface Limit {
   readonly burst?: number | undefined;
   /** Requests in parallel. Default: no limit. */
   readonly concurrency?: number | undefined;
-  /** Cost of a request by route. Default: 1. A cost above `requests` (or `burst`) could never start: it is refused. */
+  /**
+   * Cost of a request by route, which is the name of a source, e.g. `aptos.nfts`. Default: 1, also for a misspelt name. A
+   * cost above `requests` (or `burst`) could never start: it is refused.
+   */
   readonly costs?: Readonly<Record<string, number>> | undefined;
 }
 
