@@ -14,6 +14,7 @@ import { streams } from '@sluice/streams';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../kit/freePort.js';
 import { dashboardAddress } from '../kit/dashboardAddress.js';
 import { temporaryFolder } from '../kit/temporaryFolder.js';
 import { hasChromium, launchChromium, openPage } from './chromium.js';
@@ -35,14 +36,14 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   afterAll(() => browser.close());
 
   /** Opens the page. At the test's end, nothing must have been thrown, violated or requested elsewhere. */
-  async function look(url: string, { isCut = false } = {}) {
+  async function look(url: string) {
     const page = await openPage(browser, { viewport: { width: 1320, height: 900 } });
     const faults: string[] = [];
     const { host } = new URL(url);
     page.on('pageerror', (error) => faults.push(String(error)));
     page.on('console', (message) => {
-      // Chromium reports a connection that was cut, or refused, on purpose.
-      const isExpected = isCut && /ERR_(INCOMPLETE_CHUNKED|CONNECTION_|SOCKET_|EMPTY_RESPONSE)/.test(message.text());
+      // Chromium reports each connection that was cut, or refused: the page looks whether another run has its address.
+      const isExpected = /ERR_(INCOMPLETE_CHUNKED|CONNECTION_|SOCKET_|EMPTY_RESPONSE)/.test(message.text());
       if (message.type() === 'error' && !isExpected) faults.push(message.text());
     });
     page.on('request', (request) => {
@@ -149,7 +150,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       ],
       { SLUICE_API_KEY: sandbox.apiKey, SLUICE_APTOS_URL: sandbox.aptosUrl },
     );
-    const page = await look(await url, { isCut: true });
+    const page = await look(await url);
     expect(page.url()).not.toContain('#');
     await page.getByRole('heading', { name: 'Running' }).waitFor();
     isShown = true;
@@ -187,7 +188,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       ['streams', 'export', '--to', 'streams.csv', '--page-size', '10', '--rate', '5/s', '--dashboard', '0'],
       { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl },
     );
-    const page = await look(await url, { isCut: true });
+    const page = await look(await url);
     await page.getByRole('heading', { name: 'Running' }).waitFor();
     isShown = true;
     await page.getByRole('heading', { name: 'Failed' }).waitFor();
@@ -196,7 +197,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await review(page, 'failed');
   });
 
-  test('U1 shows the board of a watch, which can be filtered, and the command that shows the same', async () => {
+  test('U1 shows the board of a watch, which can be filtered, and its command', async () => {
     await using sandbox = await startSandbox({ streams: 42, statusEvery: 100 });
     const { url, child, exited } = run(
       ['streams', 'watch', '--only', 'status', '--every', '250ms', '--rate', '50/s', '--dashboard'],
@@ -205,7 +206,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
         SLUICE_STREAMS_URL: sandbox.streamsUrl,
       },
     );
-    const page = await look(await url, { isCut: true });
+    const page = await look(await url);
     await page.locator('.changes li', { hasText: '→' }).nth(3).waitFor();
     await page.locator('.command code', { hasText: 'streams watch --only status --every 250ms --rate 50/s' }).waitFor();
     expect(await page.locator('.command code').innerText()).not.toContain('--dashboard');
@@ -221,12 +222,97 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await review(page, 'stopped');
   });
 
+  test('U2 a tab shows the next run at its address', async () => {
+    await using sandbox = await startSandbox({ streams: 3 });
+    const state = mkdtempSync(join(tmpdir(), 'sluice-token-'));
+    onTestFinished(() => rmSync(state, { recursive: true }));
+    const port = String(await freePort());
+    const start = () =>
+      run(['streams', 'watch', '--every', '250ms', '--rate', '50/s', '--dashboard', port], {
+        SLUICE_API_KEY: sandbox.apiKey,
+        SLUICE_STREAMS_URL: sandbox.streamsUrl,
+        XDG_STATE_HOME: state,
+      });
+    const first = start();
+    const page = await look(await first.url);
+    await page.getByRole('heading', { name: 'Watching' }).waitFor();
+    first.child.kill('SIGTERM');
+    await page.getByRole('heading', { name: 'Stopped' }).waitFor();
+    await first.exited;
+    const { url } = start();
+    await page.getByRole('heading', { name: 'Watching' }).waitFor();
+    await page.getByText('Live').waitFor();
+    // An address that is pasted into the tab changes its fragment only.
+    const { hash } = new URL(await url);
+    await page.evaluate((fragment) => (location.hash = fragment), hash);
+    await page.waitForURL((address) => address.hash === '');
+    await page.getByRole('heading', { name: 'Watching' }).waitFor();
+  });
+
+  test('U1 says at every second of an outage what --health says', async () => {
+    let api: Fault | undefined;
+    let receiver: { readonly status: number; readonly delay?: number } = { status: 204 };
+    await using sandbox = await startSandbox({ streams: 42, statusEvery: 100, script: () => api });
+    const server = createServer((request, response) => {
+      const { status, delay = 0 } = receiver;
+      request.resume().on('end', () => setTimeout(() => response.writeHead(status).end(), delay));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close().closeAllConnections());
+    const { port } = server.address() as AddressInfo;
+    const target = ['--forward', `http://127.0.0.1:${port}/`, '--allow-address', '127.0.0.1'];
+    const pace = ['--only', 'status', '--every', '250ms', '--rate', '50/s', '--timeout', '3s', '--progress', 'json'];
+    const { url, lines } = run(['streams', 'watch', ...target, ...pace, '--health', '0', '--dashboard'], {
+      SLUICE_API_KEY: sandbox.apiKey,
+      SLUICE_STREAMS_URL: sandbox.streamsUrl,
+      SLUICE_WEBHOOK_SECRET: `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`,
+    });
+    const page = await look(await url);
+    await page.getByRole('heading', { name: 'Watching' }).waitFor();
+    const checks = (): string | undefined => /Health checks are answered at ([^"]+)/.exec(lines.join('\n'))?.[1];
+    await expect.poll(checks).toBeDefined();
+    const withoutNumbers = (text: string): string => text.replace(/(\d+(\.\d+)? (ms|s|min) ?)+/g, 'a while ').trim();
+    /** What contradicts, if anything does. Both are asked within some ms, so a change between them shows only once. */
+    const contradiction = async (): Promise<string> => {
+      const response = await fetch(checks() ?? '');
+      const health = withoutNumbers(await response.text());
+      const title = await page.locator('#headline').innerText();
+      const why = withoutNumbers(await page.locator('.why').innerText());
+      const isRed = title.startsWith('Failing');
+      const isSame = isRed ? response.status === 503 && health === why : response.status === 200;
+      return isSame ? '' : `page: ${title}: ${why}; health: ${response.status} ${health}`;
+    };
+    const seconds = async (count: number): Promise<void> => {
+      for (let second = 0; second < count; second += 1) {
+        await expect.poll(contradiction, { timeout: 3_000, interval: 50 }).toBe('');
+        await page.waitForTimeout(1_000);
+      }
+    };
+    const failsWith = (cause: RegExp) => page.locator('.why', { hasText: cause }).waitFor();
+    await expect.poll(contradiction, { timeout: 10_000 }).toBe('');
+    receiver = { status: 502 };
+    await seconds(7);
+    await failsWith(/The webhook has taken nothing for .*HTTP 502/);
+    receiver = { status: 204, delay: 60_000 };
+    await seconds(6);
+    await failsWith(/The webhook has taken nothing for .*no response in time/);
+    receiver = { status: 204 };
+    await page.getByRole('heading', { name: 'Watching' }).waitFor();
+    await seconds(2);
+    api = { kind: 'status', status: 503 };
+    await seconds(7);
+    await failsWith(/The API has failed for .*HTTP 503/);
+    api = undefined;
+    await page.getByRole('heading', { name: 'Watching' }).waitFor();
+    await seconds(2);
+  });
+
   test('U2 connects again after a gap, and misses nothing; a hidden page disconnects', async () => {
     const client = ownClient();
     const url = new URL(await client.dashboard.url);
     const proxy = new CuttingProxy(Number(url.port));
     onTestFinished(() => proxy.close());
-    const page = await look(`http://localhost:${await proxy.listen()}/${url.hash}`, { isCut: true });
+    const page = await look(`http://localhost:${await proxy.listen()}/${url.hash}`);
     await page.getByRole('heading', { name: 'Starting' }).waitFor();
     await review(page, 'empty');
     const rows = (count: number): void => {
@@ -236,6 +322,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     await figure(page, 'rows').filter({ hasText: /^10$/ }).waitFor();
     proxy.cut();
     await page.getByText('Disconnected, trying again').waitFor();
+    await page.getByRole('heading', { name: 'No contact' }).waitFor();
     await review(page, 'disconnected');
     rows(32);
     proxy.mend();
@@ -268,7 +355,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
     });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const next = async (): Promise<Record<string, unknown>> => JSON.parse((await lines.next()).value ?? '{}') as never;
-    const page = await look(String((await next())['url']), { isCut: true });
+    const page = await look(String((await next())['url']));
     const { first, second, count } = await next();
     expect(count).toBe(100_000);
     await figure(page, 'changes').waitFor();
@@ -384,7 +471,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
       SLUICE_APTOS_URL: sandbox.aptosUrl,
       SLUICE_WEBHOOK_SECRET: `whsec_${Buffer.from('a secret of twenty-four b').toString('base64')}`,
     });
-    const page = await look(await url, { isCut: true });
+    const page = await look(await url);
     await page.getByText('of 12, in').waitFor();
     const agree = async (state: string, why: RegExp, waiting: RegExp, name: string): Promise<void> => {
       await page.getByRole('heading', { name: state }).waitFor();
@@ -438,7 +525,7 @@ describe.skipIf(!hasChromium)('the dashboard in Chromium', () => {
   test('U1 shows a run on several machines: its partitions and its workers', async () => {
     const board = openDashboard({ title: 'holdings: aptos.nfts' });
     onTestFinished(() => board.close());
-    const page = await look(await board.url, { isCut: true });
+    const page = await look(await board.url);
     board.show({ kind: 'cluster', target: '/mnt/out/holdings' });
     board.showCluster({
       partitions: 1_200,

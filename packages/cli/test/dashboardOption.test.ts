@@ -90,8 +90,17 @@ describe('the token of the dashboard', () => {
     const shown = testEnvironment({ columns: 80, variables });
     const options = await pageOptions({ dashboard: 8080 }, shown);
     expect(options).toEqual({ port: 8080, token: expect.stringMatching(/^[\w-]{32}$/) });
-    await announce({ url: Promise.resolve('http://127.0.0.1:8080/#secret') } as Dashboard, shown);
+    await announce({ url: Promise.resolve('http://127.0.0.1:8080/#secret') } as Dashboard, {}, shown);
     expect(shown.written.stderr()).toBe('Dashboard: http://127.0.0.1:8080/#secret\n');
+  });
+
+  test('U3 is an event in --progress json, and no token stands in it', async () => {
+    const { variables, file } = ownState();
+    const log = testEnvironment({ variables });
+    const page = { url: Promise.resolve('http://127.0.0.1:8080/#secret') } as Dashboard;
+    await announce(page, { progress: 'json' }, log);
+    const event = { event: 'dashboard', url: 'http://127.0.0.1:8080/#TOKEN', tokenFile: file };
+    expect(JSON.parse(log.written.stderr())).toEqual(event);
   });
 
   test('U3 is the same for all who start at once, and leaves one file', async () => {

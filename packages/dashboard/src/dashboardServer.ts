@@ -70,7 +70,7 @@ export class DashboardServer {
         const code = 'code' in error ? String(error.code) : error.message;
         reject(
           new ConfigError(
-            `The dashboard can't use port ${port} (${code}). Give another port, or none for any that is free.`,
+            `The dashboard can't use port ${port} (${code}). Does the same command run already? Else give another port, or none for any that is free.`,
             { option: 'port' },
           ),
         );

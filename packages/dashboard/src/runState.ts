@@ -96,7 +96,9 @@ export class RunState {
   }
 
   showCluster(cluster: ClusterView, now: number): void {
-    const bucket = this.#series.bucket(now);
+    const isKnown = cluster.redisError === undefined;
+    this.#setGap(isKnown ? undefined : now, now);
+    const bucket = isKnown ? this.#series.bucket(now) : { rows: 0 };
     if (this.#cluster) bucket.rows += Math.max(0, cluster.rows - this.#cluster.rows);
     this.#cluster = cluster;
   }
@@ -219,7 +221,7 @@ export class RunState {
       totals: { ...this.#totals },
       ...this.#estimate(pace, now),
       // A second that is not over would look like a slump.
-      series: this.#series.view(this.#end ? now : now - 1_000, span, this.#gaps),
+      series: this.#series.view(this.#end ? now : now - 1_000, span, this.#gaps, { areRowsKnown: !this.#cluster }),
       deliveries: this.#deliveries ? { ...this.#deliveries } : null,
       limiters: fit(limiters, list),
       pauses: fit(this.#pauses, list),
@@ -258,14 +260,20 @@ export class RunState {
 
   /** While nothing succeeds, nothing is known of the rows. */
   #noteGap(now: number): void {
+    // The events of a cluster stay with its workers.
+    if (this.#cluster) return;
     const health = this.#judge.health(now);
+    const since = 'since' in health ? health.since : 0;
+    this.#setGap(healthLevel(health) === 'failing' ? now - since : undefined, now);
+  }
+
+  /** @param from when it began that nothing is known; `undefined` if something is. */
+  #setGap(from: number | undefined, now: number): void {
     const last = this.#gaps.at(-1);
     const isOpen = last && last.to === undefined;
-    if (healthLevel(health) !== 'failing') {
+    if (from === undefined) {
       if (isOpen) this.#gaps.splice(-1, 1, { from: last.from, to: now });
-    } else if (!isOpen) {
-      this.#gaps = [...this.#gaps, { from: now - ('since' in health ? health.since : 0) }].slice(-maxGaps);
-    }
+    } else if (!isOpen) this.#gaps = [...this.#gaps, { from }].slice(-maxGaps);
   }
 
   /** How long the rest takes is only told where rows are counted: partitions are unlike. */
@@ -293,7 +301,7 @@ export class RunState {
     if (step === 'accepted') sums.accepted += 1;
     if (step === 'dead-letter') sums.deadLetters += 1;
     if (step === 'retry' && error) this.#count(`${sink}: ${causeOf(error)}`, now);
-    if (step === 'retry' || step === 'failed') this.#reportFailure(sink, error, now);
+    if (step === 'retry' || step === 'failed' || step === 'refused') this.#reportFailure(sink, error, now);
     if (step === 'sent' || step === 'dead-letter') return;
     const answer = error ? causeOf(error) : `HTTP ${status ?? 200}`;
     sums.last = { at: now, answer, isAccepted: step === 'accepted' };

@@ -49,8 +49,10 @@ export class Series {
   /**
    * At most 300 points of the last `span` seconds; `Infinity` means all that is kept. Nothing is known before the first
    * bucket, and in gaps.
+   *
+   * @param areRowsKnown in gaps, too
    */
-  view(now: number, span: number, gaps: readonly Gap[] = []): SeriesView {
+  view(now: number, span: number, gaps: readonly Gap[] = [], { areRowsKnown = true } = {}): SeriesView {
     const end = Math.floor(now / 1_000) + 1;
     const length = Math.max(1, Math.min(span, Math.max(end - this.#first(now), minute)));
     const step = Math.ceil(length / maxPoints);
@@ -77,7 +79,7 @@ export class Series {
       step,
       until: end * 1_000,
       // In an outage nobody knows what changed; that no row arrived is known, and so is what the limiter does.
-      rows: values('rows', true),
+      rows: values('rows', areRowsKnown),
       changes: values('changes'),
       used: values('used', true),
       queued: values('queued', true),

@@ -105,6 +105,15 @@ describe('the state of a run', () => {
     expect(at(10, sent).deliveries).toBeNull();
   });
 
+  test('lists each record that an endpoint refuses', () => {
+    const refused = {
+      ...deliver('refused', 1),
+      status: 422,
+      error: { ...error, message: 'It is too long.' },
+    } as ClientEvent;
+    expect(at(10, [[1, refused]]).problems).toMatchObject([{ level: 'warning', message: 'It is too long.' }]);
+  });
+
   test('lists what went wrong with its reason, each once', () => {
     const { problems, retries } = at(10, [...sent, [1, retry], [2, retry], [3, repeated]]);
     expect(problems).toMatchObject([

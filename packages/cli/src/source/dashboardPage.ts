@@ -1,12 +1,13 @@
-import type { Client } from '@sluice/core';
+import { type Client, SluiceError } from '@sluice/core';
 import type { Dashboard, DashboardOptions } from '@sluice/dashboard';
 import { loadOptional } from '../config/importModule.js';
 import type { Environment } from '../environment/environment.js';
+import { Failure } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
 import { visibleText } from '../terminal/text.js';
 import { keptToken, tokenFile } from './dashboardToken.js';
 
-export type DashboardOption = OptionsOf<'dashboard'>;
+export type DashboardOption = OptionsOf<'dashboard'> & Partial<OptionsOf<'progress'>>;
 
 /** @throws UsageError if the package is not installed */
 export function loadDashboard() {
@@ -25,21 +26,33 @@ export async function pageOptions(
   return port === 0 && stderr.isTerminal ? {} : { port, token: await keptToken(tokenFile(variables)) };
 }
 
-/** Adds the page of `--dashboard` to a client, and prints its address. @throws ConfigError if the port can't be used */
+/** Adds the page of `--dashboard` to a client, and prints its address. @throws Failure if the port can't be used */
 export async function addDashboard(client: Client, options: DashboardOption, environment: Environment): Promise<void> {
   if (options.dashboard === undefined) return;
   const { dashboard } = await loadDashboard();
   const shown = client.use(dashboard(await pageOptions(options, environment)));
-  await announce(shown.dashboard, environment);
+  await announce(shown.dashboard, options, environment);
 }
 
-/** Prints the address, also with --quiet: without it nobody can look. In a log it is without the token. */
-export async function announce({ url }: Dashboard, { stderr, variables }: Environment): Promise<void> {
-  const address = await url;
-  const shown = stderr.isTerminal
-    ? address
-    : `${address.replace(/#.*/, '#TOKEN')} (TOKEN is in ${visibleText(tokenFile(variables))})`;
-  stderr.print(`Dashboard: ${shown}\n`);
+/**
+ * Prints the address, also with --quiet: without it nobody can look. In a log it is without the token.
+ *
+ * @throws Failure if the port can't be used. It may be free when a supervisor starts the command again, so it is no wrong usage.
+ */
+export async function announce(
+  { url }: Dashboard,
+  { progress }: DashboardOption,
+  { stderr, variables }: Environment,
+): Promise<void> {
+  const address = await url.catch((error: unknown) => {
+    throw SluiceError.is(error, 'config') ? new Failure(error.message) : error;
+  });
+  const inLog = address.replace(/#.*/, '#TOKEN');
+  const file = visibleText(tokenFile(variables));
+  if (stderr.isTerminal) stderr.print(`Dashboard: ${address}\n`);
+  else if (progress === 'json')
+    stderr.print(`${JSON.stringify({ event: 'dashboard', url: inLog, tokenFile: file })}\n`);
+  else stderr.print(`Dashboard: ${inLog} (TOKEN is in ${file})\n`);
 }
 
 /** The page of a client, if there is one. */
@@ -57,7 +70,7 @@ function isDashboard(value: unknown): value is Dashboard {
   );
 }
 
-/** A command line without `--dashboard`, which shows the same in a terminal. */
+/** A command line without `--dashboard`. */
 export function withoutDashboard(args: readonly string[]): string[] {
   return args.filter(
     (arg, at) => !/^--dashboard(?:=|$)/.test(arg) && !(args[at - 1] === '--dashboard' && /^\d+$/.test(arg)),

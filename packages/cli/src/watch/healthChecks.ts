@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { causeOf, healthLevel, healthText, type PageHealth, type RunHealth, SluiceError } from '@sluice/core';
-import { UsageError } from '../errors/errors.js';
+import { Failure } from '../errors/errors.js';
 import { codeOf } from '../errors/thrown.js';
 import type { ListenAddress } from '../options/option.js';
 import { formatCount, formatDuration } from '../terminal/format.js';
@@ -58,7 +58,7 @@ export function judgeWatch({ health, target, poll, acceptedFor, every, isStoppin
  * Answers health checks at any path: 200 if all is well, else 503. It does not keep the process alive.
  *
  * @returns the address, and what ends it.
- * @throws UsageError if the address can't be used.
+ * @throws Failure if the address can't be used.
  */
 export async function answerHealthChecks(
   { host, port }: ListenAddress,
@@ -80,7 +80,10 @@ export async function answerHealthChecks(
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
       reject(
-        new UsageError(`--health can't use ${host}:${port} (${codeOf(error) ?? error.message}). Give another one.`),
+        // It may be free when a supervisor starts the command again, which a wrong command line is not.
+        new Failure(
+          `--health can't use ${host}:${port} (${codeOf(error) ?? error.message}). Does the same command run already? Else give another one.`,
+        ),
       );
     });
     server.listen(port, host, resolve);

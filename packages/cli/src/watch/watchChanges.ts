@@ -238,16 +238,17 @@ async function watchChanges<Added, T extends object>(
 const longWait = 10_000;
 const lookEvery = 1_000;
 
-/** Reports each long wait once, from now on. Returns a function that ends this. */
+/** Reports each long wait once, and again for another cause, from now on. Returns a function that ends this. */
 export function onLongWaits(current: () => Wait | undefined, clock: Clock, report: (wait: Wait) => void): () => void {
-  let reported: Wait['kind'] | undefined;
+  let reported: string | undefined;
   return every(clock, lookEvery, () => {
     const wait = current();
-    if (wait?.kind !== reported) reported = undefined;
+    const name = wait && `${wait.kind} ${('cause' in wait && wait.cause) || ''}`;
+    if (name !== reported) reported = undefined;
     if (!wait || wait.kind === 'stopping' || reported !== undefined) return;
-    const known = Math.max('left' in wait ? wait.left : 0, 'since' in wait ? wait.since : 0);
+    const known = Math.max(('left' in wait && wait.left) || 0, 'since' in wait ? wait.since : 0);
     if (known < longWait) return;
-    reported = wait.kind;
+    reported = name;
     report(wait);
   });
 }

@@ -98,8 +98,8 @@ test('--health at an address that is taken, or is none, is refused before any re
     return [await main(watchArgs('--health', given), environment), environment.written.stderr()];
   };
   expect(await said(String(port))).toEqual([
-    2,
-    `sluice: --health can't use 127.0.0.1:${port} (EADDRINUSE). Give another one.\n`,
+    1,
+    `sluice: --health can't use 127.0.0.1:${port} (EADDRINUSE). Does the same command run already? Else give another one.\n`,
   ]);
   for (const wrong of ['', 'x', '70000', 'host:', ':80', 'a b:80', 'http://x:80', '1.2.3.4:5:6'])
     expect(await said(wrong)).toEqual([2, expect.stringContaining('Give a port, or HOST:PORT')]);

@@ -129,7 +129,12 @@ function runFigures(snapshot: Snapshot): readonly Figure[] {
   // Not every target commits before its end.
   const isCommitted = totals.committedRows > 0;
   return [
-    { id: 'pace', name: 'Rows per second', value: rate(snapshot.pace), note: paceNote(snapshot) },
+    {
+      id: 'pace',
+      name: 'Rows per second',
+      value: cluster?.redisError === undefined ? rate(snapshot.pace) : '–',
+      note: paceNote(snapshot),
+    },
     {
       id: 'rows',
       name: cluster ? 'Rows done' : isCommitted || end ? 'Rows committed' : 'Rows fetched',
@@ -141,8 +146,8 @@ function runFigures(snapshot: Snapshot): readonly Figure[] {
       ? {
           id: 'retries',
           name: 'Given up',
-          value: count(cluster.failed),
-          note: `${count(cluster.delayed)} to be tried again`,
+          value: cluster.redisError === undefined ? count(cluster.failed) : '–',
+          note: cluster.redisError === undefined ? `${count(cluster.delayed)} to be tried again` : 'not known',
         }
       : requestFigure(snapshot),
   ];
@@ -202,7 +207,7 @@ function shareDone(snapshot: Snapshot): number | undefined {
 }
 
 function paceNote({ cluster, end, now, startedAt, totals }: Snapshot): string {
-  if (cluster) return counted(cluster.workers.length, 'worker');
+  if (cluster) return cluster.redisError === undefined ? counted(cluster.workers.length, 'worker') : 'not known';
   const seconds = Math.max(1, ((end?.at ?? now) - startedAt) / 1_000);
   return `${rate(totals.rows / seconds)} on average`;
 }

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from '../snapshot.js';
 import { CopyButton, Panel } from './panel.js';
 import { ago, clock, count, counted } from './format.js';
-import type { Tone } from '../tones.js';
+import { findTone, type Tone } from '../tones.js';
 import { signs, toneClass } from './words.js';
 
 const filter = signal('');
@@ -34,7 +34,7 @@ export function BoardPanel({ board, now, command }: BoardProps) {
       )}
       {command === undefined ? null : (
         <p class="command">
-          <span class="muted">The same in a terminal:</span> <code tabIndex={0}>{command}</code>
+          <span class="muted">The command:</span> <code tabIndex={0}>{command}</code>
           <CopyButton text={command} />
         </p>
       )}
@@ -48,7 +48,9 @@ function Cards({ board }: { readonly board: BoardView }) {
   const cards: (readonly [name: string, value: number, tone: string, filter: string])[] =
     names.length > 0
       ? [
-          ...names.map((name, nth) => [name, counts[nth] ?? 0, toneClass(name), name] as const),
+          ...names
+            .map((name, nth) => [name, counts[nth] ?? 0, toneClass(name), name] as const)
+            .sort(([one], [other]) => rankOf(one) - rankOf(other) || one.localeCompare(other)),
           ...(without > 0 ? [['no status', without, 'tone-quiet', ''] as const] : []),
         ]
       : [
@@ -75,6 +77,12 @@ function Cards({ board }: { readonly board: BoardView }) {
   );
 }
 
+/** Errors first, then by name, so that each card has its place in every run. */
+function rankOf(status: string): number {
+  const rank = (['bad', 'warn', 'good'] as const).findIndex((tone) => tone === findTone(status));
+  return rank < 0 ? 3 : rank;
+}
+
 const kindTones = {
   initial: 'quiet',
   known: 'quiet',
@@ -84,7 +92,8 @@ const kindTones = {
 } as const satisfies Record<(typeof changeKinds)[number], Tone>;
 
 function Rows({ board, now }: { readonly board: BoardView; readonly now: number }) {
-  const { rows, total, names } = board;
+  const { rows, total, names, gaps, since } = board;
+  const gap = gaps.find(([, to]) => to === null);
   const status = chosen.value;
   const visible =
     status === undefined || !names.includes(status) ? rows : rows.filter((row) => names[lastStatus(row)] === status);
@@ -96,6 +105,7 @@ function Rows({ board, now }: { readonly board: BoardView; readonly now: number 
           {visible.length < total
             ? `${visible.length} of ${count(total)}: errors, then what changed last`
             : counted(total, 'row')}
+          {gap ? `, as of ${clock(since + 1_000 * gap[0])}` : ''}
         </span>
       </h3>
       <ul class="list rows" tabIndex={0} aria-label="Rows with their status over time">

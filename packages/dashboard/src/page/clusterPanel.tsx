@@ -4,15 +4,22 @@ import { count, counted, duration } from './format.js';
 
 /** The partitions of a run on several machines, and who works on them. */
 export function ClusterPanel({ cluster }: { readonly cluster: ClusterView }) {
-  const { partitions, done, active, delayed, failed } = cluster;
+  const { partitions, done, active, delayed, failed, redisError } = cluster;
   const rest = Math.max(0, partitions - done - active - delayed - failed);
-  const parts = [
-    ['done', done, 'tone-good'],
-    ['in progress', active, 'tone-busy'],
-    ['to be tried again', delayed, 'tone-warn'],
-    ['given up', failed, 'tone-bad'],
-    ['waiting', rest, 'tone-quiet'],
-  ] as const;
+  // Only Redis knows who works on what.
+  const parts =
+    redisError === undefined
+      ? ([
+          ['done', done, 'tone-good'],
+          ['in progress', active, 'tone-busy'],
+          ['to be tried again', delayed, 'tone-warn'],
+          ['given up', failed, 'tone-bad'],
+          ['waiting', rest, 'tone-quiet'],
+        ] as const)
+      : ([
+          ['done', done, 'tone-good'],
+          ['not known', partitions - done, 'tone-quiet'],
+        ] as const);
   return (
     <>
       <Panel title="Partitions of the run" class="whole">
@@ -30,7 +37,12 @@ export function ClusterPanel({ cluster }: { readonly cluster: ClusterView }) {
         </ul>
       </Panel>
       <Panel title="Workers" class="two-thirds workers">
-        <List empty="No worker was heard of in the last 15 seconds." items={cluster.workers}>
+        <List
+          empty={
+            redisError === undefined ? 'No worker was heard of in the last 15 seconds.' : 'Not known without Redis.'
+          }
+          items={cluster.workers}
+        >
           {({ name, working, rows, unable }) => (
             <li key={name} class="worker">
               <span class="grow">
@@ -47,7 +59,10 @@ export function ClusterPanel({ cluster }: { readonly cluster: ClusterView }) {
         </List>
       </Panel>
       <Panel title="Given up" class="third">
-        <List empty="No partition was given up." items={cluster.failures}>
+        <List
+          empty={redisError === undefined ? 'No partition was given up.' : 'Not known without Redis.'}
+          items={cluster.failures}
+        >
           {([partition, reason]) => (
             <li key={partition} class="problem">
               <span class="grow">

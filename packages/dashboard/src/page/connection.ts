@@ -6,7 +6,7 @@ import { decodeSnapshot } from './decodeSnapshot.js';
  * - `lost`: the stream ended without a last message; we connect again.
  * - `hidden`: nobody looks, so we have disconnected.
  * - `refused`: the token is missing or wrong.
- * - `ended`: the run sent its last message.
+ * - `ended`: the run sent its last message. Another one may get its address.
  */
 export type Link = 'connecting' | 'live' | 'lost' | 'hidden' | 'refused' | 'ended';
 
@@ -31,7 +31,7 @@ export function takeToken(): string {
   return given;
 }
 
-/** Reads snapshots for as long as somebody looks, until the run has ended. A new one replaces the last, so gaps don't matter. */
+/** Reads snapshots for as long as somebody looks. A new one replaces the last, so gaps don't matter. */
 export function follow(token: string): void {
   let stop = new AbortController();
   let wait = firstWait;
@@ -39,7 +39,7 @@ export function follow(token: string): void {
   const connect = async (): Promise<void> => {
     clearTimeout(timer);
     stop.abort();
-    if (document.hidden || link.value === 'ended' || link.value === 'refused') return;
+    if (document.hidden || isRefused()) return;
     stop = new AbortController();
     const { signal: stopped } = stop;
     try {
@@ -47,19 +47,18 @@ export function follow(token: string): void {
     } catch {
       // Whatever the reason is, what follows is the same.
     }
-    if (stopped.aborted || isOver()) return;
+    if (stopped.aborted || isRefused()) return;
     link.value = latest.value?.end ? 'ended' : 'lost';
     timer = setTimeout(() => void connect(), wait);
     wait = Math.min(longestWait, 2 * wait);
   };
   document.addEventListener('visibilitychange', () => {
-    if (isOver()) return;
     if (document.hidden) {
-      link.value = 'hidden';
+      show('hidden');
       clearTimeout(timer);
       stop.abort();
     } else {
-      link.value = 'connecting';
+      show('connecting');
       wait = firstWait;
       void connect();
     }
@@ -67,8 +66,13 @@ export function follow(token: string): void {
   span.subscribe(() => void connect());
 }
 
-function isOver(): boolean {
-  return link.value === 'ended' || link.value === 'refused';
+function isRefused(): boolean {
+  return link.value === 'refused';
+}
+
+/** What has ended, or was refused, stays so until there is something else. */
+function show(state: 'hidden' | 'connecting'): void {
+  if (link.value !== 'ended' && link.value !== 'refused') link.value = state;
 }
 
 async function read(token: string, stopped: AbortSignal, onLive: () => void): Promise<void> {
@@ -77,7 +81,7 @@ async function read(token: string, stopped: AbortSignal, onLive: () => void): Pr
     cache: 'no-store',
     signal: stopped,
   });
-  if (response.status === 401) link.value = 'refused';
+  if (response.status === 401 && link.value !== 'ended') link.value = 'refused';
   if (!response.ok || !response.body) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';

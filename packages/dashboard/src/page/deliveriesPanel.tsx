@@ -4,9 +4,9 @@ import { Panel } from './panel.js';
 
 /** What became of the requests to the endpoint of a target. */
 export function DeliveriesPanel({ deliveries, now }: { readonly deliveries: DeliveriesView; readonly now: number }) {
-  const { sent, repeated, waiting, deadLetters, last } = deliveries;
+  const { accepted, repeated, waiting, deadLetters, last } = deliveries;
   const figures = [
-    ['sent', sent, 'tone-busy'],
+    ['delivered', accepted, 'tone-busy'],
     ['repeated', repeated, repeated > 0 ? 'tone-warn' : 'tone-quiet'],
     ['waiting', waiting, waiting > 0 && last && !last.isAccepted ? 'tone-warn' : 'tone-quiet'],
     ['dead letters', deadLetters, deadLetters > 0 ? 'tone-bad' : 'tone-quiet'],

@@ -34,7 +34,7 @@ export function elapsed(ms: number): string {
 export function roughly(ms: number, round = Math.ceil): string {
   const seconds = ms / 1_000;
   if (seconds < 10) return `${round(seconds)} s`;
-  if (seconds < 120) return `${5 * round(seconds / 5)} s`;
+  if (seconds < 120) return duration(5_000 * round(seconds / 5));
   const minutes = seconds / 60;
   if (minutes < 60) return `${Math.round(minutes)} min`;
   const hours = minutes / 60;

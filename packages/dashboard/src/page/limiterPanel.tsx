@@ -1,7 +1,7 @@
 import type { LimiterView, Snapshot } from '../snapshot.js';
 import { Panel } from './panel.js';
 import { Chart } from './chart.js';
-import { clock, counted, duration, roughly } from './format.js';
+import { clock, counted, duration } from './format.js';
 import { causeText } from './words.js';
 
 /** Starts in the window against the limit, who waits, and pauses with their cause. */
@@ -65,7 +65,7 @@ function Limiter({ limiter, isOver }: { readonly limiter: LimiterView; readonly 
         </span>
         {paused > 0 ? (
           <span class="chip tone-warn" title={causeText(cause)}>
-            ! paused, {roughly(paused)} left
+            ! paused, {duration(paused)} left
           </span>
         ) : null}
       </p>

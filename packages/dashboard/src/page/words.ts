@@ -1,6 +1,6 @@
 import type { HealthView, Snapshot } from '../snapshot.js';
 import { findTone, hueOf, isFinal, type Tone } from '../tones.js';
-import { counted, duration } from './format.js';
+import { clock, counted, duration } from './format.js';
 import type { Link } from './connection.js';
 
 export const signs: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', warn: '!', bad: '✕', quiet: '○' };
@@ -33,6 +33,12 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
     const rows = counted(totals.committedRows || totals.rows || (cluster?.rows ?? 0), 'row');
     return { tone: 'good', title: 'Finished', text: message ?? `${rows} in ${took}.` };
   }
+  if (link === 'lost')
+    return {
+      tone: 'warn',
+      title: 'No contact',
+      text: `Not since ${clock(snapshot.now)}. The run may have ended; this page keeps trying to connect.`,
+    };
   if (cluster?.redisError !== undefined)
     return { tone: 'bad', title: 'No connection to Redis', text: `Who works is not known. ${cluster.redisError}` };
   if (cluster?.active === 0)

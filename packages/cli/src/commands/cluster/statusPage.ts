@@ -22,7 +22,7 @@ export async function showOnPage(
   const { openDashboard } = await loadDashboard();
   const page = openDashboard(await pageOptions(options, environment));
   try {
-    await announce(page, environment);
+    await announce(page, options, environment);
     let status = await look();
     const { name, source } = status;
     page.show({
