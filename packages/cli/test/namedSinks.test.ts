@@ -270,7 +270,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const within = exportArgs(sandbox, 'journal:x', '--resume-within', '2d', '--quiet');
     expect(await run(within, folder, settingsFor(sandbox))).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--resume-within is for --mode merge or replace'),
+      stderr: expect.stringContaining('--resume-within is for --mode merge, replace or history'),
     });
     const defaults = `defaults: { resumeWithin: '2d' }, plugins`;
     const other = configFolder({ 'sluice.config.js': journal.replace('default { plugins', `default { ${defaults}`) });

@@ -59,9 +59,9 @@ describe('the same command, night after night', () => {
   });
 
   test.each([
-    [['--to', 'a.csv'], 2, '--resume-within is for --mode merge or replace'],
-    [['--to', 'a.sqlite'], 2, '--resume-within is for --mode merge or replace'],
-    [['--to', 'a.sqlite', '--mode', 'append'], 2, '--resume-within is for --mode merge or replace'],
+    [['--to', 'a.csv'], 2, '--resume-within is for --mode merge, replace or history'],
+    [['--to', 'a.sqlite'], 2, '--resume-within is for --mode merge, replace or history'],
+    [['--to', 'a.sqlite', '--mode', 'append'], 2, '--resume-within is for --mode merge, replace or history'],
     [['--to', '-'], 2, '--resume-within needs a file'],
     [['--to', 'a.sqlite', '--mode', 'merge'], 0, ''],
   ])('--resume-within with %j exits with %i', async (args, code, sentence) => {

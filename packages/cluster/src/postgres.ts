@@ -5,13 +5,16 @@
  */
 
 import { checkOptions } from '@sluice/core';
-import { postgresRunTable, type PostgresOptions, type RunTotals } from '@sluice/exporters/postgres';
+import { postgresRunTable, type PostgresOptions, type RunTotals, type TableMode } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
 
 import { tableTarget } from './run/tableRun.js';
 
 /** Options of {@link postgresRun}. */
-export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'> & RunTotals;
+export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock' | 'mode'> & {
+  /** What becomes of rows that the table has. Default `fail`. */
+  readonly mode?: TableMode | undefined;
+} & RunTotals;
 
 /**
  * A table of PostgreSQL that all machines reach, as the target of runs, one after the other. Its database has the plan,

@@ -62,7 +62,7 @@ export async function runExport<Added, T extends object>(
     const isDefault = target.kind === 'sink' && config.defaults['resumeWithin'] !== undefined;
     if (options.resumeWithin !== undefined && !sink.isRefreshed && !isDefault)
       throw new UsageError(
-        "--resume-within is for --mode merge or replace, and plugins' sinks that each export brings up to date: one into another target is resumed at any age.",
+        "--resume-within is for --mode merge, replace or history, and plugins' sinks that each export brings up to date: one into another target is resumed at any age.",
       );
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
     const command = redact(text, environment.secrets);

@@ -86,13 +86,11 @@ const requireTotal = flag('fail if the API lists fewer rows than it counts, or d
 });
 
 const columns = list('names', 'only these columns, in this order: a,b,c', ofFile);
+const tableModes = ['fail', 'append', 'merge', 'replace'] as const;
+const modeHelp = 'what becomes of rows that the table has';
 const table = {
-  mode: mode(
-    ['fail', 'append', 'merge', 'replace'],
-    'what becomes of rows that the table has (default: fail)',
-    ofTable,
-  ),
-  keyColumns: list('names', 'columns that identify a row for --mode merge or replace: a,b', ofTable),
+  mode: mode(tableModes, `${modeHelp} (default: fail)`, ofTable),
+  keyColumns: list('names', 'columns that identify a row for --mode merge, replace or history: a,b', ofTable),
 };
 const schema = what(
   ['discard', 'freeze'],
@@ -222,6 +220,11 @@ export const groups = {
       ofFile,
     ),
     ...table,
+    mode: mode(
+      [...tableModes, 'history'],
+      `${modeHelp}; history: every version of them stays (default: fail)`,
+      ofTable,
+    ),
     schema,
   }),
   changeTarget: group('Target:', {
@@ -265,7 +268,7 @@ export const groups = {
     ),
     restart,
     resumeWithin: duration(
-      'with --mode merge or replace: resume an interrupted run whose last commit is younger than this, else begin a new one (default: 1d)',
+      'with --mode merge, replace or history: resume an interrupted run whose last commit is younger than this, else begin a new one (default: 1d)',
       ofState,
     ),
     sameProject,
@@ -366,6 +369,9 @@ export const groups = {
   report: group('Options:', {
     to: text('file', 'the report (default: the name of the file, with .html); - for stdout', oneRun),
     ifExists: what(['fail', 'overwrite'], 'what to do if the report exists (default: fail)', ofFile),
+  }),
+  compact: group('Options:', {
+    keep: duration('how long versions stay after they have ended: 90d', oneRun),
   }),
   history: group('Options:', {
     key: text('key', 'only changes of the row with this key'),

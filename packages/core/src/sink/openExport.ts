@@ -199,7 +199,7 @@ function chooseHistory<T>({ commits, options }: ExportJob<T>): string | undefine
 }
 
 function createContext<T>(
-  { info, sink, state, commits, options, cancelled }: ExportJob<T>,
+  { info, sink, state, commits, options, clock, cancelled }: ExportJob<T>,
   how: Opening,
 ): SinkContext<T> {
   const { incremental } = options;
@@ -214,6 +214,7 @@ function createContext<T>(
     stateFolder: state?.folder,
     log: state && ((name) => state.log(name)),
     recommit: state && commits.recommit,
+    clock,
     warn: options.onWarning,
     onDelivery: (delivery) =>
       notify(info.endpoint, { type: 'delivery', source: info.name, sink: sink.name, ...delivery }),

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js';
 import type { StatedTotal } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import type { WatchedWalk } from '../source/page.js';
@@ -30,6 +31,8 @@ export interface SinkContext<T> {
    * target must stay. `all`: the target may have them already.
    */
   readonly increment?: 'new' | 'all' | undefined;
+  /** The clock of the export. Default: that of the system. */
+  readonly clock?: Clock | undefined;
   /** The source never ends: its target has its final name from the start, and is never sealed. */
   readonly isEndless: boolean;
   /**

@@ -1,4 +1,5 @@
 import type { Claim, RowSchema, StatedTotal } from '@sluice/core';
+import type { TableMode } from '../sql/publish.js';
 import type { TableOptions } from '../sql/tableSink.js';
 
 /** What totals mean for a run. */
@@ -12,7 +13,7 @@ export interface RunTotals {
 
 /** What becomes of the rows of a run. All its workers have the same. */
 export interface RunRows<T> {
-  readonly options: Omit<TableOptions, 'table'> & RunTotals;
+  readonly options: Omit<TableOptions, 'table' | 'mode'> & { readonly mode?: TableMode | undefined } & RunTotals;
   readonly schema: RowSchema<T> | undefined;
 }
 

@@ -1,4 +1,4 @@
-import { SinkError, type WatchedWalk } from '@sluice/core';
+import { ConfigError, SinkError, type WatchedWalk } from '@sluice/core';
 import {
   besideTable,
   countRows,
@@ -13,7 +13,7 @@ import {
 } from './database.js';
 import { versionColumns } from './generation.js';
 import type { StagingTable } from './stagingTable.js';
-import { checkTable } from './tableShape.js';
+import { checkTable, type TableShape } from './tableShape.js';
 import { shortHash } from './targetTable.js';
 
 /** A walk that a history has a row of, whether it changed anything or not. */
@@ -28,6 +28,15 @@ export interface Poll {
 /** The last poll that a history has; `undefined` before the first one. */
 export type LastPoll = Pick<Poll, 'generation' | 'at'> | undefined;
 
+/** The last poll of a record; `undefined` if it is not one of a history. */
+export function readLastPoll(record: unknown): LastPoll {
+  if (typeof record !== 'object' || record === null || !('poll' in record)) return undefined;
+  const { poll } = record;
+  if (typeof poll !== 'object' || poll === null || !('generation' in poll) || !('at' in poll)) return undefined;
+  const { generation, at } = poll;
+  return typeof generation === 'number' && typeof at === 'string' ? { generation, at } : undefined;
+}
+
 /** The poll that follows another one. Pure. */
 export function followPoll(last: LastPoll, { observedAt, isIncomplete }: WatchedWalk): Poll {
   return {
@@ -41,6 +50,19 @@ export function followPoll(last: LastPoll, { observedAt, isIncomplete }: Watched
 export function laterThan(last: LastPoll, time: string): string {
   const ms = Date.parse(time);
   return new Date(last ? Math.max(ms, Date.parse(last.at) + 1) : ms).toISOString();
+}
+
+/** The shape of rows that are staged as versions, each of which begins as that function says when it is read. */
+export function versionShape<T>(rows: TableShape<T>, open: () => Pick<Poll, 'generation' | 'at'>): TableShape<T> {
+  const own = Object.values(versionColumns);
+  const clash = own.find(({ name }) => rows.columns.some((column) => column.name === name));
+  if (clash)
+    throw new ConfigError(`The rows have a column ${clash.name}, which is the history's own. Leave it out of columns.`);
+  return {
+    columns: [...rows.columns, ...own],
+    key: rows.key,
+    readValues: (row, nth) => [...rows.readValues(row, nth), ...openVersion(open())],
+  };
 }
 
 /** The values that a version begins with, in the order of its columns. */
@@ -77,6 +99,8 @@ export class HistoryTable {
   readonly #sql: string;
   readonly #names: ReturnType<typeof namesBeside>;
   readonly #polls: string;
+  /** The keys of rows that the last complete walk lacked, and that have a version still. */
+  readonly #missing: string;
 
   constructor(database: Database, staging: StagingTable) {
     const { name, sql } = staging.target;
@@ -85,6 +109,30 @@ export class HistoryTable {
     this.#sql = sql;
     this.#names = namesBeside(name.full, database);
     this.#polls = quoteTable(this.#names.polls, database);
+    this.#missing = besideTable(
+      name.full,
+      `_sluice_missing_${shortHash(foldTableName(name.full, database))}`,
+      database,
+    );
+  }
+
+  /**
+   * @param isOurs its rows are those of this history
+   * @throws ConfigError if it is a view; SinkError if it has other columns, or rows of others
+   */
+  async check(session: Session, isOurs: boolean): Promise<void> {
+    const { target } = this.#staging;
+    const traits = await target.check(
+      session,
+      ['table'],
+      "is a view or the like, which can't be a history. Name a table.",
+    );
+    if (traits && !isOurs && (await hasRows(session, this.#sql)))
+      throw new SinkError(
+        `The table ${target.name.given} has rows, and they are not of this history. Name another table, or empty it.`,
+        { details: { table: target.name.given } },
+      );
+    await this.checkPolls(session, isOurs);
   }
 
   /** @throws SinkError if the table of its polls is somebody else's. Returns whether it is there. */
@@ -148,10 +196,11 @@ export class HistoryTable {
   /**
    * Makes versions of staged rows, of which no two have the same key: a version of a row that is as it was goes on.
    *
-   * @param missing what becomes of rows that are not staged: they end, or stay
+   * @param missing what becomes of rows that are not staged: they end; end if the last complete walk lacked them, too; stay
+   * @returns how many of them stay
    * @throws SinkError if a rule of the table does not let a version begin or end
    */
-  async publish(session: Session, { at }: Poll, missing: 'end' | 'stay'): Promise<void> {
+  async publish(session: Session, { at }: Poll, missing: 'end' | 'confirm' | 'stay'): Promise<number> {
     const { name, columns, key } = this.#staging.target;
     const hasRules = (await session.readTraits(name.full))?.hasRules === true;
     const before = hasRules ? await countRows(session, this.#sql) : 0;
@@ -166,21 +215,56 @@ export class HistoryTable {
       await session.run(
         `UPDATE ${this.#sql} SET ${validTo} = ${staged}.${validFrom}, ${quote(ended.name)} = 'changed' FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sql}.${isLive} AND ${this.#sameKey} AND (${listValues(this.#sql)}) IS DISTINCT FROM (${listValues(staged)})`,
       );
-    if (missing === 'end')
-      await session.run(
-        `UPDATE ${this.#sql} SET ${endVersion} WHERE ${isLive} AND NOT EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sameKey})`,
-        at,
-        'removed',
-      );
+    const left = missing === 'stay' ? undefined : await this.#findLeft(session, missing);
+    if (left !== undefined) await session.run(`UPDATE ${this.#sql} SET ${endVersion} WHERE ${left}`, at, 'removed');
+    if (missing !== 'end') await this.#recordMissing(session, missing);
     const names = columns.map(({ name }) => quote(name));
     const added = await session.run(
       `INSERT INTO ${this.#sql} (${names.join(', ')}) SELECT ${names.map((name) => `${staged}.${name}`).join(', ')} FROM ${this.#withoutVersion} ORDER BY ${staged}.${this.#staging.order}`,
     );
     await this.#staging.target.fireDeferred(session);
-    if (!hasRules) return;
+    const kept = missing === 'end' ? 0 : await countRows(session, `${this.#sql} WHERE ${this.#isMissing}`);
+    if (!hasRules) return kept;
     this.#staging.target.checkCount('kept', before + added, await countRows(session, this.#sql));
     const rows = await this.#staging.countRows(session);
     this.#staging.target.checkCount('kept', rows, rows - (await countRows(session, this.#withoutVersion)));
+    return kept;
+  }
+
+  /** The condition of rows whose versions end; `undefined` if there are none. */
+  async #findLeft(session: Session, missing: 'end' | 'confirm'): Promise<string | undefined> {
+    if (missing === 'end') return this.#isMissing;
+    if ((await session.readColumns(this.#missing)) === undefined) return undefined;
+    return `${this.#isMissing} AND EXISTS (SELECT 1 FROM ${quoteTable(this.#missing, this.#database)} AS ${staged} WHERE ${this.#sameKey})`;
+  }
+
+  /** A row that an incomplete walk lacks may be there; one that it has is. */
+  async #recordMissing(session: Session, missing: 'confirm' | 'stay'): Promise<void> {
+    const table = quoteTable(this.#missing, this.#database);
+    if (missing === 'stay') {
+      if ((await session.readColumns(this.#missing)) === undefined) return;
+      const isBack = this.#staging.target.key.map((name) => `${staged}.${quote(name)} = ${table}.${quote(name)}`);
+      await session.run(
+        `DELETE FROM ${table} WHERE EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${isBack.join(' AND ')})`,
+      );
+      return;
+    }
+    await session.run(`DROP TABLE IF EXISTS ${table}`);
+    const { keyNames } = this.#staging.target;
+    await session.run(`CREATE TABLE ${table} AS SELECT ${keyNames} FROM ${this.#sql} WHERE ${this.#isMissing}`);
+  }
+
+  /** The condition of rows that have a version and are not staged. */
+  get #isMissing(): string {
+    return `${isLive} AND NOT EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sameKey})`;
+  }
+
+  /** The latest time with which a staged version begins. */
+  async readLatest(session: Session): Promise<string | undefined> {
+    const [found] = await session.rows(`SELECT max(${validFrom}) AS latest FROM ${this.#staging.sql}`);
+    const latest = found?.['latest'];
+    if (latest instanceof Date) return latest.toISOString();
+    return typeof latest === 'string' ? latest : undefined;
   }
 
   get #sameKey(): string {

@@ -199,7 +199,10 @@ export class Ledger implements TableState {
   }
 
   /** Records whose rows were published, as a part of their transaction. */
-  async putPublished(session: Session, by: { readonly run: string; readonly mode: TableMode }): Promise<void> {
+  async putPublished(
+    session: Session,
+    by: { readonly run: string; readonly mode: TableMode | 'history' },
+  ): Promise<void> {
     await this.put(session, published, by);
     // The rows that they stand for are gone. The next increment is to know that, and not only to begin anew.
     if (by.mode === 'replace') await this.#changeMarks(session, `UPDATE ${this.#ledger} SET record = 'null'`);

@@ -11,7 +11,7 @@ import {
 } from '@sluice/core';
 import type { Database, SqlValue } from './database.js';
 import { encodeValue, MirrorShape, type ComparedWalk, type Displaced } from './generation.js';
-import { namesBeside, type LastPoll } from './historyTable.js';
+import { namesBeside, readLastPoll } from './historyTable.js';
 import { Ledger, type TableSink } from './ledger.js';
 import { MirrorTable, type MirrorState } from './mirrorTable.js';
 import { checkTableName, createTableShape, type NewFields } from './tableShape.js';
@@ -78,7 +78,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), kept);
     const record = await ledger.load(mirrored);
     const inTable = decodeGeneration(record);
-    const poll = decodePoll(record);
+    const poll = readLastPoll(record);
     if (inTable !== undefined && isHistory !== (poll !== undefined)) throw otherMode(table, isHistory);
     const mirror = new MirrorTable(database, ledger.table, shape, inTable !== undefined);
     return { ledger, target, shape, mirror, inTable, state: { displaced: decodeDisplaced(record), poll } };
@@ -230,15 +230,6 @@ function decodePosition(position: Json, table: string): number {
 function decodeGeneration(record: unknown): number | undefined {
   if (typeof record !== 'object' || record === null || !('generation' in record)) return undefined;
   return typeof record.generation === 'number' ? record.generation : undefined;
-}
-
-/** The last poll of a record; `undefined` if it is not one of a history. */
-function decodePoll(record: unknown): LastPoll {
-  if (typeof record !== 'object' || record === null || !('poll' in record)) return undefined;
-  const { poll } = record;
-  if (typeof poll !== 'object' || poll === null || !('generation' in poll) || !('at' in poll)) return undefined;
-  const { generation, at } = poll;
-  return typeof generation === 'number' && typeof at === 'string' ? { generation, at } : undefined;
 }
 
 /** The displaced rows of a record. */

@@ -56,14 +56,13 @@ export class MirrorTable<T> {
 
   /** @throws SinkError if there is a table with other columns, or with rows of others. */
   async checkNew(session: Session): Promise<void> {
-    await this.#history?.checkPolls(session, this.#hasRecord);
-    if (!(await this.#check(session)) || this.#hasRecord) return;
     const { name, sql } = this.#staging.target;
-    if (await hasRows(session, sql))
+    if ((await this.#check(session)) && !this.#hasRecord && (await hasRows(session, sql)))
       throw new SinkError(
         `The table ${name.given} has rows, and they are not this mirror's. Name another table, or empty it.`,
         { details: { table: name.given } },
       );
+    await this.#history?.checkPolls(session, this.#hasRecord);
   }
 
   /** @throws CheckpointError if the table is gone, SinkError if it has other columns now. */

@@ -153,7 +153,7 @@ export function checkStaged(table: string, expected: number, found: number): voi
 }
 
 /** The target may have been altered while rows were staged. */
-async function checkStagedAs(session: Session, staging: StagingTable): Promise<void> {
+export async function checkStagedAs(session: Session, staging: StagingTable): Promise<void> {
   const { key, name: table } = staging.target;
   for (const { name, condition } of await staging.listCuts(session)) {
     const [row] = await session.rows(

@@ -66,7 +66,8 @@ export function createTableShape<T>(
       fold(name) === keyColumn && database.types.text.fits.test(declared) && !isGenerated,
   );
   const canFill = rowKey !== undefined && !names.includes(keyColumn) && isKeyed;
-  const isByRowKey = keyNames === undefined && (mode === 'merge' || (mode === 'replace' && canFill));
+  const needsKey = mode === 'merge' || mode === 'history';
+  const isByRowKey = keyNames === undefined && (needsKey || (mode === 'replace' && canFill));
   if (isByRowKey && !rowKey)
     throw new ConfigError('This needs to know which rows are the same.', {}, [{ kind: 'set', option: 'key' }]);
   if (keyNames) {
@@ -121,8 +122,8 @@ export interface ShapeOptions {
   /** Default `discard`. */
   readonly schema?: NewFields | undefined;
   readonly key?: readonly string[] | undefined;
-  /** A merge needs a key: without `key`, the table gets a column for the source's own. Absent for a mirror. */
-  readonly mode?: TableMode | undefined;
+  /** A merge or a history needs a key: without `key`, the table gets a column for the source's own. Absent for a mirror. */
+  readonly mode?: TableMode | 'history' | undefined;
 }
 
 function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): void {

@@ -3,6 +3,7 @@ import {
   CheckpointError,
   ConfigError,
   isStatedTotal,
+  systemClock,
   type Json,
   type SinkContext,
   type SinkReport,
@@ -11,24 +12,37 @@ import {
   type WalkEnd,
 } from '@sluice/core';
 import { hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
+import {
+  followPoll,
+  HistoryTable,
+  laterThan,
+  namesBeside,
+  readLastPoll,
+  versionShape,
+  type LastPoll,
+} from './historyTable.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
-import { checkStaged, checkTarget, publish, type TableMode } from './publish.js';
+import { checkStaged, checkStagedAs, checkTarget, publish, type TableMode } from './publish.js';
 import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableShape } from './tableShape.js';
-import { TargetTable } from './targetTable.js';
 
 /** Where and how rows become a table. */
 export interface TableOptions {
   /** The table. It is created if it is not there. */
   readonly table: string;
-  /** What becomes of rows that it has. Default `fail`. */
-  readonly mode?: TableMode | undefined;
+  /**
+   * What becomes of rows that it has. Default `fail`. In a `history`, each version of a row is a row, with `_valid_from`,
+   * `_valid_to` and `_ended` (both null now), and `_generation`: a row that differs gets a new one. That of a row which two
+   * complete walks lack ends; `maxRows`, a skipped part, an incomplete page, a total that is not reached, and `incremental`
+   * make a walk incomplete.
+   */
+  readonly mode?: TableMode | 'history' | undefined;
   /** The columns and their order. Default: the source's own. */
   readonly columns?: readonly string[] | undefined;
   /**
-   * The columns that identify a row; none may be null. `merge` needs them, and without them adds a column `_key` with
-   * the source's own key. `replace` changes rows in place with them, which other tables may refer to.
+   * The columns that identify a row; none may be null. `merge` and `history` need them, and without them add a column
+   * `_key` with the source's own key. `replace` changes rows in place with them, which other tables may refer to.
    */
   readonly key?: readonly string[] | undefined;
   /**
@@ -51,7 +65,7 @@ export const tableOptionNames = {
 type TablePosition = Readonly<{
   /** The id of the export, whose rows the staging table has. */
   run: string;
-  mode: TableMode;
+  mode: TableMode | 'history';
   /** Rows that were written so far. */
   nth: number;
   /** Rows that the staging table has. */
@@ -68,7 +82,8 @@ type TablePosition = Readonly<{
 export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
   const { table, mode = 'fail', columns, key, schema } = options;
   checkKeyOption(options);
-  checkTableName(database, table);
+  const isHistory = mode === 'history';
+  checkTableName(database, isHistory ? namesBeside(table, database).polls : table);
   const ledger = new Ledger(database, table);
   // Rows that were appended may have been taken out since; those of a merge are to be all that there are.
   ledger.lacksRows = async (session) => {
@@ -89,14 +104,35 @@ export function tableSink<T extends object>(database: Database, target: string, 
   };
   const createShape = (
     context: SinkContext<T>,
-    effective: TableMode,
+    effective: TablePosition['mode'],
     existing: readonly ExistingColumn[] | undefined,
   ): TableShape<T> => createTableShape(database, context.schema, { columns, key, schema, mode: effective }, existing);
   /** Rows that an earlier run published are replaced when it starts over, if the table had no others. */
-  const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode> => {
+  const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode | 'history'> => {
     if (!restart || mode !== 'fail') return mode;
     const { mode: last } = await loadPublished(ledger);
     return last === 'fail' || last === 'replace' ? 'replace' : mode;
+  };
+  const prepare = async (
+    context: SinkContext<T>,
+    effective: TablePosition['mode'],
+    existing: readonly ExistingColumn[] | undefined,
+  ): Promise<WriterParts<T>> => {
+    const rows = createShape(context, effective, existing);
+    if (!isHistory)
+      return { ledger, target, mode, shape: rows, staging: new StagingTable(database, ledger.table, rows) };
+    const last = readLastPoll(await ledger.load(historyRecord));
+    const { clock = systemClock, increment } = context;
+    const now = (): string => laterThan(last, new Date(clock.now()).toISOString());
+    const generation = (last?.generation ?? 0) + 1;
+    const shape = versionShape(rows, () => ({ generation, at: now() }));
+    const staging = new StagingTable(database, ledger.table, shape);
+    const history = { last, now, isPartial: increment !== undefined, table: new HistoryTable(database, staging) };
+    return { ledger, target, mode, shape, staging, history };
+  };
+  const check = async (session: Session, { history, staging }: WriterParts<T>, effective: TablePosition['mode']) => {
+    if (effective !== 'history') await checkTarget(session, staging.target, effective);
+    else await history?.table.check(session, history.last !== undefined);
   };
   return {
     name: database.name,
@@ -104,14 +140,13 @@ export function tableSink<T extends object>(database: Database, target: string, 
     identity: { mode, columns: columns ? [...columns] : null, key: key ? [...key] : null },
     delivery: 'exactly-once',
     state: ledger,
-    ...((mode === 'merge' || mode === 'replace') && { isRefreshed: true }),
+    ...((mode === 'merge' || mode === 'replace' || isHistory) && { isRefreshed: true }),
     async check(context) {
       checkContext(context);
       const effective = await chooseMode(context);
-      await ledger.read(async (session) => {
-        const shape = createShape(context, effective, await session.readColumns(ledger.table.full));
-        await checkTarget(session, new TargetTable(database, ledger.table, shape), effective);
-      });
+      const existing = await ledger.read((session) => session.readColumns(ledger.table.full));
+      const parts = await prepare(context, effective, existing);
+      await ledger.read((session) => check(session, parts, effective));
     },
     withoutPartition(position, partition) {
       const known = decodePosition(position, table);
@@ -128,16 +163,15 @@ export function tableSink<T extends object>(database: Database, target: string, 
       const { name: staged } = new StagingTable(database, ledger.table, { columns: [], key: [] });
       // The rows of a run that began have the columns that the table had then.
       const existing = await ledger.read((session) => session.readColumns(position ? staged : ledger.table.full));
-      const shape = createShape(context, effective, existing);
-      const staging = new StagingTable(database, ledger.table, shape);
-      const parts = { ledger, shape, target, mode, staging };
+      const parts = await prepare(context, effective, existing);
+      const { staging } = parts;
       const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
       if (!position) {
         if (isWithoutOthers && mode === 'append' && existing && (await ledger.read(isFilled))) throw rowsTwice();
         if (isWithoutOthers)
           context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
         const hash = await ledger.commit(async (session) => {
-          await checkTarget(session, staging.target, effective);
+          await check(session, parts, effective);
           if (isWithoutOthers) await ledger.removeMarks(session);
           return staging.create(session);
         });
@@ -171,7 +205,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
 
 /** @throws ConfigError if rows have a key that their mode does not use */
 export function checkKeyOption({ key, mode }: Pick<TableOptions, 'key' | 'mode'>): void {
-  if (key && mode !== 'merge' && mode !== 'replace')
+  if (key && mode !== 'merge' && mode !== 'replace' && mode !== 'history')
     throw new ConfigError(
       (option = 'mode') => `A key is for merge and replace. Say in ${option} which one this is, or leave the key out.`,
       { option: 'mode' },
@@ -184,8 +218,21 @@ interface WriterParts<T> {
   readonly staging: StagingTable;
   readonly target: string;
   /** As it was given. */
-  readonly mode: TableMode;
+  readonly mode: TableMode | 'history';
+  readonly history?: HistoryParts;
 }
+
+interface HistoryParts {
+  readonly table: HistoryTable;
+  /** Before this export. */
+  readonly last: LastPoll;
+  readonly now: () => string;
+  /** Not all rows of the listing are exported. */
+  readonly isPartial: boolean;
+}
+
+/** The record of the last poll that the history has. */
+const historyRecord = 'history';
 
 class TableWriter<T> implements SinkWriter<T> {
   readonly start: Json;
@@ -241,7 +288,7 @@ class TableWriter<T> implements SinkWriter<T> {
 
   seal({ isIncomplete, shortOfTotal }: WalkEnd): Promise<Json> {
     // What is started over replaces the rows of the run before, in whichever state.
-    if (isIncomplete && this.#parts.mode === 'replace')
+    if (isIncomplete && (this.#parts.mode === 'replace' || this.#parts.history))
       this.#end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
     return this.flush();
   }
@@ -252,12 +299,39 @@ class TableWriter<T> implements SinkWriter<T> {
     const rowsNotRemoved = this.#isPublished
       ? 0
       : await ledger.commit(async (session) => {
-          const kept = await publish(session, staging, mode, this.#staged, this.#end);
+          const kept =
+            mode === 'history'
+              ? await this.#publishVersions(session)
+              : await publish(session, staging, mode, this.#staged, this.#end);
           await ledger.putPublished(session, { run, mode });
           return kept;
         });
     ledger.joined = undefined;
     return { target, ...(rowsNotRemoved > 0 && { rowsNotRemoved }) };
+  }
+
+  /** Returns how many rows stay because the walk was incomplete. */
+  async #publishVersions(session: Session): Promise<number> {
+    const { ledger, staging, history } = this.#parts;
+    if (!history) throw new Error('The position is of a history.');
+    const { table, last, now, isPartial } = history;
+    const isIncomplete = this.#end.isIncomplete || isPartial;
+    await table.check(session, last !== undefined);
+    checkStaged(staging.target.name.given, this.#staged, await staging.countRows(session));
+    if ((await session.readColumns(staging.target.name.full)) !== undefined) await checkStagedAs(session, staging);
+    await staging.keepLastPerKey(session);
+    await table.create(session);
+    const latest = (await table.readLatest(session)) ?? '';
+    const ended = now();
+    const poll = followPoll(last, {
+      observedAt: latest > ended ? latest : ended,
+      ...(isIncomplete && { isIncomplete }),
+    });
+    const kept = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm');
+    await table.addPoll(session, poll);
+    await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
+    await staging.drop(session);
+    return isIncomplete ? kept : 0;
   }
 
   async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
@@ -282,8 +356,8 @@ async function loadPublished(ledger: Ledger): Promise<{ readonly run?: unknown; 
   return typeof record === 'object' && record !== null ? record : {};
 }
 
-function isMode(value: unknown): value is TableMode {
-  return value === 'fail' || value === 'append' || value === 'merge' || value === 'replace';
+function isMode(value: unknown): value is TablePosition['mode'] {
+  return value === 'history' || value === 'fail' || value === 'append' || value === 'merge' || value === 'replace';
 }
 
 /** @throws CheckpointError if the position is another sink's. */

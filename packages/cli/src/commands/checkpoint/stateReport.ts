@@ -201,7 +201,7 @@ function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
     isSealed,
     finishedAt,
     // A table in one of these modes.
-    isRefreshed: mode === 'merge' || mode === 'replace' || undefined,
+    isRefreshed: mode === 'merge' || mode === 'replace' || mode === 'history' || undefined,
     rows,
     pages,
     partitions: { total: partitions, finished: position.before + finishedAhead, open },
