@@ -75,6 +75,7 @@ async function runProgram(args: readonly string[], environment: Environment): Pr
     get: configured(async () => (await import('./commands/get.js')).get),
     report: plain(async () => (await import('./commands/report.js')).report),
     log: plain(async () => (await import('./commands/log.js')).log),
+    'history compact': plain(async () => (await import('./commands/history.js')).historyCompact),
     'dlq show': plain(async () => (await import('./commands/dlq.js')).dlqShow),
     'dlq replay': plain(async () => (await import('./commands/dlq.js')).dlqReplay),
     'checkpoint show': plain(async () => (await import('./commands/checkpoint.js')).checkpointShow),

@@ -71,6 +71,36 @@ describe('D5 a watch --to a table', () => {
     expect(await sluice([...all, '--deleted-at'], options)).toMatchObject({ code: 2 });
   });
 
+  test('D9 an export with --mode history writes versions, and history compact removes old ones', async () => {
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const night = ['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'history', '--key-columns', 'id'];
+    sandbox.setStream(0, { status: 'active' });
+    expect(await sluice(night, options)).toMatchObject({ code: 0 });
+    sandbox.setStream(0, { status: 'error' });
+    sandbox.removeStream(1);
+    expect(await sluice(night, options)).toMatchObject({ code: 0 });
+    const ended = () =>
+      readTable(join(options.cwd, 'a.sqlite'), 'SELECT _ended FROM s WHERE _ended IS NOT NULL ORDER BY 1');
+    expect(ended()).toEqual([['changed']]);
+    expect(await sluice(night, options)).toMatchObject({ code: 0 });
+    expect(ended()).toEqual([['changed'], ['removed']]);
+    const compact = (keep: string) => sluice(['history', 'compact', 'a.sqlite#s', '--keep', keep], options);
+    expect(await compact('90d')).toMatchObject({
+      code: 0,
+      stderr: '0 versions removed from a.sqlite#s: no poll is that old.\n',
+    });
+    expect(await compact('0s')).toMatchObject({
+      code: 0,
+      stderr: '2 versions removed from a.sqlite#s: the history begins with poll 3.\n',
+    });
+    expect(ended()).toEqual([]);
+    for (const args of [[], ['a.sqlite#s'], ['a.csv', '--keep', '1d']])
+      expect(await sluice(['history', 'compact', ...args], options)).toMatchObject({ code: 2 });
+    const missing = await sluice(['history', 'compact', 'b.sqlite#s', '--keep', '1d'], options);
+    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('b.sqlite does not exist') as string });
+  });
+
   test.each([
     [['--only', 'status'], '--only leaves out changes'],
     [['--format', 'jsonl'], '--format goes with a file'],

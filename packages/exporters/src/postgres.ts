@@ -4,11 +4,12 @@
  * @module @sluice/exporters/postgres
  */
 
-import { checkOptions } from '@sluice/core';
+import { checkOptions, systemClock } from '@sluice/core';
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { PostgresRunTable } from './postgres/postgresRunTable.js';
 import type { RunTable } from './postgres/runTable.js';
 export { isFollowed } from './postgres/runTable.js';
+import { compactHistory as compact, type CompactOptions, type CompactReport } from './sql/compactHistory.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
@@ -18,7 +19,8 @@ export type { PostgresPlace } from './postgres/database.js';
 export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
-export type { Mirror, MirrorOptions } from './sql/mirror.js';
+export type { CompactOptions, CompactReport } from './sql/compactHistory.js';
+export type { Mirror, MirrorMode, MirrorOptions } from './sql/mirror.js';
 export type { History, HistoryChangesOptions, HistoryPoll, RowVersion } from './sql/readHistory.js';
 export type { TableMode } from './sql/publish.js';
 export type { NewFields } from './sql/tableShape.js';
@@ -75,6 +77,30 @@ export function postgresMirror<T extends object>(options: PostgresMirrorOptions)
   checkOptions('postgresMirror()', options, { ...mirrorOptionNames, ...placeNames, ...requiredNames });
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
+}
+
+/**
+ * Removes the versions of a history that ended a while ago, in batches, and the polls before that time: the history begins
+ * with the oldest poll that is left, and its function refuses earlier times. A watch may write the history meanwhile. If it
+ * is interrupted, the same call goes on.
+ *
+ * @example
+ * const keep = 90 * 86_400_000;
+ * const signal = AbortSignal.timeout(3_600_000);
+ * await compactHistory({ url: 'postgres://me@localhost/nfts', table: 'streams', keep, signal });
+ *
+ * @throws ConfigError if an option is invalid; SinkError if the server refuses, or the table is not a history.
+ */
+export function compactHistory(options: CompactOptions & PostgresPlace): Promise<CompactReport> {
+  checkOptions('compactHistory()', options, {
+    ...placeNames,
+    ...requiredNames,
+    keep: 'a number',
+    signal: true,
+    onProgress: true,
+  });
+  const { database } = postgresDatabase(options);
+  return compact(database, options, systemClock.now());
 }
 
 /**

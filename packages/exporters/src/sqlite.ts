@@ -5,11 +5,13 @@
  */
 
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { checkOptions, ConfigError } from '@sluice/core';
+import { checkOptions, ConfigError, SinkError, systemClock } from '@sluice/core';
 import { type FileState, fileState } from '@sluice/core/node';
 import type { Database, TableName } from './sql/database.js';
+import { compactHistory as compact, type CompactOptions, type CompactReport } from './sql/compactHistory.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
 import { openHistory, type History } from './sql/readHistory.js';
@@ -18,7 +20,8 @@ import { openSqlite, readSqlite, readRefusal } from './sqlite/driver.js';
 
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
-export type { Mirror, MirrorOptions } from './sql/mirror.js';
+export type { CompactOptions, CompactReport } from './sql/compactHistory.js';
+export type { Mirror, MirrorMode, MirrorOptions } from './sql/mirror.js';
 export type { History, HistoryChangesOptions, HistoryPoll, RowVersion } from './sql/readHistory.js';
 export type { TableMode } from './sql/publish.js';
 export type { NewFields } from './sql/tableShape.js';
@@ -115,6 +118,23 @@ export async function readHistory<R>(options: ReadHistoryOptions, use: (history:
   }
 }
 
+/**
+ * Removes the versions of a history that ended a while ago, in batches, and the polls before that time: the history begins
+ * with the oldest poll that is left. A watch may write the history meanwhile. If it is interrupted, the same call goes on.
+ *
+ * @example
+ * const day = 86_400_000;
+ * await compactHistory({ path: 'streams.sqlite', table: 'streams', keep: 90 * day, signal: AbortSignal.timeout(day) });
+ *
+ * @throws ConfigError if an option is invalid; SinkError if the file can't be written, or the table is not a history.
+ */
+export function compactHistory(options: CompactOptions & Pick<SqlitePlace, 'path'>): Promise<CompactReport> {
+  checkOptions('compactHistory()', options, { ...requiredNames, keep: 'a number', signal: true, onProgress: true });
+  const { database, where } = sqliteDatabase(options);
+  if (!existsSync(where)) throw new SinkError(`${where} does not exist.`, { details: { path: where } });
+  return compact(database, options, systemClock.now());
+}
+
 /** @throws ConfigError if the path does not name a file. */
 function sqliteDatabase(place: SqlitePlace): { readonly database: Database; readonly where: string } {
   if (place.path === '') throw new ConfigError('The path of the database is empty.', { option: 'path' });
@@ -154,6 +174,7 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
     exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
     upsertsInOrder: true,
+    rowId: '_rowid_',
     order: { column: '_rowid_' },
   };
   return { database, where: path };

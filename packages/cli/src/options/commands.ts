@@ -116,6 +116,15 @@ export const commands = {
       'sluice log streams.sqlite#streams --key 7 --format jsonl',
     ],
   },
+  'history compact': {
+    help: 'remove the versions of a history that ended long ago',
+    takes: { '<table>': 'FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE' },
+    options: [groups.compact],
+    examples: [
+      'sluice history compact streams.sqlite#streams --keep 90d',
+      "sluice history compact 'postgres://me@db.example.com/app?table=streams' --keep 365d",
+    ],
+  },
   'dlq show': {
     help: 'list dead letters with the responses to them, without changing anything',
     takes: deadLetters,
@@ -228,6 +237,7 @@ export const commands = {
 export const commandGroups: Readonly<Record<string, string>> = {
   nfts: 'export or watch the NFTs of Aptos wallets',
   streams: 'list, export or watch the EVM streams of a project',
+  history: 'keep a table of versions small',
   dlq: 'show or resend dead letters: records that a webhook refused',
   checkpoint: 'show the state of an interrupted export, or of a watch',
   cluster: 'export with several machines; needs @sluice/cluster and Redis',

@@ -70,6 +70,7 @@ export function postgresDatabase(
     stagesDeclaredTypes: true,
     cut: findCut,
     createAt,
+    rowId: 'ctid',
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
   return { database, where };

@@ -189,6 +189,8 @@ export interface Database {
   readonly cut?: (name: string, declared: string) => string | undefined;
   /** A point in time as the database takes it; `undefined` if it can't. Default: the text that the row has. */
   readonly timestamp?: (micros: bigint) => string | undefined;
+  /** The column that every table has, by which a row is found within a statement. */
+  readonly rowId: string;
   /** Creates a function of the versions that the rows of a history had at a time. Default: the database has none. */
   readonly createAt?: (of: { readonly table: TableName; readonly at: string; readonly polls: string }) => string;
   /**

@@ -9,8 +9,17 @@ import {
   type PostgresServer,
 } from '../../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { postgres, postgresMirror } from '../../src/postgres.js';
-import { sqlite, sqliteMirror, type Mirror, type MirrorOptions, type TableOptions } from '../../src/sqlite.js';
+import { compactHistory as compactPostgres, postgres, postgresMirror } from '../../src/postgres.js';
+import {
+  compactHistory as compactSqlite,
+  sqlite,
+  sqliteMirror,
+  type CompactOptions,
+  type CompactReport,
+  type Mirror,
+  type MirrorOptions,
+  type TableOptions,
+} from '../../src/sqlite.js';
 
 /** A row as a test reads it: every value as text. */
 export type TextRow = Readonly<Record<string, string | null>>;
@@ -23,6 +32,7 @@ export interface TestDatabase {
   readonly order: string;
   sink<T extends object>(options: TableOptions): Sink<T>;
   mirror<T extends object>(options: MirrorOptions): Mirror<T>;
+  compact(options: CompactOptions): Promise<CompactReport>;
   /** The file, or the URL. */
   readonly place: string;
   /** Runs SQL without the code under test. */
@@ -49,6 +59,7 @@ export function sqliteAt(path: string): TestDatabase {
     createRows: () => Promise.resolve(),
     sink: <T extends object>(options: TableOptions) => sqlite<T>({ path, ...options }),
     mirror: <T extends object>(options: MirrorOptions) => sqliteMirror<T>({ path, ...options }),
+    compact: (options) => compactSqlite({ path, ...options }),
     query: (sql: string) => Promise.resolve(querySqlite(path, sql)),
   };
 }
@@ -101,6 +112,7 @@ export async function openEmptyPostgres(
     },
     sink: <T extends object>(options: TableOptions) => postgres<T>({ url, ...options }),
     mirror: <T extends object>(options: MirrorOptions) => postgresMirror<T>({ url, ...options }),
+    compact: (options) => compactPostgres({ url, ...options }),
   };
 }
 

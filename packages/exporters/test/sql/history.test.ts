@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
 import type { MirrorOptions } from '../../src/sqlite.js';
-import { databaseKinds, openEmptyPostgres, type TestDatabase } from './databases.js';
+import { databaseKinds, openEmptyPostgres, type TestDatabase, type TextRow } from './databases.js';
 import { itemSource, type Item } from './items.js';
 import { Items, mirrored, msOf, type WatchOf } from './watched.js';
 
@@ -217,6 +217,74 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
     expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-']);
     await expect(poll(database, listing, { restart: true })).rejects.toThrow(/Nothing was changed/);
     expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-']);
+  });
+
+  test('D9 is compacted: versions that ended before a time go, and what is left has every time since', async () => {
+    const database = await open();
+    const clock = new SkippingClock();
+    const day = 86_400_000;
+    const listing = new Items([]);
+    const served: [at: number, names: string[]][] = [];
+    clock.offset = Date.now() - 100 * day - clock.now();
+    for (let nth = 0; nth < 10; nth += 1) {
+      listing.set(item(1, `a${nth}`), item(nth + 2, 'b'));
+      if (nth > 2) listing.remove(nth);
+      await poll(database, listing, { clock });
+      served.push([clock.now(), listing.rows.map(({ id, name }) => `${id} ${name}`).sort()]);
+      clock.time += 10 * day;
+    }
+    const signal = AbortSignal.timeout(60_000);
+    const compact = (keep: number) => database.compact({ table: 'items', keep: keep * day, signal });
+    expect(await compact(1_000)).toEqual({ removed: 0 });
+    // Between the polls of 60 and of 50 days ago.
+    const [before] = await database.query('SELECT count(*) AS rows FROM items');
+    const { removed, firstPoll } = await compact(55);
+    expect(firstPoll).toBe(5);
+    const versions = await database.query('SELECT id, name, _valid_from, _valid_to FROM items');
+    expect(versions).toHaveLength(Number(before?.['rows']) - removed);
+    expect(removed).toBe(6);
+    const polls = await database.query('SELECT generation, at FROM items_polls ORDER BY generation');
+    expect(polls.map(({ generation }) => Number(generation))).toEqual([5, 6, 7, 8, 9, 10]);
+    for (const [nth, { at }] of polls.entries()) {
+      const isThen = ({ _valid_from: from, _valid_to: to }: TextRow) =>
+        msOf(from) <= msOf(at) && (to === null || msOf(to) > msOf(at));
+      const names = versions.filter(isThen).map(({ id, name }) => `${id} ${name}`);
+      expect([msOf(at), names.sort()]).toEqual(served[nth + 4]);
+    }
+    expect(await compact(55)).toEqual({ removed: 0, firstPoll: 5 });
+    await poll(database, listing, { clock });
+    expect(await database.query('SELECT max(generation) AS last FROM items_polls')).toEqual([{ last: '11' }]);
+    const other = database.compact({ table: '_sluice', keep: day, signal });
+    await expect(other).rejects.toThrow(/The table _sluice is not a history/);
+  });
+
+  test('D9 compaction that was interrupted goes on, while a watch writes', async () => {
+    const database = await open();
+    const clock = new SkippingClock();
+    const day = 86_400_000;
+    const ids = Array.from({ length: 6_000 }, (_, id) => id);
+    clock.offset = Date.now() - 100 * day - clock.now();
+    const listing = new Items(ids.map((id) => item(id, 'a')));
+    await poll(database, listing, { clock });
+    clock.time += day;
+    listing.rows = ids.map((id) => item(id, 'b'));
+    await poll(database, listing, { clock });
+    const stop = new AbortController();
+    const compact = (signal: AbortSignal, onProgress?: (removed: number) => void) =>
+      database.compact({ table: 'items', keep: day, signal, onProgress });
+    let polled: Promise<unknown> | undefined;
+    const interrupted = compact(stop.signal, () => {
+      listing.set(item(1, 'c'));
+      polled ??= poll(database, listing, { clock });
+      stop.abort(new Error('Stopped.'));
+    });
+    await expect(interrupted).rejects.toThrow('Stopped.');
+    await polled;
+    expect(await database.query('SELECT count(*) AS rows FROM items')).toEqual([{ rows: '7001' }]);
+    const reports: number[] = [];
+    await compact(AbortSignal.timeout(60_000), (removed) => reports.push(removed));
+    expect(reports).toEqual([1_001]);
+    expect(await database.query('SELECT count(*) AS rows FROM items')).toEqual([{ rows: '6000' }]);
   });
 });
 
