@@ -398,8 +398,14 @@ describe.concurrent('the guide everyNight.md', () => {
 
   test.runIf(existsSync('/usr/bin/systemd-analyze'))('has units in which systemd finds no fault', () => {
     const cwd = temporaryFolder();
-    const units = [...guide.matchAll(/`\/etc\/systemd\/system\/(\S+)`.*?```ini\n(.*?)^```/gms)];
-    expect(units.map(([, name]) => name)).toEqual(['sluice.service', 'sluice.timer', 'sluice-watch.service']);
+    const all = guide + readFileSync(join(folder, 'severalMachines.md'), 'utf8');
+    const units = [...all.matchAll(/`\/etc\/systemd\/system\/(\S+)`.*?```ini\n(.*?)^```/gms)];
+    expect(units.map(([, name]) => name)).toEqual([
+      'sluice.service',
+      'sluice.timer',
+      'sluice-watch.service',
+      'sluice-worker.service',
+    ]);
     const paths = units.map(([, name = '', unit = '']) => {
       writeFileSync(join(cwd, name), unit);
       return join(cwd, name);
@@ -421,7 +427,7 @@ describe.concurrent('the guide everyNight.md', () => {
     writeFileSync(join(cwd, 'secret'), secret);
     const line = ofWatch
       .replace('https://hooks.example.com/streams', `${receiver.url} --allow-address 127.0.0.1`)
-      .replace('--health 8080', '--health 0');
+      .replace('--health 8080 --dashboard 4792', '--health 0');
     const { code, output } = await run(line);
     expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Health checks are answered at http:/) });
   });
