@@ -42,6 +42,12 @@ export interface PageAnswer extends Answer {
   readonly withoutSecret: (address: string) => string;
   /** Reports a warning to observers of the client, each message once. */
   readonly warn: (message: string) => void;
+  /**
+   * Warns if this page is the only one and full: there may be more rows, although nothing says so.
+   *
+   * @param ifSo what to do if there are, e.g. `correct paging: meta.next is missing`
+   */
+  readonly warnIfFull: (ifSo: string) => void;
 }
 
 /** Selects a value: a path in the body, e.g. `data.items`, or a function of the response. */

@@ -1,7 +1,7 @@
 import { checkOptions } from '../checks.js';
 import { ExactNumber } from '../json.js';
 import type { Selector } from './answer.js';
-import { cursorOf, type Paging, warnOfFullPage } from './paging.js';
+import { cursorOf, type Paging } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
 import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
@@ -65,11 +65,7 @@ export function byCursor(options: CursorOptions): Paging {
       const isNumber = place.into !== undefined && isExact;
       if (text !== undefined) return isNumber ? { cursor: text, isNumber } : { cursor: text };
       if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
-      if (found === undefined && cursor.isMissing(answer))
-        warnOfFullPage(
-          answer,
-          `the cursor is not ${cursor.isPath ? `at ${cursor.text}` : 'where the definition looks for it'}`,
-        );
+      if (cursor.isMissing(answer)) answer.warnIfFull(`correct paging: ${cursor.text || 'cursor'} is missing`);
       return 'end';
     },
     more: (answer) => flag.find(answer) === true,

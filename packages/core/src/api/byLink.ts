@@ -7,7 +7,7 @@ import { shownText } from '../values.js';
 import { finder, headersRead } from './documentPath.js';
 import { nextIn } from './namedNext.js';
 import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
-import { cursorOf, type PageAddress, type Paging, warnOfFullPage } from './paging.js';
+import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
 const longestShown = 200;
 
@@ -58,10 +58,7 @@ export function byLink(options: LinkOptions = {}): Paging {
         `the first page has no Link header, so the listing ends, but it names a next page at ${named}. If it is one, write how the API continues, e.g. byLink({ at: ${JSON.stringify(named)} }) or byCursor().`,
       );
     else if (selector ? selector.isMissing(answer) : answer.headers['link'] === undefined)
-      warnOfFullPage(
-        answer,
-        `the address of the next page is not ${selector?.isPath === false ? 'where the definition looks for it' : `in ${where}`}`,
-      );
+      answer.warnIfFull(`correct paging: ${where || 'its address'} is missing`);
     return 'end';
   };
   return {

@@ -71,14 +71,7 @@ export function documentPath(path: string): DocumentPath {
       const parent = steps.slice(0, -1).reduce(partOf, document);
       return last !== undefined && isExactNumber(parent, last.name);
     },
-    isMissing(document) {
-      let value = document;
-      for (const step of steps) {
-        if (value === null) return false;
-        value = partOf(value, step);
-      }
-      return value === undefined;
-    },
+    isMissing: (document) => steps.reduce(partOf, document) === undefined,
   };
 }
 
@@ -154,6 +147,7 @@ function joinPaths(place: string, path: string): string {
 }
 
 function partOf(value: unknown, { name }: PathStep): unknown {
+  if (value === null) return null;
   if (typeof name === 'number') return isList(value) ? value[name] : undefined;
   return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -3,7 +3,7 @@ import { isCount } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { linkedNext } from './byLink.js';
 import { findField, nextIn } from './namedNext.js';
-import { type Paging, warnOfFullPage } from './paging.js';
+import type { Paging } from './paging.js';
 
 /**
  * Paging of a listing that has one page: a single response has all rows.
@@ -37,7 +37,7 @@ export function onePage(): Paging {
         warn(
           `the only page has ${items} rows, and says at ${stated} that there are more. If so, replace onePage() with how the API continues, e.g. byPage() or byOffset().`,
         );
-      else warnOfFullPage(answer, 'replace onePage() with how the API continues');
+      else answer.warnIfFull('replace onePage() with how the API continues');
       return 'end';
     },
   };

@@ -159,6 +159,12 @@ export function pageReader<Row>({
           withoutSecret: (address) => endpoint.withoutSecret(address),
           since: since.from,
           warn,
+          warnIfFull(ifSo) {
+            if (from === undefined && found.items === pageSize)
+              warn(
+                `the only page has exactly the ${found.items} rows that were requested, so there may be more. If so, ${ifSo}; otherwise raise pageSize.`,
+              );
+          },
         };
         // Without a document, only headers can say that more follow.
         const isOver = isEnd || (!hasDocument && !paging.reads?.length);

@@ -119,15 +119,3 @@ export function offsetOf(at: PageCursor): number {
     'This API continues after a number of rows, not at a cursor. Give a position that a walk has reached as startAt.',
   );
 }
-
-/**
- * Warns if the only page is full: there may be more rows, although nothing says so.
- *
- * @param ifSo what to do if there are
- */
-export function warnOfFullPage({ items, requested, from, warn }: PageAnswer, ifSo: string): void {
-  if (from !== undefined || requested === undefined || items !== requested) return;
-  warn(
-    `the only page has exactly the ${items} rows that were requested, so there may be more. If so, ${ifSo}; otherwise raise pageSize.`,
-  );
-}

@@ -31,12 +31,8 @@ export function fitSource<T>(source: PageSource<T>, concurrency: number | undefi
 /** JavaScript callers may pass anything, e.g. the function that creates a source. @throws ConfigError. */
 export function checkSource(owner: string, source: unknown): void {
   if (isRecord(source) && isRecord(source['info']) && typeof source['pages'] === 'function') return;
-  const isPiped = isRecord(source) && typeof source['pipe'] === 'function';
-  const [given, hint] = isPiped
-    ? [
-        'an Observable',
-        ' Pipe it to writeTo(sink), or apply its operators with source.pipePages(…), which keeps the pages.',
-      ]
-    : [inWords(source), typeof source === 'function' ? ' Call it, e.g. client.coins.markets().' : ''];
-  throw new ConfigError(`${owner} takes a source: given is ${given}.${hint}`, { option: 'source' });
+  const isPiped = isRecord(source) && 'pipe' in source;
+  const hint = typeof source === 'function' ? '. Call it, e.g. client.coins.markets()' : '';
+  const given = isPiped ? 'an Observable: use writeTo or pipePages' : inWords(source) + hint;
+  throw new ConfigError(`${owner} takes a source: given is ${given}.`, { option: 'source' });
 }

@@ -110,14 +110,18 @@ describe('R2 onePage', () => {
   });
 
   test.each<[Paging, object, string?]>([
-    [byCursor({ param: 'after', at: 'meta.nxt?' }), { meta: {} }, 'the cursor is not at meta.nxt;'],
+    [
+      byCursor({ param: 'after', at: 'meta.nxt?' }),
+      { meta: {} },
+      'If so, correct paging: meta.nxt is missing; otherwise',
+    ],
     [byCursor({ param: 'after', at: 'meta.next?' }), { meta: { next: null } }],
     [byCursor({ param: 'after', at: 'meta.next?' }), { meta: { next: 'c' } }],
     [byCursor({ param: 'after', at: 'next?', last: 'isLast' }), { isLast: true }],
-    [byHeader({ param: 'after', header: 'x-nxt' }), {}, 'the cursor is not where the definition looks for it;'],
-    [byLink({ at: 'nxt?' }), {}, 'the address of the next page is not in nxt;'],
+    [byHeader({ param: 'after', header: 'x-nxt' }), {}, 'correct paging: cursor is missing;'],
+    [byLink({ at: 'nxt?' }), {}, 'correct paging: nxt is missing;'],
     [byLink({ at: 'next' }), { next: '' }],
-    [byLink(), {}, 'the address of the next page is not in the Link header;'],
+    [byLink(), {}, 'correct paging: the Link header is missing;'],
   ])('R2 a full first page without a trace of a next one is a warning: %j after %j', async (paging, first, place) => {
     const warnings: string[] = [];
     const { baseUrl } = await serve(({ searchParams }) => ({

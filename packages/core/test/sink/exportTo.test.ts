@@ -42,7 +42,7 @@ describe('exportTo', () => {
     const piped: unknown = list().pipe(take(1));
     const refused = (given: unknown, options: object) =>
       expect(() => exportTo(given as Source<Row>, recordingSink<Row>(), options));
-    refused(piped, {}).toThrow('exportTo() takes a source: given is an Observable. Pipe it to writeTo(sink), or');
+    refused(piped, {}).toThrow('exportTo() takes a source: given is an Observable: use writeTo or pipePages.');
     refused(list(), { state: 'folder' }).toThrow('exportTo() is invalid at state: it is text, and must be an object.');
   });
 
