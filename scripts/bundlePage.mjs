@@ -23,6 +23,7 @@ const { metafile } = await build({
   // Served beside the page.
   external: ['/icon.svg'],
   target: ['chrome111', 'firefox115', 'safari16.4'],
+  conditions: ['@sluice/source', 'module'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none',
@@ -36,9 +37,13 @@ const list = join(folder, 'dist/.bundled');
 writeFileSync(list, `${readFileSync(list, 'utf8')}page/page.js\n`);
 
 const homes = new Set(
-  Object.keys(metafile.inputs).flatMap(
-    (path) => /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(resolve(folder, path))?.[1] ?? [],
-  ),
+  Object.values(metafile.outputs)
+    .flatMap(({ inputs }) =>
+      Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : [])),
+    )
+    .flatMap(
+      (path) => /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(resolve(folder, path))?.[1] ?? [],
+    ),
 );
 const texts = [...homes].sort().map((home) => {
   const { name, version, license } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));

@@ -80,6 +80,7 @@ export {
   type RunLevel,
   type RunPart,
 } from './plugins/runHealth.js';
+export { statusHue, statusTone, type StatusTone } from './statusTone.js';
 export type { ErrorReport } from './errorReport.js';
 
 // Credentials

@@ -1,8 +1,7 @@
-import type { ChangeEvent } from '@sluice/core';
+import { statusTone, type ChangeEvent } from '@sluice/core';
 import { fit, shorten } from './fit.js';
 import type { Gap } from './series.js';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from './snapshot.js';
-import { findTone } from './tones.js';
 
 /** Rows with a history, those that changed last. */
 const maxRows = 100;
@@ -110,7 +109,7 @@ export class Board {
   }
 
   #isBad({ strip }: Row): boolean {
-    return findTone(this.#names[strip.at(-1)?.[1] ?? none] ?? '') === 'bad';
+    return statusTone(this.#names[strip.at(-1)?.[1] ?? none] ?? '') === 'bad';
   }
 
   #follow(whole: string, { name, key }: Omit<Row, 'strip'>, at: number, status: number, isFirst: boolean): void {

@@ -5,29 +5,30 @@ import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
 import { standardOutput } from '../options/checkTarget.js';
 import { publishFile } from '../target/publishFile.js';
+import { readHistory } from '../target/readHistory.js';
 import { tableName } from '../target/tableTarget.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
-import { type Figures, countFigures, findSubject, subjects } from './report/figures.js';
+import { countFigures, findSubject, subjects } from './report/figures.js';
+import { foldHistory } from './report/historyFigures.js';
+import { historyPage } from './report/historyPage.js';
 import { reportPage } from './report/page.js';
 import { called, readRows } from './report/readRows.js';
 
 /**
  * `sluice report FILE`: reads the rows of a file or a table once, and writes one HTML file with their counts, the largest
- * collections, their times and the empty columns.
+ * collections, their times and the empty columns; of a history with their status over time and their outages.
  */
 export const report: Run<'report'> = async ({ file, to, ifExists = 'fail' }, environment) => {
   const { folder, stdout, stderr } = environment;
   const { name, stem } = nameRows(file);
   const target = to ?? `${stem}.html`;
   if (target === standardOutput) refuseClosed(stdout);
-  const figures = await countRows(file, environment);
-  const page = reportPage(figures, { name, madeAt: new Date() });
+  const { page, rows, noun } = await readFigures(file, { name, madeAt: new Date() }, environment);
   if (target === standardOutput) await stdout.write(page);
   else await publishFile(resolve(folder, target), page, ifExists);
-  const { subject, rows } = figures;
   if (target !== standardOutput)
-    stderr.print(`${formatCount(rows, ...subject.noun)} of ${visibleText(file)} -> ${visibleText(target)}\n`);
+    stderr.print(`${formatCount(rows, ...noun)} of ${visibleText(file)} -> ${visibleText(target)}\n`);
   return exitCodes.done;
 };
 
@@ -41,15 +42,32 @@ function nameRows(file: string): { readonly name: string; readonly stem: string 
   return { name: `${host}${pathname}#${table.table}`, stem: table.table.replaceAll(/[^\w.-]/g, '-') };
 }
 
-async function countRows(file: string, environment: Environment): Promise<Figures> {
+interface Report {
+  readonly page: string;
+  readonly rows: number;
+  readonly noun: readonly [one: string, many: string];
+}
+
+type Heading = Parameters<typeof reportPage>[1];
+
+async function readFigures(file: string, heading: Heading, environment: Environment): Promise<Report> {
+  const table = tableName(file, called);
   const { columns, figures } = await readRows(file, environment, async ({ columns, rows }) => {
-    const subject = findSubject(columns);
+    const subject = table && isHistory(columns) ? undefined : findSubject(columns);
     return { columns, figures: subject && (await countFigures(subject, columns, rows)) };
   });
-  if (figures) return figures;
+  if (figures) return { page: reportPage(figures, heading), rows: figures.rows, noun: figures.subject.noun };
+  if (table && isHistory(columns)) {
+    const history = await readHistory(table, environment, foldHistory);
+    return { page: historyPage(history, heading), rows: history.rows, noun: history.noun };
+  }
   const known = subjects.map(({ source }) => source).join(' and ');
   const has = columns.length === 0 ? 'no columns' : `the columns ${columns.slice(0, 12).join(', ')}`;
   throw new Failure(
     `${file} has ${has}. A report needs those of a source whose columns are declared: ${known}. Export one of these.`,
   );
+}
+
+function isHistory(columns: readonly string[]): boolean {
+  return ['_valid_from', '_valid_to', '_ended', '_generation'].every((name) => columns.includes(name));
 }

@@ -96,7 +96,7 @@ export const commands = {
     examples: ['sluice get streams /streams/evm', 'sluice get streams /streams/evm --param limit=1'],
   },
   report: {
-    help: 'write an HTML page about the rows of a file or a table: counts, collections, times, empty columns',
+    help: 'write an HTML page about the rows of a file or a table: counts, collections, times, empty columns; or about a history',
     takes: {
       '<file>':
         'what an export wrote: FILE.csv or FILE.jsonl (also with .gz), FILE.parquet, FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE',

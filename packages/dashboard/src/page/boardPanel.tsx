@@ -2,8 +2,8 @@ import { signal } from '@preact/signals';
 import { changeKinds, type BoardView, type ChangeView, type RowView } from '../snapshot.js';
 import { CopyButton, Panel } from './panel.js';
 import { ago, clock, count, counted } from './format.js';
-import { findTone, type Tone } from '../tones.js';
-import { signs, toneClass } from './words.js';
+import { statusTone } from '@sluice/core';
+import { signs, type Tone, toneClass } from './words.js';
 
 const filter = signal('');
 /** The status, or the kind, that was clicked. */
@@ -79,7 +79,7 @@ function Cards({ board }: { readonly board: BoardView }) {
 
 /** Errors first, then by name, so that each card has its place in every run. */
 function rankOf(status: string): number {
-  const rank = (['bad', 'warn', 'good'] as const).findIndex((tone) => tone === findTone(status));
+  const rank = (['bad', 'warn', 'good'] as const).findIndex((tone) => tone === statusTone(status));
   return rank < 0 ? 3 : rank;
 }
 

@@ -1,7 +1,10 @@
+import { statusHue, statusTone, type StatusTone } from '@sluice/core';
 import type { HealthView, Snapshot } from '../snapshot.js';
-import { findTone, hueOf, isFinal, type Tone } from '../tones.js';
 import { clock, counted, duration } from './format.js';
 import type { Link } from './connection.js';
+
+/** How something is meant: each tone has a sign and a colour. */
+export type Tone = StatusTone | 'busy' | 'quiet';
 
 export const signs: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', warn: '!', bad: '✕', quiet: '○' };
 
@@ -88,6 +91,11 @@ export function causeText(cause: string): string {
 
 /** Statuses without a known meaning differ by colour, and always by their name. */
 export function toneClass(status: string): string {
-  const tone = findTone(status);
-  return tone ? `tone-${tone}${isFinal(status) ? ' final' : ''}` : `hue-${hueOf(status)}`;
+  const tone = statusTone(status);
+  return tone ? `tone-${tone}${isFinal(status) ? ' final' : ''}` : `hue-${statusHue(status)}`;
+}
+
+/** Whether it is bad and stays so: an error may pass. */
+function isFinal(status: string): boolean {
+  return /^(dead|terminated)$/i.test(status);
 }

@@ -2,19 +2,38 @@ import { formatCount, formatNumber } from '../../terminal/format.js';
 import { visibleText } from '../../terminal/text.js';
 import type { Figures } from './figures.js';
 
-/** A report as one HTML file: no script, no request, in the dashboard's colours, dark or light as its reader prefers. */
+/** A report as one HTML file. */
 export function reportPage(
   figures: Figures,
   { name, madeAt }: { readonly name: string; readonly madeAt: Date },
 ): string {
   const { subject, rows, groups, time, filled, missing } = figures;
-  const title = `${formatCount(rows, ...subject.noun)} in ${name}`;
   const sections = [
     ...groups.map((group) => section(group.title, groupText(group, subject.noun), bars(group.top, rows))),
     ...(time ? [section(time.title, emptyText(time.empty, subject.noun, 'no time'), bars(time.periods, rows))] : []),
     section('Columns', columnsText(figures), bars(filled, rows)),
     ...(missing.length === 0 ? [] : [section('Columns that are not there', missing.join(', '), '')]),
   ];
+  return htmlPage({
+    title: `${formatCount(rows, ...subject.noun)} in ${name}`,
+    text: `Rows of ${subject.source}, read at ${utcTime(madeAt.getTime())} UTC.`,
+    figures: headFigures(figures),
+    sections,
+  });
+}
+
+interface PageParts {
+  readonly title: string;
+  readonly text: string;
+  readonly figures: readonly (readonly [label: string, value: string])[];
+  /** As HTML. */
+  readonly sections: readonly string[];
+  /** More rules. */
+  readonly style?: string;
+}
+
+/** One HTML file: no script, no request, in the dashboard's colours, dark or light as its reader prefers. */
+export function htmlPage({ title, text, figures, sections, style: more = '' }: PageParts): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -22,21 +41,14 @@ export function reportPage(
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<style>${style}</style>
+<style>${style}${more}</style>
 </head>
 <body>
 <header>
 <h1>${escapeHtml(title)}</h1>
-<p>Rows of ${escapeHtml(subject.source)}, read at ${escapeHtml(
-    madeAt
-      .toISOString()
-      .replace(/:\d\d\..*/, '')
-      .replace('T', ' '),
-  )} UTC.</p>
+<p>${escapeHtml(text)}</p>
 <dl>
-${headFigures(figures)
-  .map(([label, value]) => `<div><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd></div>`)
-  .join('\n')}
+${figures.map(([label, value]) => `<div><dt>${escapeHtml(label)}</dt><dd>${escapeHtml(value)}</dd></div>`).join('\n')}
 </dl>
 </header>
 <main>
@@ -45,6 +57,11 @@ ${sections.join('\n')}
 </body>
 </html>
 `;
+}
+
+/** @example utcTime(0) // '1970-01-01 00:00' */
+export function utcTime(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
 }
 
 /** The numbers that are looked for first. */
@@ -64,7 +81,7 @@ function headFigures({ subject, rows, groups, time, filled }: Figures): [label: 
   ];
 }
 
-function capitalize(text: string): string {
+export function capitalize(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
@@ -93,7 +110,7 @@ function columnsText({ filled, rows }: Figures): string {
   return `How many rows have a value. Empty in all rows: ${empty.join(', ')}.`;
 }
 
-function section(title: string, text: string, content: string): string {
+export function section(title: string, text: string, content: string): string {
   return `<section>\n<h2>${escapeHtml(title)}</h2>\n${text === '' ? '' : `<p>${escapeHtml(text)}</p>\n`}${content}</section>`;
 }
 
@@ -110,7 +127,7 @@ function bars(shares: readonly { readonly name: string; readonly count: number }
 }
 
 /** A text as text in HTML, also within quotes. Characters that would change its direction are shown as their code. */
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return visibleText(text)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

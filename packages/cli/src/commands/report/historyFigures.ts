@@ -1,0 +1,324 @@
+import { statusTone } from '@sluice/core';
+import type { History, RowVersion } from '@sluice/exporters/sqlite';
+import { Failure } from '../../errors/errors.js';
+import { type DeclaredRows, findDeclared } from '../../source/declaredRows.js';
+import { fieldText } from '../../terminal/format.js';
+import { type Gap, PollGaps, unseenTime } from './pollGaps.js';
+
+/** What a report shows of a history. Times are in ms since 1970. */
+export interface HistoryFigures {
+  readonly source: string | undefined;
+  readonly noun: DeclaredRows['noun'];
+  readonly from: number;
+  /** The last poll: what followed is not known. */
+  readonly to: number;
+  readonly polls: number;
+  readonly incompletePolls: number;
+  readonly gaps: readonly Gap[];
+  /** All that were there at some time, and now. */
+  readonly rows: number;
+  readonly present: number;
+  readonly hasStatus: boolean;
+  /** The outages first. Without a status, all rows are one. */
+  readonly statuses: readonly StatusCounts[];
+  /** Rows in an outage or that had one first, then those that changed last. */
+  readonly strips: readonly Strip[];
+  readonly outages: {
+    readonly count: number;
+    readonly open: number;
+    readonly longest: readonly Outage[];
+    readonly latest: readonly Outage[];
+  };
+}
+
+export interface StatusCounts {
+  readonly name: string;
+  readonly now: number;
+  /** The mean number of rows in each of `steps` equal parts of the time. */
+  readonly counts: Float64Array;
+}
+
+/** A row with its status over time. It has no segment where it was not there. */
+export interface Strip {
+  readonly name: string;
+  readonly key: string;
+  readonly segments: readonly Segment[];
+  /** How it is now; absent if the row is gone. */
+  readonly status?: string;
+  readonly versions: number;
+  readonly outages: number;
+  /** Ms in outages, as far as somebody looked. */
+  readonly failing: number;
+  readonly changedAt: number;
+}
+
+interface Segment extends Gap {
+  readonly status: string;
+}
+
+/** A time in which a row's status was one that stands for a failure. */
+export interface Outage extends Gap {
+  readonly name: string;
+  readonly status: string;
+  readonly message: string;
+  readonly ended: 'recovered' | 'removed' | 'not yet';
+  /** Ms for which it lasted as far as somebody looked, and the others. */
+  readonly seen: number;
+  readonly unseen: number;
+}
+
+/** Parts of the time that counts are shown of. */
+export const steps = 300;
+const maxStatuses = 24;
+const otherStatus = '(other)';
+const noStatus = 'no status';
+const maxStrips = 100;
+const maxOutages = 15;
+const longestText = 200;
+
+/** Reads a history once, in memory that does not depend on its size. @throws Failure if nothing was polled. */
+export async function foldHistory(history: History): Promise<HistoryFigures> {
+  const { columns } = history;
+  const declared = findDeclared(columns);
+  const span = await readPolls(history);
+  const hasStatus = columns.includes('status');
+  const counts = new CountsOverTime(span);
+  const strips = new Best<Strip>(maxStrips, moreOfInterest);
+  const longest = new Best<Outage>(maxOutages, (one, other) => other.seen - one.seen || other.from - one.from);
+  const latest = new Best<Outage>(maxOutages, (one, other) => other.from - one.from);
+  const outages = { count: 0, open: 0 };
+  let rows = 0;
+  const onOutage = (outage: Outage): void => {
+    outages.count += 1;
+    if (outage.ended === 'not yet') outages.open += 1;
+    longest.add(outage);
+    latest.add(outage);
+  };
+  let row: RowFold | undefined;
+  for await (const version of history.versions()) {
+    if (row?.key !== version.key) {
+      if (row) strips.add(row.end());
+      rows += 1;
+      row = new RowFold(version.key, { span, declared, hasStatus, onOutage });
+    }
+    counts.add(row.add(version), version.to === undefined);
+  }
+  if (row) strips.add(row.end());
+  const statuses = counts.list();
+  return {
+    source: declared?.source,
+    noun: declared?.noun ?? ['row', 'rows'],
+    ...span,
+    rows,
+    present: statuses.reduce((sum, { now }) => sum + now, 0),
+    hasStatus,
+    statuses,
+    strips: strips.list(),
+    outages: { ...outages, longest: longest.list(), latest: latest.list() },
+  };
+}
+
+type Span = Pick<HistoryFigures, 'from' | 'to' | 'polls' | 'incompletePolls' | 'gaps'>;
+
+async function readPolls(history: History): Promise<Span> {
+  const gaps = new PollGaps();
+  let incompletePolls = 0;
+  let from: number | undefined;
+  let to = 0;
+  for await (const { at, isComplete } of history.polls()) {
+    to = Date.parse(at);
+    from ??= to;
+    gaps.add(to);
+    if (!isComplete) incompletePolls += 1;
+  }
+  if (from === undefined) throw new Failure('The history has no poll yet: nothing is known of its rows.');
+  return { from, to, polls: gaps.polls, incompletePolls, gaps: gaps.list() };
+}
+
+interface RowContext {
+  readonly span: Span;
+  readonly declared: DeclaredRows | undefined;
+  readonly hasStatus: boolean;
+  readonly onOutage: (outage: Outage) => void;
+}
+
+type OpenOutage = Pick<Outage, 'from' | 'to' | 'status' | 'message'>;
+
+/** Follows the versions of one row. */
+class RowFold {
+  readonly key: string;
+  readonly #context: RowContext;
+  readonly #cells: StripCells;
+  #name: string;
+  #outage: OpenOutage | undefined;
+  #versions = 0;
+  #outages = 0;
+  #failing = 0;
+  #segment: Segment | undefined;
+  #changedAt = 0;
+  #isPresent = false;
+
+  constructor(key: string, context: RowContext) {
+    this.key = key;
+    this.#name = key;
+    this.#context = context;
+    this.#cells = new StripCells(context.span);
+  }
+
+  add({ row, from: began, to: ended, ended: reason }: RowVersion): Segment {
+    const { span, declared, hasStatus } = this.#context;
+    this.#versions += 1;
+    const from = Date.parse(began);
+    const to = ended === undefined ? Math.max(from, span.to) : Date.parse(ended);
+    this.#name = shorten(fieldText(declared?.schema.nameOf?.(row)).trim()) || this.key;
+    this.#isPresent = ended === undefined;
+    this.#changedAt = Math.max(this.#changedAt, reason === 'removed' ? to : from);
+    const status = hasStatus ? shorten(fieldText(row['status'])) || noStatus : '';
+    this.#extend({ from, to, status });
+    if (statusTone(status) !== 'bad') this.#endOutage('recovered');
+    else {
+      if (this.#outage && this.#outage.to !== from) this.#endOutage('removed');
+      const message = shorten(fieldText(row['statusMessage']));
+      const outage = this.#outage ?? { from, message };
+      this.#outage = { ...outage, to, status, message: outage.message || message };
+    }
+    if (reason === 'removed') this.#endOutage('removed');
+    return { from, to, status };
+  }
+
+  end(): Strip {
+    this.#endOutage('not yet');
+    if (this.#segment) this.#cells.draw(this.#segment);
+    const status = this.#isPresent ? this.#segment?.status : undefined;
+    return {
+      name: this.#name,
+      key: this.key,
+      segments: this.#cells.list(),
+      ...(status !== undefined && { status }),
+      versions: this.#versions,
+      outages: this.#outages,
+      failing: this.#failing,
+      changedAt: this.#changedAt,
+    };
+  }
+
+  /** Versions of one status are one segment; without a status, each version is one. */
+  #extend(next: Segment): void {
+    const last = this.#segment;
+    const isSame = last?.to === next.from && last.status === next.status && this.#context.hasStatus;
+    if (last && !isSame) this.#cells.draw(last);
+    this.#segment = last && isSame ? { ...last, to: next.to } : next;
+  }
+
+  #endOutage(ended: Outage['ended']): void {
+    const outage = this.#outage;
+    if (!outage) return;
+    this.#outage = undefined;
+    const unseen = unseenTime(outage, this.#context.span.gaps);
+    const seen = outage.to - outage.from - unseen;
+    this.#outages += 1;
+    this.#failing += seen;
+    this.#context.onOutage({ ...outage, name: this.#name, ended, seen, unseen });
+  }
+}
+
+/** The parts of a strip. Of what happens within one, the worst is shown, so that a short outage does not get lost. */
+class StripCells {
+  readonly #from: number;
+  readonly #step: number;
+  readonly #cells: (Segment | undefined)[] = [];
+
+  constructor({ from, to }: Gap) {
+    this.#from = from;
+    this.#step = Math.max(1, to - from) / steps;
+  }
+
+  draw(segment: Segment): void {
+    const first = Math.max(0, Math.min(steps - 1, Math.floor((segment.from - this.#from) / this.#step)));
+    const end = Math.max(first + 1, Math.min(steps, Math.ceil((segment.to - this.#from) / this.#step)));
+    for (let nth = first; nth < end; nth += 1) {
+      const old = this.#cells[nth];
+      if (!old || severity(segment) >= severity(old)) this.#cells[nth] = segment;
+    }
+  }
+
+  list(): readonly Segment[] {
+    const shown: Segment[] = [];
+    for (let nth = 0; nth < steps; nth += 1) {
+      const segment = this.#cells[nth];
+      if (segment && segment !== shown.at(-1)) shown.push(segment);
+    }
+    return shown;
+  }
+}
+
+function severity({ status }: Segment): number {
+  const tone = statusTone(status);
+  return tone === 'bad' ? 2 : tone === 'warn' ? 1 : 0;
+}
+
+/** How many rows have which status, as the mean of each step. */
+class CountsOverTime {
+  readonly #from: number;
+  readonly #step: number;
+  readonly #counts = new Map<string, { now: number; readonly counts: Float64Array }>();
+
+  constructor({ from, to }: Gap) {
+    this.#from = from;
+    this.#step = Math.max(1, to - from) / steps;
+  }
+
+  add({ from, to, status }: Segment, isNow: boolean): void {
+    const name = this.#counts.has(status) || this.#counts.size < maxStatuses - 1 ? status : otherStatus;
+    const found = this.#counts.get(name) ?? { now: 0, counts: new Float64Array(steps) };
+    this.#counts.set(name, found);
+    if (isNow) found.now += 1;
+    const begin = Math.max(0, (from - this.#from) / this.#step);
+    const end = Math.min(steps, (to - this.#from) / this.#step);
+    for (let nth = Math.floor(begin); nth < end; nth += 1)
+      found.counts[nth] = (found.counts[nth] ?? 0) + Math.min(end, nth + 1) - Math.max(begin, nth);
+  }
+
+  list(): readonly StatusCounts[] {
+    const all = Array.from(this.#counts, ([name, found]): StatusCounts => ({ name, ...found }));
+    const isBad = ({ name }: StatusCounts): number => Number(statusTone(name) === 'bad');
+    return all.toSorted(
+      (one, other) => isBad(other) - isBad(one) || other.now - one.now || (one.name < other.name ? -1 : 1),
+    );
+  }
+}
+
+/** The first ones by an order, of any number. */
+class Best<T> {
+  readonly #max: number;
+  readonly #order: (one: T, other: T) => number;
+  #items: T[] = [];
+
+  constructor(max: number, order: (one: T, other: T) => number) {
+    this.#max = max;
+    this.#order = order;
+  }
+
+  add(item: T): void {
+    this.#items.push(item);
+    if (this.#items.length > 2 * this.#max) this.#items = this.list();
+  }
+
+  list(): T[] {
+    return this.#items.toSorted(this.#order).slice(0, this.#max);
+  }
+}
+
+function moreOfInterest(one: Strip, other: Strip): number {
+  const isBad = ({ status = '' }: Strip): number => Number(statusTone(status) === 'bad');
+  return (
+    isBad(other) - isBad(one) ||
+    other.failing - one.failing ||
+    other.changedAt - one.changedAt ||
+    (one.key < other.key ? -1 : 1)
+  );
+}
+
+function shorten(text: string): string {
+  return text.length <= longestText ? text : `${text.slice(0, longestText)}…`;
+}
