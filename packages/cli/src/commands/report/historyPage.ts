@@ -232,10 +232,10 @@ const hues = [
 ];
 
 const style = `
-:root { --good: #1a7a3c; --warn: #8a5600; --bad: #b3261e; ${hues.map(([light], nth) => `--hue${nth}: ${light};`).join(' ')} }
-@media (prefers-color-scheme: dark) { :root { --good: #6fd693; --warn: #f2bd5c; --bad: #ff9a91; ${hues.map(([, dark], nth) => `--hue${nth}: ${dark};`).join(' ')} } }
+:root { --good: #1a7a3c; --warn: #8a5600; --bad: #b3261e; ${hues.map(([light], nth) => `--hue-${nth}: ${light};`).join(' ')} }
+@media (prefers-color-scheme: dark) { :root { --good: #6fd693; --warn: #f2bd5c; --bad: #ff9a91; ${hues.map(([, dark], nth) => `--hue-${nth}: ${dark};`).join(' ')} } }
 .tone-good { --tone: var(--good); } .tone-warn { --tone: var(--warn); } .tone-bad { --tone: var(--bad); } .tone-quiet { --tone: var(--muted); } .tone-flow { --tone: var(--flow); }
-${hues.map((_, nth) => `.hue-${nth} { --tone: var(--hue${nth}); }`).join(' ')}
+${hues.map((_, nth) => `.hue-${nth} { --tone: var(--hue-${nth}); }`).join(' ')}
 .wide { column-span: all; }
 .lines { margin-top: 14px; }
 .line { display: grid; grid-template-columns: minmax(96px, 200px) minmax(0, 1fr) 96px; gap: 0 14px; align-items: center; min-height: 24px; }
