@@ -4,7 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect, test } from 'vitest';
 import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
-import { PollGaps, unseenTime } from '../src/commands/report/pollGaps.js';
+import { PollGaps, unseenTime } from '../src/watch/pollGaps.js';
 import { historySql, type MadeHistory, makeHistory, timeAt, type Version } from './histories.js';
 import { sluice } from './runSluice.js';
 

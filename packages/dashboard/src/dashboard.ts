@@ -14,7 +14,7 @@ import {
 } from '@sluice/core';
 import { DashboardServer } from './dashboardServer.js';
 import { RunState } from './runState.js';
-import type { About, ClusterView, Ending } from './snapshot.js';
+import type { About, ClusterView, Ending, Past } from './snapshot.js';
 
 /** Options of {@link dashboard}. */
 export interface DashboardOptions {
@@ -40,6 +40,8 @@ export interface Dashboard {
   show(about: Partial<About>): void;
   /** Shows a run on several machines instead of a client. */
   showCluster(cluster: ClusterView): void;
+  /** Shows how the rows of a watch were before it started, e.g. as a history has them. Without effect once it has started. */
+  showPast(past: Past): void;
   /** Says how the run ended. Without it, the events of the client tell. The page is told when the dashboard closes. */
   end(ending: Ending): void;
 }
@@ -110,6 +112,7 @@ function open(
     url,
     show: (about) => state.show(about),
     showCluster: (cluster) => state.showCluster(cluster, clock.now()),
+    showPast: (past) => state.showPast(past),
     end: (ending) => state.end(ending, clock.now()),
     close() {
       state.end(state.outcome, clock.now());

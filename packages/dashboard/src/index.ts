@@ -9,4 +9,4 @@ export { dashboard, openDashboard } from './dashboard.js';
 export type { Dashboard, DashboardOptions, OpenDashboard } from './dashboard.js';
 
 // What is shown
-export type { About, ClusterView, Ending, Outcome, WorkerView } from './snapshot.js';
+export type { About, ClusterView, Ending, Outcome, Past, PastRow, WorkerView } from './snapshot.js';

@@ -11,7 +11,7 @@ import {
 import { Board } from './watchBoard.js';
 import { fit, shorten } from './fit.js';
 import { Series, type Gap } from './series.js';
-import type { About, ClusterView, Ending, HealthView, LimiterView, Snapshot } from './snapshot.js';
+import type { About, ClusterView, Ending, HealthView, LimiterView, Past, Snapshot } from './snapshot.js';
 
 const maxPauses = 20;
 const maxSlowest = 8;
@@ -60,6 +60,8 @@ export class RunState {
   #deliveries: Mutable<NonNullable<Snapshot['deliveries']>> | undefined;
   /** Times in which nothing succeeded, the last one at the end. */
   #gaps: Gap[] = [];
+  /** Times before the start in which nobody looked. */
+  #pastGaps: readonly Gap[] = [];
   readonly #limiters = new Map<string, { readonly event: LimiterEvent; readonly at: number }>();
   /** The one that was counted last comes last. */
   readonly #reasons = new Map<string, { readonly count: number; readonly at: number }>();
@@ -101,6 +103,12 @@ export class RunState {
     const bucket = isKnown ? this.#series.bucket(now) : { rows: 0 };
     if (this.#cluster) bucket.rows += Math.max(0, cluster.rows - this.#cluster.rows);
     this.#cluster = cluster;
+  }
+
+  showPast({ since, rows, gaps }: Past): void {
+    if (this.#board) return;
+    this.#board = new Board(since, rows);
+    this.#pastGaps = gaps.slice(-maxGaps);
   }
 
   /** The first ending counts. */
@@ -241,7 +249,7 @@ export class RunState {
       cluster: this.#cluster ? fitCluster(this.#cluster) : null,
     };
     if (!this.#board) return { ...rest, board: null };
-    const board = this.#board.view(share.board, this.#gaps);
+    const board = this.#board.view(share.board, [...this.#pastGaps, ...this.#gaps]);
     // What all others leave is for the changes.
     const used = Buffer.byteLength(JSON.stringify({ ...rest, board }));
     return { ...rest, board: { ...board, changes: this.#board.changes(maxBytes - used) } };

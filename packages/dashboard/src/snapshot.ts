@@ -36,6 +36,26 @@ export interface About {
   readonly resumedRows?: number;
 }
 
+/** What was known of the rows of a watch before it started. Times are in ms since 1970. */
+export interface Past {
+  /** The start of what is shown. */
+  readonly since: number;
+  /** At most 100 are kept: those that changed last come last. */
+  readonly rows: readonly PastRow[];
+  /** Times in which nobody looked. */
+  readonly gaps: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** A row before the watch started. */
+export interface PastRow {
+  /** Its key in the watch. */
+  readonly key: string;
+  /** What it is called. Default: its key. */
+  readonly name?: string;
+  /** From when on it had which status: `null` is none. Absent: it was gone. */
+  readonly statuses: readonly { readonly from: number; readonly status?: string | null }[];
+}
+
 /** How a run ended, and what to say of it. */
 export interface Ending {
   readonly outcome: Outcome;

@@ -1,7 +1,7 @@
 import { statusTone, type ChangeEvent } from '@sluice/core';
 import { fit, shorten } from './fit.js';
 import type { Gap } from './series.js';
-import { changeKinds, type BoardView, type ChangeView, type RowView } from './snapshot.js';
+import { changeKinds, type BoardView, type ChangeView, type PastRow, type RowView } from './snapshot.js';
 
 /** Rows with a history, those that changed last. */
 const maxRows = 100;
@@ -37,14 +37,20 @@ export class Board {
   /** The newest comes last. */
   readonly #changes: ChangeView[] = [];
 
-  constructor(since: number) {
+  /** @param past what was known before it. */
+  constructor(since: number, past: readonly PastRow[] = []) {
     this.#since = since;
+    for (const { key, name, statuses } of past.slice(-maxRows)) {
+      const strip = statuses.map(({ from, status }) => {
+        return [this.#secondsAt(from), status === undefined ? gone : this.#indexOf(status)] as const;
+      });
+      this.#rows.set(key, { ...nameRow(key, name), strip: strip.slice(-maxStrip) });
+    }
   }
 
   add({ key: whole, name: given, kind, before, after, observedAt }: ChangeEvent): void {
-    const name = shorten(given ?? whole, maxKey);
-    const key = given === undefined ? '' : shorten(whole, maxKey);
-    const at = Math.max(0, Math.round((Date.parse(observedAt) - this.#since) / 1_000)) || 0;
+    const { name, key } = nameRow(whole, given);
+    const at = this.#secondsAt(Date.parse(observedAt));
     const old = this.#indexOf(before);
     const next = this.#indexOf(after);
     const isNew = kind === 'initial' || kind === 'added' || kind === 'known';
@@ -70,14 +76,13 @@ export class Board {
   view(maxBytes: number, gaps: readonly Gap[]): BoardView {
     const newest = [...this.#rows.values()].reverse();
     const rows = [...newest.filter((row) => this.#isBad(row)), ...newest.filter((row) => !this.#isBad(row))];
-    const seconds = (at: number): number => Math.max(0, Math.round((at - this.#since) / 1_000));
     return {
       since: this.#since,
       names: [...this.#names],
       counts: [...this.#counts, this.#without],
       kinds: [...this.#kinds],
       total: this.#total,
-      gaps: gaps.map(({ from, to }) => [seconds(from), to === undefined ? null : seconds(to)] as const),
+      gaps: gaps.map(({ from, to }) => [this.#secondsAt(from), to === undefined ? null : this.#secondsAt(to)] as const),
       rows: fit(
         rows.map(({ name, key, strip }): RowView => [name, key, ...strip]),
         maxBytes,
@@ -89,6 +94,10 @@ export class Board {
   /** The last changes, the newest first. */
   changes(maxBytes: number): ChangeView[] {
     return fit(this.#changes.slice(-maxChanges).reverse(), maxBytes);
+  }
+
+  #secondsAt(at: number): number {
+    return Math.max(0, Math.round((at - this.#since) / 1_000)) || 0;
   }
 
   #indexOf(status: string | null): number {
@@ -114,6 +123,8 @@ export class Board {
 
   #follow(whole: string, { name, key }: Omit<Row, 'strip'>, at: number, status: number, isFirst: boolean): void {
     const old = this.#rows.get(whole);
+    // The start of a watch is not a change of a row that was known before.
+    if (isFirst && old?.strip.at(-1)?.[1] === status) return;
     const row = { name, key, strip: [...(old?.strip ?? []), [at, status] as const].slice(-maxStrip) };
     // A first listing may have more rows than are shown. What changes later, or is an error, takes their place.
     if (!old && isFirst && this.#rows.size >= maxRows && !this.#isBad(row)) return;
@@ -128,4 +139,8 @@ export class Board {
     for (const [whole, row] of this.#rows) if (!this.#isBad(row)) return whole;
     return this.#rows.keys().next().value;
   }
+}
+
+function nameRow(whole: string, given: string | undefined): Omit<Row, 'strip'> {
+  return { name: shorten(given ?? whole, maxKey), key: given === undefined ? '' : shorten(whole, maxKey) };
 }

@@ -288,6 +288,49 @@ describe('the board of a watch', () => {
     expect(totals.changes).toBe(3);
   });
 
+  test('shows what was known before the watch started, and counts only what is now', () => {
+    const state = new RunState({ kind: 'watch', title: 'a' }, start);
+    const minute = 60_000;
+    state.showPast({
+      since: start - 60 * minute,
+      rows: [
+        { key: 'c', statuses: [{ from: start - 60 * minute, status: 'active' }, { from: start - 50 * minute }] },
+        { key: 'b', statuses: [{ from: start - 60 * minute, status: null }] },
+        { key: 'd', statuses: [{ from: start - 60 * minute, status: 'active' }] },
+        {
+          key: 'a',
+          name: 'Row a',
+          statuses: [
+            { from: start - 60 * minute, status: 'active' },
+            { from: start - 10 * minute, status: 'error' },
+          ],
+        },
+      ],
+      gaps: [{ from: start - 5 * minute, to: start }],
+    });
+    const known = [['a', 'error'] as const, ['b', null] as const, ['d', 'paused'] as const];
+    for (const [key, status] of known) state.fold(changed('known', key, status, status)[1], start);
+    state.fold(changed('changed', 'b', null, 'active', minute)[1], start + minute);
+    // Too late: the page shows the run.
+    state.showPast({ since: 0, rows: [], gaps: [] });
+    const { board } = state.snapshot(start + minute, 300);
+    expect(board).toMatchObject({ since: start - 60 * minute, total: 3, gaps: [[3_300, 3_600]] });
+    expect(Object.fromEntries(board?.names.map((name, nth) => [name, board.counts[nth]]) ?? [])).toEqual({
+      active: 1,
+      error: 1,
+      paused: 1,
+    });
+    const names = board?.names ?? [];
+    const strips = board?.rows.map(([name, , ...strip]) => [name, ...strip.map(([at, of]) => [at, names[of] ?? of])]);
+    expect(strips).toEqual([
+      ['Row a', [0, 'active'], [3_000, 'error']],
+      ['b', [0, -1], [3_660, 'active']],
+      ['d', [0, 'active'], [3_600, 'paused']],
+      ['c', [0, 'active'], [600, -2]],
+    ]);
+    expect(board?.changes).toHaveLength(1);
+  });
+
   test('U2 keeps the last thousand changes, the rows that changed last, and those that are errors', () => {
     const steps = Array.from({ length: 5_000 }, (_, nth) => {
       return changed('initial', `row ${nth}`, null, nth === 3_000 ? 'error' : 'active');

@@ -66,7 +66,7 @@ function isDashboard(value: unknown): value is Dashboard {
   return (
     typeof value === 'object' &&
     value !== null &&
-    ['show', 'showCluster', 'end'].every((name) => typeof Reflect.get(value, name) === 'function')
+    ['show', 'showCluster', 'showPast', 'end'].every((name) => typeof Reflect.get(value, name) === 'function')
   );
 }
 

@@ -34,6 +34,7 @@ import { resolveChangeTarget } from './changeTarget.js';
 import { answerHealthChecks, judgeWatch } from './healthChecks.js';
 import { errorText, healthLines } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
+import { showPast } from './pastRows.js';
 import type { RowView } from './rowView.js';
 
 /** Options of every command that watches. */
@@ -85,10 +86,13 @@ export async function runWatch<Added, T extends object>(
   const environment = options.polls === undefined ? { ...given, signal: endedByTerm(given.signal) } : given;
   const target = await resolveChangeTarget(options, rows.view, environment, config);
   const state = findWatchState(options, target, config, environment);
-  return withClient(openClient(options, environment, config, rows.add), environment, (client, notices) => {
+  return withClient(openClient(options, environment, config, rows.add), environment, async (client, notices) => {
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
     const command = redact(text, environment.secrets);
-    findPage(client)?.show({ command });
+    const page = findPage(client);
+    page?.show({ command });
+    if (page && options.mode === 'history' && options.to !== undefined)
+      await showPast(page, options.to, systemClock.now(), environment);
     const open = { client, notices, target, state, madeWith: describeMaking(command, options, rows.wallets) };
     return watchChanges(rows, open, options, environment);
   });

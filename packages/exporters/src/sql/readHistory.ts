@@ -48,8 +48,8 @@ export interface History {
   readonly columns: readonly string[];
   /** The accepted walks, the oldest first. */
   polls(): AsyncIterable<HistoryPoll>;
-  /** All versions: those of one row follow each other, the oldest first. */
-  versions(): AsyncIterable<RowVersion>;
+  /** The versions that were valid then or later: those of one row follow each other, the oldest first. */
+  versions(options?: Pick<HistoryChangesOptions, 'since'>): AsyncIterable<RowVersion>;
   /**
    * The changes in the order of time, as the watch found them. Each has an id of its own, which is the same whenever it is read;
    * `fields` are the columns that differ.
@@ -95,7 +95,7 @@ export async function openHistory(
   return {
     columns,
     polls: () => readPolls(reader, shape),
-    versions: () => readVersions(reader, shape),
+    versions: ({ since } = {}) => readVersions(reader, shape, since),
     changes: (options = {}) => readChanges(reader, shape, options),
   };
 }
@@ -127,17 +127,27 @@ async function* readPolls(reader: RowReader, { polls }: HistoryShape): AsyncGene
     yield { at: readTime(at), isComplete: complete === true || Number(complete) === 1 };
 }
 
-async function* readVersions(reader: RowReader, shape: HistoryShape): AsyncGenerator<RowVersion> {
+async function* readVersions(
+  reader: RowReader,
+  shape: HistoryShape,
+  since: string | undefined,
+): AsyncGenerator<RowVersion> {
   const order = [...shape.key, own.from].map(quote).join(', ');
-  for await (const found of reader.each(`SELECT * FROM ${shape.table} ORDER BY ${order}`)) {
-    const { [own.to]: to, [own.ended]: ended } = found;
+  const to = quote(own.to);
+  const where = since === undefined ? '' : ` WHERE ${to} IS NULL OR ${to} >= ?`;
+  const found = reader.each(
+    `SELECT * FROM ${shape.table}${where} ORDER BY ${order}`,
+    ...(since === undefined ? [] : [since]),
+  );
+  for await (const version of found) {
+    const { [own.to]: end, [own.ended]: ended } = version;
     yield {
-      key: keyOf(shape, (name) => found[name]),
-      row: rowOf(shape, (name) => found[name]),
-      from: readTime(found[own.from]),
-      ...(to !== null && to !== undefined && { to: readTime(to) }),
+      key: keyOf(shape, (name) => version[name]),
+      row: rowOf(shape, (name) => version[name]),
+      from: readTime(version[own.from]),
+      ...(end !== null && end !== undefined && { to: readTime(end) }),
       ...((ended === 'changed' || ended === 'removed') && { ended }),
-      generation: readNumber(found[own.generation]),
+      generation: readNumber(version[own.generation]),
     };
   }
 }

@@ -3,7 +3,8 @@ import type { History, RowVersion } from '@sluice/exporters/sqlite';
 import { Failure } from '../../errors/errors.js';
 import { type DeclaredRows, findDeclared } from '../../source/declaredRows.js';
 import { fieldText } from '../../terminal/format.js';
-import { type Gap, PollGaps, unseenTime } from './pollGaps.js';
+import { Best } from '../../watch/best.js';
+import { type Gap, PollGaps, unseenTime } from '../../watch/pollGaps.js';
 
 /** What a report shows of a history. Times are in ms since 1970. */
 export interface HistoryFigures {
@@ -285,27 +286,6 @@ class CountsOverTime {
     return all.toSorted(
       (one, other) => isBad(other) - isBad(one) || other.now - one.now || (one.name < other.name ? -1 : 1),
     );
-  }
-}
-
-/** The first ones by an order, of any number. */
-class Best<T> {
-  readonly #max: number;
-  readonly #order: (one: T, other: T) => number;
-  #items: T[] = [];
-
-  constructor(max: number, order: (one: T, other: T) => number) {
-    this.#max = max;
-    this.#order = order;
-  }
-
-  add(item: T): void {
-    this.#items.push(item);
-    if (this.#items.length > 2 * this.#max) this.#items = this.list();
-  }
-
-  list(): T[] {
-    return this.#items.toSorted(this.#order).slice(0, this.#max);
   }
 }
 

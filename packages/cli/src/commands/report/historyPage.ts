@@ -1,8 +1,8 @@
 import { statusHue, statusTone } from '@sluice/core';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { type HistoryFigures, type Outage, type StatusCounts, steps, type Strip } from './historyFigures.js';
+import type { Gap } from '../../watch/pollGaps.js';
 import { capitalize, escapeHtml, htmlPage, section, utcTime } from './page.js';
-import type { Gap } from './pollGaps.js';
 
 /** A report of a history as one HTML file. Everything over time has the same axis. */
 export function historyPage(

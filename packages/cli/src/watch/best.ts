@@ -1,0 +1,20 @@
+/** The first ones by an order, of any number. */
+export class Best<T> {
+  readonly #max: number;
+  readonly #order: (one: T, other: T) => number;
+  #items: T[] = [];
+
+  constructor(max: number, order: (one: T, other: T) => number) {
+    this.#max = max;
+    this.#order = order;
+  }
+
+  add(item: T): void {
+    this.#items.push(item);
+    if (this.#items.length > 2 * this.#max) this.#items = this.list();
+  }
+
+  list(): T[] {
+    return this.#items.toSorted(this.#order).slice(0, this.#max);
+  }
+}
