@@ -415,7 +415,10 @@ describe('A5 sluice export --incremental', () => {
     const merged = ['export', 'helpdesk.tickets', '--incremental', '--to', 'tickets.sqlite', '--mode', 'merge'];
     expect(await run(merged, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^250 new rows /) });
     change(7, 300);
-    expect(await run(merged, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^2 new rows /) });
+    expect(await run(merged, folder)).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^2 rows in 2 pages -> tickets\.sqlite \(1 added, 1 changed, /),
+    });
     expect(readTable(join(folder, 'tickets.sqlite'), 'SELECT count(*) FROM tickets')).toEqual([[251]]);
   });
 

@@ -78,6 +78,32 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     });
   });
 
+  test('D3 says what became of the rows, and with --quiet that replace removed most of them', async () => {
+    await using sandbox = await startSandbox({ streams: 20 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const run = (...more: string[]) => sluice(['streams', 'export', '--to', 'a.sqlite#s', ...more], options);
+    const change = (sql: string) => readTable(join(options.cwd, 'a.sqlite'), sql);
+    const byKey = ['--mode', 'replace', '--key-columns', 'id'];
+    expect((await run(...byKey)).stderr).toMatch(/^20 rows in 1 page -> a\.sqlite#s \(\d/);
+    expect((await run(...byKey)).stderr).toMatch(/^20 rows in 1 page -> a\.sqlite#s \(nothing changed, /);
+    change("UPDATE s SET tag = 'x' WHERE id IN (SELECT id FROM s LIMIT 3)");
+    change("UPDATE s SET id = 'gone' WHERE id = (SELECT max(id) FROM s)");
+    expect((await run(...byKey)).stderr).toMatch(/ \(1 added, 3 changed, 1 removed, /);
+    for (let nth = 0; nth < 30; nth += 1) change(`INSERT INTO s (id) VALUES ('old ${nth}')`);
+    const lost = 'sluice: 30 of 50 rows were removed from a.sqlite#s: the export has 20.\n';
+    expect((await run(...byKey, '--quiet')).stderr).toBe(lost);
+    expect((await run(...byKey, '--quiet')).stderr).toBe('');
+    await using empty = await startSandbox({ streams: 0 });
+    const env = settingsFor(empty);
+    const none = await sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace'], { ...options, env });
+    expect(none).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        /^sluice: 20 of 20 rows were removed from a\.sqlite#s: the export has 0\.\n0 rows in /,
+      ) as string,
+    });
+  });
+
   test('D8 a second process is refused, and told whose the table is', async () => {
     await using sandbox = await startSandbox({
       holdings: 300,

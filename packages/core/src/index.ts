@@ -181,7 +181,7 @@ export { eventOfChange, isChange, type Updated, type Added, type Change, type Re
 export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
 export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportOptions.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
-export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } from './sink/sink.js';
+export type { RowChanges, Sink, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } from './sink/sink.js';
 export type { RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';

@@ -27,7 +27,7 @@ import { rateAdvice } from '../progress/rateAdvice.js';
 import type { ProgressMode } from '../progress/reporter.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { keptText, newsOf, resumedAt, resumedLine, summaryLine } from './messages.js';
+import { keptText, newsOf, removedText, resumedAt, resumedLine, summaryLine } from './messages.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowTarget.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
@@ -153,7 +153,7 @@ export async function exportRows<T>(
         },
       })
       .finally(cancelStopNotice);
-    const { bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0 } = report;
+    const { bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0, changes } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
@@ -171,6 +171,8 @@ export async function exportRows<T>(
     // It may also be that of its parents, which the report does not have.
     const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined;
     if (isTotalInTheWay) reporter.warn(keptText(visibleText(name), rowsNotRemoved, true));
+    const removed = removedText(visibleText(name), report.rows, changes);
+    if (removed !== undefined) reporter.warn(removed);
     const results = {
       target: name,
       bytes,
@@ -179,6 +181,7 @@ export async function exportRows<T>(
       isIncomplete,
       rowsNotRemoved: rowsNotRemoved || undefined,
       shortOfTotal,
+      changes,
     };
     const api = source.info.name.split('.')[0] ?? '';
     const { rate: use } = client.limiters.get(api) ?? client.limiter;
@@ -187,6 +190,7 @@ export async function exportRows<T>(
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
     const news = mode === 'silent' ? [...newsOf(report, visibleText(name), isTotalInTheWay)] : [];
+    if (mode === 'silent' && removed !== undefined) news.push(removed);
     if (mode === 'silent' && finishedAt !== undefined) news.push(summary);
     for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);

@@ -1,4 +1,4 @@
-import type { Checkpoint, ExportReport } from '@sluice/core';
+import type { Checkpoint, ExportReport, RowChanges } from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import { type TargetKind, targetWords } from '../target/target.js';
@@ -81,9 +81,11 @@ export function summaryLine(summary: Summary): string {
     isIncomplete,
     rowsNotRemoved = 0,
     shortOfTotal,
+    changes,
   } = summary;
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
+    ...listChanges(changes),
     formatDuration(elapsed),
     ...(resumedRows > 0 ? [`${formatCount(resumedRows, 'row')} resumed`] : []),
     ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
@@ -93,8 +95,15 @@ export function summaryLine(summary: Summary): string {
     ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
     ...(shortOfTotal ? [shortText(shortOfTotal)] : []),
   ];
-  const what = isIncrement ? formatCount(rows, 'new row') : formatCount(rows, 'row');
+  // Of a table it says itself how many are new.
+  const what = isIncrement && changes?.added === undefined ? formatCount(rows, 'new row') : formatCount(rows, 'row');
   return `${what} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
+}
+
+function listChanges({ added, changed, removed = 0 }: Partial<RowChanges> = {}): string[] {
+  if (added === undefined || changed === undefined) return [];
+  const counts = Object.entries({ added, changed, removed }).filter(([, count]) => count > 0);
+  return counts.length > 0 ? counts.map(([what, count]) => `${formatNumber(count)} ${what}`) : ['nothing changed'];
 }
 
 /** How many rows the API lists and counts. */
@@ -139,6 +148,13 @@ export function* newsOf(
   if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
   if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
   if (rowsNotRemoved !== undefined) yield keptText(target, rowsNotRemoved, isTotalInTheWay);
+}
+
+/** That more than half of a target's rows are gone, which may be a wrong parameter. */
+export function removedText(target: string, rows: number, changes: RowChanges | undefined): string | undefined {
+  if (!changes || changes.removed * 2 <= changes.before) return undefined;
+  const { before, removed } = changes;
+  return `${formatNumber(removed)} of ${formatCount(before, 'row was', 'rows were')} removed from ${target}: the export has ${formatNumber(rows)}.`;
 }
 
 /** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */

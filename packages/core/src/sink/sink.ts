@@ -67,6 +67,20 @@ export interface SinkReport {
   readonly deadLetters?: { readonly count: number; readonly path: string };
   /** Rows that would have been removed, and stay because the walk was incomplete; absent if there are none. */
   readonly rowsNotRemoved?: number;
+  /** What became of the rows of a target that had some; absent if the sink does not know. */
+  readonly changes?: RowChanges;
+}
+
+/** What an export did to the rows that its target had. */
+export interface RowChanges {
+  /** Rows that were there before. */
+  readonly before: number;
+  /** Those that are gone. Where old rows can't be told from new ones: by how many it has fewer. */
+  readonly removed: number;
+  /** Rows whose key was not there. Absent where old rows can't be told from new ones. */
+  readonly added?: number;
+  /** Rows that were there with other values. One that the walk listed twice may count twice. */
+  readonly changed?: number;
 }
 
 /** How the walk of the rows ended. */

@@ -177,7 +177,7 @@ export class PostgresRunTable implements RunTable {
           const isCompared = mode === 'replace' && requireTotal !== false && !isIncomplete;
           const short = isCompared ? await shortOfTotal(within, tables, run) : undefined;
           const end = short ? { isIncomplete: true, shortOfTotal: short } : { isIncomplete };
-          const kept = await publish(within, staging, mode, rows, end).catch((error: unknown) => {
+          const { kept } = await publish(within, staging, mode, rows, end).catch((error: unknown) => {
             throw asFinal(error, short !== undefined);
           });
           if ((await within.readColumns(this.#beside(table, '_sluice'))) !== undefined)

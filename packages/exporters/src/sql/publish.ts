@@ -1,4 +1,4 @@
-import { CheckpointError, ConfigError, shownText, SinkError, type WalkEnd } from '@sluice/core';
+import { CheckpointError, ConfigError, shownText, SinkError, type RowChanges, type WalkEnd } from '@sluice/core';
 import {
   countRows,
   hasRows,
@@ -96,7 +96,7 @@ async function refuseKeyless(session: Session, { name, sql, key }: TargetTable):
  * Makes the rows of a staging table those of its target, and drops it.
  *
  * @param rows how many were staged
- * @param end if rows may be missing, `replace` removes none. Returns how many stay for that.
+ * @param end if rows may be missing, `replace` removes none
  * @throws SinkError if the target does not take them all, whatever it does with them, or if `replace` can't tell old rows
  * from new ones after an incomplete walk; CheckpointError if staged rows are gone, or their keys were compared in another
  * way than those of the target are now
@@ -107,7 +107,7 @@ export async function publish(
   mode: TableMode,
   rows: number,
   end: WalkEnd = { isIncomplete: false },
-): Promise<number> {
+): Promise<Published> {
   const { target } = staging;
   const traits = await checkTarget(session, target, mode);
   // Old rows without a key would stay, and be there twice.
@@ -119,14 +119,14 @@ export async function publish(
   const twins = target.key.length > 0 && !isUpsert ? await staging.keepLastPerKey(session) : 0;
   if (!publication) {
     await staging.becomeTarget(session);
-    return 0;
+    return { kept: 0 };
   }
   const publishing = isUpsert ? publication.upsert(end) : publication.run(rows - twins, end);
-  const kept = await publishing.catch((error: unknown) => {
+  const published = await publishing.catch((error: unknown) => {
     throw explainTwin(error, target, mode) ?? error;
   });
   await staging.drop(session);
-  return kept;
+  return published;
 }
 
 /** What to do where the table takes no two rows with the same values, e.g. of the column `_key`. */
@@ -174,6 +174,13 @@ export async function checkStagedAs(session: Session, staging: StagingTable): Pr
   );
 }
 
+/** What became of a table's rows. */
+export interface Published {
+  /** Rows that would have been removed after a complete walk. */
+  readonly kept: number;
+  readonly changes?: RowChanges;
+}
+
 /** What a table has before rows are added to it. */
 interface Before {
   /** Rows with the values of new ones. */
@@ -215,20 +222,22 @@ class Publication {
   }
 
   /** In one pass over the staged rows: of those with the same key, the last one stays. */
-  async upsert(end: WalkEnd): Promise<number> {
+  async upsert(end: WalkEnd): Promise<Published> {
     if (this.#mode === 'replace') await this.#staging.indexKey(this.#session);
-    const { kept } = await this.#removeMissing(end);
     const { columns, key, keyNames, sql } = this.#target;
+    const before = await this.#count(sql);
+    const { kept, removed } = await this.#removeMissing(end);
     const names = columns.map(({ name }) => quote(name));
     const values = columns.flatMap(({ name }) => (key.includes(name) ? [] : [quote(name)]));
     const listValues = (of: string): string => values.map((name) => `${of}.${name}`).join(', ');
     const set = values.map((name) => `${name} = excluded.${name}`).join(', ');
     // Rows that are as they were are not touched.
     const update = `DO UPDATE SET ${set} WHERE (${listValues(sql)}) IS DISTINCT FROM (${listValues('excluded')})`;
-    await this.#session.run(
+    const stored = await this.#session.run(
       `INSERT INTO ${sql} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${this.#staging.sql} WHERE TRUE ORDER BY ${this.#staging.order} ON CONFLICT (${keyNames}) ${values.length > 0 ? update : 'DO NOTHING'}`,
     );
-    return kept;
+    const added = (await this.#count(sql)) - (before - removed);
+    return { kept, changes: { before, removed, added, changed: stored - added } };
   }
 
   /** In mode `replace`, removes the rows that the walk did not find, unless it was incomplete. */
@@ -239,19 +248,21 @@ class Publication {
   }
 
   /** @param rows those that are staged, without others of their keys */
-  async run(rows: number, end: WalkEnd): Promise<number> {
+  async run(rows: number, end: WalkEnd): Promise<Published> {
     const { hasRules } = this.#traits;
-    const rowsBefore = hasRules ? await this.#count(this.#target.sql) : 0;
+    const rowsBefore = hasRules || this.#mode !== 'append' ? await this.#count(this.#target.sql) : 0;
     const { kept, removed } = await this.#removeMissing(end);
-    if (this.#isByKey) await this.#update();
+    const changed = this.#isByKey ? await this.#update() : 0;
     const before = hasRules && !this.#isByKey ? await this.#lookBefore() : undefined;
     const added = await this.#insert(rows);
-    if (!hasRules) return kept;
+    if (!hasRules && this.#isByKey) return { kept, changes: { before: rowsBefore, removed, added, changed } };
+    if (!hasRules && this.#mode !== 'replace') return { kept };
+    if (!hasRules) return { kept, changes: { before: rowsBefore, removed: Math.max(rowsBefore - added, 0) } };
     const expected = rowsBefore - removed + added;
     const found = await this.#checkKept(expected);
     if (before) await this.#checkAdded(before, expected, added, found);
     else await this.#checkKeys();
-    return kept;
+    return { kept };
   }
 
   /** Counts the rows of the target that the walk did not find. @throws SinkError if there are rows, and no key. */
@@ -287,10 +298,10 @@ class Publication {
     return found;
   }
 
-  async #update(): Promise<void> {
+  async #update(): Promise<number> {
     const { columns, key, sql } = this.#target;
     const values = columns.filter(({ name }) => !key.includes(name));
-    if (values.length === 0) return;
+    if (values.length === 0) return 0;
     const set = values.map(({ name }) => `${quote(name)} = ${staged}.${quote(name)}`).join(', ');
     // JSON has no equality in every database; its text has.
     const listValues = (of: string): string =>
@@ -307,6 +318,7 @@ class Publication {
       `UPDATE ${sql} SET ${set} FROM ${this.#staging.sql} AS ${staged} WHERE ${differ}`,
     );
     this.#target.checkCount('changed', expected, found);
+    return found;
   }
 
   /** Rows that stay may swap values of which no two may be the same. */

@@ -23,7 +23,7 @@ import {
 } from './historyTable.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
-import { checkStaged, checkStagedAs, checkTarget, publish, type TableMode } from './publish.js';
+import { checkStaged, checkStagedAs, checkTarget, publish, type Published, type TableMode } from './publish.js';
 import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableShape } from './tableShape.js';
 
@@ -296,18 +296,18 @@ class TableWriter<T> implements SinkWriter<T> {
   async close(): Promise<SinkReport> {
     const { ledger, staging, target } = this.#parts;
     const { run, mode } = this.#opened;
-    const rowsNotRemoved = this.#isPublished
-      ? 0
+    const { kept: rowsNotRemoved, changes }: Published = this.#isPublished
+      ? { kept: 0 }
       : await ledger.commit(async (session) => {
-          const kept =
+          const done: Published =
             mode === 'history'
-              ? await this.#publishVersions(session)
+              ? { kept: await this.#publishVersions(session) }
               : await publish(session, staging, mode, this.#staged, this.#end);
           await ledger.putPublished(session, { run, mode });
-          return kept;
+          return done;
         });
     ledger.joined = undefined;
-    return { target, ...(rowsNotRemoved > 0 && { rowsNotRemoved }) };
+    return { target, ...(rowsNotRemoved > 0 && { rowsNotRemoved }), ...(changes && { changes }) };
   }
 
   /** Returns how many rows stay because the walk was incomplete. */

@@ -1,4 +1,4 @@
-import { exportTo } from '@sluice/core';
+import { exportTo, type RowChanges } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
 import type { TableMode } from '../../src/sqlite.js';
@@ -12,10 +12,10 @@ async function into(
   database: TestDatabase,
   rows: readonly Item[],
   { mode, key, isKeyless = false }: { mode: TableMode; key?: readonly string[] | undefined; isKeyless?: boolean },
-): Promise<void> {
+): Promise<RowChanges | undefined> {
   const sink = database.sink<Item>({ table: 'items', mode, ...(key && { key }) });
   const schema = isKeyless ? ({ columns, types: { id: 'integer', amount: 'integer' } } as const) : undefined;
-  await exportTo(itemSource([rows], {}, schema), sink, { restart: true }).run();
+  return (await exportTo(itemSource([rows], {}, schema), sink, { restart: true }).run()).changes;
 }
 
 const textOf = ({ id, name, amount }: Readonly<Record<keyof Item, unknown>>): string => `${id} ${name} ${amount}`;
@@ -65,6 +65,19 @@ describe.each(databaseKinds)('one table of $name', ({ open }) => {
       /^The table items takes no two rows with these values: .*_key.* Nothing was changed\. With merge in mode, rows take the place of those with their keys\.$/,
     );
     expect(await rowsOf(database)).toEqual(itemsOf([1, 2], 'old').map(textOf));
+  });
+
+  test('D3 reports how many rows were added, changed and removed', async () => {
+    const database = await open();
+    const same = itemsOf([1, 2]);
+    expect(await into(database, [...same, ...itemsOf([3, 4])], { mode: 'merge' })).toBeUndefined();
+    const rows = [...same, ...itemsOf([3], 'new'), ...itemsOf([5, 6, 7])];
+    const merged = { before: 4, removed: 0, added: 3, changed: 1 };
+    expect(await into(database, rows, { mode: 'merge' })).toEqual(merged);
+    const replaced = { before: 7, removed: 5, added: 1, changed: 0 };
+    expect(await into(database, [...same, ...itemsOf([8])], { mode: 'replace' })).toEqual(replaced);
+    expect(await into(database, itemsOf([9]), { mode: 'replace', isKeyless: true })).toEqual({ before: 3, removed: 2 });
+    expect(await into(database, itemsOf([10]), { mode: 'append' })).toBeUndefined();
   });
 
   // Each column but the name identifies a row, so that one model stands for all keys.
