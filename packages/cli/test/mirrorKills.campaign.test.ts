@@ -32,7 +32,7 @@ async function checkKills(part: number, to: string, cwd: string, counts: () => P
     expect({ killed, counts: await counts() }).toEqual({ killed, counts: '40 40' });
   }
   const { code, stderr } = await sluice([...args, '--polls', '2'], options);
-  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Resuming with 40') as string });
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('Resuming: 40') as string });
 }
 
 test.each(parts)('D5 killed at any moment, a mirror in SQLite is whole, and goes on (part %i)', async (part) => {

@@ -19,7 +19,7 @@ describe('D5 a watch --to a table', () => {
     const ids = () => readTable(join(options.cwd, 'a.sqlite'), 'SELECT count(*), count(DISTINCT id) FROM streams');
     expect(ids()).toEqual([[5, 5]]);
     const again = await sluice(args, options);
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(/Resuming with 5 streams/) as string });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(/Resuming: 5 streams/) as string });
     expect(again.stderr).toMatch(/\n0 changes in 1 poll/);
     expect(await sluice([...args, '--restart'], options)).toMatchObject({ code: 0 });
     expect(ids()).toEqual([[5, 5]]);

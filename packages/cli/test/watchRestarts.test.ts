@@ -108,7 +108,9 @@ describe('C6 a watch into a file', () => {
       expect(stderr).toContain(sentence);
       expect(filesIn(cwd)).toEqual(before);
     };
-    await refused('exists already, and was not touched. Give another name, or replace it with --if-exists overwrite.');
+    await refused(
+      'exists already, and was not touched. Give another name, or replace it with --if-exists overwrite. If a watch has written it, give its --state DIR to resume: to overwrite it discards the changes in it.',
+    );
     expect((await sluice([...args, '--if-exists', 'overwrite'], options)).code).toBe(0);
     await refused('was written with different settings (--only', '--only', 'status');
     await refused('exists already, and was not touched.', '--restart');

@@ -145,7 +145,7 @@ const maxRetryAfter = span(
 );
 const requests = {
   timeout: span('maximum time for one response (default: 30s)'),
-  retryFor: retryTime(`${retryHelp} (default: 1m; in a watch: forever)`),
+  retryFor: retryTime(`${retryHelp} (default: 1m; a watch polls on after that, and retries a webhook forever)`),
   maxRetryAfter,
   config,
 };

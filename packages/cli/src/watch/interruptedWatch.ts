@@ -31,6 +31,11 @@ export function watchInterruption(end: WatchEnd): InterruptionReport | undefined
   const sentences = listConsequences(end);
   const hint = ownStateHint(end.error, kind);
   if (hint !== undefined) sentences.push(hint);
+  const { error } = end;
+  if (kind === 'file' && SluiceError.is(error) && error.advice.some(({ option }) => option === 'ifExists'))
+    sentences.push(
+      'If a watch has written it, give its --state DIR to resume: to overwrite it discards the changes in it.',
+    );
   if (forwarding && forwarding.tally.deadLetters > 0)
     sentences.unshift(setAside(forwarding.tally.deadLetters, forwarding.deadLetters));
   return sentences.length === 0 ? undefined : { consequence: sentences.join(' ') };

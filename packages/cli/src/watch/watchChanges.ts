@@ -32,7 +32,7 @@ import { formatCount, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { resolveChangeTarget } from './changeTarget.js';
 import { answerHealthChecks, judgeWatch } from './healthChecks.js';
-import { errorText, healthLines } from './healthLines.js';
+import { errorText, healthLines, pendingLine } from './healthLines.js';
 import { watchInterruption } from './interruptedWatch.js';
 import { showPast } from './pastRows.js';
 import type { RowView } from './rowView.js';
@@ -191,10 +191,15 @@ async function watchChanges<Added, T extends object>(
       if (health.outcome === 'polled') acceptedAt = systemClock.monotonic();
       // If the last poll fails, its error ends the watch.
       const isReported = health.outcome === 'failed' && polls === maxPolls;
-      const lines = isReported ? [] : healthLines(health, last, { noun: view.noun, every: interval }, hasFlag);
+      const lines = isReported
+        ? []
+        : healthLines(health, last, { noun: view.noun, every: interval, isPolling: polls !== maxPolls }, hasFlag);
       const { error, ...fields } = health;
       const message = error === undefined ? undefined : redact(errorText(error, hasFlag), secrets);
       reporter.report('poll', { ...fields, message }, lines.map(timed));
+      // Even with --quiet: nothing else says so then.
+      const pending = mode === 'silent' ? pendingLine(health, last, interval) : undefined;
+      if (pending !== undefined) stderr.print(`sluice: ${pending}\n`);
       last = health;
     });
     const checks =

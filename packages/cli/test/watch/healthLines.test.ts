@@ -6,7 +6,7 @@ const anyFlag = (): boolean => true;
 const watched = { noun: ['stream', 'streams'], every: 30_000 } as const;
 const polled: PageHealth = { outcome: 'polled', rows: 42, generation: 7 };
 const failed: PageHealth = { outcome: 'failed', rows: 42, generation: 7, failures: 1, error: new Error('No answer.') };
-const goingOn = 'Resuming with 42 streams, polling every 30 s.';
+const goingOn = 'Resuming: 42 streams now, polling every 30 s.';
 
 test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
   ['a poll like the one before', polled, polled, []],
@@ -32,7 +32,7 @@ test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
     { ...polled, held: 1 },
     polled,
     [
-      '1 removal is pending, since the listing shrank suspiciously: reported once three polls agree, or with --accept-removals.',
+      '1 removal is pending, since the listing shrank suspiciously: reported once three polls agree, over 1 min 0 s or more, or with --accept-removals.',
     ],
   ],
   ['one that still is', { ...polled, held: 1 }, { ...polled, held: 1 }, []],
@@ -45,6 +45,12 @@ test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
   ['one that was before', { ...polled, repeated: 1 }, { ...polled, repeated: 1 }, []],
 ])('%s is told with %o', (_, health, before, lines) => {
   expect(healthLines(health, before, watched, anyFlag)).toEqual(lines);
+});
+
+test('a last poll announces no other one', () => {
+  const last = { ...watched, isPolling: false };
+  expect(healthLines({ ...polled, isSynced: true }, undefined, last, anyFlag)).toEqual(['Watching 42 streams.']);
+  expect(healthLines(polled, undefined, last, anyFlag)).toEqual(['Resuming: 42 streams now.']);
 });
 
 test('a fault is told in the words of the command line', () => {
