@@ -212,7 +212,10 @@ function usageError(text: string): string {
   const sentence = text
     .replace(/^error: /, '')
     .replace(/^(unknown option '[^'=]*)=[^\n]*/, "$1'")
-    .replace(/^(unknown option '--incremental')/, `$1: this API can't be asked for what is new. ${lastNight}`)
+    .replace(
+      /^unknown option '(--incremental)'/,
+      `$1 can't be used here: this API can't be asked for what is new. ${lastNight}`,
+    )
     .trim()
     .replaceAll('\n', ' ');
   const capitalized = sentence.charAt(0).toUpperCase() + sentence.slice(1);

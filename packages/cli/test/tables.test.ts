@@ -61,6 +61,9 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     expect(count()).toEqual([[5]]);
     expect((await run('--mode', 'append')).code).toBe(0);
     expect(count()).toEqual([[10]]);
+    expect((await run('--mode', 'append')).stderr).toMatch(
+      /use --restart to export it again: its rows are there twice then\n$/,
+    );
     for (const [wrong, said] of [
       [
         ['--mode', 'merge', '--key-columns', 'di'],

@@ -4,6 +4,7 @@ import {
   type ExportOptions,
   type ExportProgress,
   type ExportReport,
+  type Json,
   type Limit,
   exportTo,
   type PageSource,
@@ -25,7 +26,7 @@ import {
 import { type Notice, followNotices } from '../progress/notices.js';
 import { rateAdvice } from '../progress/rateAdvice.js';
 import type { ProgressMode } from '../progress/reporter.js';
-import type { Target } from '../target/target.js';
+import type { Target, TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { keptText, newsOf, removedText, resumedAt, resumedLine, summaryLine } from './messages.js';
 import type { Resumption } from './resume.js';
@@ -164,7 +165,7 @@ export async function exportRows<T>(
       elapsed,
       retries,
       redeliveries: sent?.redeliveries,
-      again: kind === 'file' ? '--if-exists overwrite' : '--restart',
+      again: sayAgain(kind, sink.identity),
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
     });
     if (isLast) page?.end({ outcome: 'finished', message: redact(summary, secrets) });
@@ -196,6 +197,19 @@ export async function exportRows<T>(
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);
     return { report, tally, waited: frame.waited() };
   });
+}
+
+/** What exports once more what is complete. */
+function sayAgain(kind: TargetKind, identity: Json): string {
+  if (kind === 'file') return '--if-exists overwrite to export it again';
+  return `--restart to export it again${isAppended(identity) ? ': its rows are there twice then' : ''}`;
+}
+
+/** Whether a table keeps the rows that it has, as the identity of its sink says. */
+function isAppended(identity: Json): boolean {
+  if (typeof identity !== 'object' || identity === null || !('mode' in identity)) return false;
+  const { mode } = identity;
+  return mode === 'append';
 }
 
 /** @example nounFor(8, { one: 'wallet', count: 40 }) // ['group of wallets', 'groups of wallets'] */

@@ -60,7 +60,7 @@ export interface Summary extends Omit<ExportReport, 'isDone' | 'target' | 'commi
   readonly redeliveries?: number | undefined;
   /** The rows are those that are new since the last export. Default `false`. */
   readonly isIncrement?: boolean;
-  /** The option that exports once more what is complete. Default `--if-exists overwrite`. */
+  /** What exports once more what is complete. Default `--if-exists overwrite to export it again`. */
   readonly again?: string;
 }
 
@@ -112,12 +112,12 @@ export function shortText({ total, listed }: { readonly total: number; readonly 
 }
 
 function finishedLine(
-  { target, rows, shortOfTotal, again = '--if-exists overwrite' }: Summary,
+  { target, rows, shortOfTotal, again = '--if-exists overwrite to export it again' }: Summary,
   finishedAt: string,
 ): string {
   const when = finishedAt.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
   const short = shortOfTotal ? `, ${shortText(shortOfTotal)}` : '';
-  return `${target} is complete (${formatCount(rows, 'row')}${short}, exported ${when}); use ${again} to export it again`;
+  return `${target} is complete (${formatCount(rows, 'row')}${short}, exported ${when}); use ${again}`;
 }
 
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {

@@ -54,7 +54,7 @@ export async function checkTarget(
   if (mode === 'fail' && (await hasRows(session, target.sql)))
     throw new SinkError(
       (option = 'mode') =>
-        `The table ${table} has rows already. Name another table, or say in ${option} what becomes of them: append, merge or replace.`,
+        `The table ${table} has rows already. Name another table, or say in ${option} what becomes of them: append, merge (which needs a key) or replace.`,
       { details: { option: 'mode', table } },
     );
   return traits;

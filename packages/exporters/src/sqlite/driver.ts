@@ -238,7 +238,7 @@ async function loadSqlite(): Promise<SqliteModule> {
     // Below is what to do.
   }
   throw new ConfigError(
-    'To write SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1. From Node 22.13 on, there is nothing to install.',
+    'To write SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1, with -g if Sluice is installed globally. From Node 22.13 on, there is nothing to install.',
   );
 }
 

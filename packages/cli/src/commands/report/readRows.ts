@@ -224,7 +224,7 @@ async function loadSqlite(): Promise<SqliteModule> {
     if (isSqlite(found)) return found;
   }
   throw new Failure(
-    'To read SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1. From Node 22.13 on, there is nothing to install.',
+    'To read SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1, with -g if Sluice is installed globally. From Node 22.13 on, there is nothing to install.',
   );
 }
 
