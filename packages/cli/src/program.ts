@@ -216,6 +216,10 @@ function usageError(text: string): string {
       /^unknown option '(--incremental)'/,
       `$1 can't be used here: this API can't be asked for what is new. ${lastNight}`,
     )
+    .replace(
+      /^(unknown option '--owners?(?:-file)?').*/s,
+      '$1: it is of "sluice nfts". Here give parameters with --param NAME=VALUE; "sluice sources NAME" lists them.',
+    )
     .trim()
     .replaceAll('\n', ' ');
   const capitalized = sentence.charAt(0).toUpperCase() + sentence.slice(1);

@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { configFolder, run } from './config/configFolder.js';
 
 interface Answer {
+  readonly status?: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -19,8 +21,8 @@ async function serve(
 ): Promise<string> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', origin);
-    const { body, headers = {} } = answer(url.searchParams, request, origin);
-    response.writeHead(200, { 'content-type': 'application/json', ...headers });
+    const { status = 200, body, headers = {} } = answer(url.searchParams, request, origin);
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
     response.end(JSON.stringify(body));
   });
   let origin = '';
@@ -365,4 +367,23 @@ test('U7 what sluice new writes compiles', { tags: ['slow'] }, async () => {
   expect(
     ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
   ).toEqual([]);
+});
+
+test('U7 the next step installs the library where the definition does not find it', async () => {
+  const origin = await serve((query) => ({ body: page(query, 0) }));
+  const args = ['new', 'shop', '--from', `${origin}/items`];
+  expect((await run(args, temporaryFolder())).stderr).toMatch(
+    /\nNext: npm install @sluice\/core, then \S+ doctor, then /,
+  );
+  expect((await run(args, configFolder({}))).stderr).toMatch(/\nNext: \S+ doctor, then /);
+});
+
+test('U7 an API that refuses the request without a credential is told where to put one', async () => {
+  const origin = await serve(() => ({ status: 401, body: { error: 'who are you' } }));
+  expect(await run(['new', 'shop', '--from', `${origin}/items`], configFolder({}))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      'The API refuses requests without a credential (HTTP 401). Write its header into a file, e.g. Authorization: Bearer TOKEN, and give --header-file FILE.',
+    ),
+  });
 });

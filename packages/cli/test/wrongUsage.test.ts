@@ -35,6 +35,11 @@ async function refused(args: readonly string[], options: RunOptions = {}): Promi
 test.each([
   ['an unknown option', ['nfts', 'export', '--ownr', '0x1'], "Unknown option '--ownr' (Did you mean --owner?)"],
   [
+    'a wallet of a source by its name',
+    ['export', 'aptos.nfts', '--owner', '0x1'],
+    'Unknown option \'--owner\': it is of "sluice nfts". Here give parameters with --param NAME=VALUE; "sluice sources NAME" lists them.',
+  ],
+  [
     'an increment of an API that has none',
     ['nfts', 'export', '--incremental'],
     'To see what changed since the last run, use "watch --polls 1 --state DIR" in place of "export".',

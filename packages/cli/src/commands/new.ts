@@ -1,6 +1,7 @@
+import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { basename, relative, resolve } from 'node:path';
-import { createClient, header, noAuth, queryKey } from '@sluice/core';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { createClient, header, noAuth, queryKey, SluiceError } from '@sluice/core';
 import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
@@ -46,9 +47,18 @@ export const draftDefinition: Run<'new'> = async (options, environment) => {
   const config = await findOrWriteConfig(`./${relative(folder, path)}`, environment);
   const found = `${listNames(sources)}, with ${formatCount(guesses, 'guess', 'guesses')} to check`;
   stderr.print(`${visibleText(`Wrote ${to}: ${found}. ${config}`)}\n`);
-  stderr.print(`Next: ${command} doctor, then ${command} export ${sources[0] ?? name} --max-rows 10 --to -\n`);
+  const install = hasPackage(folder) ? '' : 'npm install @sluice/core, then ';
+  stderr.print(
+    `Next: ${install}${command} doctor, then ${command} export ${sources[0] ?? name} --max-rows 10 --to -\n`,
+  );
   return exitCodes.done;
 };
+
+/** Whether a definition in a folder finds the library that it imports. */
+function hasPackage(folder: string): boolean {
+  if (existsSync(join(folder, 'node_modules', '@sluice', 'core'))) return true;
+  return dirname(folder) !== folder && hasPackage(dirname(folder));
+}
 
 interface Made {
   readonly draft: ApiDraft;
@@ -93,7 +103,14 @@ async function request({ url, headers, secrets }: Sent, { variables, signal }: E
   const query = Object.fromEntries(
     [...new Set(url.searchParams.keys())].map((name) => [name, url.searchParams.getAll(name)]),
   );
-  return await client.draft.api.send({ route: 'new', path: url.pathname, query, arrays: 'repeat', signal });
+  try {
+    return await client.draft.api.send({ route: 'new', path: url.pathname, query, arrays: 'repeat', signal });
+  } catch (error) {
+    if (secrets.length > 0 || !SluiceError.is(error, 'http') || ![401, 403].includes(error.status)) throw error;
+    throw new UsageError(
+      `The API refuses requests without a credential (HTTP ${error.status}). Write its header into a file, e.g. Authorization: Bearer TOKEN, and give --header-file FILE.`,
+    );
+  }
 }
 
 async function readDocument(file: string, environment: Environment): Promise<unknown> {

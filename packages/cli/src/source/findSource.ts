@@ -73,7 +73,8 @@ function paramLines(taken: readonly string[] | undefined, isDetailed: boolean): 
   return taken.map((text, at) => [at === 0 ? 'params' : '', text]);
 }
 
-function pagingText({ paging, pageSize }: SourceDescription): string {
+function pagingText({ paging: by, pageSize }: SourceDescription): string {
+  const paging = by === 'own' ? 'by code of this API' : by;
   if (!pageSize) return paging;
   const max = pageSize.max === undefined ? '' : ` (${formatNumber(pageSize.max)} at most)`;
   return `${paging}, ${formatNumber(pageSize.default)} rows per page${max}`;

@@ -1,4 +1,5 @@
 import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
 import type { RowReader } from '../sql/readHistory.js';
@@ -402,10 +403,22 @@ function readCode(error: unknown): number | undefined {
 function explainError(error: unknown, path: string, done: 'written' | 'read' = 'written'): unknown {
   const code = readCode(error);
   if (code === undefined || !(error instanceof Error)) return error;
-  return new SinkError(`${path} can't be ${done}: ${explainCode(code, error.message)}`, {
+  const why = code === sqlite.cantOpen ? whyClosed(path, done) : explainCode(code, error.message);
+  return new SinkError(`${path} can't be ${done}: ${why}`, {
     details: { path, sqliteCode: code },
     cause: error,
   });
+}
+
+/** Why a file can't be opened. SQLite has one code for all of it. */
+function whyClosed(path: string, done: 'written' | 'read'): string {
+  const folder = dirname(path);
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return 'it is a folder. Give the name of a file.';
+  if (existsSync(path)) return 'there is no permission to open it.';
+  if (!existsSync(folder)) return `the folder ${folder} does not exist. Create it, or give another path.`;
+  return done === 'read'
+    ? 'it is not there.'
+    : `no file can be created in the folder ${folder}. Check its permissions.`;
 }
 
 function explainCode(code: number, message: string): string {
@@ -416,8 +429,6 @@ function explainCode(code: number, message: string): string {
       return `the disk reports an error (${message}). Check it and its limits, then run it again: what was committed is kept.`;
     case sqlite.readOnly:
       return 'there is no permission to write it.';
-    case sqlite.cantOpen:
-      return 'it is a folder, or its own folder is not there or may not be written.';
     case sqlite.notADatabase:
       return 'it is not a database of SQLite. Name another file.';
     default:

@@ -35,10 +35,11 @@ test('D4 a file that can be no database of SQLite is explained, and not changed'
   expect(await failed(at('rows.csv'))).toBe(
     `SinkError: ${at('rows.csv')} can't be written: it is not a database of SQLite. Name another file.`,
   );
-  for (const name of ['folder', 'nowhere/x.sqlite'])
-    expect(await failed(at(name))).toBe(
-      `SinkError: ${at(name)} can't be written: it is a folder, or its own folder is not there or may not be written.`,
-    );
+  for (const [name, why] of [
+    ['folder', 'it is a folder. Give the name of a file.'],
+    ['nowhere/x.sqlite', `the folder ${at('nowhere')} does not exist. Create it, or give another path.`],
+  ] as const)
+    expect(await failed(at(name))).toBe(`SinkError: ${at(name)} can't be written: ${why}`);
 });
 
 test('what can be no database of SQLite is explained to who only reads its checkpoint', async () => {
