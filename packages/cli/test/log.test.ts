@@ -135,12 +135,25 @@ describe('sluice log', () => {
     });
   });
 
+  test('begins with the rows of the oldest poll that is left', async () => {
+    const cwd = temporaryFolder();
+    // Of what ended before it, some may still be there.
+    makeHistory(join(cwd, 'a.sqlite'), 'streams', { ...made, polls: [20, 30, 40] });
+    const { stdout } = await sluice(['log', 'a.sqlite#streams'], { cwd });
+    expect(lines(stdout)).toEqual([
+      '2 streams at the start: 2 active  (--format jsonl lists them)',
+      '4  added  active',
+      '2  added  paused',
+    ]);
+  });
+
   test('prints a change of any source by its first column, with the columns that differ', async () => {
     const cwd = temporaryFolder();
     const db = new DatabaseSync(join(cwd, 'a.sqlite'));
     db.exec(`
       CREATE TABLE coins (coin TEXT, price TEXT, _valid_from TEXT, _valid_to TEXT, _ended TEXT, _generation INTEGER, UNIQUE (coin, _valid_from));
       CREATE TABLE coins_polls (generation INTEGER PRIMARY KEY, at TEXT, complete INTEGER);
+      INSERT INTO coins_polls VALUES (1, '${timeAt(0)}', 1), (2, '${timeAt(1)}', 1);
       INSERT INTO coins VALUES ('btc', '1', '${timeAt(0)}', '${timeAt(1)}', 'changed', 1), ('btc', '2', '${timeAt(1)}', NULL, NULL, 2)`);
     db.close();
     const { stdout } = await sluice(['log', 'a.sqlite#coins'], { cwd });

@@ -51,7 +51,7 @@ export interface History {
   /** The versions that were valid then or later: those of one row follow each other, the oldest first. */
   versions(options?: Pick<HistoryChangesOptions, 'since'>): AsyncIterable<RowVersion>;
   /**
-   * The changes in the order of time, as the watch found them. Each has an id of its own, which is the same whenever it is read;
+   * The changes in the order of time, as the watch found them. The rows of the oldest poll are `initial`; what was before it was removed. Each has an id of its own, which is the same whenever it is read;
    * `fields` are the columns that differ.
    *
    * @throws ConfigError if the key is not one of the table.
@@ -134,7 +134,7 @@ async function* readVersions(
 ): AsyncGenerator<RowVersion> {
   const order = [...shape.key, own.from].map(quote).join(', ');
   const to = quote(own.to);
-  const where = since === undefined ? '' : ` WHERE ${to} IS NULL OR ${to} >= ?`;
+  const where = since === undefined ? '' : ` WHERE ${to} IS NULL OR ${to} > ?`;
   const found = reader.each(
     `SELECT * FROM ${shape.table}${where} ORDER BY ${order}`,
     ...(since === undefined ? [] : [since]),
@@ -162,19 +162,21 @@ async function* readChanges(
   const ofKey = shape.key.map((name) =>
     shape.hasTextKey ? `v.${quote(name)} = ?` : `CAST(v.${quote(name)} AS text) = ?`,
   );
-  const whereAt = (column: string, more: readonly string[] = []): string => {
+  // What is left of the versions that ended before it may be some of them.
+  const first = `(SELECT min("at") FROM ${shape.polls})`;
+  const whereAt = (column: string, isThen: string): string => {
     const conditions = [
-      ...more,
+      isThen,
       ...(since === undefined ? [] : [`v.${quote(column)} >= ?`]),
       ...(key === undefined ? [] : ofKey),
     ];
-    return conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
+    return ` WHERE ${conditions.join(' AND ')}`;
   };
   const now = shape.stored.map((name, nth) => `v.${quote(name)} AS "v${nth}"`);
   const before = shape.stored.map((name, nth) => `p.${quote(name)} AS "p${nth}"`);
-  const version = `SELECT v.${quote(own.from)} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", p.${quote(own.generation)} AS "earlier", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey} AND p.${quote(own.to)} = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(own.from)}`;
+  const version = `SELECT v.${quote(own.from)} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey} AND p.${quote(own.to)} = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(own.from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
   // With the generation of the walk that lacked it.
-  const removal = `SELECT v.${quote(own.to)}, 1, q."generation", NULL, ${[...now, ...before.map(() => 'NULL')].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.polls} AS q ON q."at" = v.${quote(own.to)}${whereAt(own.to, [`v.${quote(own.ended)} = 'removed'`])}`;
+  const removal = `SELECT v.${quote(own.to)}, 1, q."generation", 'removed', ${[...now, ...before.map(() => 'NULL')].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.polls} AS q ON q."at" = v.${quote(own.to)}${whereAt(own.to, `v.${quote(own.ended)} = 'removed' AND v.${quote(own.to)} > ${first}`)}`;
   const parameters = [...(since === undefined ? [] : [since]), ...wanted];
   // Of one time, rows leave before others come. Columns have numbers there, and the values begin with the fifth one.
   const ofRow = shape.key.map((name) => 5 + shape.stored.indexOf(name));
@@ -191,12 +193,11 @@ function toChange(shape: HistoryShape, found: Row): Change<Row> {
   const observedAt = readTime(found['at']);
   const generation = found['generation'] === null ? 0 : readNumber(found['generation']);
   const row = rowOf(shape, valueIn('v'));
-  const isGone = Number(found['gone']) === 1;
-  const named = createHash('sha256').update(JSON.stringify([shape.table, key, observedAt, isGone]));
+  const { type } = found;
+  const named = createHash('sha256').update(JSON.stringify([shape.table, key, observedAt, type === 'removed']));
   const observed = { id: named.digest('hex').slice(0, 28), key, generation, observedAt };
-  if (isGone) return { ...observed, type: 'removed', before: row, after: null, fields: [] };
-  if (found['earlier'] === null)
-    return { ...observed, type: generation === 1 ? 'initial' : 'added', before: null, after: row, fields: [] };
+  if (type === 'removed') return { ...observed, type: 'removed', before: row, after: null, fields: [] };
+  if (type === 'initial' || type === 'added') return { ...observed, type, before: null, after: row, fields: [] };
   const before = rowOf(shape, valueIn('p'));
   const fields = shape.columns.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(row[name]));
   return { ...observed, type: 'changed', before, after: row, fields };

@@ -96,7 +96,7 @@ export async function foldHistory(history: History): Promise<HistoryFigures> {
     latest.add(outage);
   };
   let row: RowFold | undefined;
-  for await (const version of history.versions()) {
+  for await (const version of history.versions({ since: new Date(span.from).toISOString() })) {
     if (row?.key !== version.key) {
       if (row) strips.add(row.end());
       rows += 1;
