@@ -157,6 +157,9 @@ describe.concurrent('the guide history.md', () => {
         .sort(),
     ).toEqual(['changed', 'removed']);
     expect(ask(queries[4])).toEqual([]);
+    const compact = codeIn(guide, 'console').find((code) => code.includes('history compact')) ?? '';
+    expect(await runShown(`set -e; ${compact}`, { sandbox, cwd })).toMatchObject({ code: 0 });
+    expect(ask(queries[3])).toHaveLength(2);
   });
 });
 
