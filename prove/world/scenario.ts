@@ -1,4 +1,4 @@
-import type { TableMode } from '../../packages/exporters/src/sql/publish.js';
+import type { TableMode } from '../../packages/exporters/src/sql/tableShape.js';
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import type { NetworkFaults } from './network.js';
 import type { QuotaModel } from './quota.js';

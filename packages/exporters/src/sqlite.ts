@@ -23,7 +23,7 @@ export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { CompactOptions, CompactReport } from './sql/compactHistory.js';
 export type { Mirror, MirrorMode, MirrorOptions } from './sql/mirror.js';
 export type { History, HistoryChangesOptions, HistoryPoll, RowVersion } from './sql/readHistory.js';
-export type { TableMode } from './sql/publish.js';
+export type { TableMode } from './sql/tableShape.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
 

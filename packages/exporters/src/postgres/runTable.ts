@@ -1,5 +1,5 @@
 import type { Claim, RowSchema, StatedTotal } from '@sluice/core';
-import type { TableMode } from '../sql/publish.js';
+import type { TableMode } from '../sql/tableShape.js';
 import type { TableOptions } from '../sql/tableSink.js';
 
 /** What totals mean for a run. */

@@ -21,7 +21,7 @@ import {
   type TableHolder,
   type TableName,
 } from './database.js';
-import type { TableMode } from './publish.js';
+import type { TableMode } from './tableShape.js';
 import { TableConnection } from './tableConnection.js';
 
 /** The name of the row that each transaction of a run changes first. */

@@ -10,17 +10,9 @@ import {
   type Unique,
 } from './database.js';
 import type { StagingTable } from './stagingTable.js';
+import type { TableMode } from './tableShape.js';
 import type { TargetTable } from './targetTable.js';
 import { readExtremes, vacateRows } from './vacateRows.js';
-
-/**
- * What becomes of rows that the table has.
- * - `fail`: they are somebody else's, and the export is refused.
- * - `append`: they stay.
- * - `merge`: those with the key of a new row are replaced by it.
- * - `replace`: they go; readers see the old rows until they see the new ones.
- */
-export type TableMode = 'fail' | 'append' | 'merge' | 'replace';
 
 /** Names within a statement, which no table may have. */
 const staged = '_sluice_staged';

@@ -2,7 +2,6 @@ import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema
 import { checkColumns, chooseTypedColumns } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
 import { nameInSchema, type Database, type ExistingColumn, type SqlValue, type TableColumn } from './database.js';
-import type { TableMode } from './publish.js';
 import { plainText } from '../columnValue.js';
 import { keyInWords } from '../keyInWords.js';
 import { sqlReader, storableText } from './sqlValue.js';
@@ -11,6 +10,15 @@ import { sqlReader, storableText } from './sqlValue.js';
 const keyColumn = '_key';
 /** Names that begin so are the sink's own. */
 const reserved = /^(_sluice.*|_rowid_)$/is;
+
+/**
+ * What becomes of rows that the table has.
+ * - `fail`: they are somebody else's, and the export is refused.
+ * - `append`: they stay.
+ * - `merge`: those with the key of a new row are replaced by it.
+ * - `replace`: they go; readers see the old rows until they see the new ones.
+ */
+export type TableMode = 'fail' | 'append' | 'merge' | 'replace';
 
 /** What a table has to look like. */
 export interface TableColumns {

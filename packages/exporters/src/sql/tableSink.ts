@@ -23,9 +23,9 @@ import {
 } from './historyTable.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
-import { checkStaged, checkStagedAs, checkTarget, publish, type Published, type TableMode } from './publish.js';
+import { checkStaged, checkStagedAs, checkTarget, publish, type Published } from './publish.js';
 import { StagingTable } from './stagingTable.js';
-import { checkTableName, createTableShape, type NewFields, type TableShape } from './tableShape.js';
+import { checkTableName, createTableShape, type NewFields, type TableMode, type TableShape } from './tableShape.js';
 
 /** Where and how rows become a table. */
 export interface TableOptions {
