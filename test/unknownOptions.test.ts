@@ -46,6 +46,10 @@ const packages: Readonly<Record<string, object>> = {
 const withoutOptions: Readonly<Record<string, string>> = {
   ...reason('takes a value, not options', [
     'isTransient',
+    'statusHue',
+    'statusTone',
+    'isChange',
+    'eventOfChange',
     'parseJson',
     'isStatedTotal',
     'checkCount',
