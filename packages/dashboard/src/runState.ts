@@ -370,20 +370,25 @@ export class RunState {
   #reportFailure(from: string, error: ErrorReport | undefined, now: number): void {
     if (!error) return;
     const cause = causeOf(error);
-    const text = error.summary ?? error.message;
+    const text = withoutName(from, error.summary ?? error.message);
     // A status is in the text.
     this.#report('warning', from, cause.startsWith('HTTP') ? text : `${cause}: ${text}`, now);
   }
 
   #report(level: Problem['level'], from: string, message: string, now: number): void {
-    const own = message.startsWith(`${from}: `) ? message.slice(from.length + 2) : message;
-    const problem = { at: now, level, from: shorten(from, maxName), message: shorten(own, maxText) };
+    const text = shorten(withoutName(from, message), maxText);
+    const problem = { at: now, level, from: shorten(from, maxName), message: text };
     const isSame = (each: Problem): boolean =>
       each.level === level && each.from === problem.from && each.message === problem.message;
     const { count = 0 } = this.#problems.find(isSame) ?? {};
     const others = this.#problems.filter((each) => !isSame(each));
     this.#problems = first({ ...problem, count: count + 1 }, others, maxProblems);
   }
+}
+
+/** The name of the source, with which its errors begin, stands beside them. */
+function withoutName(name: string, message: string): string {
+  return message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message;
 }
 
 function emptyTotals(): Mutable<Snapshot['totals']> {

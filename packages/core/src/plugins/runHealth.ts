@@ -41,8 +41,11 @@ const maxLimiters = 20;
 const memory = 3_000;
 /** A part that was busy for less of that time does not set the pace. */
 const minBusy = 0.1;
-/** Whoever waits for a part most of the time is held up by it, whatever else happens meanwhile. */
-const mostly = 0.5;
+/**
+ * From this share of the time on, a part sets the pace whatever else happens meanwhile: a request waits for a permit only
+ * because the API could take more.
+ */
+const pacing: Readonly<Record<RunPart, number>> = { target: 0.5, limiter: 0.2, api: 0.5 };
 /** One refused record may be at fault itself; this many in a row are not. */
 const manyRefusals = 3;
 
@@ -221,7 +224,7 @@ export class RunJudge {
   #wellHealth(): RunHealth {
     if (!this.#isStarted) return { kind: 'starting' };
     const [busiest = 'api'] = parts.toSorted((one, other) => this.#busy[other] - this.#busy[one]);
-    const part = parts.find((each) => this.#busy[each] >= mostly) ?? busiest;
+    const part = parts.find((each) => this.#busy[each] >= pacing[each]) ?? busiest;
     const isWaiting = this.#calls > 0 || this.#open.size > 0;
     return isWaiting || this.#busy[part] >= minBusy ? { kind: 'pace', part } : { kind: 'idle' };
   }

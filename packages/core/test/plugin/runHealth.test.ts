@@ -184,6 +184,10 @@ describe('what holds a run up', () => {
       { fetch: 20, queue: 170, write: 10 },
     ],
     [
+      { kind: 'pace', part: 'limiter' },
+      { fetch: 60, queue: 30, write: 10 },
+    ],
+    [
       { kind: 'pace', part: 'target' },
       { fetch: 20, queue: 0, write: 180 },
     ],
