@@ -115,6 +115,7 @@ const useWith = (auth: core.Auth) =>
     defineApi({ name: 'mine', baseUrl, auth, sources: { all: listing(rows) } })(),
   );
 const run = { url: 'postgres://me@127.0.0.1/none', table: 'rows' };
+const table = { path: '/nowhere/rows.sqlite', table: 'rows' };
 const suite = { test: () => expect.unreachable(), factory: () => expect.unreachable() };
 
 /** A call of each function with valid options and more. It refuses them before it does anything. */
@@ -205,8 +206,15 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   readTable: (more) =>
     postgresPackage.readTable({ ...run, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
   postgresRunTable: (more) => postgresPackage.postgresRunTable({ ...run, ...more }),
-  sqlite: (more) => sqlitePackage.sqlite({ path: '/nowhere/rows.sqlite', table: 'rows', ...more }),
-  sqliteMirror: (more) => sqlitePackage.sqliteMirror({ path: '/nowhere/rows.sqlite', table: 'rows', ...more }),
+  sqlite: (more) => sqlitePackage.sqlite({ ...table, ...more }),
+  sqliteMirror: (more) => sqlitePackage.sqliteMirror({ ...table, ...more }),
+  readHistory: (more) =>
+    sqlitePackage.readHistory({ ...table, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
+  'readHistory: of PostgreSQL': (more) =>
+    postgresPackage.readHistory({ ...run, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
+  compactHistory: (more) => sqlitePackage.compactHistory({ ...table, keep: 1, signal: AbortSignal.abort(), ...more }),
+  'compactHistory: of PostgreSQL': (more) =>
+    postgresPackage.compactHistory({ ...run, keep: 1, signal: AbortSignal.abort(), ...more }),
   webhook: (more) => webhookPackage.webhook({ url: baseUrl, secret: `whsec_${'A'.repeat(32)}`, ...more }),
   'webhook: batch': (more) =>
     webhookPackage.webhook({ url: baseUrl, secret: `whsec_${'A'.repeat(32)}`, batch: { count: 2, ...more } }),

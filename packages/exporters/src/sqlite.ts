@@ -97,6 +97,8 @@ export interface ReadHistoryOptions extends Pick<SqlitePlace, 'path'> {
  *
  * @param use reads the history, which ends with its promise
  * @example
+ * import { readHistory } from '@sluice/exporters/sqlite';
+ *
  * const signal = AbortSignal.timeout(60_000);
  * await readHistory({ path: 'streams.sqlite', table: 'streams', signal }, async (history) => {
  *   for await (const { observedAt, type, key } of history.changes()) console.log(observedAt, key, type);
@@ -123,6 +125,8 @@ export async function readHistory<R>(options: ReadHistoryOptions, use: (history:
  * with the oldest poll that is left. A watch may write the history meanwhile. If it is interrupted, the same call goes on.
  *
  * @example
+ * import { compactHistory } from '@sluice/exporters/sqlite';
+ *
  * const day = 86_400_000;
  * await compactHistory({ path: 'streams.sqlite', table: 'streams', keep: 90 * day, signal: AbortSignal.timeout(day) });
  *

@@ -35,11 +35,14 @@ export const report: Run<'report'> = async ({ file, to, ifExists = 'fail' }, env
 /** What the report calls its rows: without folders, and without the user of a database. `stem` is for its own file. */
 function nameRows(file: string): { readonly name: string; readonly stem: string } {
   const table = tableName(file, called);
+  const ofTable = table?.table.replaceAll(/[^\w.-]/g, '-') ?? '';
   if (table?.kind !== 'postgres') {
-    return { name: basename(file), stem: basename(file.replace(/#.*$/, '')).replace(/(\.[^.]*?)(\.gz)?$/i, '') };
+    const path = table ? file.slice(0, file.lastIndexOf('#')) : file;
+    const stem = basename(path).replace(/(\.[^.]*?)(\.gz)?$/i, '');
+    return { name: basename(file), stem: [stem, ofTable].filter((part) => part !== '').join('.') };
   }
   const { host, pathname } = new URL(table.url);
-  return { name: `${host}${pathname}#${table.table}`, stem: table.table.replaceAll(/[^\w.-]/g, '-') };
+  return { name: `${host}${pathname}#${table.table}`, stem: ofTable };
 }
 
 interface Report {

@@ -10,7 +10,9 @@ export function reportPage(
   const { subject, rows, groups, time, filled, missing } = figures;
   const sections = [
     ...groups.map((group) => section(group.title, groupText(group, subject.noun), bars(group.top, rows))),
-    ...(time ? [section(time.title, emptyText(time.empty, subject.noun, 'no time'), bars(time.periods, rows))] : []),
+    ...(time && rows > 0
+      ? [section(time.title, emptyText(time.empty, subject.noun, 'no time'), bars(time.periods, rows))]
+      : []),
     section('Columns', columnsText(figures), bars(filled, rows)),
     ...(missing.length === 0 ? [] : [section('Columns that are not there', missing.join(', '), '')]),
   ];
@@ -106,7 +108,8 @@ function emptyText(count: number, noun: Figures['subject']['noun'], lacking: str
 
 function columnsText({ filled, rows }: Figures): string {
   const empty = filled.filter(({ count }) => count === 0).map(({ name }) => name);
-  if (rows === 0 || empty.length === 0) return 'How many rows have a value. No column is empty.';
+  if (rows === 0) return 'There are no rows.';
+  if (empty.length === 0) return 'How many rows have a value. No column is empty.';
   return `How many rows have a value. Empty in all rows: ${empty.join(', ')}.`;
 }
 
