@@ -1,9 +1,7 @@
 import { ConfigError, type Change, type WatchedWalk } from '@sluice/core';
 import type { SqlValue, TableColumn, Unique } from './database.js';
-import { storableKey, type TableColumns, type TableShape } from './tableShape.js';
+import { keyColumn, storableKey, type TableColumns, type TableShape } from './tableShape.js';
 
-/** The column of a row's key, where no columns are. */
-const keyColumn: TableColumn = { name: '_key', type: 'text' };
 export const deletedColumn: TableColumn = { name: '_deleted_at', type: 'timestamp' };
 /** Those of a version: from when and until when the row was so, how that ended, and the generation that wrote it. */
 export const versionColumns = {
@@ -82,14 +80,17 @@ export class MirrorShape<T> implements TableColumns {
     this.#hasKeyColumn = rows.key.length === 0;
     this.kept = kept;
     this.live = ownColumns[kept].live;
-    const own = [...(this.#hasKeyColumn ? [keyColumn] : []), ...ownColumns[kept].columns];
+    const own = [
+      ...(this.#hasKeyColumn ? [{ name: keyColumn, type: 'text' } as const] : []),
+      ...ownColumns[kept].columns,
+    ];
     const clash = own.find(({ name }) => rows.columns.some((column) => column.name === name));
     if (clash)
       throw new ConfigError(
         `The rows have a column ${clash.name}, which is the mirror's own. Leave it out of columns.`,
       );
     this.columns = [...rows.columns, ...own];
-    this.key = this.#hasKeyColumn ? [keyColumn.name] : rows.key;
+    this.key = this.#hasKeyColumn ? [keyColumn] : rows.key;
   }
 
   /** The changes of a generation, as what they do to the table. */

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { ConfigError, SinkError, type Change } from '@sluice/core';
-import { besideTable, quote, quoteTable, readNumber, type Database, type Session, type SqlValue } from './database.js';
-import { storableKey } from './tableShape.js';
+import { quote, quoteTable, readNumber, type Database, type Session, type SqlValue } from './database.js';
+import { versionColumns } from './generation.js';
+import { namesBeside } from './historyTable.js';
+import { keyColumn, storableKey } from './tableShape.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -51,16 +53,16 @@ export interface History {
   /** The versions that were valid then or later: those of one row follow each other, the oldest first. */
   versions(options?: Pick<HistoryChangesOptions, 'since'>): AsyncIterable<RowVersion>;
   /**
-   * The changes in the order of time, as the watch found them. The rows of the oldest poll are `initial`; what was before it was removed. Each has an id of its own, which is the same whenever it is read;
-   * `fields` are the columns that differ.
+   * The changes in the order of time, as the watch found them. The rows of the oldest poll are `initial`: what was before it
+   * is not known. Each has an id of its own, which is the same whenever it is read; `fields` are the columns that differ.
    *
    * @throws ConfigError if the key is not one of the table.
    */
   changes(options?: HistoryChangesOptions): AsyncIterable<Change<Row>>;
 }
 
-const own = { from: '_valid_from', to: '_valid_to', ended: '_ended', generation: '_generation' } as const;
-const keyColumn = '_key';
+const { from, to, ended, generation } = versionColumns;
+const own = { from: from.name, to: to.name, ended: ended.name, generation: generation.name };
 
 /** Reads a history within a transaction. @throws SinkError if the table is not there, or is not a history. */
 export async function openHistory(
@@ -71,7 +73,7 @@ export async function openHistory(
   const existing = await reader.readColumns(table);
   if (!existing) throw missingTable(database, table, where);
   const lacking = Object.values(own).filter((name) => !existing.some((column) => column.name === name));
-  const polls = besideTable(table, `${table.split('.').at(-1) ?? table}_polls`, database);
+  const { polls } = namesBeside(table, database);
   const hasPolls = (await reader.readColumns(polls)) !== undefined;
   const { uniques = [] } = (await reader.readTraits(table)) ?? {};
   const unique = uniques.find(({ columns }) => columns.includes(own.from) && columns.length > 1);

@@ -7,7 +7,7 @@ import { keyInWords } from '../keyInWords.js';
 import { sqlReader, storableText } from './sqlValue.js';
 
 /** The column of a row's key, where no columns are. */
-const keyColumn = '_key';
+export const keyColumn = '_key';
 /** Names that begin so are the sink's own. */
 const reserved = /^(_sluice.*|_rowid_)$/is;
 
