@@ -12,9 +12,9 @@ import { telling } from './telling.js';
 
 const columns = ['id', 'status', 'tag'] as const;
 
-/** Watches the streams, and mirrors them in a table. */
+/** Watches the streams, and mirrors them in a table, or writes each of their versions into it. */
 export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): RunningJob {
-  const { pageSize, every, changes, hasKey, deletedAt } = job;
+  const { pageSize, every, changes, hasKey, deletedAt, isHistory = false } = job;
   const wrong: string[] = [];
   const say = (what: string): void => {
     // The first sentences say enough.
@@ -37,15 +37,34 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
       say(`Generation ${generation} came again with other changes.`);
     generations.set(generation, items);
   };
-  let judged = -1;
+  /** The snapshot at each poll of a history. */
+  const polled = new Map<number, string>();
+  const judgeVersions = (): void => {
+    const versions = store.read(`SELECT ${columns.join()}, _valid_from, _valid_to FROM streams`);
+    for (const { generation, at } of store.read('SELECT generation, at FROM streams_polls ORDER BY generation')) {
+      const isThen = ({ _valid_from: from, _valid_to: to }: (typeof versions)[number]): boolean =>
+        String(from) <= String(at) && (to === null || String(to) > String(at));
+      const actual = versions.filter(isThen).map(textOf).toSorted().join('\n');
+      const expected = polled.get(Number(generation));
+      if (expected === undefined) say(`The history has a poll ${String(generation)} that no transaction has written.`);
+      else if (actual !== expected)
+        say(`At poll ${String(generation)} the history is not what was seen: ${difference(actual, expected)}`);
+    }
+  };
+  let judged = '';
   const judgeTable = (statements?: readonly string[]): void => {
     const [record] = store.read("SELECT record FROM _sluice WHERE target = 'streams' AND name = 'record/mirror'");
-    const { generation }: { generation: number } = record ? JSON.parse(String(record['record'])) : { generation: 0 };
-    if (generation === judged && statements?.every((sql) => !sql.includes('"streams"'))) return;
-    judged = generation;
-    const rows = store.read(`SELECT ${columns.join()} FROM streams${deletedAt ? ' WHERE _deleted_at IS NULL' : ''}`);
-    const [actual, expected] = [rows.map(textOf), snapshotAt(generation)].map((all) => all.toSorted().join('\n'));
-    if (actual !== expected) say(`The table is not generation ${generation}: ${difference(actual, expected ?? '')}`);
+    const { generation, poll }: MirrorRecord = record ? JSON.parse(String(record['record'])) : { generation: 0 };
+    const now = `${generation} ${poll?.generation ?? 0}`;
+    if (now === judged && statements?.every((sql) => !sql.includes('"streams"'))) return;
+    judged = now;
+    const where = deletedAt ? ' WHERE _deleted_at IS NULL' : isHistory ? ' WHERE _valid_to IS NULL' : '';
+    const rows = store.read(`SELECT ${columns.join()} FROM streams${where}`);
+    const [actual, expected = ''] = [rows.map(textOf), snapshotAt(generation)].map((all) => all.toSorted().join('\n'));
+    if (actual !== expected) say(`The table is not generation ${generation}: ${difference(actual ?? '', expected)}`);
+    if (!poll) return;
+    polled.set(poll.generation, expected);
+    judgeVersions();
   };
   return {
     begin: letChange(apis, changes),
@@ -55,6 +74,7 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
         table: 'streams',
         columns,
         deletedAt,
+        ...(isHistory && { mode: 'history' }),
         ...(hasKey && { key: ['id'] }),
       });
       const isStill = clock.monotonic() > lastChange;
@@ -75,6 +95,12 @@ export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): Runni
       return wrong;
     },
   };
+}
+
+interface MirrorRecord {
+  readonly generation: number;
+  /** Of a history. */
+  readonly poll?: { readonly generation: number };
 }
 
 const readText = sqlReader('text');

@@ -431,8 +431,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/sql/tableSink.ts', [
     [
       'rows are published in one transaction and recorded in another',
-      'await ledger.putPublished(session, { run, mode });\n          return kept;\n        });',
-      'return kept;\n        });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { run, mode }));',
+      'await ledger.putPublished(session, { run, mode });\n          return done;\n        });',
+      'return done;\n        });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.putPublished(session, { run, mode }));',
     ],
     [
       'what is published is published again',
@@ -461,20 +461,27 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'merge leaves rows as they are',
-      'if (this.#isByKey) await this.#update();',
-      "if (this.#isByKey && this.#mode !== 'merge') await this.#update();",
+      'const changed = this.#isByKey ? await this.#update() : 0;',
+      "const changed = this.#isByKey && this.#mode !== 'merge' ? await this.#update() : 0;",
     ],
-    ['the staging table stays', 'await staging.drop(session);\n  return kept;', 'return kept;'],
+    ['the staging table stays', 'await staging.drop(session);\n  return published;', 'return published;'],
   ]),
   ...inFile('packages/exporters/src/sql/mirror.ts', [
     [
       'a generation is recorded in a transaction of its own',
-      'if (this.#pending.length === 0) return;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        });\n      },\n      settled: () => {',
-      '},\n      settled: () => {\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        const record = {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n        };\n        if (this.#pending.length > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
+      'if (this.#pending.length === 0) return;\n        const { displaced, poll } = state;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        await ledger.put(session, mirrored, {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n          ...(poll && { poll }),\n        });\n      },\n      settled: () => {',
+      '},\n      settled: () => {\n        const pending = this.#pending.length;\n        const { displaced, poll } = state;\n        const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));\n        const record = {\n          generation: this.#generation,\n          ...(displaced.size > 0 && { displaced: rows }),\n          ...(poll && { poll }),\n        };\n        if (pending > 0) void ledger.commit((session) => ledger.put(session, mirrored, record));',
+    ],
+  ]),
+  ...inFile('packages/exporters/src/sql/mirrorTable.ts', [
+    [
+      'a version that has ended ends again with the next one',
+      '`UPDATE ${this.#target.sql} SET ${endVersion} WHERE ${this.#sameKey} AND ${isLive}`',
+      '`UPDATE ${this.#target.sql} SET ${endVersion} WHERE ${this.#sameKey}`',
     ],
   ]),
   ...inFile('packages/exporters/src/sql/generation.ts', [
-    ['removed rows stay in a mirror', 'if (!shape.hasDeletedAt) for (const { values } of gone) leave(values);', ''],
+    ['removed rows stay in a mirror', 'if (!shape.live) for (const { values } of gone) leave(values);', ''],
   ]),
   ...inFile('packages/exporters/src/postgres/connection.ts', [
     [

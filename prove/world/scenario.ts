@@ -119,6 +119,8 @@ export type Job =
       readonly every: number;
       readonly hasKey: boolean;
       readonly deletedAt: boolean;
+      /** Whether each version of a row stays. Absent: it does not. */
+      readonly isHistory?: boolean;
       readonly changes: readonly Alteration[];
       readonly rival: boolean;
     }
@@ -401,7 +403,7 @@ function tableJob(random: Random): Job {
 }
 
 function mirrorJob(random: Random): Job {
-  return {
+  const job = {
     kind: 'mirror',
     pageSize: random.int(3, 20),
     every: random.int(1_000, 6_000),
@@ -409,7 +411,8 @@ function mirrorJob(random: Random): Job {
     deletedAt: random.chance(0.4),
     changes: alterations(random),
     rival: random.chance(0.2),
-  };
+  } as const;
+  return random.chance(0.5) ? { ...job, deletedAt: false, isHistory: true } : job;
 }
 
 function storeOf(random: Random): StoreModel {

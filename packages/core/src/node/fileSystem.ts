@@ -99,8 +99,9 @@ export const nodeFileSystem: FileSystem = {
       read: async (bytes, position) => (await handle.read(bytes, 0, bytes.length, position)).bytesRead,
       truncate: (size) => handle.truncate(size),
       sync: () => handle.datasync(),
-      // Before each write. The system has it in memory, so the answer comes sooner than another thread would begin.
-      size: async () => fstatSync(handle.fd).size,
+      // Before each write. The system has it in memory, so the answer comes sooner than another thread would begin. A
+      // handle that is closed has no descriptor to ask for.
+      size: async () => (handle.fd < 0 ? await handle.stat() : fstatSync(handle.fd)).size,
       identity: async () => identify(await handle.stat({ bigint: true })),
       version: async () => {
         const { size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });

@@ -315,6 +315,11 @@ const inPostgres: readonly Case[] = [
   },
 ];
 
+/** Lets something happen when the first page is staged. */
+async function afterFirstPage(exporting: ReturnType<typeof exportTo>, change: () => Promise<unknown>): Promise<void> {
+  for await (const { pages } of exporting) if (pages === 1) await change();
+}
+
 function into(
   database: Pick<TestDatabase, 'sink'>,
   rows: readonly Item[],
@@ -470,10 +475,10 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     const database = await open();
     await database.query(`CREATE TABLE items (id ${text}, name text, amount ${text})`);
     await database.query(three);
-    const source = itemSource([six], { onPage: async (_, page) => void (page === 1 && (await database.query(three))) });
-    await expect(
-      exportTo(source, database.sink<Item>({ table: 'items', mode: 'replace', ...byKey })).run(),
-    ).rejects.toThrow('has 2 rows with the same key (id ');
+    const exporting = exportTo(itemSource([six]), database.sink<Item>({ table: 'items', mode: 'replace', ...byKey }));
+    await expect(afterFirstPage(exporting, () => database.query(three))).rejects.toThrow(
+      'has 2 rows with the same key (id ',
+    );
     expect(await contentOf(database)).toHaveLength(6);
   });
 
@@ -784,9 +789,11 @@ describe.runIf(postgresPrograms !== undefined)('a table of PostgreSQL', () => {
     await database.query(createItems);
     await database.query("CREATE COLLATION nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)");
     const alter = 'ALTER TABLE items ALTER name TYPE text COLLATE nocase';
-    const source = itemSource([six], { onPage: async (_, page) => void (page === 1 && (await database.query(alter))) });
+    const source = itemSource([six]);
     const sink = () => database.sink<Item>({ table: 'items', mode: 'merge', key: ['name'] });
-    await expect(exportTo(source, sink()).run()).rejects.toThrow('The key of items was altered during the export');
+    await expect(afterFirstPage(exportTo(source, sink()), () => database.query(alter))).rejects.toThrow(
+      'The key of items was altered during the export',
+    );
     await exportTo(source, sink(), { restart: true }).run();
     expect(await contentOf(database)).toHaveLength(6);
   });
