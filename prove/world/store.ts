@@ -119,7 +119,8 @@ export class Store {
   /** Whether the store is a reason for an error of a process. */
   explains(life: Life, code: string): boolean {
     const reasons = this.#reasonsOf(life);
-    if (code === 'lock') return reasons.lockRefused;
+    // Once it has waited in vain for a transaction of its own whose COMMIT is late, that looks like another run's.
+    if (code === 'lock') return reasons.lockRefused || reasons.lockTimedOut;
     return reasons.neverConnected || reasons.isGivenUp || reasons.lockTimedOut;
   }
 
