@@ -2,10 +2,10 @@ import { type Advice, CheckpointError, ConfigError } from '../errors.js';
 import { startOfPlan } from '../position.js';
 import { newId as randomId, sha256 } from '../identifiers.js';
 import type { Json } from '../source/definition.js';
-import { hashOf } from '../source/fingerprint.js';
+import { canonicalJson, hashOf } from '../source/fingerprint.js';
 import { fitSource, type PageSource } from '../source/pageSource.js';
 import type { SourceInfo } from '../source/source.js';
-import { isList, isRecord } from '../values.js';
+import { isRecord } from '../values.js';
 import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
 import type { ExportSetup } from './exportOptions.js';
 import type { Sink, SinkReport } from './sink.js';
@@ -194,9 +194,9 @@ export async function hashPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha
     written: sink.identity,
   };
   const settings = Object.fromEntries(
-    listSettings(plan, '').map(([path, value]) => [path, hashOf(encodeCanonical(value))]),
+    listSettings(plan, '').map(([path, value]) => [path, hashOf(canonicalJson(value))]),
   );
-  return { hash: await hash(encodeCanonical(plan)), settings };
+  return { hash: await hash(canonicalJson(plan)), settings };
 }
 
 /**
@@ -227,12 +227,4 @@ function nameSetting(path: string): string {
 function listSettings(value: unknown, path: string): [string, unknown][] {
   if (!isRecord(value)) return [[path, value]];
   return Object.entries(value).flatMap(([name, field]) => listSettings(field, path === '' ? name : `${path}.${name}`));
-}
-
-/** JSON with sorted names. */
-function encodeCanonical(value: unknown): string {
-  if (isList(value)) return `[${value.map(encodeCanonical).join(',')}]`;
-  if (!isRecord(value)) return JSON.stringify(value);
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${encodeCanonical(field)}`).join(',')}}`;
 }

@@ -144,7 +144,7 @@ export function unusableCursor({ name, partition, page }: ChainPlace, why: strin
 
 export function otherPlan(name: string): ConfigError {
   return new ConfigError(
-    `startAt is a position of another walk than this one of ${name}: its parameters, page size or definition were other ones. Use those again, or start without startAt.`,
+    `startAt is a position of ${name} with other parameters, another page size or definition. Use those again, or leave it out.`,
     { option: 'startAt' },
   );
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../values.js';
 /** Rows of a page that are hashed. */
 const maxSampled = 8;
 
@@ -46,6 +47,13 @@ function sampleOf(rows: readonly unknown[]): readonly unknown[] {
 /** A 53-bit hash of a value's JSON, in base 36. It does not protect against forgery. */
 export function hashOf(value: unknown): string {
   return hashOfJson(jsonOf(value));
+}
+
+/** JSON with sorted names: the same for values whose fields stand in another order. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, field: unknown) =>
+    isRecord(field) ? Object.fromEntries(Object.entries(field).sort(([a], [b]) => (a < b ? -1 : 1))) : field,
+  );
 }
 
 /** The same of a value whose JSON is known. */

@@ -5,7 +5,7 @@ import { kindOf } from '../values.js';
 import { cancellable, done, type PullIterator } from './cancellable.js';
 import type { SourceDefinition } from './definition.js';
 import { otherPlan, sourceFault } from './chainErrors.js';
-import { hashOf } from './fingerprint.js';
+import { canonicalJson, hashOfJson } from './fingerprint.js';
 import type { Discovery, ParentRow, PartitionLog } from './discovery.js';
 import type { Since } from './increment.js';
 import type { Page } from './page.js';
@@ -82,7 +82,7 @@ class Walk<T> {
     this.#capacity = concurrency + prefetch;
     this.#end = partition === undefined ? (definition.partitions ?? 1) : partition + 1;
     // Its chains may mark a repeated page in their positions.
-    const plan = hashOf([definition.name, definition.walkIdentity ?? definition.identity]);
+    const plan = hashOfJson(canonicalJson([definition.name, definition.walkIdentity ?? definition.identity]));
     this.#position = { ...structuredClone(startAt), plan };
     this.#nextPartition = startAt.before;
     if (startAt.plan !== undefined && startAt.plan !== plan) this.#fail(otherPlan(definition.name));

@@ -44,7 +44,7 @@ describe.each([
     const refused = rates(given).pages({ startAt })[Symbol.asyncIterator]().next();
     await expect(refused).rejects.toMatchObject({
       code: 'config',
-      message: expect.stringContaining('startAt is a position of another walk than this one of test.items'),
+      message: expect.stringContaining('startAt is a position of test.items with other parameters'),
     });
     expect(asked).toHaveLength(length);
   });

@@ -72,8 +72,11 @@ export const faultChecks: Checks<WalkedSource> = {
 
   'refuses a position of another plan before it requests anything': async (walked) => {
     const { partitions } = walked.source.info;
-    const [first] = await walked.pages();
-    const hasPlan = first?.position.plan !== undefined;
+    // A watch has no last page.
+    const begun = pull(walked.source.pages(walked.recorded({})));
+    const first = await walked.next(begun);
+    await begun.return?.();
+    const hasPlan = !first.done && first.value.position.plan !== undefined;
     const made = walked.countsRequests ? walked.requests.made : 0;
     const wrong: readonly PagesOptions[] = [
       { startAt: { before: partitions + 1, begun: {}, rows: 0, pages: 0 } },
