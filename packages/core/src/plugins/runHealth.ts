@@ -59,6 +59,12 @@ interface Failing {
   readonly cause: string;
 }
 
+/** Options of {@link RunJudge}. */
+export interface RunJudgeOptions {
+  /** How many requests may be in progress: one that waits for another one waits for no rate. Default: any number. */
+  readonly parallel?: number | undefined;
+}
+
 /**
  * Folds the events of a client into what holds its run up. It computes only: time is an argument, in ms of any clock that
  * does not jump.
@@ -94,8 +100,7 @@ export class RunJudge {
   #limited = 0;
   #measuredAt: number | undefined;
 
-  /** @param options.parallel how many requests may be in progress; a request that waits for one of them waits for no rate. Default: any number. */
-  constructor({ parallel = Infinity }: { readonly parallel?: number | undefined } = {}) {
+  constructor({ parallel = Infinity }: RunJudgeOptions = {}) {
     this.#parallel = parallel;
   }
 
