@@ -139,10 +139,13 @@ describe('U5 the report of a history', () => {
 
   test('U5 is drawn for one poll, and for rows without a status', async () => {
     const cwd = temporaryFolder();
-    makeHistory(join(cwd, 'a.sqlite'), 'streams', { polls: [0], versions: versionsOf('1', ['active', 0]) });
+    makeHistory(join(cwd, 'a.sqlite'), 'streams', {
+      polls: [0],
+      versions: [...versionsOf('1', ['active', 0]), ...versionsOf('2', ['active', 0])],
+    });
     const once = await reportOf('a.sqlite#streams', cwd);
     expect(once).not.toContain('NaN');
-    expect(linesUnder(once, 'Streams by status over time').map(({ end }) => end)).toEqual(['1 (1)']);
+    expect(linesUnder(once, 'Streams by status over time').map(({ end }) => end)).toEqual(['2 (2)']);
     const db = new DatabaseSync(join(cwd, 'a.sqlite'));
     db.exec(`
       CREATE TABLE coins (coin TEXT, price TEXT, _valid_from TEXT, _valid_to TEXT, _ended TEXT, _generation INTEGER, UNIQUE (coin, _valid_from));
@@ -157,6 +160,14 @@ describe('U5 the report of a history', () => {
     const [btc] = linesUnder(page, 'Rows one by one');
     expect(btc?.chart.match(/<i /g)).toHaveLength(2);
     expect(btc?.end).toBe('2 versions');
+  });
+
+  test('U5 counts no time before the oldest poll that a compaction has left', async () => {
+    const cwd = temporaryFolder();
+    const left = polls.filter((at) => at >= 500);
+    makeHistory(join(cwd, 'a.sqlite'), 'streams', { polls: left, versions: versionsOf('1', ['error', 0]) });
+    const page = await reportOf('a.sqlite#streams', cwd);
+    expect(rowsUnder(page, 'The longest outages').map((cells) => cells.at(-1))).toEqual(['1 h 40 min']);
   });
 
   test('U5 is refused before the first poll', async () => {

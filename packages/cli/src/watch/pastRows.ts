@@ -74,7 +74,9 @@ function toPast(versions: readonly RowVersion[], { schema }: DeclaredRows, since
   }
   const [last] = versions.slice(-1);
   const name = last && fieldText(schema.nameOf?.(last.row)).trim();
-  return { key: last?.key ?? '', ...(name && { name }), statuses };
+  // As the watch calls it, which may be otherwise than the table does.
+  const key = last && schema.key?.(last.row);
+  return { key: typeof key === 'string' ? key : (last?.key ?? ''), ...(name && { name }), statuses };
 }
 
 function rankOf({ statuses }: PastRow): number {

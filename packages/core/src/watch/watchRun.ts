@@ -70,6 +70,7 @@ interface FirstRows<T> {
   readonly lacking: ReadonlyMap<string, number>;
   readonly repeated: number;
   readonly isIncomplete: boolean;
+  readonly isShort: boolean;
 }
 
 interface PollOutcome<T> {
@@ -188,14 +189,16 @@ export class WatchRun<T> {
     this.#failing = undefined;
     this.#hasSucceeded = true;
     const now = clock.now();
-    const ended = walkOf({ observedAt: new Date(now).toISOString(), isIncomplete: health.isIncomplete });
+    // A walk that is short of its total was not whole, either.
+    const isIncomplete = walk.isIncomplete || walk.isShort || undefined;
+    const ended = walkOf({ observedAt: new Date(now).toISOString(), isIncomplete });
     if ('rows' in walk) {
       const missing = Array.from(walk.lacking, ([key, walks]) => [key, { walks, since: now, isHeld: false }] as const);
       await log.begin(walk.rows, ended, new Map(missing));
       return { delta: log.uncommitted[0], walk: ended, health: { ...health, isSynced: true } };
     }
-    const { isShort, isIncomplete } = walk;
-    const { differences, missing, held } = judgeRemovals(walk, missingBefore, { rules, now, isShort, isIncomplete });
+    const judgement = { rules, now, isShort: walk.isShort, isIncomplete: walk.isIncomplete };
+    const { differences, missing, held } = judgeRemovals(walk, missingBefore, judgement);
     const judged = { ...health, held: held || undefined };
     const hasChanged = differences.length > 0;
     if (!hasChanged && missingBefore.size === 0 && missing.size === 0) return { walk: ended, health: judged };
@@ -210,16 +213,18 @@ export class WatchRun<T> {
     const lacking = new Map<string, number>();
     let repeated = 0;
     let isIncomplete = false;
+    let isShort = false;
     for (let nth = 0; nth < walks; nth += 1) {
       const walk = await this.#compare(rows, signal);
       repeated = Math.max(repeated, walk.repeated);
       isIncomplete ||= walk.isIncomplete;
+      isShort ||= walk.isShort;
       const gone = new Set(walk.gone.map(([key]) => key));
       for (const key of lacking.keys()) if (!gone.has(key)) lacking.delete(key);
       if (!walk.isIncomplete) for (const key of gone) lacking.set(key, (lacking.get(key) ?? 0) + 1);
       for (const { key, after } of [...walk.changed, ...walk.added]) if (after !== null) rows.set(key, after);
     }
-    return { rows, lacking, repeated, isIncomplete };
+    return { rows, lacking, repeated, isIncomplete, isShort };
   }
 
   async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<ComparedWalk<T>> {

@@ -27,6 +27,8 @@ const connectTimeout = 15_000;
  */
 const begin =
   "BEGIN; SET CONSTRAINTS ALL DEFERRED; SELECT set_config('lock_timeout', '60s', true) WHERE current_setting('lock_timeout') = '0'";
+/** Each statement sees the same. */
+const beginReading = begin.replace('BEGIN', 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 /** A worker that was stopped keeps no lock for longer. Shorter than what others wait for it. */
 const beginAsWorker = `${begin}; SET LOCAL idle_in_transaction_session_timeout = '10s'`;
 /** Ms that a cancelled export waits for a server that does not respond, and that the end of a connection may take. */
@@ -130,12 +132,12 @@ export async function openPostgres(
   if (isWorker) socket.unref();
   return {
     isPooled,
-    async transaction(work) {
+    async transaction(work, { isOneMoment = false } = {}) {
       if (isLost()) throw new ConnectionLost(`The connection to ${where} has ended.`);
       const stopWaiting = endIfAborted(signal, socket);
       socket.ref();
       try {
-        await client.query(isWorker ? beginAsWorker : begin);
+        await client.query(isOneMoment ? beginReading : isWorker ? beginAsWorker : begin);
         const result = await work(session);
         await client.query('COMMIT');
         return result;

@@ -76,11 +76,14 @@ async function readRows<R>({ url, password, table, signal }: ReadTableOptions, u
   if (fault !== undefined) throw new ConfigError(`The table ${JSON.stringify(table)} ${fault}.`, { option: 'table' });
   const connection = await database.connect(signal);
   try {
-    return await connection.transaction((session) => {
-      let cursors = 0;
-      const each: RowReader['each'] = (...query) => fetchRows(session, `_sluice_rows_${(cursors += 1)}`, query);
-      return use({ ...session, each }, { database, where });
-    });
+    return await connection.transaction(
+      (session) => {
+        let cursors = 0;
+        const each: RowReader['each'] = (...query) => fetchRows(session, `_sluice_rows_${(cursors += 1)}`, query);
+        return use({ ...session, each }, { database, where });
+      },
+      { isOneMoment: true },
+    );
   } catch (error) {
     throw error instanceof ConnectionLost ? (error.cause ?? error) : error;
   } finally {

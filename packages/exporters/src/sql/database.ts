@@ -118,7 +118,13 @@ export interface Connection {
    */
   readonly isPooled?: boolean;
   /** @throws ConnectionLost if the transaction may have been committed or not. */
-  transaction<R>(work: (session: Session) => Promise<R>): Promise<R>;
+  transaction<R>(
+    work: (session: Session) => Promise<R>,
+    options?: {
+      /** It only reads, and sees the database as it is at its beginning. */
+      readonly isOneMoment?: boolean;
+    },
+  ): Promise<R>;
   close(): Promise<void>;
 }
 

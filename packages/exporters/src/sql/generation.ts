@@ -84,10 +84,10 @@ export class MirrorShape<T> implements TableColumns {
       ...(this.#hasKeyColumn ? [{ name: keyColumn, type: 'text' } as const] : []),
       ...ownColumns[kept].columns,
     ];
-    const clash = own.find(({ name }) => rows.columns.some((column) => column.name === name));
+    const clash = own.find(({ name }) => rows.columns.some((column) => column.name.toLowerCase() === name));
     if (clash)
       throw new ConfigError(
-        `The rows have a column ${clash.name}, which is the mirror's own. Leave it out of columns.`,
+        `The rows have a column ${clash.name}, which is the ${kept === 'versions' ? "history's" : "mirror's"} own. Leave it out of columns.`,
       );
     this.columns = [...rows.columns, ...own];
     this.key = this.#hasKeyColumn ? [keyColumn] : rows.key;

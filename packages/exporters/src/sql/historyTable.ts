@@ -10,6 +10,7 @@ import {
   type Database,
   type Session,
   type SqlValue,
+  type TableTraits,
 } from './database.js';
 import { versionColumns } from './generation.js';
 import type { StagingTable } from './stagingTable.js';
@@ -55,7 +56,7 @@ export function laterThan(last: LastPoll, time: string): string {
 /** The shape of rows that are staged as versions, each of which begins as that function says when it is read. */
 export function versionShape<T>(rows: TableShape<T>, open: () => Pick<Poll, 'generation' | 'at'>): TableShape<T> {
   const own = Object.values(versionColumns);
-  const clash = own.find(({ name }) => rows.columns.some((column) => column.name === name));
+  const clash = own.find(({ name }) => rows.columns.some((column) => column.name.toLowerCase() === name));
   if (clash)
     throw new ConfigError(`The rows have a column ${clash.name}, which is the history's own. Leave it out of columns.`);
   return {
@@ -132,7 +133,21 @@ export class HistoryTable {
         `The table ${target.name.given} has rows, and they are not of this history. Name another table, or empty it.`,
         { details: { table: target.name.given } },
       );
+    this.checkKey(traits);
     await this.checkPolls(session, isOurs);
+  }
+
+  /** @throws SinkError if the versions that are there are told apart by other columns. */
+  checkKey(traits: TableTraits | undefined): void {
+    const { name, key } = this.#staging.target;
+    const found = traits?.uniques.find(({ columns }) => columns.includes(from.name) && columns.length > 1);
+    const known = found?.columns.filter((column) => column !== from.name);
+    if (!known || (known.length === key.length && key.every((column) => known.includes(column)))) return;
+    throw new SinkError(
+      (option = 'key') =>
+        `The versions in ${name.given} are told apart by ${known.join(', ')}, and not by ${key.join(', ')}. Give those in ${option}, or name another table.`,
+      { details: { option: 'key', table: name.given } },
+    );
   }
 
   /** @throws SinkError if the table of its polls is somebody else's. Returns whether it is there. */
@@ -176,9 +191,11 @@ export class HistoryTable {
     await session.run(`CREATE TABLE IF NOT EXISTS ${this.#polls} (${polls.join(', ')})`);
     // Polls of versions that somebody dropped say nothing any more.
     if (isNew) await session.run(`DELETE FROM ${this.#polls}`);
-    if ((await session.readColumns(this.#names.now)) === undefined)
+    const { hasSchemas } = this.#database;
+    // In PostgreSQL, a view keeps the columns that it was created with, until it is created again.
+    if (hasSchemas || (await session.readColumns(this.#names.now)) === undefined)
       await session.run(
-        `CREATE VIEW ${quoteTable(this.#names.now, this.#database)} AS SELECT * FROM ${this.#sql} WHERE ${isLive}`,
+        `CREATE ${hasSchemas ? 'OR REPLACE ' : ''}VIEW ${quoteTable(this.#names.now, this.#database)} AS SELECT * FROM ${this.#sql} WHERE ${isLive}`,
       );
     const at = this.#database.createAt?.({ table: name, at: this.#names.at, polls: this.#names.polls });
     if (at !== undefined) await session.run(at);
@@ -198,10 +215,16 @@ export class HistoryTable {
    *
    * @param missing what becomes of rows that are not staged: they end; end if the last complete walk lacked them, too; stay
    * @returns how many of them stay
-   * @throws SinkError if a rule of the table does not let a version begin or end
+   * @throws SinkError if a rule of the table does not let a version begin or end, or if rows are to end that an incomplete
+   * walk may only have left out
    */
-  async publish(session: Session, { at }: Poll, missing: 'end' | 'confirm' | 'stay'): Promise<number> {
+  async publish(session: Session, { at, isComplete }: Poll, missing: 'end' | 'confirm' | 'stay'): Promise<number> {
     const { name, columns, key } = this.#staging.target;
+    if (missing === 'end' && !isComplete && (await hasRows(session, `${this.#sql} WHERE ${this.#isMissing}`)))
+      throw new SinkError(
+        `The first poll of a watch that starts over was incomplete, so it does not tell which rows of ${name.given} have been removed. Nothing was written. Start over once more when the API lists all rows.`,
+        { details: { table: name.given } },
+      );
     const hasRules = (await session.readTraits(name.full))?.hasRules === true;
     const before = hasRules ? await countRows(session, this.#sql) : 0;
     const own = new Set<string>(Object.values(versionColumns).map(({ name }) => name));

@@ -73,9 +73,11 @@ export class MirrorTable<T> {
     throw new CheckpointError(`The table ${given}, which this mirror has filled, is gone.`, {}, [{ kind: 'restart' }]);
   }
 
-  #check(session: Session): Promise<TableTraits | undefined> {
+  async #check(session: Session): Promise<TableTraits | undefined> {
     const otherKind = "is a view or the like, in which keys can't be made unique. Name a table.";
-    return this.#staging.target.check(session, ['table'], otherKind);
+    const traits = await this.#staging.target.check(session, ['table'], otherKind);
+    this.#history?.checkKey(traits);
+    return traits;
   }
 
   /** Returns what is to be recorded then. */

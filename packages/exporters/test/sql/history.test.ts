@@ -2,7 +2,8 @@ import { ConfigError, createSource, exportTo, NetworkError, watch } from '@sluic
 import { describe, expect, test } from 'vitest';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
-import type { MirrorOptions } from '../../src/sqlite.js';
+import { readHistory } from '../../src/postgres.js';
+import type { HistoryPoll, MirrorOptions } from '../../src/sqlite.js';
 import { databaseKinds, openEmptyPostgres, type TestDatabase, type TextRow } from './databases.js';
 import { itemSource, type Item } from './items.js';
 import { Items, mirrored, msOf, type WatchOf } from './watched.js';
@@ -85,6 +86,53 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
     ]);
     expect(msOf(polls[2]?.['at']) - began).toBeGreaterThan(119_999);
     expect(await versions(database)).toEqual(['1 a 1-3 changed', '1 aa 3-', '2 b 1-4 removed']);
+  });
+
+  test('D9 begun again, ends nothing that an incomplete poll, or one that is short of its total, lacks', async () => {
+    const database = await open();
+    const rows = [item(1, 'a'), item(2, 'b')];
+    await poll(database, new Items(rows));
+    const sink = () => database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] });
+    const begin = (page: { readonly isIncomplete?: true; readonly total?: number }, restart: boolean) => {
+      const mirror = sink();
+      const source = createSource<Item>({
+        name: 'items',
+        identity: null,
+        schema: {
+          columns: ['id', 'name', 'amount'],
+          types: { id: 'integer', amount: 'integer' },
+          key: ({ id }) => id,
+        },
+        fetch: () => Promise.resolve({ rows: rows.slice(0, 1), next: 'end', ...page }),
+      });
+      const clock = new SkippingClock();
+      const watched = watch(source, { every: 1_000, clock, polls: 1, confirmations: 1, state: mirror.state });
+      return exportTo(watched, mirror, { restart }).run();
+    };
+    await begin({ total: 2 }, false);
+    const polls = await database.query('SELECT complete FROM items_polls ORDER BY generation');
+    expect(polls.map(({ complete }) => /^[1t]/.test(complete ?? ''))).toEqual([true, false]);
+    for (const page of [{ isIncomplete: true }, { total: 2 }] as const)
+      await expect(begin(page, true)).rejects.toThrow(
+        'does not tell which rows of items have been removed. Nothing was written.',
+      );
+    expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-']);
+    await begin({}, true);
+    expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-3 removed']);
+  });
+
+  test('D9 refuses another key than its versions have', async () => {
+    const database = await open();
+    await poll(database, new Items([item(1, 'a')]));
+    for (const restart of [false, true])
+      await expect(poll(database, new Items([item(1, 'a')]), { keyColumns: ['id', 'name'], restart })).rejects.toThrow(
+        restart ? 'told apart by id, and not by id, name' : 'different settings (key)',
+      );
+    expect(await versions(database)).toEqual(['1 a 1-']);
+    const exported = (key: readonly string[]) =>
+      exportTo(itemSource([[item(1, 'a')]]), database.sink<Item>({ table: 'nights', mode: 'history', key })).run();
+    await exported(['id', 'name']);
+    await expect(exported(['id'])).rejects.toThrow('told apart by id, name, and not by id');
   });
 
   test('D9 no version ends before it begins, whatever the clock does', async () => {
@@ -304,5 +352,28 @@ test.runIf(postgresPrograms !== undefined)(
     expect(await at('2030-01-01T00:00:59Z')).toEqual(['a']);
     expect(await at('2030-01-01T00:01:00Z')).toEqual(['b', 'c']);
     await expect(at('2029-12-31T23:59:59Z')).rejects.toThrow(/The history of items begins at 2030-01-01 00:00:00/);
+  },
+);
+
+test.runIf(postgresPrograms !== undefined)(
+  'D9 in PostgreSQL, a reader sees the history as it was when it began to read',
+  async () => {
+    const database = await openEmptyPostgres();
+    const listing = new Items([item(1, 'a')]);
+    const sink = database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] });
+    await mirrored(listing, sink);
+    const seen = await readHistory(
+      { url: database.place, table: 'items', signal: AbortSignal.timeout(60_000) },
+      async (history) => {
+        const polls: HistoryPoll[] = [];
+        for await (const poll of history.polls()) polls.push(poll);
+        listing.set(item(1, 'b'));
+        await mirrored(listing, sink);
+        const names: unknown[] = [];
+        for await (const { row } of history.versions()) names.push(row['name']);
+        return { polls: polls.length, names };
+      },
+    );
+    expect(seen).toEqual({ polls: 1, names: ['a'] });
   },
 );

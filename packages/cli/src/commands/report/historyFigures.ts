@@ -133,7 +133,8 @@ async function readPolls(history: History): Promise<Span> {
     if (!isComplete) incompletePolls += 1;
   }
   if (from === undefined) throw new Failure('The history has no poll yet: nothing is known of its rows.');
-  return { from, to, polls: gaps.polls, incompletePolls, gaps: gaps.list() };
+  // One poll has no time; it is drawn as a moment.
+  return { from, to: Math.max(to, from + 1), polls: gaps.polls, incompletePolls, gaps: gaps.list() };
 }
 
 interface RowContext {
@@ -169,7 +170,8 @@ class RowFold {
   add({ row, from: began, to: ended, ended: reason }: RowVersion): Segment {
     const { span, declared, hasStatus } = this.#context;
     this.#versions += 1;
-    const from = Date.parse(began);
+    // What was before the oldest poll that is left is not known.
+    const from = Math.max(Date.parse(began), span.from);
     const to = ended === undefined ? Math.max(from, span.to) : Date.parse(ended);
     this.#name = shorten(fieldText(declared?.schema.nameOf?.(row)).trim()) || this.key;
     this.#isPresent = ended === undefined;
