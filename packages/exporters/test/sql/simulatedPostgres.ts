@@ -326,6 +326,8 @@ const typeOfColumn = /("(?:[^"]|"")*") (numeric|boolean|timestamptz|json)\b/g;
 /** The same statement for SQLite. Values of a column keep their text, as PostgreSQL keeps their digits. */
 function sqliteText(text: string): string {
   const sql = text.replace(quotedOrParameter, (found) => (found.startsWith('$') ? `?${found.slice(1)}` : found));
+  // A view of SQLite has the columns that its table has by then.
+  if (sql.startsWith('CREATE OR REPLACE VIEW')) return sql.replace('OR REPLACE VIEW', 'VIEW IF NOT EXISTS');
   return sql.startsWith('CREATE TABLE') ? sql.replace(typeOfColumn, '$1 $2_text') : sql;
 }
 
