@@ -23,7 +23,7 @@ import type { JobOf, RunningJob } from './job.js';
 import { epoch } from './platform.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
-import { addresses, apiKey, unmoved } from './services.js';
+import { addresses, apiKey, sinceOf, unmoved } from './services.js';
 import { type Entry, kindOf, tableOverlap } from './table.js';
 
 const columns = ['id', 'text', 'changed'] as const;
@@ -109,8 +109,8 @@ export function incrementJob(job: JobOf<'increment'>, { api, clockSteps, network
     paging: pagingOf(job, step),
     ...(place === 'form' && ({ method: 'POST', bodyType: 'form', body: {} } as const)),
   } as const;
-  // Whether a request shows from where on it asks for rows.
-  const isShown = place === undefined && (order === undefined || order === 'offsets');
+  // Whether a request says from where on it asks for rows.
+  const isShown = order === undefined || order === 'offsets';
   const tableApi = defineApi({
     name: 'table',
     ...(api.tokenLife !== undefined && { auth: [key, bearer(tableLogin(api.tokenLife))] }),
@@ -173,10 +173,10 @@ export function incrementJob(job: JobOf<'increment'>, { api, clockSteps, network
   };
   return {
     isPage: ({ pathname }) => pathname !== '/tables/all',
-    onSend(url) {
+    onSend(url, { headers, body = '' }) {
       if (!isShown) return;
       const listed = listedIn(url);
-      const since = url.searchParams.get('since');
+      const since = sinceOf({ url, headers, body });
       if ((since === null || since === firstWindow) && withRows.has(listed)) requestedInFull.add(listed);
       if (since !== null && !requestedFrom.has(listed)) requestedFrom.set(listed, Date.parse(since));
     },

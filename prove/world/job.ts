@@ -1,3 +1,4 @@
+import type { AttemptRequest } from '../../packages/core/src/http/adapter/adapter.js';
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import type { PagesInMemory } from './pagesInMemory.js';
 import type { Process } from './processes.js';
@@ -18,7 +19,7 @@ export interface RunningJob {
   /** A process has got an answer of the API. */
   readonly onAnswer?: (url: URL, answer: Answered) => void;
   /** A process sends a request to the API. */
-  readonly onSend?: (url: URL) => void;
+  readonly onSend?: (url: URL, request: AttemptRequest) => void;
   /** Requests of a process to these services that may be under way at once. */
   readonly mostUnderWay?: number;
   /** Does the work in one process; answers whether all of it is done. */

@@ -51,6 +51,7 @@ export interface Sent {
   readonly name: string;
   /** Over a new connection. */
   readonly isFresh: boolean;
+  readonly request: AttemptRequest;
 }
 
 /** Watches what goes over the wires. */
@@ -106,7 +107,7 @@ export class Network {
           const idled = idleSince === undefined ? undefined : schedule.now - idleSince;
           const name = `${url.href} ${request.headers['webhook-id'] ?? ''}`;
           const isFresh = request.isFresh === true;
-          const sent = { at: began, life, shutUntil, underWay, name, isFresh };
+          const sent = { at: began, life, shutUntil, underWay, name, isFresh, request };
           this.#tap.onSend(url, sent);
           schedule.note(`send ${nameOf(request)}`, life);
           let isOver = false;

@@ -251,7 +251,7 @@ class World implements PlayableWorld {
               const mayBegin = this.#isRefreshed && !url.searchParams.has('cursor');
               this.#repeats.sent(life, schedule.now, mayBegin);
             }
-            this.#job.onSend?.(url);
+            this.#job.onSend?.(url, sent.request);
             if (isPage(url) && !this.#job.isPublished?.()) this.#fetched.requested(pageOf(url));
           },
           onWrite: ({ host }, sent) => {

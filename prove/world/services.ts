@@ -7,7 +7,7 @@ import type { Endpoint } from '../../packages/sandbox/src/requestListener.js';
 import { fillShapes } from '../../packages/sandbox/src/answerShape.js';
 import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
 import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
-import type { Answered, Service } from './service.js';
+import type { Answered, Arrived, Service } from './service.js';
 import { epoch } from './platform.js';
 import { Quota, type QuotaModel } from './quota.js';
 import { Random } from '../../test/kit/random.js';
@@ -52,6 +52,11 @@ export const tokenPrefix = 'token-of-this-world-';
 /** The path without what a redirect adds. */
 export function unmoved(path: string): string {
   return path.replace('/moved/', '/');
+}
+
+/** From where on a request asks for rows: the query, a header or a form says so. */
+export function sinceOf({ url, headers, body }: Pick<Arrived, 'url' | 'headers' | 'body'>): string | null {
+  return url.searchParams.get('since') ?? headers['x-since'] ?? new URLSearchParams(body).get('since');
 }
 
 /** Where the services of a world are found. */
@@ -188,7 +193,7 @@ export class Apis {
       const endpoint = this.#endpoints.get(path) ?? this.shelf.at(path) ?? this.tables.at(path, this.#now());
       if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
       const query = new URLSearchParams(url.search);
-      const since = headers['x-since'] ?? new URLSearchParams(body).get('since');
+      const since = sinceOf({ url, headers, body });
       if (since !== null) query.set('since', since);
       // The service's clock is right, whatever that of the process is.
       const date = new Date(epoch + this.#now()).toUTCString();
