@@ -157,6 +157,8 @@ export function createClient(options: ClientOptions): Client {
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
+  // Without events: observers must not see requests for tokens.
+  const requestToken = axiosTransport({ ...exchange, emit: () => undefined });
   const limiterReports = new LimiterReports({
     clock,
     emit: hub.emit,
@@ -184,8 +186,7 @@ export function createClient(options: ClientOptions): Client {
         variables,
         allowInsecure,
         limiter: unlimited(clock),
-        // Without events: observers must not see requests for tokens.
-        call: axiosTransport({ ...exchange, emit: () => undefined }),
+        call: requestToken,
       }),
     transport: links.send,
     closed: closing.signal,

@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import axios from 'axios';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { ConfigError, createClient, NetworkError, type ClientOptions } from '../../src/index.js';
+import { bearer, ConfigError, createClient, NetworkError, type ClientOptions } from '../../src/index.js';
 import { noting } from '../plugin/noting.js';
 import { canary, expectNoKey } from './canary.js';
 import { testApi } from './children/testApi.js';
@@ -101,6 +102,23 @@ describe('a client that closes', () => {
     await Promise.all(Array.from({ length: 100 }, () => client.api.request({ ...question, signal })));
     await client.close();
     expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('has no warning caused by a dozen APIs with keys of their own', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    onTestFinished(() => void process.off('warning', note));
+    const client = createClient(options);
+    for (let at = 0; at < 12; at += 1)
+      client.use({
+        name: `api${at}`,
+        setup: ({ endpoint }) => endpoint('https://api.example', { auth: bearer(canary) }),
+      });
+    await client.close();
+    // Node.js warns once the promises that are settled are done with.
+    await setImmediate();
     expect(warnings).toEqual([]);
   });
 });
