@@ -31,7 +31,11 @@ export async function fetchBehindKnownRow<T>(
   if (received.length > 1 || page.next !== 'by-offset') return { page, known: 1 };
   // The API sends one row at a time.
   const behind = await fetch(at, 1);
-  if (beginsWith(behind.received, lastRow)) throw repeatedRow(place());
+  if (beginsWith(behind.received, lastRow)) {
+    // Where rows were added between the two requests, the known row has moved there, and another one has its place.
+    const again = await fetch({ offset: at.offset - 1 }, 2);
+    throw beginsWith(again.received, lastRow) ? repeatedRow(place()) : movedRows(place(), false);
+  }
   return { page: page.isIncomplete ? { ...behind, isIncomplete: true } : behind, known: 0 };
 }
 

@@ -207,6 +207,21 @@ describe("R2 until: 'short-page'", () => {
     expect(await source.toArray()).toEqual(numbered(5));
   });
 
+  test.each([
+    ['P7 a row that is added', 'rows-moved', (rows: Row[]) => void rows.unshift({ id: -1 })],
+    ['R2 an offset that is ignored', 'no-progress', (rows: Row[]) => void rows.splice(1)],
+  ])('%s between the last row and the one behind it is %s', async (_what, code, change) => {
+    const one = { param: 'limit', default: 1, max: 1 };
+    const rows = numbered(5);
+    let asked = 0;
+    const { source } = await open({ ...definition, pageSize: one, paging: byOffset({ param: 'skip' }) }, (url) => {
+      if ((asked += 1) === 3) change(rows);
+      const at = Math.min(number(url, 'skip', 0), rows.length - 1);
+      return { body: { items: rows.slice(at, at + 1) } };
+    });
+    await expect(source.toArray()).rejects.toMatchObject({ code });
+  });
+
   test('R2 goes with increments, whose pages begin with known rows', async () => {
     const rows = numbered(23).map(({ id }) => ({ id, at: 100 + Math.floor(id / 3) }));
     const paging = bySince({ param: 'since', field: 'at', type: 'integer' });
