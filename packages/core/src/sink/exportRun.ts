@@ -229,12 +229,14 @@ export class ExportRun<T> {
     const { state, sink, commits } = this.#job;
     if (!state) return commits.keepRows;
     if (isLost(this.#failure)) return false;
-    const isBegun = isResumed || hasWritten;
     const { sinkPosition, pages = 0, isSealed = false } = commits.checkpoint ?? {};
-    if (!isBegun || sinkPosition === undefined) return false;
+    if (sinkPosition === undefined) return false;
+    // Also one without rows: a sink keeps what is complete, and only the checkpoint says whose it is.
+    if (isSealed) return true;
+    if (!isResumed && !hasWritten) return false;
     // An exactly-once sink truncates what follows its last commit. If that has no pages, keeping it would only refuse a
     // next export with other settings. Other sinks may have passed rows on.
-    return pages > 0 || isSealed || sink.delivery !== 'exactly-once';
+    return pages > 0 || sink.delivery !== 'exactly-once';
   }
 
   #isStopped(): boolean {

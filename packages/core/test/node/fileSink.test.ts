@@ -24,14 +24,31 @@ import {
   type ExportOptions,
   type ExportReport,
   type RowFormat,
+  type Source,
 } from '../../src/index.js';
 import { fileSink, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
+import { createDiscoveringSource } from '../../src/source/source.js';
 import { faultyFileSystem, systemError, type DiskCall, type DiskFault } from './faultyFileSystem.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { pagesOf, tenPages, textFormat, textOf } from './textRows.js';
 
 function run(target: FileTarget, options?: ExportOptions, onFetch?: (page: number) => void): Promise<ExportReport> {
   return exportTo(pagesOf(tenPages, onFetch), fileSink(textFormat, target), options).run();
+}
+
+/** A source of children of which there are no parents. */
+function withoutPages(): Source<string> {
+  return createDiscoveringSource<string>(
+    { name: 'test.rows', identity: null, schema: { columns: [] }, levels: 1 },
+    () => ({
+      count: 0,
+      parentOf: () => expect.unreachable(),
+      more: () => Promise.resolve(false),
+      fetch: () => expect.unreachable(),
+      ended: () => undefined,
+      close: () => Promise.resolve(),
+    }),
+  );
 }
 
 /** The calls that an undisturbed run makes to the disk. */
@@ -356,6 +373,34 @@ describe('E9 a disk that fails', () => {
             });
           }
         }
+      },
+    );
+
+    test.each(['before', 'after'] as const)(
+      'E1 does not spoil a run without a page, repeated when the disk is well (%s the call is done)',
+      async (when) => {
+        let calls = Infinity;
+        for (let at = 1; at <= calls; at += 1) {
+          const path = join(temporaryFolder(), 'rows.txt');
+          if (ifExists === 'overwrite') writeFileSync(path, 'the old file');
+          const state = memoryState();
+          let failed: DiskCall | undefined;
+          const fileSystem = faultyFileSystem((call, n) => {
+            if (n !== at) return undefined;
+            failed = call;
+            return { code: 'EIO', when };
+          });
+          const runInto = (target: FileTarget): Promise<ExportReport> =>
+            exportTo(withoutPages(), fileSink(textFormat, target), { state }).run();
+          await runInto({ path, ifExists, fileSystem }).catch(() => undefined);
+          if (failed === undefined) calls = at - 1;
+          // A file that was created without our knowledge is taken for somebody else's.
+          if (failed === 'open' && when === 'after') continue;
+          await runInto({ path, ifExists });
+          expect(textAt(path)).toBe(textOf([]));
+          expect(textAt(`${path}.part`)).toBeUndefined();
+        }
+        expect(calls).toBeGreaterThan(10);
       },
     );
 
