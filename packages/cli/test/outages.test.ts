@@ -45,7 +45,7 @@ describe('T9 an API that refuses connections', () => {
     expect(environment.written.stdout()).toContain('"id":"a"');
     const shown = environment.written.stderr();
     expect(shown).toMatch(
-      /Waiting for up to (5\d s|1 min 0 s) more \(--retry-for\): streams\.list: the server did not respond: .*ECONNREFUSED/,
+      /Waiting for up to (5\d s|1 min 0 s) more \(--retry-for\): streams\.list: 127\.0\.0\.1:\d+ did not respond: .*ECONNREFUSED/,
     );
     expect(shown.match(/Waiting/g)).toHaveLength(1);
     expect(shown).toContain('The outage is over: the service responds again.');

@@ -333,7 +333,7 @@ export class Exchange {
     const { route, url } = this.#call;
     if (fault === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
     const { connect } = timeouts;
-    return connectionFault(fault, route, { connect, maxBodyBytes, host: new URL(url).hostname, address });
+    return connectionFault(fault, route, { connect, maxBodyBytes, url, address });
   }
 
   #failure(found: AttemptFault, took: number): AttemptFailure {

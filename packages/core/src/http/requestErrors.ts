@@ -10,12 +10,13 @@ export function connectionFault(
   limits: {
     readonly connect: number;
     readonly maxBodyBytes: number;
-    readonly host: string;
+    readonly url: string;
     /** The option that has the address, in words. */
     readonly address: 'base URL' | 'URL';
   },
 ): AttemptFault {
   const { address } = limits;
+  const { host, hostname } = new URL(limits.url);
   const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
   const details = { route, platformCode: fault.platformCode };
   /** The server answers, but with what can't be read: that would come again. */
@@ -29,12 +30,12 @@ export function connectionFault(
   });
   switch (fault.kind) {
     case 'connect-timeout':
-      return { error: timeoutError(route, 'connect', limits.connect), retry: true, isUnsent: true };
+      return { error: timeoutError(route, 'connect', limits.connect, host), retry: true, isUnsent: true };
     case 'network':
     case 'stale': {
       if (noHttp1.test(fault.platformCode ?? '')) return { ...unreadable(notHttp(fault, address)), isUnsent: true };
-      const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault, address)}`;
-      const retry = mayConnectLater(fault.platformCode, limits.host);
+      const message = `${route}: ${host} did not respond: the connection failed${because}. ${adviceForNetwork(fault, address)}`;
+      const retry = mayConnectLater(fault.platformCode, hostname);
       return { error: new NetworkError(message, { details }), retry, isUnsent: wasUnsent(fault.platformCode) };
     }
     case 'outdated': {
@@ -77,9 +78,10 @@ export function timeoutError(
   route: string,
   deadline: 'connect' | 'response' | 'total',
   ms: number,
+  host = 'the server',
 ): RequestTimeoutError {
   const what = {
-    connect: 'no connection',
+    connect: `no connection to ${host}`,
     response: 'no complete response',
     total: 'not completed, retries included,',
   }[deadline];
