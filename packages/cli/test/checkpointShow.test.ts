@@ -154,10 +154,14 @@ describe('sluice checkpoint show of a table', () => {
       /^target {4}a\.sqlite#nfts\nsource {4}aptos\.nfts\nmade .*\ncommand .*\nkept {6}\d+ rows in [12] pages?\n/,
     );
     expect(stdout).toMatch(/^next {6}Run the same command to resume, or with --restart to start over\.\n$/m);
-    expect(await show('a.sqlite#other')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('a.sqlite#other has no checkpoint: no export was interrupted'),
-    });
+    for (const [named, shown] of [
+      ['a.sqlite#other', 'a.sqlite#other'],
+      ['a.sqlite', 'a.sqlite#a'],
+    ] as const)
+      expect(await show(named)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`${shown} has no checkpoint: no export was interrupted`),
+      });
     expect(filesIn(options.cwd)).toEqual(files);
   });
 

@@ -41,7 +41,7 @@ describe('sluice streams watch --forward', () => {
       stderr: expect.stringMatching(
         new RegExp(
           `^Forwarding to ${receiver.url}\\. Its state is kept in ${state}, dead letters in ${dead}\\.\n` +
-            `[^\n]+Watching 6 streams[^\n]+\n6 changes in 2 polls -> ${receiver.url}\n$`,
+            `[^\n]+Watching 6 streams[^\n]+\n6 rows at the start, 0 changes in 2 polls -> ${receiver.url}\n$`,
         ),
       ),
     });

@@ -15,7 +15,7 @@ describe('D5 a watch --to a table', () => {
     const { code, stdout, stderr } = await sluice(args, options);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^Mirroring the rows in a\.sqlite#streams, which keeps the state, too\.\n/);
-    expect(stderr).toMatch(/\n5 changes in 1 poll -> .*a\.sqlite#streams\n$/);
+    expect(stderr).toMatch(/\n5 rows at the start, 0 changes in 1 poll -> .*a\.sqlite#streams\n$/);
     const ids = () => readTable(join(options.cwd, 'a.sqlite'), 'SELECT count(*), count(DISTINCT id) FROM streams');
     expect(ids()).toEqual([[5, 5]]);
     const again = await sluice(args, options);

@@ -108,7 +108,7 @@ describe('C9 a poll that fails', () => {
     isDown = false;
     expect(await sluice(args, options)).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/\n4 changes in 2 polls -> changes\.jsonl\n$/),
+      stderr: expect.stringMatching(/\n4 rows at the start, 0 changes in 2 polls -> changes\.jsonl\n$/),
     });
     isDown = true;
     expect(await sluice(args, options)).toMatchObject({

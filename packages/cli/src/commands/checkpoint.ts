@@ -48,7 +48,10 @@ async function reportOn(options: CommandOptions<'checkpoint show'>, environment:
     );
   }
   const table = config && matchNamed(file, 'sinks', config) ? undefined : tableName(file);
-  if (table) return reportTable(file, (await openTable(table, {}, environment)).state);
+  if (table) {
+    const shown = table.kind === 'sqlite' ? `${table.path}#${table.table}` : file;
+    return reportTable(shown, (await openTable(table, {}, environment)).state);
+  }
   return reportFolder(named ? await findState(resolve(environment.folder, stateFolder(named))) : state);
 }
 

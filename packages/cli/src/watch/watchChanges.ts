@@ -150,6 +150,8 @@ async function watchChanges<Added, T extends object>(
   let last: PageHealth | undefined;
   let acceptedAt: number | undefined;
   let polls = 0;
+  /** Rows of the first poll of all: each is written like a change. */
+  let initial = 0;
   let latest: ExportProgress | ExportReport | undefined;
   /** The last poll that `--polls` allows has failed. */
   let isLastFailed = false;
@@ -188,6 +190,7 @@ async function watchChanges<Added, T extends object>(
     const reporting = healths.subscribe((health) => {
       if (!last) showWarnings();
       if (health.outcome !== 'replayed') polls += 1;
+      if (health.isSynced) initial = health.rows;
       if (health.outcome === 'polled') acceptedAt = systemClock.monotonic();
       // If the last poll fails, its error ends the watch.
       const isReported = health.outcome === 'failed' && polls === maxPolls;
@@ -235,7 +238,8 @@ async function watchChanges<Added, T extends object>(
     isLastFailed = last?.outcome === 'failed' && maxPolls !== undefined;
     if (isLastFailed) throw last?.error;
     const { changes, deadLetters } = counts();
-    const summary = `${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')}`;
+    const start = initial > 0 ? `${formatCount(initial, 'row')} at the start, ` : '';
+    const summary = `${start}${formatCount(Math.max(0, changes - initial), 'change')} in ${formatCount(polls, 'poll')}`;
     page?.end({ outcome: 'finished', message: `${summary}.` });
     reporter.done({ target: target.name }, `${summary} -> ${target.name}`);
     printDeadLetters(deadLetters?.count ?? 0, frame, mode);
