@@ -5,17 +5,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     // Removed before the waiter continues: a signal retains a listener that is added while another is there.
-    const settle = (): void => signal.removeEventListener('abort', onAbort);
-    promise.then(
-      (value) => {
-        settle();
-        resolve(value);
-      },
-      (error: unknown) => {
-        settle();
-        reject(error);
-      },
-    );
+    promise.finally(() => signal.removeEventListener('abort', onAbort)).then(resolve, reject);
   });
 }
 
@@ -35,16 +25,6 @@ export function abortableBy(signal: AbortSignal): <T>(promise: Promise<T>) => Pr
       const stop = (): void => reject(signal.reason);
       if (signal.aborted) stop();
       pending.push(stop);
-      const settle = (): void => void pending.splice(pending.indexOf(stop), 1);
-      promise.then(
-        (value) => {
-          settle();
-          resolve(value);
-        },
-        (error: unknown) => {
-          settle();
-          reject(error);
-        },
-      );
+      promise.finally(() => pending.splice(pending.indexOf(stop), 1)).then(resolve, reject);
     });
 }

@@ -61,17 +61,7 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
       const onStop = (): void => resolve(done);
       pending.push(onStop);
       // Removed before the consumer continues with its next call.
-      const settle = (): void => void pending.splice(pending.indexOf(onStop), 1);
-      result.then(
-        (value) => {
-          settle();
-          resolve(value);
-        },
-        (error: unknown) => {
-          settle();
-          reject(error);
-        },
-      );
+      result.finally(() => pending.splice(pending.indexOf(onStop), 1)).then(resolve, reject);
     });
   const iterator: PullIterator<T> = {
     next() {
