@@ -146,7 +146,8 @@ export type { Link, Transport, TransportRequest, TransportResponse } from './htt
 
 // Sources
 export type { Flow } from './source/flow.js';
-export { createSource, Source, type PagesOptions, type PipePagesOptions, type SourceInfo } from './source/source.js';
+export { createSource, Source, type PipePagesOptions, type SourceInfo } from './source/source.js';
+export type { PagesOptions } from './source/walk.js';
 export type { ColumnType } from './source/columnTypes.js';
 export type {
   FetchedPage,

@@ -3,11 +3,12 @@ import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../e
 import { definedJson, type Json } from '../json.js';
 import { isDone, type Position, type StatedTotals } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
-import type { Discovery, DiscoveryStart, ParentRow } from '../source/discovery.js';
+import type { Discovery, ParentRow } from '../source/discovery.js';
 import type { WalkedWindow } from '../source/increment.js';
 import type { Page } from '../source/page.js';
 import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
+import type { WalkOptions } from '../source/walk.js';
 import type { StateLog } from '../stateLog.js';
 import { shortListing } from '../source/chainErrors.js';
 import { hashOf } from '../source/fingerprint.js';
@@ -57,7 +58,7 @@ interface OpenParent {
 export class Parents<Row, Params extends object> implements Discovery<Row> {
   count = 0;
   readonly #rules: ParentRules<Row, Params>;
-  readonly #start: DiscoveryStart;
+  readonly #start: WalkOptions;
   readonly #log: StateLog | undefined;
   /** The hash of each parent's parameters, by the path of its keys as JSON. */
   readonly #paths = new Map<string, string>();
@@ -76,7 +77,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   /** The log has a record of this export. */
   #isBegun = false;
 
-  constructor(rules: ParentRules<Row, Params>, start: DiscoveryStart) {
+  constructor(rules: ParentRules<Row, Params>, start: WalkOptions) {
     this.#rules = rules;
     this.#start = start;
     this.#log = start.partitionLog?.log(1);

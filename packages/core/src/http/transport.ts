@@ -24,8 +24,8 @@ export interface TransportResponse {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * The decoded JSON document, or the list of documents of JSON Lines. A number that `JSON.parse` would change is its
-   * text: an integer beyond 2^53, or a number with more digits than a double holds.
+   * The decoded JSON document, or the list of documents of JSON Lines; `null` with 204 and 205. A number that `JSON.parse`
+   * would change is its text: an integer beyond 2^53, or a number with more digits than a double holds.
    */
   readonly body: unknown;
   /** Attempts made, at least 1. */

@@ -1,7 +1,8 @@
 import { abortable } from '../abortable.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
-import type { PagesOptions, SourceInfo } from '../source/source.js';
+import type { SourceInfo } from '../source/source.js';
+import type { PagesOptions } from '../source/walk.js';
 
 /** What a walk found of a partition. */
 interface WalkedPartition {

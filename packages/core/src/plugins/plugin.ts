@@ -3,66 +3,36 @@ import type { Auth } from '../http/credentials/auth.js';
 import type { Limit } from '../http/limit/limit.js';
 import type { Limiter } from '../http/limit/limiterTypes.js';
 import type { QuotaRules } from '../http/limit/rateLimitHeaders.js';
-import type { ArrayFormat, Query } from '../http/query.js';
-import type { RequestDetails } from '../http/requestDetails.js';
+import type { ArrayFormat } from '../http/query.js';
 import type { Responses } from '../http/response/responses.js';
-import type { Link } from '../http/transport.js';
+import type { Link, TransportRequest, TransportResponse } from '../http/transport.js';
 import type { Sink } from '../sink/sink.js';
 import type { StateStore } from '../sink/stateStore.js';
-import type { SourceEvent } from '../source/sourceEvent.js';
+import type { SourceEndpoint } from '../source/definition.js';
 import type { Hooks } from './clientEvent.js';
 
-/** A request of a plugin's source. */
-export interface ApiRequest extends RequestDetails {
-  /** A name for events, costs and errors, e.g. `aptos.nfts`. */
-  readonly route: string;
-  /** Below the base URL, with a leading slash. */
-  readonly path: string;
-  readonly query: Query;
-  /** A query without question mark, sent byte for byte before `query`. Default: none. */
-  readonly rawQuery?: string;
+/** A request of a plugin's source, below the base URL of its endpoint. */
+export interface ApiRequest extends Omit<TransportRequest, 'baseUrl'> {
   /** Default: the endpoint's. */
   readonly arrays?: ArrayFormat;
-  readonly signal?: AbortSignal;
 }
 
 /** A response of an API. A 304, which only a request with a validator gets, has the body `null`. */
-export interface ApiResponse {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The decoded JSON document, or the list of documents of JSON Lines; `null` with 204 and 205. */
-  readonly body: unknown;
-  /** The URL that redirects led to, below the base URL; absent without one. */
-  readonly redirectedTo?: string;
+export interface ApiResponse extends Omit<TransportResponse, 'attempts'> {
   /** What the API says about rows that are missing; absent unless `responses` took it for `partial`. */
   readonly partial?: string | undefined;
 }
 
 /** One API behind the client's limiter, retries and key. */
-export interface Endpoint {
+export interface Endpoint extends Required<SourceEndpoint> {
   /** Resolves to the decoded JSON document, or rejects with a `SluiceError`. */
   request(request: ApiRequest): Promise<unknown>;
   /** As `request`, with the response's status and headers. */
   send(request: ApiRequest): Promise<ApiResponse>;
   /** Scheme, host and path that requests go to. */
   readonly baseUrl: string;
-  /** Whether `text` contains a secret of the client, e.g. in a cursor of the server, which must not be stored then. */
-  isSecret(text: string): boolean;
-  /** A text without the client's secrets, in no more than so many characters. Default: all. */
-  redact(text: string, length?: number): string;
   /** An address that the server gave, e.g. of a next page, without what carries this API's secrets in its path and query. */
   withoutSecret(address: string): string;
-  /** A short hash of this API's key and salt: it tells keys, hence projects, apart and does not reveal them. */
-  keyFingerprint(salt: string): Promise<string>;
-  /** Emits an event of a source, as `createSource` does for its endpoint. Replaces anything else by a warning. */
-  observe(event: SourceEvent): void;
-  /** Whether any hook or subscriber receives events of a type. */
-  isObserved(type: SourceEvent['type']): boolean;
-  /** Aborts when the client is closed. */
-  readonly closed: AbortSignal;
-  /** Emits a warning event of the client. */
-  warn(message: string): void;
 }
 
 /** Emits events in the plugin's name, without secrets. */

@@ -95,15 +95,18 @@ export interface FetchedPage<T> {
 export interface SourceEndpoint {
   /** Whether a text contains a secret, so that it must not be stored as a cursor. */
   isSecret?(text: string): boolean;
-  /** A text without secrets, cut behind them. Errors of walks and exports are redacted by it. Default: they are not. */
+  /**
+   * A text without secrets, in no more than so many characters (default: all). Errors of walks and exports are redacted by
+   * it. Default: they are not.
+   */
   redact?(text: string, length?: number): string;
   /** A short salted hash of the API key. With it, a checkpoint of another key, hence another project, is refused. */
   keyFingerprint?(salt: string): Promise<string>;
-  /** Reports a warning, e.g. of a partition that is skipped. Default: nobody is told. */
+  /** Emits a warning event of the client, e.g. of a partition that is skipped. Default: nobody is told. */
   warn?(message: string): void;
-  /** Called with pages, commits and errors. What it throws is ignored. */
+  /** Emits pages, commits and errors. What it throws is ignored; that of a client replaces what is no such event by a warning. */
   observe?(event: SourceEvent): void;
-  /** Whether anybody receives events of a type. Frequent ones are not created otherwise. Default: yes. */
+  /** Whether any hook or subscriber receives events of a type. Frequent ones are not created otherwise. Default: yes. */
   isObserved?(type: SourceEvent['type']): boolean;
   /** Aborts, with the error that requests get then, when the client is closed: polls and watches end at once. */
   readonly closed?: AbortSignal;

@@ -1,7 +1,6 @@
-import type { Position, StatedTotals } from '../position.js';
 import type { StateLog } from '../stateLog.js';
 import type { SourceDefinition } from './definition.js';
-import type { Since, WalkedWindow } from './increment.js';
+import type { WalkedWindow } from './increment.js';
 
 /** Where a walk records the partitions that it discovers, so that a later run of the same export has the same ones. */
 export interface PartitionLog {
@@ -9,18 +8,6 @@ export interface PartitionLog {
   readonly log: (level: number) => StateLog;
   /** Identifies the export: a walk from the start replaces the records of another one. */
   readonly runId: string;
-}
-
-/** Where a walk begins, and what it has recorded. */
-export interface DiscoveryStart {
-  readonly startAt: Position;
-  readonly partitionLog?: PartitionLog | undefined;
-  /** Where the windows of each parent begin. */
-  readonly since?: Since | undefined;
-  /** Whether it is an error if the listing with the partitions has fewer rows than its own total. */
-  readonly requireTotal?: boolean | undefined;
-  /** Called with its totals instead. */
-  readonly onShort?: ((totals: StatedTotals) => void) | undefined;
 }
 
 /** What a partition is the listing of: a row, a part of its listing, or both. */

@@ -1,57 +1,15 @@
 import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
 import { checkCount, checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { isPosition, startOfPartition, startOfPlan, type Position, type StatedTotals } from '../position.js';
+import { isPosition, startOfPartition, startOfPlan, type Position } from '../position.js';
 import type { Json, RowSchema, SourceDefinition, SourceEndpoint } from './definition.js';
 import { Flow } from './flow.js';
 import { checkSchema } from './columnTypes.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
-import type { PageCache } from './pageCache.js';
-import type { Discovery, DiscoveryStart, PartitionLog } from './discovery.js';
+import type { Discovery } from './discovery.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
-import { walk, type WalkOptions } from './walk.js';
-
-/** How a walk requests a source's pages. */
-export interface PagesOptions {
-  /**
-   * Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. A
-   * position of other parameters, another page size or definition fails the walk with a ConfigError; a cursor can't.
-   */
-  readonly startAt?: Position | string | undefined;
-  /**
-   * Walks this partition only, from 0, and requests nothing beyond it. `startAt` is then a position of such a walk, or
-   * a cursor within the partition. Default: all partitions of the plan.
-   */
-  readonly partition?: number | undefined;
-  /** Partitions to walk in parallel. Default 1. The limiter still decides when requests start. */
-  readonly concurrency?: number | undefined;
-  /**
-   * Pages to fetch ahead of the consumer, beyond one per partition in progress. Default for consumers that pull: the
-   * concurrency, so that no partition waits during a commit. For subscribers, which show no demand: 0.
-   */
-  readonly prefetch?: number | undefined;
-  /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
-  readonly newHistory?: string | undefined;
-  /** Only rows from a value on, if the source can (`info.increment`). Not part of the plan. */
-  readonly since?: Since | undefined;
-  /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` give it. */
-  readonly cache?: PageCache | undefined;
-  /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
-  readonly partitionLog?: PartitionLog | undefined;
-  /**
-   * Whether it is an error if a listing whose rows are the partitions has fewer of them than its own total. Default: a
-   * warning. What the partitions themselves lack is in `position.totals`.
-   */
-  readonly requireTotal?: boolean | undefined;
-  /** Called instead of an error, before the walk ends. */
-  readonly onShort?: ((totals: StatedTotals) => void) | undefined;
-  /**
-   * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
-   * complete. `info.isDrainable` says whether the source does so.
-   */
-  readonly drain?: AbortSignal | undefined;
-}
+import { walk, type PagesOptions, type WalkOptions } from './walk.js';
 
 /** Describes a source to sinks and checkpoints. */
 export interface SourceInfo<T> {
@@ -292,7 +250,7 @@ export function createFittedSource<T>(definition: SourceDefinition<T>, fit?: Sou
 /** Creates a source whose partitions are discovered while it is walked, as far as the walk needs them. */
 export function createDiscoveringSource<T>(
   definition: Omit<SourceDefinition<T>, 'fetch' | 'partitions'> & { readonly levels: number },
-  discover: (start: DiscoveryStart) => Discovery<T>,
+  discover: (start: WalkOptions) => Discovery<T>,
 ): Source<T> {
   const plan = { ...definition, partitions: Infinity };
   return new Source({ ...describeSource(plan), levels: definition.levels }, (options) => {

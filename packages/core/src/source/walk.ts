@@ -13,21 +13,51 @@ import type { PageCache } from './pageCache.js';
 import { PageChain, type ChainPage } from './pageChain.js';
 import { notify } from './sourceEvent.js';
 
-export interface WalkOptions {
-  readonly startAt: Position;
-  /** The only partition to walk, to which `startAt` belongs. */
+/** How a walk requests a source's pages. */
+export interface PagesOptions {
+  /**
+   * Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. A
+   * position of other parameters, another page size or definition fails the walk with a ConfigError; a cursor can't.
+   */
+  readonly startAt?: Position | string | undefined;
+  /**
+   * Walks this partition only, from 0, and requests nothing beyond it. `startAt` is then a position of such a walk, or
+   * a cursor within the partition. Default: all partitions of the plan.
+   */
   readonly partition?: number | undefined;
-  readonly concurrency: number;
-  /** Pages to fetch ahead, beyond one per partition in progress. */
-  readonly prefetch: number;
+  /** Partitions to walk in parallel. Default 1. The limiter still decides when requests start. */
+  readonly concurrency?: number | undefined;
+  /**
+   * Pages to fetch ahead of the consumer, beyond one per partition in progress. Default for consumers that pull: the
+   * concurrency, so that no partition waits during a commit. For subscribers, which show no demand: 0.
+   */
+  readonly prefetch?: number | undefined;
+  /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
   readonly newHistory?: string | undefined;
+  /** Only rows from a value on, if the source can (`info.increment`). Not part of the plan. */
   readonly since?: Since | undefined;
+  /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` give it. */
   readonly cache?: PageCache | undefined;
+  /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
   readonly partitionLog?: PartitionLog | undefined;
+  /**
+   * Whether it is an error if a listing whose rows are the partitions has fewer of them than its own total. Default: a
+   * warning. What the partitions themselves lack is in `position.totals`.
+   */
   readonly requireTotal?: boolean | undefined;
+  /** Called instead of an error, before the walk ends. */
   readonly onShort?: ((totals: StatedTotals) => void) | undefined;
-  /** Ends the walk after the pages that it has fetched. */
+  /**
+   * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
+   * complete. `info.isDrainable` says whether the source does so.
+   */
   readonly drain?: AbortSignal | undefined;
+}
+
+export interface WalkOptions extends PagesOptions {
+  readonly startAt: Position;
+  readonly concurrency: number;
+  readonly prefetch: number;
 }
 
 /**
