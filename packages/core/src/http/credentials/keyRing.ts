@@ -4,7 +4,6 @@ import type { Clock } from '../../clock.js';
 import { isRecord } from '../../values.js';
 import type { CredentialTools } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
-import { expiryOf, isWorthRenewing, type SecretUse } from './tokenLife.js';
 
 /**
  * The API key, or a function that fetches it. It is called before the first request, and again when the API refuses the
@@ -14,10 +13,17 @@ export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise
 
 /** Issues secrets that expire. Unlike those of a function of the user, its errors show no secret. */
 export interface SecretIssuer {
-  /** `lifetime` is in ms. */
-  issue(): Promise<{ readonly secret: string; readonly lifetime: number }>;
+  /** Whether its requests take permits of the API's own limiter: then a request that holds one must not ask for a secret. */
+  readonly takesPermits: boolean;
+  issue(): Promise<IssuedSecret>;
   /** A hash of what the secrets are issued for. */
   identify(salt: string): Promise<string>;
+}
+
+/** A secret, and for how many ms it is valid; `Infinity` if that is unknown. */
+export interface IssuedSecret {
+  readonly secret: string;
+  readonly lifetime: number;
 }
 
 /** What a {@link KeyRing} does with its secrets. */
@@ -34,6 +40,13 @@ export interface KeyRules {
 
 /** `false`: no secret. An error: there is none, and `get` rejects with it. */
 type KeySource = ApiKey | false | ConfigError | SecretIssuer;
+
+/** When a secret was issued, and whether the API has accepted it since. */
+interface SecretUse {
+  /** By the monotonic clock, in ms. */
+  readonly issued: number;
+  hasWorked: boolean;
+}
 
 /** Provides the current secret of an API, and fetches another one after a 401. */
 export class KeyRing {
@@ -70,9 +83,8 @@ export class KeyRing {
     return this.#source !== false;
   }
 
-  /** Whether getting a secret may take a request. */
-  get isIssued(): boolean {
-    return isIssuer(this.#source);
+  get takesPermits(): boolean {
+    return isIssuer(this.#source) && this.#source.takesPermits;
   }
 
   get hasExpired(): boolean {
@@ -91,7 +103,7 @@ export class KeyRing {
 
   /** Whether there is another secret than the refused one. Requests refused together call the provider once. */
   async renew(refused: string): Promise<boolean> {
-    if (typeof this.#source !== 'function' && !this.isIssued) return false;
+    if (typeof this.#source !== 'function' && !isIssuer(this.#source)) return false;
     const before = this.#current;
     if ((await this.get()) !== refused) return true;
     if (this.#use && !isWorthRenewing(this.#use, this.#clock.monotonic())) return false;
@@ -154,4 +166,20 @@ export class KeyRing {
 /** In JavaScript, a key may be anything, e.g. `null`. */
 function isIssuer(source: KeySource): source is SecretIssuer {
   return isRecord(source) && 'issue' in source;
+}
+
+/**
+ * Whether a refused secret may have expired: one that never worked, or is younger than a minute, was refused for another
+ * reason, and so would the next one be. Otherwise each request that is not allowed would cost a login.
+ */
+function isWorthRenewing({ issued, hasWorked }: SecretUse, now: number): boolean {
+  return hasWorked && now - issued >= 60_000;
+}
+
+/** A token counts as expired this long (ms) before its end, or a tenth of its life if that is less. */
+const margin = 30_000;
+
+/** When a token expires, by the clock that says when it was issued. @param lifetime ms; `Infinity` if unknown. */
+function expiryOf(issued: number, lifetime: number): number {
+  return issued + lifetime - Math.min(margin, lifetime / 10 || 0);
 }

@@ -1,9 +1,9 @@
 import { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
 import type { OAuth2Options, SavedToken } from './auth.js';
-import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
+import type { CredentialTools } from './credentials.js';
+import type { IssuedSecret, SecretIssuer } from './keyRing.js';
 import { RecentSecrets } from './recentSecrets.js';
-import { expiryOf, isWorthRenewing, type SecretUse } from './tokenLife.js';
 import type { Grant, IssuedToken } from './tokenRequest.js';
 
 export interface TokenTools extends CredentialTools {
@@ -25,31 +25,19 @@ interface TokenClient {
   readonly clientId: () => string;
 }
 
-interface HeldToken extends SecretUse {
-  readonly stamped: Stamped;
-  readonly expires: number;
-}
-
 /**
- * The credentials of an API with OAuth 2 (RFC 6749): a bearer token (RFC 6750) that is requested when it is needed, and
- * again when it has expired or the API refuses it.
+ * Issues the bearer tokens (RFC 6750) of an API with OAuth 2 (RFC 6749). They take no permit of the API, so a request that
+ * holds one may wait for them.
  */
-export function tokenCredentials(client: TokenClient, tools: TokenTools): ApiCredentials {
+export function tokenIssuer(client: TokenClient, tools: TokenTools): SecretIssuer {
   const { tokenUrl, clientId, scope = '' } = client;
   const shortHash = shortHasher(tools.sha256 ?? sha256);
   const tokens = new Tokens(client.save, tools);
   return {
-    name: `token of ${tools.api}`,
-    isSent: true,
-    withoutSecret: (address) => address,
-    async prepare() {
-      await tokens.get();
-    },
-    current: (evenExpired) => tokens.current(evenExpired),
-    worked: (sent) => tokens.worked(sent),
-    renew: (refused) => tokens.renew(refused),
+    takesPermits: false,
+    issue: () => tokens.issue(),
     // Not the token: the next one must be able to resume.
-    fingerprint: async (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId(), scope])}`),
+    identify: async (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId(), scope])}`),
   };
 }
 
@@ -61,8 +49,6 @@ class Tokens {
   /** A token with a new refresh token that could not be saved yet. */
   #unsaved: SavedToken | undefined;
   #hasWarned = false;
-  #held: HeldToken | undefined;
-  #requested: Promise<HeldToken> | undefined;
 
   constructor(save: TokenClient['save'], tools: TokenTools) {
     this.#saveToken = save;
@@ -70,48 +56,16 @@ class Tokens {
     this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
   }
 
-  current(evenExpired = false): Stamped | undefined {
-    const held = this.#held;
-    return held && (evenExpired || this.#tools.clock.monotonic() < held.expires) ? held.stamped : undefined;
-  }
-
-  async get(): Promise<Stamped> {
-    return this.current() ?? (await this.#request()).stamped;
-  }
-
-  worked(sent: Stamped): void {
-    if (this.#held?.stamped === sent) this.#held.hasWorked = true;
-  }
-
-  /** Whether there is another token than the refused one. Requests refused together ask for one. */
-  async renew(refused: Stamped): Promise<boolean> {
-    const held = this.#held;
-    if (held?.stamped === refused) {
-      if (!isWorthRenewing(held, this.#tools.clock.monotonic())) return false;
-      this.#held = undefined;
-    }
-    return (await this.get()) !== refused;
-  }
-
-  #request(): Promise<HeldToken> {
-    return (this.#requested ??= this.#issue().finally(() => (this.#requested = undefined)));
-  }
-
-  async #issue(): Promise<HeldToken> {
-    const { request, refreshToken, clock } = this.#tools;
+  async issue(): Promise<IssuedSecret> {
+    const { request, refreshToken } = this.#tools;
     await this.#save();
     const sent = refreshToken && (this.#refreshToken ?? (await refreshToken()));
-    // From before the request, since the life of the token may count from then.
-    const issued = clock.monotonic();
     const token = await request(sent === undefined ? { kind: 'client' } : { kind: 'refresh', refreshToken: sent });
     const { accessToken, lifetime } = token;
     const next = sent === undefined ? undefined : (token.refreshToken ?? sent);
     this.#hidden.replace(next === undefined ? [accessToken] : [accessToken, next]);
     if (next !== undefined && next !== sent) await this.#replaceRefreshToken({ ...token, refreshToken: next });
-    const expires = expiryOf(issued, lifetime);
-    const stamped = { headers: { Authorization: `Bearer ${accessToken}` } };
-    this.#held = { stamped, issued, expires, hasWorked: false };
-    return this.#held;
+    return { secret: accessToken, lifetime };
   }
 
   /** The token is used only when it is saved: if the process ended before, the next one would have none. */

@@ -15,7 +15,7 @@ import {
 import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
 import { joinCredentials } from './joinCredentials.js';
 import { type ApiKey, KeyRing, type KeyRules, type SecretIssuer } from './keyRing.js';
-import { tokenCredentials } from './oauth2.js';
+import { tokenIssuer } from './oauth2.js';
 import { type LoginTools, openLogin } from './openLogin.js';
 import { shortestSecret } from './secrets.js';
 import { RequestSigner, SignatureSecrets } from './signing.js';
@@ -197,11 +197,18 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
     clientSecret: openSecret(clientSecret),
     params: { ...params, scope },
   };
-  return tokenCredentials(
+  const issuer = tokenIssuer(
     { save: options.save, tokenUrl, clientId, scope },
     { ...tools, refreshToken: openSecret(refreshToken), request: (grant) => requestToken(server, grant) },
   );
+  const ring = new KeyRing(issuer, tokenRules, tools);
+  return keyCredentials(ring, (token) => ({ headers: { Authorization: `Bearer ${token}` } }), {
+    name: `token of ${api}`,
+  });
 }
+
+/** Its issuer has checked a token, and hides it before it can be quoted. */
+const tokenRules: KeyRules = { failed: '', check: () => undefined, hidden: () => [] };
 
 /** How the credential of a ring is named, and taken out of addresses. */
 interface KeyTraits {
@@ -223,8 +230,8 @@ function keyCredentials(
     withoutSecret: (address) => withoutSecret(address, last?.secret ?? ''),
     async prepare({ hasPermit, untimed }) {
       // A login takes permits, of which the attempt may have the last one. Then the token is sent that there is.
-      if (ring.isIssued && hasPermit && last) return;
-      const secret = ring.isIssued ? await untimed(ring.get()) : await ring.get();
+      if (ring.takesPermits && hasPermit && last) return;
+      const secret = ring.takesPermits ? await untimed(ring.get()) : await ring.get();
       if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
     },
     current: (evenExpired) => (ring.hasExpired && !evenExpired ? undefined : last?.stamped),

@@ -50,6 +50,7 @@ export function openLogin(spec: LoginSpec, auth: ApiCredentials, tools: LoginToo
     ...(body !== undefined && { body }),
   });
   return {
+    takesPermits: true,
     async issue() {
       const { status, headers, body } = await call({
         route,
