@@ -87,8 +87,8 @@ export class RunState {
     const isAnother = about.title !== undefined && about.title !== this.#about.title && this.#totals.pages > 0;
     this.#about = isAnother ? { kind: this.#about.kind, title: '', ...about } : { ...this.#about, ...about };
     if (!isAnother) return;
-    const { requests, retries, failures } = this.#totals;
-    this.#totals = { ...emptyTotals(), requests, retries, failures };
+    const { requests, retries } = this.#totals;
+    this.#totals = { ...emptyTotals(), requests, retries };
     this.#total = undefined;
     this.#begun = 0;
     this.#done = 0;
@@ -134,9 +134,6 @@ export class RunState {
     if (isTold) this.#noteGap(now);
     const totals = this.#totals;
     switch (event.type) {
-      case 'settled':
-        if (event.outcome === 'failed') totals.failures += 1;
-        break;
       case 'attempt':
         totals.requests += 1;
         // The pace counts from the first one.
@@ -207,6 +204,7 @@ export class RunState {
         this.#report('error', event.plugin, event.error.message, now);
         break;
       case 'request':
+      case 'settled':
       case 'sink':
       case 'close':
         break;
@@ -302,9 +300,8 @@ export class RunState {
   }
 
   #deliver({ step, waiting, status, error, sink }: EventOf<'delivery'>, now: number): void {
-    const sums = (this.#deliveries ??= { sent: 0, repeated: 0, accepted: 0, waiting: 0, deadLetters: 0, last: null });
+    const sums = (this.#deliveries ??= { repeated: 0, accepted: 0, waiting: 0, deadLetters: 0, last: null });
     sums.waiting = waiting;
-    if (step === 'sent') sums.sent += 1;
     if (step === 'retry') sums.repeated += 1;
     if (step === 'accepted') sums.accepted += 1;
     if (step === 'dead-letter') sums.deadLetters += 1;
@@ -399,7 +396,6 @@ function emptyTotals(): Mutable<Snapshot['totals']> {
     committedPages: 0,
     requests: 0,
     retries: 0,
-    failures: 0,
     changes: 0,
   };
 }

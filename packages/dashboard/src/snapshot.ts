@@ -77,7 +77,6 @@ export interface LimiterView {
 
 /** Requests to the endpoint of a target, e.g. a webhook. */
 export interface DeliveriesView {
-  readonly sent: number;
   readonly repeated: number;
   readonly accepted: number;
   /** Records that are neither accepted nor dead letters. */
@@ -168,7 +167,6 @@ export interface Snapshot {
     readonly committedPages: number;
     readonly requests: number;
     readonly retries: number;
-    readonly failures: number;
     readonly changes: number;
   };
   /** Rows per second of the last ten seconds. */

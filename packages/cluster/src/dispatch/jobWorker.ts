@@ -25,8 +25,6 @@ export interface WorkedPartition {
   readonly partition: number;
   /** Ms since 1970. */
   readonly since: number;
-  /** Ms since 1970 when rows were saved last. */
-  readonly savedAt?: number;
 }
 
 /** Options of {@link JobWorker}. */
@@ -94,10 +92,7 @@ export class JobWorker {
     const since = Date.now();
     let hasSaved = false;
     this.#working.set(id, { partition, since });
-    const onSaved = (): void => {
-      hasSaved = true;
-      this.#working.set(id, { partition, since, savedAt: Date.now() });
-    };
+    const onSaved = (): void => void (hasSaved = true);
     try {
       const outcome = await runPartition({ run, partition, signal: this.#drain.signal, onSaved });
       onEnd({ type: 'partition', partition, ...outcome });

@@ -81,6 +81,5 @@ function decodeOnRun(value: unknown): WorkerOnRun[] {
 
 function decodeWorked(value: unknown): WorkedPartition[] {
   if (!isRecord(value) || typeof value['partition'] !== 'number' || typeof value['since'] !== 'number') return [];
-  const { partition, since, savedAt } = value;
-  return [{ partition, since, ...(typeof savedAt === 'number' && { savedAt }) }];
+  return [{ partition: value['partition'], since: value['since'] }];
 }

@@ -7,8 +7,6 @@ export interface AcceptedRecord {
   readonly count: number;
   /** Its exact text when it was first accepted; in a batch, the text of its element. */
   readonly body: string;
-  /** When it was first accepted, in ms of the receiver's clock. */
-  readonly firstAt: number;
 }
 
 /** The received records by id, and whether their texts were always the same. */
@@ -28,7 +26,7 @@ export class AcceptedRecords {
   }
 
   /** Adds a received record, accepted or not. */
-  add({ id, body }: DeliveredRecord, isAccepted: boolean, now: number): void {
+  add({ id, body }: DeliveredRecord, isAccepted: boolean): void {
     const known = this.#byId.get(id);
     const before = known?.body ?? this.#failed.get(id);
     if (before !== undefined && before !== body) this.differing++;
@@ -42,6 +40,6 @@ export class AcceptedRecords {
       return;
     }
     this.#failed.delete(id);
-    this.#byId.set(id, { count: 1, body, firstAt: now });
+    this.#byId.set(id, { count: 1, body });
   }
 }

@@ -17,12 +17,9 @@ export interface ReceivedRequest extends LoggedExchange {
   /** Number of the request with this `webhook-id`, from 1. */
   readonly attempt: number;
   readonly method: string;
-  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** Number of its records; 0 if its body was not read. */
   readonly records: number;
-  /** Whether its records count as accepted, even if the response was an error. */
-  readonly accepted: boolean;
   /** Why it was refused: signature, `webhook-id` or method; otherwise `undefined`. */
   readonly refusal: string | undefined;
 }
@@ -56,7 +53,7 @@ export function deliveryListener(
   return (incoming, response) => void receive(incoming, response);
 
   async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', url = '', headers } = incoming;
+    const { method = '', headers } = incoming;
     const header = headers['webhook-id'];
     const id = typeof header === 'string' ? header : '';
     const attempt = failures.attempt(id);
@@ -65,10 +62,8 @@ export function deliveryListener(
       id,
       attempt,
       method,
-      path: url,
       headers,
       records: 0,
-      accepted: false,
       refusal: undefined,
     });
     const send = openExchange(response, log, entry);
@@ -118,9 +113,8 @@ export function deliveryListener(
   function count(entry: OpenDelivery, { records }: Delivery, reply: Reply): void {
     // A refused request may come from another sender, so its records don't count.
     if (entry.refusal !== undefined) return;
-    entry.accepted = reply.accepts;
     if (!succeeds(reply)) log.failed++;
-    for (const record of records) accepted.add(record, reply.accepts, now());
+    for (const record of records) accepted.add(record, reply.accepts);
   }
 }
 
