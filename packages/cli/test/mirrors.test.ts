@@ -90,12 +90,12 @@ describe('D5 a watch --to a table', () => {
       code: 0,
       stderr: '0 versions removed from a.sqlite#s: no poll is that old.\n',
     });
-    expect(await compact('0s')).toMatchObject({
+    expect(await compact('1ms')).toMatchObject({
       code: 0,
       stderr: '2 versions removed from a.sqlite#s: the history begins with poll 3.\n',
     });
     expect(ended()).toEqual([]);
-    for (const args of [[], ['a.sqlite#s'], ['a.csv', '--keep', '1d']])
+    for (const args of [[], ['a.sqlite#s'], ['a.sqlite#s', '--keep', '0s'], ['a.csv', '--keep', '1d']])
       expect(await sluice(['history', 'compact', ...args], options)).toMatchObject({ code: 2 });
     const missing = await sluice(['history', 'compact', 'b.sqlite#s', '--keep', '1d'], options);
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('b.sqlite does not exist') as string });

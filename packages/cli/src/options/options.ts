@@ -371,7 +371,7 @@ export const groups = {
     ifExists: what(['fail', 'overwrite'], 'what to do if the report exists (default: fail)', ofFile),
   }),
   compact: group('Options:', {
-    keep: duration('how long versions stay after they have ended: 90d', oneRun),
+    keep: span('how long versions stay after they have ended: 90d', oneRun),
   }),
   history: group('Options:', {
     key: text('key', 'only changes of the row with this key'),

@@ -1,4 +1,4 @@
-import { SinkError } from '@sluice/core';
+import { ConfigError, SinkError } from '@sluice/core';
 import { quote, quoteTable, readNumber, type Database, type Session, type TableName } from './database.js';
 import { versionColumns } from './generation.js';
 import { namesBeside } from './historyTable.js';
@@ -7,7 +7,7 @@ import { namesBeside } from './historyTable.js';
 export interface CompactOptions {
   /** The table of the history. */
   readonly table: string;
-  /** Ms before now: versions that ended before then go. */
+  /** Ms before now, more than 0: versions that ended before then go. */
   readonly keep: number;
   /** Cancels it. What was removed by then stays so, and the same call goes on. */
   readonly signal: AbortSignal;
@@ -34,9 +34,11 @@ export async function compactHistory(
   { table: given, keep, signal, onProgress }: CompactOptions,
   now: number,
 ): Promise<CompactReport> {
+  // Nothing would be left of a history but the present: rather drop the table.
+  if (!(keep > 0)) throw new ConfigError(`keep is ${keep}: it must be more than 0 ms.`, { option: 'keep' });
   const connection = await database.connect(signal);
   try {
-    const before = new Date(now - keep).toISOString();
+    const before = new Date(Math.max(0, now - keep)).toISOString();
     const { table, firstPoll } = await connection.transaction(async (session) => {
       const full = (await database.withSchema?.(session, given)) ?? given;
       const table = { given, full };

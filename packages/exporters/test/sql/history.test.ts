@@ -302,6 +302,9 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
     expect(await compact(55)).toEqual({ removed: 0, firstPoll: 5 });
     await poll(database, listing, { clock });
     expect(await database.query('SELECT max(generation) AS last FROM items_polls')).toEqual([{ last: '11' }]);
+    expect(await compact(Infinity)).toEqual({ removed: 0 });
+    for (const keep of [0, -1, NaN])
+      await expect(compact(keep)).rejects.toThrow(/^keep is .*: it must be more than 0 ms/);
     const other = database.compact({ table: '_sluice', keep: day, signal });
     await expect(other).rejects.toThrow(/The table _sluice is not a history/);
   });
