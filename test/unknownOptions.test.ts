@@ -48,6 +48,7 @@ const withoutOptions: Readonly<Record<string, string>> = {
     'isTransient',
     'statusHue',
     'statusTone',
+    'differingFields',
     'isChange',
     'eventOfChange',
     'parseJson',

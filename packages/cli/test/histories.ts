@@ -16,6 +16,8 @@ export interface MadeHistory {
   /** Minutes. */
   readonly polls: readonly number[];
   readonly key?: readonly string[];
+  /** The source that is recorded with it. Default: that of streams. */
+  readonly source?: string;
 }
 
 const start = Date.parse('2026-03-01T12:00:00.000Z');
@@ -27,7 +29,11 @@ export function timeAt(minutes: number): string {
 const columns = ['id', 'status', 'statusMessage', 'tag', 'demo', 'chainIds'];
 
 /** The statements that make a history as a watch writes it, in SQLite or PostgreSQL. */
-export function historySql(kind: 'sqlite' | 'postgres', table: string, { versions, polls, key }: MadeHistory): string {
+export function historySql(
+  kind: 'sqlite' | 'postgres',
+  table: string,
+  { versions, polls, key, source = 'streams.list' }: MadeHistory,
+): string {
   const isSqlite = kind === 'sqlite';
   const time = isSqlite ? 'TEXT' : 'timestamptz';
   const json = isSqlite ? 'TEXT' : 'json';
@@ -43,7 +49,10 @@ export function historySql(kind: 'sqlite' | 'postgres', table: string, { version
     const own = [text(timeAt(from)), text(to === undefined ? undefined : timeAt(to)), text(ended), String(generation)];
     return `(${[...values, truth(id === '1'), text('["0x1"]'), ...(key ? [] : [text(id)]), ...own].join(', ')})`;
   });
+  const record = { source, kinds: { demo: 'boolean', chainIds: 'json' }, reserved: '#"' };
   return `
+    CREATE TABLE IF NOT EXISTS _sluice (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth));
+    INSERT INTO _sluice VALUES ('${table}', 'record/rows', 0, ${text(JSON.stringify(record))});
     CREATE TABLE "${table}" (${[...declared, ...(key ? [] : ['"_key" text'])].join(', ')}, "_valid_from" ${time}, "_valid_to" ${time}, "_ended" text, "_generation" integer, UNIQUE (${[...keyColumns, '_valid_from'].map((name) => `"${name}"`).join(', ')}));
     CREATE TABLE "${table}_polls" ("generation" integer PRIMARY KEY, "at" ${time}, "complete" ${boolean});
     ${rows.length === 0 ? '' : `INSERT INTO "${table}" VALUES ${rows.join(', ')};`}

@@ -177,6 +177,7 @@ export { isTransient } from './isTransient.js';
 // Watching
 export { watch, type WatchOptions } from './watch/watch.js';
 export { changes, type ChangesOptions } from './watch/changes.js';
+export { differingFields } from './watch/differingFields.js';
 export { eventOfChange, isChange, type Updated, type Added, type Change, type Removed } from './watch/change.js';
 
 // Sinks

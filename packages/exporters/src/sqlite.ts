@@ -93,7 +93,7 @@ export interface ReadHistoryOptions extends Pick<SqlitePlace, 'path'> {
 }
 
 /**
- * Reads the history that a watch has written into a table of SQLite, as it is at one moment, and changes nothing. JSON is text.
+ * Reads the history that a watch has written into a table of SQLite, as it is at one moment, and changes nothing.
  *
  * @param use reads the history, which ends with its promise
  * @example

@@ -27,7 +27,7 @@ export function hasColumns({ schema }: DeclaredRows, columns: readonly string[])
   return known === columns.length || known >= schema.columns.length / 2;
 }
 
-/** The source that has such columns; `undefined` if none does. */
-export function findDeclared(columns: readonly string[]): DeclaredRows | undefined {
-  return [declaredHoldings, declaredStreams].find((rows) => hasColumns(rows, columns));
+/** The source of this name; `undefined` if its columns are not declared here. */
+export function findDeclared(source: string | undefined): DeclaredRows | undefined {
+  return [declaredHoldings, declaredStreams].find((rows) => rows.source === source);
 }

@@ -27,7 +27,7 @@ export async function showPast(page: Dashboard, to: string, now: number, environ
 
 /** `undefined` if nothing tells the status of a row, or no poll was recent. */
 async function readPast(history: History, now: number): Promise<Past | undefined> {
-  const declared = findDeclared(history.columns);
+  const declared = findDeclared(history.source);
   if (!declared?.schema.statusOf) return undefined;
   const polls = new PollGaps();
   let first: number | undefined;

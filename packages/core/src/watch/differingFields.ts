@@ -3,8 +3,9 @@ import { asJson } from './checkStorable.js';
 import { ownField, pathOf } from './fieldPath.js';
 
 /**
- * The paths of the fields in which two values differ as JSON, e.g. `status` or `stats.seen`.
+ * The paths of the fields in which two values differ as JSON, e.g. `status` or `stats.seen`, sorted.
  *
+ * @example differingFields({ id: 1, stats: { seen: 3 } }, { id: 1, stats: { seen: 4 } }, new Set()) // ['stats.seen']
  * @param ignored paths to skip, with everything inside
  * @param path the path of the values; if it is empty and they are not objects, the result is `*`
  */

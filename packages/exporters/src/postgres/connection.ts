@@ -343,7 +343,7 @@ const traits = `${parts}
     ) AS ruled,
     EXISTS (SELECT 1 FROM pg_constraint WHERE confrelid = c.oid AND contype = 'f' AND confdeltype IN ('c', 'n', 'd')) AS referenced,
     (SELECT json_agg(json_build_object('columns', names, 'isPartial', indpred IS NOT NULL, 'isDeferred', NOT indimmediate, 'isOfNulls', to_json(i) ->> 'indnullsnotdistinct' = 'true')) FROM pg_index i, LATERAL (
-      SELECT json_agg(attname) AS names, bool_and(attcollation = i.indcollation[nth - 1]) AS same
+      SELECT json_agg(attname ORDER BY nth) AS names, bool_and(attcollation = i.indcollation[nth - 1]) AS same
       FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, nth) JOIN pg_attribute ON attrelid = i.indrelid AND attnum = number
       WHERE nth <= i.indnkeyatts
     ) AS u WHERE i.indrelid = c.oid AND indisunique AND indisvalid AND indexprs IS NULL AND same AND (relkind = 'p' OR NOT relhassubclass)) AS uniques

@@ -14,6 +14,7 @@ import { encodeValue, MirrorShape, type ComparedWalk, type Displaced } from './g
 import { namesBeside, readLastPoll } from './historyTable.js';
 import { Ledger, type TableSink } from './ledger.js';
 import { MirrorTable, type MirrorState } from './mirrorTable.js';
+import { rowsRecord, RowsSeen } from './rowsRecord.js';
 import { checkTableName, createTableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
@@ -71,7 +72,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     });
   const kept = isHistory ? 'versions' : deletedAt ? 'removed' : 'present';
   const ledger = new Ledger(database, table);
-  const prepare = async ({ schema, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
+  const prepare = async ({ schema, source, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
     const wanted = { columns, key, schema: newFields };
@@ -81,7 +82,8 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     const poll = readLastPoll(record);
     if (inTable !== undefined && isHistory !== (poll !== undefined)) throw otherMode(table, isHistory);
     const mirror = new MirrorTable(database, ledger.table, shape, inTable !== undefined);
-    return { ledger, target, shape, mirror, inTable, state: { displaced: decodeDisplaced(record), poll } };
+    const seen = isHistory ? new RowsSeen(source, shape.columns, '#"') : undefined;
+    return { ledger, target, shape, mirror, inTable, seen, state: { displaced: decodeDisplaced(record), poll } };
   };
   return {
     name: database.name,
@@ -116,6 +118,8 @@ interface WriterParts<T> {
   readonly mirror: MirrorTable<T>;
   /** The generation that the table has; `undefined` if its rows are not a mirror's. */
   readonly inTable: number | undefined;
+  /** What a history records of its rows. */
+  readonly seen: RowsSeen | undefined;
   /** With that generation. */
   readonly state: MirrorState;
 }
@@ -134,7 +138,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     this.#parts = parts;
     this.#generation = generation;
     this.start = this.#position;
-    const { ledger, mirror } = parts;
+    const { ledger, mirror, seen } = parts;
     this.#state = parts.state;
     let state = this.#state;
     ledger.joined = {
@@ -149,6 +153,8 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
           ...(displaced.size > 0 && { displaced: rows }),
           ...(poll && { poll }),
         });
+        if (seen && this.#pending.some(({ changes }) => changes?.isFirst))
+          await ledger.put(session, rowsRecord, seen.toRecord());
       },
       settled: () => {
         this.#pending = [];
@@ -171,7 +177,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
       for (const change of items) this.#begun.push(change);
       return Promise.resolve();
     }
-    const { inTable = 0, shape, target } = this.#parts;
+    const { inTable = 0, shape, target, seen } = this.#parts;
     // A restart that ended before its first poll succeeded leaves watch and table as they were.
     if (this.#generation === 0 && generation !== 1) this.#generation = inTable;
     if (generation === undefined || walk === undefined) {
@@ -182,6 +188,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
       return Promise.resolve();
     }
     const changes = [...this.#begun.splice(0), ...items];
+    if (generation === 1) for (const { after } of changes) seen?.add(after);
     if (generation === this.#generation) return Promise.resolve();
     if (generation !== this.#generation + 1) throw outOfStep(target, this.#generation, generation);
     this.#pending = [...this.#pending, { walk, changes: shape.readGeneration(changes, unconfirmed, generation === 1) }];

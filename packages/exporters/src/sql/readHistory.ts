@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
-import { ConfigError, SinkError, type Change } from '@sluice/core';
+import { ConfigError, differingFields, SinkError, type Change } from '@sluice/core';
 import { quote, quoteTable, readNumber, type Database, type Session, type SqlValue } from './database.js';
 import { versionColumns } from './generation.js';
+import { numberText } from '../columnValue.js';
 import { namesBeside } from './historyTable.js';
+import { Ledger } from './ledger.js';
+import { isRowsRecord, rowsRecord, type JsonKind } from './rowsRecord.js';
 import { keyColumn, storableKey } from './tableShape.js';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -10,7 +13,9 @@ type Row = Readonly<Record<string, unknown>>;
 /** Statements within one transaction, whose rows need not be in memory at once. */
 export interface RowReader extends Session {
   /** The rows of a query. Parameters stand where the text has `?`. */
-  each(sql: string, ...parameters: readonly SqlValue[]): AsyncIterable<Row>;
+  readonly each: (sql: string, ...parameters: readonly SqlValue[]) => AsyncIterable<Row>;
+  /** The same of a copy, while which nobody waits for the end of the transaction. Default: nobody ever does. */
+  readonly eachOfCopy?: RowReader['each'];
 }
 
 /** Which changes of a history. */
@@ -44,8 +49,13 @@ export interface HistoryPoll {
   readonly isComplete: boolean;
 }
 
-/** A table with every version of the rows of a watch, as it is at one moment. Memory does not grow with its rows. */
+/**
+ * A table with every version of the rows of a watch, as it is at one moment. Memory does not grow with its rows. Their values
+ * are what they were in JSON; a number of a column that has texts, too, is text, and what a row lacked is `null`.
+ */
 export interface History {
+  /** The name of the source of the rows. Absent: it was not recorded, or its record is gone. */
+  readonly source?: string;
   /** The columns of the rows, without those of the history. */
   readonly columns: readonly string[];
   /** The accepted walks, the oldest first. */
@@ -54,7 +64,7 @@ export interface History {
   versions(options?: Pick<HistoryChangesOptions, 'since'>): AsyncIterable<RowVersion>;
   /**
    * The changes in the order of time, as the watch found them. The rows of the oldest poll are `initial`: what was before it
-   * is not known. Each has an id of its own, which is the same whenever it is read; `fields` are the columns that differ.
+   * is not known. Each has an id of its own, which is the same whenever it is read, and the number of the poll as its generation.
    *
    * @throws ConfigError if the key is not one of the table.
    */
@@ -66,7 +76,7 @@ const own = { from: from.name, to: to.name, ended: ended.name, generation: gener
 
 /** Reads a history within a transaction. @throws SinkError if the table is not there, or is not a history. */
 export async function openHistory(
-  database: Pick<Database, 'hasSchemas'>,
+  database: Database,
   table: string,
   { reader, where }: { readonly reader: RowReader; readonly where: string },
 ): Promise<History> {
@@ -82,20 +92,24 @@ export async function openHistory(
       `The table ${JSON.stringify(table)} in ${where} is not a history: ${lacking.length > 0 ? `it lacks ${lacking.join(', ')}` : hasPolls ? `nothing makes its key and ${own.from} unique` : `there is no table ${polls}`}. A watch writes one with the mode history.`,
       { details: { table } },
     );
-  const ofKey = unique.columns.filter((name) => name !== own.from);
-  const columns = existing.map(({ name }) => name).filter((name) => !isOwn(name));
+  const record = await new Ledger(database, table).load(rowsRecord);
+  const { source, kinds = {}, reserved = '#"' } = isRowsRecord(record) ? record : {};
+  const kindOf = new Map(Object.entries(kinds));
+  const columns = existing.map(({ name, declared }, nth): HistoryColumn => {
+    // PostgreSQL gives JSON as what it stands for.
+    return { name, nth, declared, kind: /^jsonb?$/.test(declared) ? undefined : kindOf.get(name) };
+  });
   const shape: HistoryShape = {
     table: quoteTable(table, database),
     polls: quoteTable(polls, database),
-    columns,
-    stored: ofKey.includes(keyColumn) ? [...columns, keyColumn] : columns,
-    key: ofKey,
-    // Of the types that rows have, SQLite stores only one as a number.
-    booleans: new Set(existing.filter(({ declared }) => /^integer$/i.test(declared)).map(({ name }) => name)),
-    hasTextKey: existing.every(({ name, declared }) => !ofKey.includes(name) || /text|char/i.test(declared)),
+    columns: columns.filter(({ name }) => !isOwn(name)),
+    stored: columns.filter(({ name }) => name === keyColumn || !isOwn(name)),
+    key: unique.columns.flatMap((name) => columns.filter((column) => column.name === name && name !== own.from)),
+    reserved,
   };
   return {
-    columns,
+    ...(source !== undefined && { source }),
+    columns: shape.columns.map(({ name }) => name),
     polls: () => readPolls(reader, shape),
     versions: ({ since } = {}) => readVersions(reader, shape, since),
     changes: (options = {}) => readChanges(reader, shape, options),
@@ -107,16 +121,25 @@ export function missingTable({ hasSchemas }: Pick<Database, 'hasSchemas'>, table
   return new SinkError(`${where} has no table ${JSON.stringify(table)}${closed}.`);
 }
 
+interface HistoryColumn {
+  readonly name: string;
+  /** Its number in the table, from 0. */
+  readonly nth: number;
+  /** As the database calls its type. */
+  readonly declared: string;
+  /** What its values were in JSON, if that does not show. */
+  readonly kind: JsonKind | undefined;
+}
+
 interface HistoryShape {
   /** As SQL has them. */
   readonly table: string;
   readonly polls: string;
-  readonly columns: readonly string[];
+  readonly columns: readonly HistoryColumn[];
   /** With that of the key, if it is not one of the rows. */
-  readonly stored: readonly string[];
-  readonly key: readonly string[];
-  readonly booleans: ReadonlySet<string>;
-  readonly hasTextKey: boolean;
+  readonly stored: readonly HistoryColumn[];
+  readonly key: readonly HistoryColumn[];
+  readonly reserved: '#' | '#"';
 }
 
 function isOwn(name: string): boolean {
@@ -134,7 +157,7 @@ async function* readVersions(
   shape: HistoryShape,
   since: string | undefined,
 ): AsyncGenerator<RowVersion> {
-  const order = [...shape.key, own.from].map(quote).join(', ');
+  const order = [...shape.key.map(({ name }) => name), own.from].map(quote).join(', ');
   const to = quote(own.to);
   const where = since === undefined ? '' : ` WHERE ${to} IS NULL OR ${to} > ?`;
   const found = reader.each(
@@ -144,8 +167,8 @@ async function* readVersions(
   for await (const version of found) {
     const { [own.to]: end, [own.ended]: ended } = version;
     yield {
-      key: keyOf(shape, (name) => version[name]),
-      row: rowOf(shape, (name) => version[name]),
+      key: keyOf(shape, ({ name }) => version[name]),
+      row: rowOf(shape, ({ name }) => version[name]),
       from: readTime(version[own.from]),
       ...(end !== null && end !== undefined && { to: readTime(end) }),
       ...((ended === 'changed' || ended === 'removed') && { ended }),
@@ -159,38 +182,38 @@ async function* readChanges(
   shape: HistoryShape,
   { since, key }: HistoryChangesOptions,
 ): AsyncGenerator<Change<Row>> {
-  const wanted = key === undefined ? [] : keyValues(shape, key);
-  const sameKey = shape.key.map((name) => `v.${quote(name)} = p.${quote(name)}`).join(' AND ');
-  const ofKey = shape.key.map((name) =>
-    shape.hasTextKey ? `v.${quote(name)} = ?` : `CAST(v.${quote(name)} AS text) = ?`,
-  );
+  const wanted = key === undefined ? [] : keyConditions(shape, key);
+  const sameKey = shape.key.map(({ name }) => `v.${quote(name)} = p.${quote(name)}`).join(' AND ');
   // What is left of the versions that ended before it may be some of them.
   const first = `(SELECT min("at") FROM ${shape.polls})`;
   const whereAt = (column: string, isThen: string): string => {
     const conditions = [
       isThen,
       ...(since === undefined ? [] : [`v.${quote(column)} >= ?`]),
-      ...(key === undefined ? [] : ofKey),
+      ...wanted.map(({ sql }) => sql),
     ];
     return ` WHERE ${conditions.join(' AND ')}`;
   };
-  const now = shape.stored.map((name, nth) => `v.${quote(name)} AS "v${nth}"`);
-  const before = shape.stored.map((name, nth) => `p.${quote(name)} AS "p${nth}"`);
-  const version = `SELECT v.${quote(own.from)} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey} AND p.${quote(own.to)} = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(own.from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
+  const now = shape.stored.map(({ name, nth }) => `v.${quote(name)} AS "v${nth}"`);
+  const before = shape.stored.map(({ name, nth }) => `p.${quote(name)} AS "p${nth}"`);
+  // An expression, or SQLite would look for the versions of all rows that ended then.
+  const version = `SELECT v.${quote(own.from)} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey} AND coalesce(p.${quote(own.to)}, p.${quote(own.from)}) = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(own.from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
   // With the generation of the walk that lacked it.
   const removal = `SELECT v.${quote(own.to)}, 1, q."generation", 'removed', ${[...now, ...before.map(() => 'NULL')].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.polls} AS q ON q."at" = v.${quote(own.to)}${whereAt(own.to, `v.${quote(own.ended)} = 'removed' AND v.${quote(own.to)} > ${first}`)}`;
-  const parameters = [...(since === undefined ? [] : [since]), ...wanted];
+  const parameters = [...(since === undefined ? [] : [since]), ...wanted.flatMap(({ values }) => values)];
   // Of one time, rows leave before others come. Columns have numbers there, and the values begin with the fifth one.
-  const ofRow = shape.key.map((name) => 5 + shape.stored.indexOf(name));
+  const ofRow = shape.key.map((column) => 5 + shape.stored.indexOf(column));
   const sql = `${version} UNION ALL ${removal} ORDER BY 1, 2 DESC, ${ofRow.join(', ')}`;
-  for await (const found of reader.each(sql, ...parameters, ...parameters)) yield toChange(shape, found);
+  // Whoever takes them may be a pipe that nobody reads.
+  const each = reader.eachOfCopy ?? reader.each;
+  for await (const found of each(sql, ...parameters, ...parameters)) yield toChange(shape, found);
 }
 
 function toChange(shape: HistoryShape, found: Row): Change<Row> {
   const valueIn =
     (side: 'v' | 'p') =>
-    (name: string): unknown =>
-      found[`${side}${shape.stored.indexOf(name)}`];
+    ({ nth }: HistoryColumn): unknown =>
+      found[`${side}${nth}`];
   const key = keyOf(shape, valueIn('v'));
   const observedAt = readTime(found['at']);
   const generation = found['generation'] === null ? 0 : readNumber(found['generation']);
@@ -201,17 +224,31 @@ function toChange(shape: HistoryShape, found: Row): Change<Row> {
   if (type === 'removed') return { ...observed, type: 'removed', before: row, after: null, fields: [] };
   if (type === 'initial' || type === 'added') return { ...observed, type, before: null, after: row, fields: [] };
   const before = rowOf(shape, valueIn('p'));
-  const fields = shape.columns.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(row[name]));
+  const fields = differingFields(before, row, new Set());
   return { ...observed, type: 'changed', before, after: row, fields };
 }
 
-function rowOf({ columns, booleans }: HistoryShape, valueOf: (name: string) => unknown): Row {
-  return Object.fromEntries(columns.map((name) => [name, readValue(valueOf(name), booleans.has(name))]));
+function rowOf({ columns }: HistoryShape, valueOf: (column: HistoryColumn) => unknown): Row {
+  return Object.fromEntries(columns.map((column) => [column.name, readValue(valueOf(column), column)]));
 }
 
-function readValue(value: unknown, isBoolean: boolean): unknown {
+function readValue(value: unknown, { kind }: HistoryColumn): unknown {
   if (value instanceof Date) return value.toISOString();
-  return typeof value === 'bigint' ? (isBoolean ? value !== 0n : value.toString()) : value;
+  // SQLite has no other integers.
+  if (typeof value === 'bigint') return value !== 0n;
+  if (typeof value !== 'string' || kind === undefined || kind === 'text') return value;
+  if (kind === 'number') return readExactly(value);
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
+}
+
+/** A number that has these digits; else the text. */
+function readExactly(text: string): unknown {
+  const number = Number(text);
+  return String(number) === text || numberText(number) === text ? number : text;
 }
 
 /** A driver gives a point in time as one, or as the text that was stored. */
@@ -220,20 +257,38 @@ function readTime(value: unknown): string {
 }
 
 /** The key of a row in the watch. */
-function keyOf({ key }: HistoryShape, valueOf: (name: string) => unknown): string {
-  const texts = key.map((name) => String(readValue(valueOf(name), false)));
+function keyOf({ key, reserved }: HistoryShape, valueOf: (column: HistoryColumn) => unknown): string {
+  const texts = key.map((column) => String(readValue(valueOf(column), column)));
   const [first = ''] = texts;
   if (texts.length > 1) return JSON.stringify(texts);
-  return key[0] === keyColumn && first.startsWith('#"') ? String(JSON.parse(first.slice(1))) : first;
+  return key[0]?.name === keyColumn && first.startsWith(reserved) ? String(JSON.parse(first.slice(1))) : first;
 }
 
-/** What the columns of a key have, in their order. @throws ConfigError if they are several, and it is not a list of as many. */
-function keyValues({ key }: HistoryShape, wanted: string): readonly string[] {
-  if (key.length === 1) return [key[0] === keyColumn ? storableKey(wanted, '#"') : wanted];
-  const values = parseList(wanted);
-  if (values?.length === key.length) return values;
-  throw new ConfigError(`The key has the columns ${key.join(', ')}: give a JSON array with their values.`, {
-    option: 'key',
+interface Condition {
+  /** Of a version `v`. */
+  readonly sql: string;
+  readonly values: readonly string[];
+}
+
+/** The conditions of a key. @throws ConfigError if it has several columns, and is not a list of as many values. */
+function keyConditions({ key, reserved }: HistoryShape, wanted: string): readonly Condition[] {
+  const [first] = key;
+  if (key.length === 1 && first?.name === keyColumn) {
+    // A watch has them as text, an export does not.
+    const number = reserved === '#' && /^-?\d+$/.test(wanted) ? [`#${wanted}`] : [];
+    const values = [storableKey(wanted, reserved), ...number];
+    return [{ sql: `v.${quote(keyColumn)} IN (${values.map(() => '?').join(', ')})`, values }];
+  }
+  const values = key.length === 1 ? [wanted] : parseList(wanted);
+  if (values?.length !== key.length)
+    throw new ConfigError(
+      `The key has the columns ${key.map(({ name }) => name).join(', ')}: give a JSON array with their values.`,
+      { option: 'key' },
+    );
+  return key.map(({ name, kind, declared }, nth) => {
+    const isText = /char|clob|text|^$/i.test(declared);
+    const value = kind === 'boolean' ? "(? = 'true')" : isText ? '?' : `CAST(? AS ${declared})`;
+    return { sql: `v.${quote(name)} = ${value}`, values: values.slice(nth, nth + 1) };
   });
 }
 

@@ -23,6 +23,7 @@ import {
 } from './historyTable.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
+import { rowsRecord, RowsSeen } from './rowsRecord.js';
 import { checkStaged, checkStagedAs, checkTarget, publish, type Published } from './publish.js';
 import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableMode, type TableShape } from './tableShape.js';
@@ -127,7 +128,8 @@ export function tableSink<T extends object>(database: Database, target: string, 
     const generation = (last?.generation ?? 0) + 1;
     const shape = versionShape(rows, () => ({ generation, at: now() }));
     const staging = new StagingTable(database, ledger.table, shape);
-    const history = { last, now, isPartial: increment !== undefined, table: new HistoryTable(database, staging) };
+    const seen = new RowsSeen(context.source, rows.columns, '#');
+    const history = { last, now, isPartial: increment !== undefined, seen, table: new HistoryTable(database, staging) };
     return { ledger, target, mode, shape, staging, history };
   };
   const check = async (session: Session, { history, staging }: WriterParts<T>, effective: TablePosition['mode']) => {
@@ -229,6 +231,7 @@ interface HistoryParts {
   readonly now: () => string;
   /** Not all rows of the listing are exported. */
   readonly isPartial: boolean;
+  readonly seen: RowsSeen;
 }
 
 /** The record of the last poll that the history has. */
@@ -275,6 +278,7 @@ class TableWriter<T> implements SinkWriter<T> {
   write({ items, partition }: { readonly items: readonly T[]; readonly partition: number }): Promise<void> {
     for (const item of items) {
       this.#buffer.add(item, partition, this.#nth + 1);
+      this.#parts.history?.seen.add(item);
       this.#nth += 1;
       this.#staged += 1;
     }
@@ -314,7 +318,7 @@ class TableWriter<T> implements SinkWriter<T> {
   async #publishVersions(session: Session): Promise<number> {
     const { ledger, staging, history } = this.#parts;
     if (!history) throw new Error('The position is of a history.');
-    const { table, last, now, isPartial } = history;
+    const { table, last, now, isPartial, seen } = history;
     const isIncomplete = this.#end.isIncomplete || isPartial;
     await table.check(session, last !== undefined);
     checkStaged(staging.target.name.given, this.#staged, await staging.countRows(session));
@@ -330,6 +334,7 @@ class TableWriter<T> implements SinkWriter<T> {
     const kept = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm');
     await table.addPoll(session, poll);
     await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
+    if (seen.hasRows || !last) await ledger.put(session, rowsRecord, seen.toRecord());
     await staging.drop(session);
     return isIncomplete ? kept : 0;
   }

@@ -166,9 +166,16 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Rea
       try {
         // Only a query begins to read.
         await whenFree(() => db.exec('SELECT 1 FROM sqlite_schema'), path, signal);
+        let copies = 0;
         return await work({
           ...createSession(db),
           each: (sql, ...parameters) => eachRow(db.prepare(sql), parameters, signal),
+          eachOfCopy(sql, ...parameters) {
+            const copy = `temp._sluice_copy_${(copies += 1)}`;
+            db.prepare(`CREATE TABLE ${copy} AS ${sql}`).run(...parameters);
+            db.exec('COMMIT; BEGIN');
+            return eachRow(db.prepare(`SELECT * FROM ${copy} ORDER BY _rowid_`), [], signal);
+          },
         });
       } catch (error) {
         throw explainError(error, path, 'read');

@@ -9,9 +9,16 @@ import {
   type PostgresServer,
 } from '../../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
-import { compactHistory as compactPostgres, postgres, postgresMirror } from '../../src/postgres.js';
+import {
+  compactHistory as compactPostgres,
+  postgres,
+  postgresMirror,
+  readHistory as readPostgresHistory,
+} from '../../src/postgres.js';
 import {
   compactHistory as compactSqlite,
+  readHistory as readSqliteHistory,
+  type History,
   sqlite,
   sqliteMirror,
   type CompactOptions,
@@ -33,6 +40,7 @@ export interface TestDatabase {
   sink<T extends object>(options: TableOptions): Sink<T>;
   mirror<T extends object>(options: MirrorOptions): Mirror<T>;
   compact(options: CompactOptions): Promise<CompactReport>;
+  readHistory<R>(table: string, use: (history: History) => Promise<R>): Promise<R>;
   /** The file, or the URL. */
   readonly place: string;
   /** Runs SQL without the code under test. */
@@ -60,6 +68,7 @@ export function sqliteAt(path: string): TestDatabase {
     sink: <T extends object>(options: TableOptions) => sqlite<T>({ path, ...options }),
     mirror: <T extends object>(options: MirrorOptions) => sqliteMirror<T>({ path, ...options }),
     compact: (options) => compactSqlite({ path, ...options }),
+    readHistory: (table, use) => readSqliteHistory({ path, table, signal: new AbortController().signal }, use),
     query: (sql: string) => Promise.resolve(querySqlite(path, sql)),
   };
 }
@@ -113,6 +122,7 @@ export async function openEmptyPostgres(
     sink: <T extends object>(options: TableOptions) => postgres<T>({ url, ...options }),
     mirror: <T extends object>(options: MirrorOptions) => postgresMirror<T>({ url, ...options }),
     compact: (options) => compactPostgres({ url, ...options }),
+    readHistory: (table, use) => readPostgresHistory({ url, table, signal: new AbortController().signal }, use),
   };
 }
 

@@ -60,7 +60,9 @@ interface Segment extends Gap {
 /** A time in which a row's status was one that stands for a failure. */
 export interface Outage extends Gap {
   readonly name: string;
+  /** Of several, the first and the last one. */
   readonly status: string;
+  /** The last one that there was. */
   readonly message: string;
   readonly ended: 'recovered' | 'removed' | 'not yet';
   /** Ms for which it lasted as far as somebody looked, and the others. */
@@ -79,8 +81,8 @@ const longestText = 200;
 
 /** Reads a history once, in memory that does not depend on its size. @throws Failure if nothing was polled. */
 export async function foldHistory(history: History): Promise<HistoryFigures> {
-  const { columns } = history;
-  const declared = findDeclared(columns);
+  const { columns, source } = history;
+  const declared = findDeclared(source);
   const span = await readPolls(history);
   const hasStatus = columns.includes('status');
   const counts = new CountsOverTime(span);
@@ -107,7 +109,7 @@ export async function foldHistory(history: History): Promise<HistoryFigures> {
   if (row) strips.add(row.end());
   const statuses = counts.list();
   return {
-    source: declared?.source,
+    source,
     noun: declared?.noun ?? ['row', 'rows'],
     ...span,
     rows,
@@ -144,7 +146,10 @@ interface RowContext {
   readonly onOutage: (outage: Outage) => void;
 }
 
-type OpenOutage = Pick<Outage, 'from' | 'to' | 'status' | 'message'>;
+interface OpenOutage extends Pick<Outage, 'from' | 'to' | 'status' | 'message'> {
+  /** The status that it began with. */
+  readonly first: string;
+}
 
 /** Follows the versions of one row. */
 class RowFold {
@@ -181,9 +186,9 @@ class RowFold {
     if (statusTone(status) !== 'bad') this.#endOutage('recovered');
     else {
       if (this.#outage && this.#outage.to !== from) this.#endOutage('removed');
-      const message = shorten(fieldText(row['statusMessage']));
-      const outage = this.#outage ?? { from, message };
-      this.#outage = { ...outage, to, status, message: outage.message || message };
+      const outage = this.#outage ?? { from, first: status, message: '' };
+      const message = shorten(fieldText(row['statusMessage'])) || outage.message;
+      this.#outage = { from: outage.from, to, first: outage.first, status, message };
     }
     if (reason === 'removed') this.#endOutage('removed');
     return { from, to, status };
@@ -221,7 +226,9 @@ class RowFold {
     const seen = outage.to - outage.from - unseen;
     this.#outages += 1;
     this.#failing += seen;
-    this.#context.onOutage({ ...outage, name: this.#name, ended, seen, unseen });
+    const { first, status } = outage;
+    const shown = first === status ? status : `${first} -> ${status}`;
+    this.#context.onOutage({ ...outage, status: shown, name: this.#name, ended, seen, unseen });
   }
 }
 

@@ -1,0 +1,141 @@
+import { createSource, exportTo, watch, type Change, type RowSchema, type Source } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
+import type { HistoryChangesOptions } from '../../src/sqlite.js';
+import { databaseKinds, type TestDatabase } from './databases.js';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** A source that lists other rows each time, of which the last ones stay. */
+function listed(times: readonly (readonly Row[])[], schema: RowSchema<Row>): Source<Row> {
+  let walks = 0;
+  return createSource<Row>({
+    name: 'shop.orders',
+    identity: null,
+    schema,
+    fetch: () => Promise.resolve({ rows: times[Math.min(walks++, times.length - 1)] ?? [], next: 'end' }),
+  });
+}
+
+function watched(times: readonly (readonly Row[])[], schema: RowSchema<Row>, options: object = {}) {
+  const polls = times.length;
+  const once = { confirmations: 1, acceptRemovals: true, holdAbove: 1 } as const;
+  return watch(listed(times, schema), { every: 1_000, clock: new SkippingClock(), polls, ...once, ...options });
+}
+
+async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+async function changesOf(database: TestDatabase, options?: HistoryChangesOptions): Promise<Change<Row>[]> {
+  return database.readHistory('orders', async (history) => listOf(history.changes(options)));
+}
+
+/** Each change is found by the key that it has. */
+async function checkKeys(database: TestDatabase, keys: readonly string[]): Promise<void> {
+  const changes = await changesOf(database);
+  expect(changes.map(({ key }) => key).sort()).toEqual([...keys].sort());
+  for (const key of new Set(keys)) {
+    const found = await changesOf(database, { key });
+    expect([key, found]).toEqual([key, changes.filter((change) => change.key === key)]);
+  }
+}
+
+describe.each(databaseKinds)('reading a history in $name', ({ open }) => {
+  test('D9 finds a row of an export by its key in the source, which is a number or any text', async () => {
+    const database = await open();
+    const rows = [5, '#5', '"#6"', '#"7"', -8, 'a'].map((id) => ({ id }));
+    const schema: RowSchema<Row> = { columns: ['id'], key: ({ id }) => (typeof id === 'number' ? id : String(id)) };
+    await exportTo(listed([rows], schema), database.sink<Row>({ table: 'orders', mode: 'history' })).run();
+    await checkKeys(database, ['5', '#5', '"#6"', '#"7"', '-8', 'a']);
+    expect(await changesOf(database, { key: '#-8' })).toEqual([]);
+  });
+
+  test('D9 finds a row of a watch by its key, which is text', async () => {
+    const database = await open();
+    const mirror = database.mirror<Row>({ table: 'orders', mode: 'history' });
+    const schema: RowSchema<Row> = { columns: ['id'], key: ({ id }) => String(id) };
+    const ids = ['5', '#5', '#"7"', 'a\0b'];
+    await exportTo(watched([ids.map((id) => ({ id }))], schema, { state: mirror.state }), mirror).run();
+    await checkKeys(database, ids);
+  });
+
+  const types = { nr: 'integer', price: 'number', at: 'timestamp', open: 'boolean' } as const;
+  const typed = [
+    { nr: 7, price: 1.5, at: '2026-03-01T12:00:00.250Z', open: true, name: 'b' },
+    { nr: 12345678901234567890n, price: '0.25', at: '2026-03-02T12:00:00.000Z', open: false, name: 'a' },
+  ];
+  test.each([
+    [['nr'], ['7', '12345678901234567890']],
+    [['price'], ['1.5', '0.25']],
+    [['at'], ['2026-03-01T12:00:00.250Z', '2026-03-02T12:00:00.000Z']],
+    [['open'], ['true', 'false']],
+    [
+      ['name', 'at', 'nr'],
+      ['["b","2026-03-01T12:00:00.250Z","7"]', '["a","2026-03-02T12:00:00.000Z","12345678901234567890"]'],
+    ],
+  ])('D9 finds a row by key columns of any type, in the order in which they were named: %s', async (key, keys) => {
+    const database = await open();
+    const sink = database.sink<Row>({ table: 'orders', mode: 'history', key });
+    await exportTo(listed([typed], { columns: ['nr', 'price', 'at', 'open', 'name'], types }), sink).run();
+    await checkKeys(database, keys);
+  });
+
+  test('D9 has the changes of the watch: kinds of values, and the name of their source', async () => {
+    const order = {
+      id: 1,
+      price: 1.25,
+      amount: '9',
+      isOpen: true,
+      tags: ['a'],
+      title: 'A',
+      plain: 3,
+      nested: { a: 1 },
+      none: null,
+    };
+    const times = [
+      [order, { ...order, id: 2, title: '5', tags: 'text' }],
+      [
+        { ...order, price: 1e21, isOpen: false, plain: -0.5 },
+        { ...order, id: 2, tags: { b: [1] } },
+      ],
+      [{ ...order, id: 2, nested: { a: 2 }, amount: '09' }],
+    ];
+    const schema: RowSchema<Row> = {
+      columns: Object.keys(order),
+      types: { id: 'integer', price: 'number', isOpen: 'boolean', tags: 'json' },
+      key: ({ id }) => Number(id),
+    };
+    const emitted = await listOf(watched(times, schema));
+    const database = await open();
+    const mirror = database.mirror<Row>({ table: 'orders', mode: 'history', key: ['id'] });
+    await exportTo(watched(times, schema, { state: mirror.state }), mirror).run();
+    const plain = ({ type, key, before, after, fields, generation }: Change<Row>) => ({
+      type,
+      key,
+      before,
+      after,
+      fields: [...fields].sort(),
+      generation,
+    });
+    const seen = (await changesOf(database)).map(plain);
+    expect(seen).toHaveLength(emitted.length);
+    expect(seen).toEqual(expect.arrayContaining(emitted.map(plain)));
+    expect(await database.readHistory('orders', ({ source }) => Promise.resolve(source))).toBe('shop.orders');
+  });
+
+  test('D9 gives a number of a column that has texts, too, as the table has it', async () => {
+    const database = await open();
+    const rows = [5, '5', true].map((value, id) => ({ id, value }));
+    const schema: RowSchema<Row> = { columns: ['id', 'value'] };
+    const sink = database.sink<Row>({ table: 'orders', mode: 'history', key: ['id'] });
+    await exportTo(listed([rows], schema), sink).run();
+    expect((await changesOf(database)).map(({ after }) => after)).toEqual([
+      { id: 0, value: '5' },
+      { id: 1, value: '5' },
+      { id: 2, value: 'true' },
+    ]);
+  });
+});
