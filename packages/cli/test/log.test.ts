@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -5,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { historySql, type MadeHistory, makeHistory, timeAt } from './histories.js';
-import { sluice } from './runSluice.js';
+import { sluice, startSluice } from './runSluice.js';
 import { changesIn } from './watching.js';
 
 /** Three streams at the start; one fails and recovers, one is removed and comes back, one is added. */
@@ -96,10 +97,9 @@ describe('sluice log', () => {
 
   test.runIf(postgresPrograms !== undefined)('prints the changes of a history in PostgreSQL', async () => {
     const { url, query } = await openDatabase();
-    await query(
-      `CREATE SCHEMA app; ${historySql('postgres', 'streams', made)} ${historySql('postgres', 'by_key', { ...made, key: ['id'] })}`,
-    );
-    await query('ALTER TABLE by_key SET SCHEMA app; ALTER TABLE by_key_polls SET SCHEMA app');
+    await query(historySql('postgres', 'streams', made));
+    const byKey = historySql('postgres', 'by_key', { ...made, key: ['id'] });
+    await query(`CREATE SCHEMA app; SET search_path TO app; ${byKey}`);
     for (const table of ['streams', 'app.by_key']) await checkLog(`${url}?table=${table}`, temporaryFolder());
   });
 
@@ -145,6 +145,52 @@ describe('sluice log', () => {
       '4  added  active',
       '2  added  paused',
     ]);
+  });
+
+  test('calls the rows what those of their source are, whatever their columns', async () => {
+    const cwd = temporaryFolder();
+    makeHistory(join(cwd, 'a.sqlite'), 'streams', { ...made, source: 'shop.orders' });
+    expect(lines((await sluice(['log', 'a.sqlite#streams'], { cwd })).stdout)[0]).toBe(
+      '3 rows at the start  (--format jsonl lists them)',
+    );
+    expect((await sluice(['report', 'a.sqlite#streams'], { cwd })).stderr).toBe(
+      '4 rows of a.sqlite#streams -> a.streams.html\n',
+    );
+  });
+
+  test('counts all rows at the start in one line', async () => {
+    const cwd = temporaryFolder();
+    const ids = Array.from({ length: 20_001 }, (_, nth) => String(nth));
+    makeHistory(join(cwd, 'a.sqlite'), 'streams', {
+      polls: [0],
+      versions: ids.map((id, nth) => ({ id, status: nth < 10_000 ? 'active' : 'error', from: 0, generation: 1 })),
+    });
+    const { stdout } = await sluice(['log', 'a.sqlite#streams'], { cwd });
+    expect(lines(stdout)).toEqual([
+      '20,001 streams at the start: 10,001 error, 10,000 active  (--format jsonl lists them)',
+    ]);
+    expect((await sluice(['log', 'a.sqlite#streams', '--since', '999999999d'], { cwd })).stdout).toBe(stdout);
+  });
+
+  test('keeps nobody from writing the table while its output waits for a reader', async () => {
+    const cwd = temporaryFolder();
+    const path = join(cwd, 'a.sqlite');
+    makeHistory(path, 'streams', {
+      polls: [0],
+      versions: Array.from({ length: 20_000 }, (_, nth) => ({
+        id: String(nth),
+        status: 'active',
+        from: 0,
+        generation: 1,
+      })),
+    });
+    const { process } = startSluice(['log', 'a.sqlite#streams', '--format', 'jsonl'], { cwd });
+    process.stdout.pause();
+    process.stdout.removeAllListeners('data');
+    await once(process.stdout, 'readable');
+    const writer = new DatabaseSync(path);
+    writer.exec("PRAGMA journal_mode = WAL; UPDATE streams SET status = 'error'");
+    writer.close();
   });
 
   test('prints a change of any source by its first column, with the columns that differ', async () => {

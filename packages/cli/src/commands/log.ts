@@ -3,12 +3,13 @@ import { jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
-import { findDeclared } from '../source/declaredRows.js';
+import type { History } from '@sluice/exporters/sqlite';
+import { declaredHoldings, declaredStreams } from '../source/declaredRows.js';
 import { readHistory } from '../target/readHistory.js';
 import { tableName } from '../target/tableTarget.js';
 import type { Colors } from '../terminal/colors.js';
 import { lineOptions } from '../watch/changeTarget.js';
-import { changeText } from '../watch/changeText.js';
+import { changeText, RowsAtStart } from '../watch/changeText.js';
 import { holdingView, recordView, type RowView, streamView } from '../watch/rowView.js';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -22,16 +23,24 @@ export const log: Run<'log'> = async ({ table, key, since, format = 'text' }, en
     throw new UsageError(
       `${table} is not a table: name one as FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE.`,
     );
-  const from = since === undefined ? undefined : new Date(systemClock.now() - since).toISOString();
+  const from = since === undefined ? undefined : new Date(Math.max(0, systemClock.now() - since)).toISOString();
   let changes = 0;
   await readHistory(named, environment, async (history) => {
-    const view = viewOf(history.columns, stdout.colors);
-    const shown = format === 'text' ? changeText(view, lineOptions(stdout)) : jsonlFormat<Change<Row>>();
-    const encoder = shown.encoder(undefined);
+    const view = viewOf(history, stdout.colors);
+    const options = lineOptions(stdout);
+    const start = new RowsAtStart(view, options);
+    const encoder = (format === 'text' ? changeText(view, options) : jsonlFormat<Change<Row>>()).encoder(undefined);
+    const writeStart = async (): Promise<void> => {
+      for (const line of start.endLine()) await stdout.write(`${line}\n`);
+    };
     for await (const batch of batchesOf(history.changes({ since: from, key }))) {
       changes += batch.length;
-      await stdout.write(encoder.encode(batch));
+      const others = format === 'text' ? start.take(batch) : batch;
+      if (others.length === 0) continue;
+      await writeStart();
+      await stdout.write(encoder.encode(others));
     }
+    await writeStart();
   });
   if (changes === 0) stderr.print('No changes.\n');
   return exitCodes.done;
@@ -40,7 +49,7 @@ export const log: Run<'log'> = async ({ table, key, since, format = 'text' }, en
 /** Changes that are written at once. */
 const maxBatch = 10_000;
 
-/** Changes of one time. The rows at the start share a line. */
+/** Changes of one time, or at the start. */
 async function* batchesOf(changes: AsyncIterable<Change<Row>>): AsyncGenerator<Change<Row>[]> {
   let batch: Change<Row>[] = [];
   for await (const change of changes) {
@@ -58,11 +67,11 @@ function timeOf({ type, observedAt }: Change<Row>): string {
   return type === 'initial' ? type : observedAt;
 }
 
-function viewOf(columns: readonly string[], colors: Colors): RowView<Row> {
-  switch (findDeclared(columns)?.source) {
-    case 'streams.list':
+function viewOf({ source, columns }: History, colors: Colors): RowView<Row> {
+  switch (source) {
+    case declaredStreams.source:
       return streamView(colors);
-    case 'aptos.nfts':
+    case declaredHoldings.source:
       return holdingView(colors);
     default:
       return recordView(() => columns, colors);

@@ -43,19 +43,63 @@ const usualGap = 2;
 export function changeLines<T extends object>(
   changes: readonly Change<T>[],
   view: RowView<T>,
-  { colors, columns = Infinity, indent = 0, isWrapped = false }: LineOptions,
+  options: LineOptions,
 ): string[] {
-  const first = changes[0];
-  if (!first) return [];
-  const time: Phrase = { text: formatTime(new Date(first.observedAt)), paint: colors.dim };
-  const width = columns - indent;
-  const initial = changes.flatMap((change) => (change.type === 'initial' ? [change.after] : []));
-  const others = changes.filter((change) => change.type !== 'initial');
-  const lines = others.map((change) => fitPhrases([time, ...changePhrases(change, view, colors)], width));
-  const start = initial.length === 0 ? [] : [[time, ...initialPhrases(initial, view, colors)]];
-  return [...start, ...lines].map(
-    (phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, isWrapped ? Infinity : width),
-  );
+  const { colors, columns = Infinity, indent = 0 } = options;
+  const start = new RowsAtStart(view, options);
+  const lines = start.take(changes).map((change) => {
+    const phrases = [timeOf(change, colors), ...changePhrases(change, view, colors)];
+    return asLine(fitPhrases(phrases, columns - indent), options);
+  });
+  return [...start.endLine(), ...lines];
+}
+
+/** Counts the rows at the start, however many, for the line that they share. */
+export class RowsAtStart<T extends object> {
+  readonly #view: RowView<T>;
+  readonly #options: LineOptions;
+  readonly #summary: ReturnType<RowView<T>['summary']>;
+  #rows = 0;
+  #first: Change<T> | undefined;
+
+  constructor(view: RowView<T>, options: LineOptions) {
+    this.#view = view;
+    this.#options = options;
+    this.#summary = view.summary();
+  }
+
+  /** Counts those of some changes, and returns the others. */
+  take(changes: readonly Change<T>[]): readonly Change<T>[] {
+    return changes.filter((change) => {
+      if (change.type !== 'initial') return true;
+      this.#first ??= change;
+      this.#rows += 1;
+      this.#summary.add(change.after);
+      return false;
+    });
+  }
+
+  /** Their line, once; none if there are none. */
+  endLine(): string[] {
+    const first = this.#first;
+    if (!first) return [];
+    this.#first = undefined;
+    const { colors } = this.#options;
+    const text = `${formatCount(this.#rows, ...this.#view.noun)} at the start${this.#summary.text()}`;
+    const hint: Phrase = { text: '(--format jsonl lists them)', paint: colors.dim, isHint: true };
+    return [asLine([timeOf(first, colors), { text }, hint], this.#options)];
+  }
+}
+
+function timeOf({ observedAt }: Change<unknown>, { dim }: Colors): Phrase {
+  return { text: formatTime(new Date(observedAt)), paint: dim };
+}
+
+function asLine(
+  phrases: readonly Phrase[],
+  { columns = Infinity, indent = 0, isWrapped = false }: LineOptions,
+): string {
+  return ' '.repeat(indent) + phrasesAsLine(phrases, isWrapped ? Infinity : columns - indent);
 }
 
 /** Shortens the name, and then the time, so that what has changed fits into the columns. */
@@ -76,13 +120,6 @@ function fitPhrases([time, name, ...rest]: readonly Phrase[], columns: number): 
 
 /** The length of `14:05:09`. */
 const clockTime = 8;
-
-function initialPhrases<T>(rows: readonly T[], { noun, summary }: RowView<T>, { dim }: Colors): Phrase[] {
-  return [
-    { text: `${formatCount(rows.length, ...noun)} at the start${summary(rows)}` },
-    { text: '(--format jsonl lists them)', paint: dim, isHint: true },
-  ];
-}
 
 function changePhrases<T extends object>(
   change: Change<T>,

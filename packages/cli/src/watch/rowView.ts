@@ -17,8 +17,14 @@ export interface RowView<T> {
     before: T,
     after: T,
   ) => { readonly phrases: readonly Phrase[]; readonly covered: readonly string[] };
-  /** Shown after the number of rows at the start. Begins with its punctuation. */
-  readonly summary: (rows: readonly T[]) => string;
+  /** Counts the rows at the start. */
+  readonly summary: () => Summary<T>;
+}
+
+interface Summary<T> {
+  readonly add: (row: T) => void;
+  /** Shown after the number of rows. Begins with its punctuation. */
+  readonly text: () => string;
 }
 
 /** A row of a listing, or of a table that has its columns. */
@@ -47,8 +53,13 @@ export function holdingView({ dim }: Colors): RowView<Fields> {
         covered: hasOtherAmount ? ['amount'] : [],
       };
     },
-    summary: (nfts) =>
-      `, in ${formatCount(new Set(nfts.map((nft) => fieldText(nft['collection_name']))).size, 'collection')}`,
+    summary() {
+      const collections = new Set<string>();
+      return {
+        add: (nft) => collections.add(fieldText(nft['collection_name'])),
+        text: () => `, in ${formatCount(collections.size, 'collection')}`,
+      };
+    },
   };
 }
 
@@ -77,20 +88,24 @@ export function streamView(colors: Colors): RowView<Fields> {
         : [status(after)];
       return { phrases: [...arrow, message(after)], covered: ['status', 'statusMessage'] };
     },
-    summary: (streams) => `: ${countsByStatus(streams)}`,
+    summary: countStatuses,
   };
 }
 
-/** @example '31 active, 6 error, 3 paused' */
-function countsByStatus(streams: readonly Fields[]): string {
+/** @example ': 31 active, 6 error, 3 paused' */
+function countStatuses(): Summary<Fields> {
   const counts = new Map<string, number>();
-  for (const stream of streams) {
-    const status = fieldText(stream['status']) || 'no status';
-    counts.set(status, (counts.get(status) ?? 0) + 1);
-  }
-  const sorted = [...counts].sort(([, a], [, b]) => b - a);
-  const shown = sorted.slice(0, maxStatuses).map(([status, count]) => `${formatNumber(count)} ${status}`);
-  return [...shown, ...(sorted.length > maxStatuses ? ['…'] : [])].join(', ');
+  return {
+    add(stream) {
+      const status = fieldText(stream['status']) || 'no status';
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    },
+    text() {
+      const sorted = [...counts].sort(([, a], [, b]) => b - a);
+      const shown = sorted.slice(0, maxStatuses).map(([status, count]) => `${formatNumber(count)} ${status}`);
+      return `: ${[...shown, ...(sorted.length > maxStatuses ? ['…'] : [])].join(', ')}`;
+    },
+  };
 }
 
 const maxFields = 3;
@@ -106,7 +121,7 @@ export function recordView(columns: () => readonly string[], { dim }: Colors): R
         .slice(1, 1 + maxFields)
         .map((column) => ({ text: fieldText(row[column]), paint: dim, max: longestField })),
     changeDetails: () => ({ phrases: [], covered: [] }),
-    summary: () => '',
+    summary: () => ({ add: () => undefined, text: () => '' }),
   };
 }
 
