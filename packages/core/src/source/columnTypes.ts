@@ -37,7 +37,16 @@ export function checkTypes(owner: string, { columns, types = {} }: Typed): void 
   }
 }
 
-const schemaParts = { columns: true, types: true, key: true, statusOf: true, nameOf: true, event: true, rows: true };
+const schemaParts = {
+  columns: true,
+  types: true,
+  key: true,
+  statusOf: true,
+  nameOf: true,
+  event: true,
+  rows: true,
+  compares: true,
+};
 
 /** Checks the schema of a source. @throws ConfigError if it has a part that there is not, or an invalid type. */
 export function checkSchema(owner: string, schema: Typed): void {

@@ -26,6 +26,8 @@ export interface RowSchema<T> {
   event?(row: T): RowEvent;
   /** For changes: the columns of the rows that change. */
   readonly rows?: Pick<RowSchema<never>, 'columns' | 'types'>;
+  /** For changes: whether their watch compares a field of the rows, or something in it. Default: it compares all. */
+  readonly compares?: (field: string) => boolean;
 }
 
 /** Identifies an event. */

@@ -15,6 +15,11 @@ export function pathOf(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
+/** Whether a path is that of a field, or of something in it. */
+export function isWithin(path: string, field: string): boolean {
+  return path === field || path.startsWith(`${field}.`);
+}
+
 /** The value at a path of a row; `undefined` if there is none. */
 function fieldAt(row: Record<string, unknown>, { path, names }: FieldPath): unknown {
   // A field name may contain a dot.

@@ -15,6 +15,7 @@ import { notify } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
 import { changeColumns, eventOfChange, type Change } from './change.js';
 import { changeEvents } from './changeEvents.js';
+import { isWithin } from './fieldPath.js';
 import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { decodePosition, WatchRun, type WatchSettings } from './watchRun.js';
 
@@ -169,6 +170,7 @@ function changeInfo<T>(
     key: ({ id }) => id,
     event: eventOfChange,
     ...(rows && { rows }),
+    compares: (field) => !ignore.includes(field) && (picked?.some((path) => isWithin(path, field)) ?? true),
   };
   return {
     name: `${name}.changes`,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/index.js';
+import { ConfigError, createSource, watch } from '../../src/index.js';
 import { fieldsBetween, type ComparisonOptions } from '../../src/watch/rowComparison.js';
 
 type Pair = [before: unknown, after: unknown];
@@ -204,4 +204,17 @@ describe('C10 what is compared', () => {
     expect(() => fieldsBetween({ project: ['status.deep'] }, ['id', 'status'])).not.toThrow();
     expect(() => fieldsBetween({ project: ['whatever'] })).not.toThrow();
   });
+});
+
+test.each<[Omit<ComparisonOptions<object>, 'key'>, readonly string[]]>([
+  [{}, ['status', 'stats', 'note']],
+  [{ ignore: ['note', 'stats.seen'] }, ['status', 'stats']],
+  [{ project: ['stats.seen', 'note'], ignore: ['note'] }, ['stats']],
+  [{ project: () => 1 }, ['status', 'stats', 'note']],
+])('a watch with %j tells sinks which fields it compares', (options, compared) => {
+  const columns = ['status', 'stats', 'note'];
+  const fetch = () => Promise.resolve({ rows: [], next: 'end' as const });
+  const source = createSource<object>({ name: 'rows', identity: null, schema: { columns, key: () => 1 }, fetch });
+  const { schema } = watch(source, { every: 1_000, ...options }).info;
+  expect(columns.filter((column) => schema?.compares?.(column))).toEqual(compared);
 });
