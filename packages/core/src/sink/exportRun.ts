@@ -144,10 +144,11 @@ export class ExportRun<T> {
   }
 
   async #write(page: Page<T>, opened: OpenExport<T>): Promise<void> {
-    const { items, partition, endsPartition, health, commit, isContinued, unconfirmed, walk } = page;
+    const { items, partition, endsPartition, receivedAt, health, commit, isContinued, unconfirmed, walk } = page;
     const generation = commit && health?.generation;
     opened.hasWritten = true;
-    await opened.writer.write({ items, partition, endsPartition, isContinued, generation, unconfirmed, walk });
+    const ofWatch = { isContinued, generation, unconfirmed, walk };
+    await opened.writer.write({ items, partition, endsPartition, receivedAt, ...ofWatch });
     this.#job.commits.add(page);
   }
 

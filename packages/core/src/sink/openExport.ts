@@ -175,7 +175,7 @@ function hasState({ isEndless, partitions }: SourceInfo<never>): boolean {
 }
 
 function choosePages<T>(job: ExportJob<T>): PagesOptions {
-  const { info, sink, options, commits, stopped } = job;
+  const { info, sink, options, commits, stopped, clock } = job;
   const { checkpoint, increments, partitionLog } = commits;
   // A sink that is not refreshed removes no rows of an earlier run.
   const removesRows = info.partitions === Infinity && sink.isRefreshed;
@@ -189,6 +189,7 @@ function choosePages<T>(job: ExportJob<T>): PagesOptions {
     requireTotal: options.requireTotal,
     onShort: removesRows ? (totals) => (commits.shortParents = totals) : undefined,
     drain: stopped,
+    clock,
   };
 }
 

@@ -48,6 +48,8 @@ export interface SinkPage<T> {
   /** The partition of the rows, and whether it ends here, even without rows. */
   readonly partition: number;
   readonly endsPartition: boolean;
+  /** When the page was received, by the clock of the export: ms since 1970. Absent if its source does not say. */
+  readonly receivedAt?: number | undefined;
   /** Of a watch's changes: the next page has more of the same generation. */
   readonly isContinued?: boolean | undefined;
   /** The number of the accepted snapshot, from 1, if with these rows all changes are there that lead to it. */

@@ -22,6 +22,8 @@ export interface Page<T> {
   readonly isIncomplete?: true;
   /** What its rows say about an increment, also after `pipePages`. */
   readonly increment?: PageIncrement;
+  /** When its response had been read, by the `clock` of the walk; absent without one. Ms since 1970. */
+  readonly receivedAt?: number;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
   /** Of a watch's changes: removals that are not certain yet, since the rows are missing from too few walks. */

@@ -109,6 +109,7 @@ export class Source<T> extends Flow<T> {
       requireTotal: true,
       onShort: true,
       drain: true,
+      clock: true,
     });
     const { concurrency = 1, prefetch, startAt, partition, ...others } = options;
     checkCount('concurrency', concurrency);

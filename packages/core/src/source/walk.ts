@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js';
 import { redacted, reportOf } from '../errorReport.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
 import { type Position, type StatedTotal, type StatedTotals, withDone } from '../position.js';
@@ -52,6 +53,8 @@ export interface PagesOptions {
    * complete. `info.isDrainable` says whether the source does so.
    */
   readonly drain?: AbortSignal | undefined;
+  /** Says when each page was received (`receivedAt`). Default: nothing does. */
+  readonly clock?: Pick<Clock, 'now'> | undefined;
 }
 
 export interface WalkOptions extends PagesOptions {
@@ -70,6 +73,10 @@ const maxBytesAhead = 2 ** 30;
 interface WalkPlan<T> extends WalkOptions {
   /** Finds the partitions of a plan that has no fixed number of them. */
   readonly discovery?: Discovery<T>;
+}
+
+interface ReceivedPage<T> extends ChainPage<T> {
+  readonly receivedAt: number | undefined;
 }
 
 /** One pass over a plan. It holds at most `concurrency + prefetch` pages, including pending and current ones. */
@@ -92,7 +99,7 @@ class Walk<T> {
   /** Those that may have more pages. */
   readonly #chains = new Set<PageChain<T>>();
   readonly #busy = new Set<PageChain<T>>();
-  readonly #ready: ChainPage<T>[] = [];
+  readonly #ready: ReceivedPage<T>[] = [];
   /** What is known of the length of rows, to estimate the space of those that are emitted ahead of the plan. */
   readonly #sample = { rows: 0, length: 0 };
   /** After the last emitted page. */
@@ -154,12 +161,12 @@ class Walk<T> {
     return this.#position.kept ?? this.#position.rows;
   }
 
-  #emit(page: ChainPage<T>): Page<T> {
+  #emit(page: ReceivedPage<T>): Page<T> {
     this.#isConsuming = true;
     const items = this.#itemsOf(page);
     this.#position = this.#positionAfter(page, items.length);
     this.#startFetching();
-    const { partition, position, parent, isIncomplete, increment } = page;
+    const { partition, position, parent, isIncomplete, increment, receivedAt } = page;
     // That of a parent is not that of all.
     const total = this.#options.discovery ? undefined : page.total;
     return {
@@ -172,6 +179,7 @@ class Walk<T> {
       ...(total !== undefined && { listed: total, ...(!this.#definition.filter && { total }) }),
       ...(isIncomplete && { isIncomplete }),
       ...(increment && { increment }),
+      ...(receivedAt !== undefined && { receivedAt }),
     };
   }
 
@@ -298,7 +306,7 @@ class Walk<T> {
   }
 
   #add(chain: PageChain<T>, page: ChainPage<T>): void {
-    this.#ready.push(page);
+    this.#ready.push({ ...page, receivedAt: this.#options.clock?.now() });
     this.#sample.rows += page.rows;
     this.#sample.length += page.rows * page.rowLength;
     if (page.position !== 'done') return;

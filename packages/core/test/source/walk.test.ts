@@ -49,6 +49,27 @@ describe('a walk', () => {
     expect(pulled).toEqual(sent);
   });
 
+  test('says when each page was received, if it has a clock', async () => {
+    let time = 0;
+    const source = createSource<number>({
+      name: 'numbers',
+      identity: null,
+      schema: { columns: [] },
+      fetch({ walked: { pages } }) {
+        time = 1_000 * (pages + 1);
+        return Promise.resolve({ rows: [pages], next: pages < 2 ? { cursor: String(pages) } : 'end' });
+      },
+    });
+    const times: (number | undefined)[] = [];
+    // The next page is received while the consumer has this one.
+    for await (const { receivedAt } of source.pages({ clock: { now: () => time } })) {
+      await new Promise(setImmediate);
+      times.push(receivedAt);
+    }
+    for await (const { receivedAt } of source.pages()) times.push(receivedAt);
+    expect(times).toEqual([1_000, 2_000, 3_000, undefined, undefined, undefined]);
+  });
+
   test('P3 take(150) at 100 a page makes 2 requests when pushed', async () => {
     const { sandbox, list } = await startHoldings({ holdings: 5000 });
     expect(await lastValueFrom(list().pipe(take(150), toArray()))).toHaveLength(150);
