@@ -13,7 +13,7 @@ interface ColumnValue {
 
 /** What the type of a column means in every sink that has types. */
 export const columnValues: Readonly<Record<ColumnType, ColumnValue>> = {
-  text: { read: plainText, misfit: 'is not text and has no JSON' },
+  text: { read: (value) => plainText(value), misfit: 'is not text and has no JSON' },
   integer: { read: integerText, misfit: 'is not an exact integer (beyond 2^53 it must be text or a BigInt)' },
   number: { read: numberText, misfit: 'is not a decimal number' },
   boolean: { read: toBoolean, misfit: 'is neither true nor false' },
@@ -21,7 +21,7 @@ export const columnValues: Readonly<Record<ColumnType, ColumnValue>> = {
     read: (value) => plainMicros(value) ?? timestampMicros(value)?.toString(),
     misfit: 'is not an ISO 8601 timestamp with a zone, to the microsecond',
   },
-  json: { read: jsonText, misfit: 'has no JSON (a BigInt, a cycle)' },
+  json: { read: (value) => jsonText(value), misfit: 'has no JSON (a BigInt, a cycle)' },
 };
 
 /** A text with an exponent may stand for more digits than fit into memory. */
@@ -80,6 +80,12 @@ export function numberText(value: unknown): string | undefined {
   return sign === '-' && /[1-9]/.test(digits) ? `-${text}` : text;
 }
 
+/** @example withoutEndingZeros('-1.50') // '-1.5' */
+export function withoutEndingZeros<T extends string | undefined>(text: T): T | string {
+  const short = text?.includes('.') ? text.replace(/\.?0+$/, '') : text;
+  return short === '-0' ? '0' : (short ?? text);
+}
+
 /** A boolean, or the text `true` or `false`. */
 export function toBoolean(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
@@ -128,17 +134,26 @@ export function timestampMicros(value: unknown): bigint | undefined {
   return seconds * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
-/** Any value as JSON; text is a JSON string. A BigInt, a cycle or a function has none. */
-export function jsonText(value: unknown): string | undefined {
+/**
+ * Any value as JSON; text is a JSON string. A BigInt, a cycle or a function has none.
+ *
+ * @param isSorted whether names stand in the order of the alphabet, and not in that of the value
+ */
+export function jsonText(value: unknown, isSorted = false): string | undefined {
   try {
-    return JSON.stringify(value);
+    return JSON.stringify(value, isSorted ? sortNames : undefined);
   } catch {
     return undefined;
   }
 }
 
+function sortNames(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 /** Text as a CSV has it: strings unchanged, a `Date` in ISO 8601, lists and objects as JSON. */
-export function plainText(value: unknown): string | undefined {
+export function plainText(value: unknown, isSorted = false): string | undefined {
   switch (typeof value) {
     case 'string':
       return value;
@@ -148,7 +163,7 @@ export function plainText(value: unknown): string | undefined {
       return String(value);
     case 'object':
       if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString();
-      return jsonText(value);
+      return jsonText(value, isSorted);
     default:
       return undefined;
   }

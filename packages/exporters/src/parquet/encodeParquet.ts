@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { ConfigError, type ColumnType, SinkError } from '@sluice/core';
 import type { ByteWriter, ParquetWriter, SchemaElement } from 'hyparquet-writer';
 import type { Column } from '../columns.js';
-import { numberText } from '../columnValue.js';
+import { numberText, withoutEndingZeros } from '../columnValue.js';
 
 /** The library that encodes Parquet. */
 export interface ParquetLibrary {
@@ -196,12 +196,6 @@ function checkText(cell: unknown): string {
 function replaceSurrogates(json: string): string {
   if (!json.includes('\\ud')) return json;
   return json.replace(/\\(?:u(d[89a-f][\da-f]{2})|.)/g, (escape, surrogate) => (surrogate ? '\ufffd' : escape));
-}
-
-/** @example withoutEndingZeros('-1.50') // '-1.5' */
-function withoutEndingZeros(text: string): string {
-  const short = text.includes('.') ? text.replace(/\.?0+$/, '') : text;
-  return short === '-0' ? '0' : short;
 }
 
 function unreadable(): SinkError {

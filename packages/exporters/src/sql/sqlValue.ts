@@ -7,6 +7,7 @@ import {
   plainText,
   timestampMicros,
   toBoolean,
+  withoutEndingZeros,
 } from '../columnValue.js';
 import type { Database, SqlValue } from './database.js';
 
@@ -17,14 +18,18 @@ import type { Database, SqlValue } from './database.js';
  *
  * A NUL character of a text becomes U+FFFD, since PostgreSQL can't store it and SQLite reads only what comes before it;
  * so does an unpaired surrogate, which UTF-8 can't encode.
+ *
+ * @param isCanonical whether values that are equal get the same text: JSON has its names sorted, an instant milliseconds
+ * or microseconds, and a number no zeros at its end
  */
 export function sqlReader(
   type: ColumnType,
   { timestamp }: Pick<Database, 'timestamp'> = {},
+  isCanonical = false,
 ): (value: unknown) => SqlValue | undefined {
   switch (type) {
     case 'text':
-      return (value) => storableText(plainText(value));
+      return (value) => storableText(plainText(value, isCanonical));
     case 'boolean':
       return (value) => {
         const read = toBoolean(value);
@@ -32,19 +37,32 @@ export function sqlReader(
       };
     case 'timestamp':
       return (value) => {
-        if (typeof value === 'string' && isPlainInstant(value)) return value;
+        if (typeof value === 'string' && (isCanonical ? isExactInstant(value) : isPlainInstant(value))) return value;
         const micros = timestampMicros(value);
         if (micros === undefined) return undefined;
         if (timestamp) return timestamp(micros);
+        if (isCanonical) return instantText(micros);
         return value instanceof Date ? value.toISOString() : String(value);
       };
     case 'integer':
       return integerText;
     case 'number':
-      return numberText;
+      if (!isCanonical) return numberText;
+      return (value) => withoutEndingZeros(numberText(value));
     case 'json':
-      return jsonText;
+      return (value) => jsonText(value, isCanonical);
   }
+}
+
+/** Most instants have the text already that all notations of them get: with milliseconds. */
+function isExactInstant(text: string): boolean {
+  return text.length === '2000-01-01T00:00:00.000Z'.length && isPlainInstant(text);
+}
+
+function instantText(micros: bigint): string {
+  const ofMs = ((micros % 1_000n) + 1_000n) % 1_000n;
+  const text = new Date(Number((micros - ofMs) / 1_000n)).toISOString();
+  return ofMs === 0n ? text : text.replace('Z', `${String(ofMs).padStart(3, '0')}Z`);
 }
 
 /** Text without NUL characters and unpaired surrogates. */

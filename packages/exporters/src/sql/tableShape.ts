@@ -2,7 +2,6 @@ import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema
 import { checkColumns, chooseTypedColumns } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
 import { nameInSchema, type Database, type ExistingColumn, type SqlValue, type TableColumn } from './database.js';
-import { plainText } from '../columnValue.js';
 import { keyInWords } from '../keyInWords.js';
 import { sqlReader, storableText } from './sqlValue.js';
 
@@ -43,7 +42,7 @@ export interface TableShape<T> extends TableColumns {
 export function createTableShape<T>(
   database: Database,
   schema: RowSchema<T> | undefined,
-  { columns: wanted, key: keyNames, mode, schema: newFields = 'discard' }: ShapeOptions,
+  { columns: wanted, key: keyNames, mode, isCanonical, schema: newFields = 'discard' }: ShapeOptions,
   existing: readonly ExistingColumn[] = [],
 ): TableShape<T> {
   const columns = chooseTypedColumns(wanted, schema, 'table');
@@ -95,7 +94,7 @@ export function createTableShape<T>(
   const readers = columns.map((column) => ({
     column,
     field: fieldReader(column.name),
-    read: sqlReader(column.type, database),
+    read: sqlReader(column.type, database, isCanonical),
     isKey: key.includes(column.name),
   }));
   const known = newFields === 'freeze' ? new Set([...names, ...(schema?.columns ?? [])]) : undefined;
@@ -132,6 +131,8 @@ export interface ShapeOptions {
   readonly key?: readonly string[] | undefined;
   /** A merge or a history needs a key: without `key`, the table gets a column for the source's own. Absent for a mirror. */
   readonly mode?: TableMode | 'history' | undefined;
+  /** Equal values are stored as the same text, in whichever notation they come. Default `false`: as they come. */
+  readonly isCanonical?: boolean;
 }
 
 function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): void {
@@ -156,9 +157,9 @@ function keyText(key: RowKey, nth: number): string {
 
 /** A part of a key with another character in it could be that of another row. */
 function checkUnchanged({ name, type }: TableColumn, value: unknown, found: SqlValue, nth: number): void {
-  if (type !== 'text' || plainText(value) === found) return;
+  if (type !== 'text' || typeof value !== 'string' || value === found) return;
   throw new SinkError(
-    `Row ${nth}: ${name}, which is a part of its key, has a character that no table can store: ${shownText(plainText(value) ?? '')}. Name other columns as key, or change the value with pipePages(map(…)).`,
+    `Row ${nth}: ${name}, which is a part of its key, has a character that no table can store: ${shownText(value)}. Name other columns as key, or change the value with pipePages(map(…)).`,
     { details: { row: nth, column: name } },
   );
 }
