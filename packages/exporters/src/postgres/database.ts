@@ -69,7 +69,7 @@ export function postgresDatabase(
     fireDeferred: 'SET CONSTRAINTS ALL IMMEDIATE',
     stagesDeclaredTypes: true,
     cut: findCut,
-    createAt,
+    atFunction,
     rowId: 'ctid',
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
@@ -115,19 +115,23 @@ const types: Database['types'] = {
 };
 
 /** A history knows nothing of the time before the first poll that it has. */
-function createAt({ table, at, polls }: Parameters<NonNullable<Database['createAt']>>[0]): string {
+const atFunction: NonNullable<Database['atFunction']> = ({ table, at, polls }) => {
   const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+  const signature = `${quoteTable(at)}(timestamptz)`;
   const name = literal(table.given);
   const body = `
     DECLARE first timestamptz := (SELECT min("at") FROM ${quoteTable(polls)});
     BEGIN
-      IF first IS NULL OR $1 < first THEN
-        RAISE EXCEPTION 'The history of % begins at %.', ${name}, first;
+      IF ($1 >= first) IS NOT TRUE THEN
+        RAISE EXCEPTION 'The history of % begins at %, and does not know the rows of %.', ${name}, first, $1;
       END IF;
       RETURN QUERY SELECT * FROM ${quoteTable(table.full)} WHERE _valid_from <= $1 AND (_valid_to IS NULL OR _valid_to > $1);
     END`;
-  return `CREATE OR REPLACE FUNCTION ${quoteTable(at)}(timestamptz) RETURNS SETOF ${quoteTable(table.full)} LANGUAGE plpgsql STABLE AS ${literal(body)}`;
-}
+  return {
+    find: `SELECT 1 AS found WHERE to_regprocedure(${literal(signature)}) IS NOT NULL`,
+    create: `CREATE FUNCTION ${signature} RETURNS SETOF ${quoteTable(table.full)} LANGUAGE plpgsql STABLE AS ${literal(body)}`,
+  };
+};
 
 /** `varchar(9)` would cut blanks at the end of a longer text. */
 function findCut(name: string, declared: string): string | undefined {
@@ -135,7 +139,7 @@ function findCut(name: string, declared: string): string | undefined {
   return length === undefined ? undefined : `char_length(${quote(name)}) > ${length}`;
 }
 
-/** In UTC, in the only form whose years it takes all. */
+/** In UTC, in the only form whose years it takes all: the same text for the same time. */
 function formatTimestamp(micros: bigint): string | undefined {
   const sinceSecond = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
   const date = new Date(Number((micros - sinceSecond) / 1_000n));
@@ -143,7 +147,8 @@ function formatTimestamp(micros: bigint): string | undefined {
   if (year < oldestYear) return undefined;
   const digits = String(year > 0 ? year : 1 - year).padStart(4, '0');
   const [, rest = ''] = /(-\d\d-\d\dT\d\d:\d\d:\d\d)\.000Z$/.exec(date.toISOString()) ?? [];
-  return `${digits}${rest}.${String(sinceSecond).padStart(6, '0')}Z${year > 0 ? '' : ' BC'}`;
+  const fraction = String(sinceSecond).padStart(6, '0').replace(/000$/, '');
+  return `${digits}${rest}.${fraction}Z${year > 0 ? '' : ' BC'}`;
 }
 
 /** 4713 BC begins in November there; the year 0 is 1 BC. */

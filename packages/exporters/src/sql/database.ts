@@ -197,8 +197,12 @@ export interface Database {
   readonly timestamp?: (micros: bigint) => string | undefined;
   /** The column that every table has, by which a row is found within a statement. */
   readonly rowId: string;
-  /** Creates a function of the versions that the rows of a history had at a time. Default: the database has none. */
-  readonly createAt?: (of: { readonly table: TableName; readonly at: string; readonly polls: string }) => string;
+  /** A function of the versions that the rows of a history had at a time. Default: the database has none. */
+  readonly atFunction?: (of: { readonly table: TableName; readonly at: string; readonly polls: string }) => {
+    /** A query that has a row if there is a function of that name. */
+    readonly find: string;
+    readonly create: string;
+  };
   /**
    * The column of a staging table that orders its rows, and its definition. `rowid` needs none, and no removal before
    * the staging table becomes the table itself.

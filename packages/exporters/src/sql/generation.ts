@@ -71,11 +71,14 @@ export class MirrorShape<T> implements TableColumns {
   readonly kept: Kept;
   /** The column that is null in rows that are there now, if others stay, too. */
   readonly live: TableColumn | undefined;
+  /** Whether a difference in that column makes a version. */
+  readonly compares: (column: string) => boolean;
   readonly #rows: TableShape<T>;
   readonly #hasKeyColumn: boolean;
 
   /** @throws ConfigError if a column of the rows has the name of one of its own. */
-  constructor(rows: TableShape<T>, kept: Kept) {
+  constructor(rows: TableShape<T>, kept: Kept, compares: (column: string) => boolean = () => true) {
+    this.compares = compares;
     this.#rows = rows;
     this.#hasKeyColumn = rows.key.length === 0;
     this.kept = kept;
@@ -128,6 +131,11 @@ export class MirrorShape<T> implements TableColumns {
   /** The values that may change while the key stays. */
   othersOf(values: Values): Values {
     return values.filter((_, nth) => !this.key.includes(this.columns[nth]?.name ?? ''));
+  }
+
+  /** The values of which a difference makes a version. */
+  comparedOf(values: Values): Values {
+    return values.filter((_, nth) => this.compares(this.columns[nth]?.name ?? ''));
   }
 
   /** The values of some columns as a text that is the same for those that a database may take for equal; none for nulls. */

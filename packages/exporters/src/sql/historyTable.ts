@@ -14,7 +14,7 @@ import {
 } from './database.js';
 import { versionColumns } from './generation.js';
 import type { StagingTable } from './stagingTable.js';
-import { checkTable, type TableShape } from './tableShape.js';
+import { checkTable, type TableColumns } from './tableShape.js';
 import { shortHash } from './targetTable.js';
 
 /** A walk that a history has a row of, whether it changed anything or not. */
@@ -48,22 +48,18 @@ export function followPoll(last: LastPoll, { observedAt, isIncomplete }: Watched
 }
 
 /** A time, or the first one after the last poll if it is not later: else a version would end before it began. */
-export function laterThan(last: LastPoll, time: string): string {
+function laterThan(last: LastPoll, time: string): string {
   const ms = Date.parse(time);
   return new Date(last ? Math.max(ms, Date.parse(last.at) + 1) : ms).toISOString();
 }
 
-/** The shape of rows that are staged as versions, each of which begins as that function says when it is read. */
-export function versionShape<T>(rows: TableShape<T>, open: () => Pick<Poll, 'generation' | 'at'>): TableShape<T> {
+/** The columns of rows that are staged as versions. @throws ConfigError if the rows have one of the history's own. */
+export function versionColumnsOf(rows: TableColumns): TableColumns {
   const own = Object.values(versionColumns);
   const clash = own.find(({ name }) => rows.columns.some((column) => column.name.toLowerCase() === name));
   if (clash)
     throw new ConfigError(`The rows have a column ${clash.name}, which is the history's own. Leave it out of columns.`);
-  return {
-    columns: [...rows.columns, ...own],
-    key: rows.key,
-    readValues: (row, nth) => [...rows.readValues(row, nth), ...openVersion(open())],
-  };
+  return { columns: [...rows.columns, ...own], key: rows.key };
 }
 
 /** The values that a version begins with, in the order of its columns. */
@@ -100,14 +96,17 @@ export class HistoryTable {
   readonly #sql: string;
   readonly #names: ReturnType<typeof namesBeside>;
   readonly #polls: string;
+  readonly #compares: (column: string) => boolean;
   /** The keys of rows that the last complete walk lacked, and that have a version still. */
   readonly #missing: string;
 
-  constructor(database: Database, staging: StagingTable) {
+  /** @param compares whether a difference in a column makes a version; default: in all */
+  constructor(database: Database, staging: StagingTable, compares: (column: string) => boolean = () => true) {
     const { name, sql } = staging.target;
     this.#database = database;
     this.#staging = staging;
     this.#sql = sql;
+    this.#compares = compares;
     this.#names = namesBeside(name.full, database);
     this.#polls = quoteTable(this.#names.polls, database);
     this.#missing = besideTable(
@@ -129,38 +128,85 @@ export class HistoryTable {
       "is a view or the like, which can't be a history. Name a table.",
     );
     if (traits && !isOurs && (await hasRows(session, this.#sql)))
-      throw new SinkError(
-        `The table ${target.name.given} has rows, and they are not of this history. Name another table, or empty it.`,
-        { details: { table: target.name.given } },
-      );
-    this.checkKey(traits);
-    await this.checkPolls(session, isOurs);
+      throw this.#refuse(`has rows, and they are not of this history. Name another table, or empty it.`);
+    await this.checkKeys(session, traits);
+    await this.checkNames(session, isOurs);
   }
 
-  /** @throws SinkError if the versions that are there are told apart by other columns. */
-  checkKey(traits: TableTraits | undefined): void {
-    const { name, key } = this.#staging.target;
-    const found = traits?.uniques.find(({ columns }) => columns.includes(from.name) && columns.length > 1);
+  /** @throws SinkError if the table can't tell its versions apart by their key. */
+  async checkKeys(session: Session, traits: TableTraits | undefined): Promise<void> {
+    if (!traits) return;
+    const { foldName = (name: string) => name, exactCollation } = this.#database;
+    const { name, key, columns } = this.#staging.target;
+    const uniques = traits.uniques.map((unique) => ({ ...unique, columns: unique.columns.map(foldName) }));
+    const ofKey = key.map(foldName);
+    const hasKey = (found: readonly string[]): boolean => ofKey.every((column) => found.includes(column));
+    const found = uniques.find(({ columns }) => columns.includes(from.name) && columns.length > 1);
     const known = found?.columns.filter((column) => column !== from.name);
-    if (!known || (known.length === key.length && key.every((column) => known.includes(column)))) return;
-    throw new SinkError(
-      (option = 'key') =>
-        `The versions in ${name.given} are told apart by ${known.join(', ')}, and not by ${key.join(', ')}. Give those in ${option}, or name another table.`,
-      { details: { option: 'key', table: name.given } },
+    if (known && !(known.length === key.length && hasKey(known)))
+      throw new SinkError(
+        (option = 'key') =>
+          `The versions in ${name.given} are told apart by ${known.join(', ')}, and not by ${key.join(', ')}. Give those in ${option}, or name another table.`,
+        { details: { option: 'key', table: name.given } },
+      );
+    const existing = await session.readColumns(name.full);
+    const loose = existing?.find(
+      ({ name, declared, collation = exactCollation }) =>
+        ofKey.includes(foldName(name)) && (declared === 'citext' || !collation.endsWith(exactCollation)),
+    );
+    if (loose)
+      throw this.#refuse(
+        `may take different texts in ${loose.name} for the same key, by its ${loose.collation ?? loose.declared}. Make that column text COLLATE ${exactCollation}, or name another table.`,
+      );
+    const own = new Set(columns.map(({ name }) => foldName(name)));
+    const narrow = uniques.find(
+      ({ columns, isPartial = false }) =>
+        !isPartial &&
+        columns.every((column) => own.has(column)) &&
+        !(hasKey(columns) && (columns.includes(from.name) || columns.includes(generation.name))),
+    );
+    if (narrow)
+      throw this.#refuse(
+        `lets no two rows have the same ${narrow.columns.join(', ')}, and a history has several versions of a row. Drop that constraint or index, or let it be one of the present rows: CREATE UNIQUE INDEX … WHERE ${isLive}.`,
+      );
+  }
+  /**
+   * Before the history begins, nothing may have the names of its polls, view and function: from then on they are its own.
+   *
+   * @throws SinkError if something else has one of them. Returns whether its polls are there.
+   */
+  async checkNames(session: Session, isOurs: boolean): Promise<boolean> {
+    const { polls, now, at } = this.#names;
+    const existing = await session.readColumns(polls);
+    const isTable = async (name: string): Promise<boolean> => (await session.readTraits(name))?.kind === 'table';
+    if (existing && (!isOurs || !(await isTable(polls)))) throw this.#isTaken(polls);
+    if (existing) checkTable(this.#database, polls, { columns: pollColumns, key: [] }, existing);
+    if (isOurs ? await isTable(now) : await session.readTraits(now)) throw this.#isTaken(now);
+    if (!isOurs && (await this.#hasFunction(session))) throw this.#isTaken(`${at}(timestamptz)`);
+    return existing !== undefined;
+  }
+
+  #isTaken(found: string): SinkError {
+    const { given: table } = this.#staging.target.name;
+    return new SinkError(
+      `${found} is there already, and is not of the history in ${table}. Rename or drop it, or name another table.`,
+      { details: { table } },
     );
   }
 
-  /** @throws SinkError if the table of its polls is somebody else's. Returns whether it is there. */
-  async checkPolls(session: Session, isOurs: boolean): Promise<boolean> {
-    const { polls } = this.#names;
-    const existing = await session.readColumns(polls);
-    if (!existing) return false;
-    checkTable(this.#database, polls, { columns: pollColumns, key: [] }, existing);
-    if (isOurs || !(await hasRows(session, this.#polls))) return true;
-    throw new SinkError(
-      `The table ${polls} has rows, and they are not of this history. Name another table, or drop that one.`,
-      { details: { table: polls } },
-    );
+  #refuse(why: string): SinkError {
+    const { given: table } = this.#staging.target.name;
+    return new SinkError(`The table ${table} ${why}`, { details: { table } });
+  }
+
+  async #hasFunction(session: Session): Promise<boolean> {
+    const find = this.#function?.find;
+    return find !== undefined && (await session.rows(find)).length > 0;
+  }
+
+  get #function() {
+    const { polls, at } = this.#names;
+    return this.#database.atFunction?.({ table: this.#staging.target.name, at, polls });
   }
 
   /** Creates what is missing: the table, that of its polls, and the views. */
@@ -191,14 +237,21 @@ export class HistoryTable {
     await session.run(`CREATE TABLE IF NOT EXISTS ${this.#polls} (${polls.join(', ')})`);
     // Polls of versions that somebody dropped say nothing any more.
     if (isNew) await session.run(`DELETE FROM ${this.#polls}`);
+    await this.createViews(session);
+  }
+
+  /** Creates what is missing of its view and function. */
+  async createViews(session: Session): Promise<void> {
     const { hasSchemas } = this.#database;
-    // In PostgreSQL, a view keeps the columns that it was created with, until it is created again.
-    if (hasSchemas || (await session.readColumns(this.#names.now)) === undefined)
+    const shown = await session.readColumns(this.#names.now);
+    const stored = await session.readColumns(this.#staging.target.name.full);
+    // In PostgreSQL, a view keeps the columns that it was created with. One without ours is somebody's own.
+    const isBehind = shown?.some(({ name }) => name === generation.name) && shown.length !== stored?.length;
+    if (!shown || (hasSchemas && isBehind))
       await session.run(
-        `CREATE ${hasSchemas ? 'OR REPLACE ' : ''}VIEW ${quoteTable(this.#names.now, this.#database)} AS SELECT * FROM ${this.#sql} WHERE ${isLive}`,
+        `CREATE ${isBehind ? 'OR REPLACE ' : ''}VIEW ${quoteTable(this.#names.now, this.#database)} AS SELECT * FROM ${this.#sql} WHERE ${isLive}`,
       );
-    const at = this.#database.createAt?.({ table: name, at: this.#names.at, polls: this.#names.polls });
-    if (at !== undefined) await session.run(at);
+    if (this.#function && !(await this.#hasFunction(session))) await session.run(this.#function.create);
   }
 
   async addPoll(session: Session, { generation, at, isComplete }: Poll): Promise<void> {
@@ -228,7 +281,7 @@ export class HistoryTable {
     const hasRules = (await session.readTraits(name.full))?.hasRules === true;
     const before = hasRules ? await countRows(session, this.#sql) : 0;
     const own = new Set<string>(Object.values(versionColumns).map(({ name }) => name));
-    const compared = columns.filter(({ name }) => !key.includes(name) && !own.has(name));
+    const compared = columns.filter(({ name }) => !key.includes(name) && !own.has(name) && this.#compares(name));
     // JSON has no equality in every database; its text has.
     const listValues = (of: string): string =>
       compared
@@ -282,12 +335,11 @@ export class HistoryTable {
     return `${isLive} AND NOT EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sameKey})`;
   }
 
-  /** The latest time with which a staged version begins. */
-  async readLatest(session: Session): Promise<string | undefined> {
+  /** The latest time with which a staged version begins: ms since 1970. */
+  async readLatest(session: Session): Promise<number | undefined> {
     const [found] = await session.rows(`SELECT max(${validFrom}) AS latest FROM ${this.#staging.sql}`);
     const latest = found?.['latest'];
-    if (latest instanceof Date) return latest.toISOString();
-    return typeof latest === 'string' ? latest : undefined;
+    return latest instanceof Date ? latest.getTime() : typeof latest === 'string' ? Date.parse(latest) : undefined;
   }
 
   get #sameKey(): string {

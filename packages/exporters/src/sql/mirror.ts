@@ -75,8 +75,8 @@ export function mirrorSink<T extends object>(database: Database, target: string,
   const prepare = async ({ schema, source, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
-    const wanted = { columns, key, schema: newFields };
-    const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), kept);
+    const wanted = { columns, key, schema: newFields, isCanonical: isHistory };
+    const shape = new MirrorShape<T>(createTableShape(database, schema?.rows, wanted), kept, schema?.compares);
     const record = await ledger.load(mirrored);
     const inTable = decodeGeneration(record);
     const poll = readLastPoll(record);

@@ -49,7 +49,7 @@ export class MirrorTable<T> {
   /** @param hasRecord its rows are a mirror's */
   constructor(database: Database, table: TableName, shape: MirrorShape<T>, hasRecord: boolean) {
     this.#staging = new StagingTable(database, table, shape);
-    this.#history = shape.kept === 'versions' ? new HistoryTable(database, this.#staging) : undefined;
+    this.#history = shape.kept === 'versions' ? new HistoryTable(database, this.#staging, shape.compares) : undefined;
     this.#shape = shape;
     this.#hasRecord = hasRecord;
   }
@@ -62,21 +62,23 @@ export class MirrorTable<T> {
         `The table ${name.given} has rows, and they are not this mirror's. Name another table, or empty it.`,
         { details: { table: name.given } },
       );
-    await this.#history?.checkPolls(session, this.#hasRecord);
+    await this.#history?.checkNames(session, this.#hasRecord);
   }
 
   /** @throws CheckpointError if the table is gone, SinkError if it has other columns now. */
   async checkOurs(session: Session): Promise<void> {
-    const hasPolls = (await this.#history?.checkPolls(session, true)) ?? true;
-    if ((await this.#check(session)) && hasPolls) return;
     const { given } = this.#staging.target.name;
-    throw new CheckpointError(`The table ${given}, which this mirror has filled, is gone.`, {}, [{ kind: 'restart' }]);
+    const isThere = (await this.#check(session)) !== undefined;
+    const hasPolls = (await this.#history?.checkNames(session, true)) ?? true;
+    if (isThere && hasPolls) return;
+    const gone = isThere ? `of the polls of ${given}` : `${given}, which this mirror has filled,`;
+    throw new CheckpointError(`The table ${gone} is gone.`, {}, [{ kind: 'restart' }]);
   }
 
   async #check(session: Session): Promise<TableTraits | undefined> {
     const otherKind = "is a view or the like, in which keys can't be made unique. Name a table.";
     const traits = await this.#staging.target.check(session, ['table'], otherKind);
-    this.#history?.checkKey(traits);
+    await this.#history?.checkKeys(session, traits);
     return traits;
   }
 
@@ -92,6 +94,7 @@ export class MirrorTable<T> {
       await this.checkNew(session);
       this.#checkTwins(plan.rows.length, await this.#replace(session, plan.rows, poll));
     } else if (changes) displaced = await update.run(changes, displaced, poll);
+    if (poll && !changes?.isFirst) await this.#history.createViews(session);
     if (poll) await this.#history.addPoll(session, poll);
     return { displaced, poll: poll && { generation: poll.generation, at: poll.at } };
   }
@@ -188,8 +191,9 @@ class MirrorUpdate<T> {
 
   /** Ends the versions that rows have, and adds those that they get. */
   async #addVersions({ stayed, inPlace, arrived, left, gone }: TableChanges, poll: Poll): Promise<void> {
-    // A column that the table lacks may have changed.
-    const changed = stayed.filter(({ values, before }) => encodeValues(values) !== encodeValues(before));
+    // What has changed may be a column that the table lacks, or only the notation of a value.
+    const compared = (values: Values): string => encodeValues(this.#shape.comparedOf(values));
+    const changed = stayed.filter(({ values, before }) => compared(values) !== compared(before));
     const rows = [...changed.map(({ values }) => values), ...inPlace, ...arrived];
     const encodeKey = (values: Values): string => encodeValues(this.#shape.keyOf(values));
     const next = new Set(rows.map(encodeKey));

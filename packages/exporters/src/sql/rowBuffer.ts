@@ -26,11 +26,15 @@ export class RowBuffer<T> {
     return this.#rows.length >= fullAt.rows || this.#characters >= fullAt.characters;
   }
 
-  /** @param nth the number of the row, from 1 @throws SinkError if a value does not fit, which names row and column */
-  add(row: T, partition: number, nth: number): void {
+  /**
+   * @param nth the number of the row, from 1
+   * @param more values of columns that follow those of the row
+   * @throws SinkError if a value does not fit, which names row and column
+   */
+  add(row: T, partition: number, nth: number, more: readonly SqlValue[] = []): void {
     const values = this.#shape.readValues(row, nth);
     for (const value of values) if (typeof value === 'string') this.#characters += value.length;
-    values.push(StagingTable.placeOf(partition, nth));
+    values.push(...more, StagingTable.placeOf(partition, nth));
     this.#rows.push(values);
   }
 

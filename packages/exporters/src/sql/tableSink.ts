@@ -4,8 +4,10 @@ import {
   ConfigError,
   isStatedTotal,
   systemClock,
+  type Clock,
   type Json,
   type SinkContext,
+  type SinkPage,
   type SinkReport,
   type SinkWriter,
   type StatedTotal,
@@ -15,11 +17,12 @@ import { hasRows, quoteTable, type Database, type ExistingColumn, type Session }
 import {
   followPoll,
   HistoryTable,
-  laterThan,
+  openVersion,
   namesBeside,
   readLastPoll,
-  versionShape,
+  versionColumnsOf,
   type LastPoll,
+  type Poll,
 } from './historyTable.js';
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
@@ -107,7 +110,10 @@ export function tableSink<T extends object>(database: Database, target: string, 
     context: SinkContext<T>,
     effective: TablePosition['mode'],
     existing: readonly ExistingColumn[] | undefined,
-  ): TableShape<T> => createTableShape(database, context.schema, { columns, key, schema, mode: effective }, existing);
+  ): TableShape<T> => {
+    const wanted = { columns, key, schema, mode: effective, isCanonical: effective === 'history' };
+    return createTableShape(database, context.schema, wanted, existing);
+  };
   /** Rows that an earlier run published are replaced when it starts over, if the table had no others. */
   const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode | 'history'> => {
     if (!restart || mode !== 'fail') return mode;
@@ -124,13 +130,11 @@ export function tableSink<T extends object>(database: Database, target: string, 
       return { ledger, target, mode, shape: rows, staging: new StagingTable(database, ledger.table, rows) };
     const last = readLastPoll(await ledger.load(historyRecord));
     const { clock = systemClock, increment } = context;
-    const now = (): string => laterThan(last, new Date(clock.now()).toISOString());
-    const generation = (last?.generation ?? 0) + 1;
-    const shape = versionShape(rows, () => ({ generation, at: now() }));
-    const staging = new StagingTable(database, ledger.table, shape);
+    const staging = new StagingTable(database, ledger.table, versionColumnsOf(rows));
     const seen = new RowsSeen(context.source, rows.columns, '#');
-    const history = { last, now, isPartial: increment !== undefined, seen, table: new HistoryTable(database, staging) };
-    return { ledger, target, mode, shape, staging, history };
+    const table = new HistoryTable(database, staging);
+    const history = { last, clock, isPartial: increment !== undefined, seen, table };
+    return { ledger, target, mode, shape: rows, staging, history };
   };
   const check = async (session: Session, { history, staging }: WriterParts<T>, effective: TablePosition['mode']) => {
     if (effective !== 'history') await checkTarget(session, staging.target, effective);
@@ -228,7 +232,7 @@ interface HistoryParts {
   readonly table: HistoryTable;
   /** Before this export. */
   readonly last: LastPoll;
-  readonly now: () => string;
+  readonly clock: Clock;
   /** Not all rows of the listing are exported. */
   readonly isPartial: boolean;
   readonly seen: RowsSeen;
@@ -275,10 +279,12 @@ class TableWriter<T> implements SinkWriter<T> {
     return this.#buffer.isFull;
   }
 
-  write({ items, partition }: { readonly items: readonly T[]; readonly partition: number }): Promise<void> {
+  write({ items, partition, receivedAt }: Pick<SinkPage<T>, 'items' | 'partition' | 'receivedAt'>): Promise<void> {
+    const { history } = this.#parts;
+    const version = history ? openVersion(pollAt(history.last, receivedAt ?? history.clock.now())) : [];
     for (const item of items) {
-      this.#buffer.add(item, partition, this.#nth + 1);
-      this.#parts.history?.seen.add(item);
+      this.#buffer.add(item, partition, this.#nth + 1, version);
+      history?.seen.add(item);
       this.#nth += 1;
       this.#staged += 1;
     }
@@ -318,19 +324,15 @@ class TableWriter<T> implements SinkWriter<T> {
   async #publishVersions(session: Session): Promise<number> {
     const { ledger, staging, history } = this.#parts;
     if (!history) throw new Error('The position is of a history.');
-    const { table, last, now, isPartial, seen } = history;
+    const { table, last, clock, isPartial, seen } = history;
     const isIncomplete = this.#end.isIncomplete || isPartial;
     await table.check(session, last !== undefined);
     checkStaged(staging.target.name.given, this.#staged, await staging.countRows(session));
     if ((await session.readColumns(staging.target.name.full)) !== undefined) await checkStagedAs(session, staging);
     await staging.keepLastPerKey(session);
     await table.create(session);
-    const latest = (await table.readLatest(session)) ?? '';
-    const ended = now();
-    const poll = followPoll(last, {
-      observedAt: latest > ended ? latest : ended,
-      ...(isIncomplete && { isIncomplete }),
-    });
+    const latest = (await table.readLatest(session)) ?? 0;
+    const poll = pollAt(last, Math.max(latest, clock.now()), isIncomplete);
     const kept = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm');
     await table.addPoll(session, poll);
     await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
@@ -348,6 +350,11 @@ class TableWriter<T> implements SinkWriter<T> {
   get #position(): TablePosition {
     return { ...this.#opened, nth: this.#nth, staged: this.#staged, dropped: [], end: this.#end };
   }
+}
+
+/** The poll that follows the last one. @param ms since 1970 */
+function pollAt(last: LastPoll, ms: number, isIncomplete = false): Poll {
+  return followPoll(last, { observedAt: new Date(ms).toISOString(), ...(isIncomplete && { isIncomplete }) });
 }
 
 /** Whether its rows are in the table, unless somebody has dropped that since. */

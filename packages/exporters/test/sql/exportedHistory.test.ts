@@ -155,6 +155,40 @@ describe.each(databaseKinds)('a history of exports into $name', ({ open }) => {
     expect(msOf(ended?.['_valid_to'])).toBe(Date.UTC(2030, 0, 1, 12, 2, 0, 1));
   });
 
+  test('D9 dates all versions of a page by when its response was there, however long the rows before it wait', async () => {
+    const database = await open();
+    const pages = [1, 2, 3, 4].map((nth) => [item(nth, 'a'), item(nth + 4, 'b')]);
+    // Time passes whenever somebody looks at the clock.
+    const clock = new (class extends WallClock {
+      override now(): number {
+        this.time += 1;
+        return super.now();
+      }
+    })();
+    const received: number[] = [];
+    const source = createSource<Item>({
+      name: 'items',
+      identity: null,
+      schema: { columns: ['id', 'name', 'amount'], types: { id: 'integer' }, key: ({ id }) => id },
+      fetch({ at }) {
+        const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+        clock.time += 60_000;
+        received.push(clock.time);
+        const next = page + 1 < pages.length ? { cursor: String(page + 1) } : ('end' as const);
+        return Promise.resolve({ rows: pages[page] ?? [], next });
+      },
+    });
+    await exportTo(source, database.sink<Item>({ table: 'items', mode: 'history', key: ['id'] }), { clock }).run();
+    const found = await database.query('SELECT _valid_from FROM items ORDER BY (id - 1) % 4, id');
+    const times = found.map(({ _valid_from: from }) => msOf(from) - Date.UTC(2030, 0, 1));
+    for (const [page, began] of received.entries()) {
+      const [one = 0, other] = times.slice(2 * page);
+      expect(one).toBeGreaterThan(began);
+      expect(one).toBeLessThan(received[page + 1] ?? Infinity);
+      expect(other).toBe(one);
+    }
+  });
+
   test('D9 begun again, goes on: nothing is written that is as it was', async () => {
     const database = await open();
     await night(database, { pages: [[item(1, 'a'), item(2, 'b')]] });

@@ -23,7 +23,7 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
   /** All versions in short: `1 a 1-2 changed` of a row that was a from the first generation to the second. */
   const versions = async (database: TestDatabase): Promise<string[]> => {
     const rows = await database.query(
-      'SELECT v.id, v.name, v._generation AS began, p.generation AS until, v._ended AS ended FROM items v LEFT JOIN items_polls p ON p.at = v._valid_to ORDER BY v.id, v._generation',
+      'SELECT v.id AS id, v.name, v._generation AS began, p.generation AS until, v._ended AS ended FROM items v LEFT JOIN items_polls p ON p.at = v._valid_to ORDER BY v.id, v._generation',
     );
     return rows.map(({ id, name, began, until, ended }) =>
       `${id} ${name} ${began}-${until ?? ''} ${ended ?? ''}`.trim(),
@@ -197,6 +197,67 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
     expect(found.map(({ name, amount }) => `${name} ${amount}`)).toEqual(['a 9007199254740993', 'b 8']);
   });
 
+  test('D9 begun again, compares only the columns of the table that the watch compares', async () => {
+    const ignoring: WatchOf[] = [{ ignore: ['amount'] }, { project: ['name.first', 'name'] }];
+    for (const watching of ignoring) {
+      const database = await open();
+      const listing = new Items([item(1, 'a'), item(2, 'b')]);
+      await poll(database, listing, watching);
+      listing.set({ ...item(1, 'a'), amount: '7' }, { ...item(2, 'bb'), amount: '7' });
+      await poll(database, listing, { ...watching, restart: true });
+      await poll(database, listing, watching);
+      expect(await versions(database)).toEqual(['1 a 1-', '2 b 1-2 changed', '2 bb 2-']);
+    }
+    const database = await open();
+    const listing = new Items([item(1, 'a')]);
+    const watching = { ignore: ['amount'], columns: ['id', 'amount'] };
+    await poll(database, listing, watching);
+    listing.set({ ...item(1, 'b'), amount: '7' });
+    await poll(database, listing, watching);
+    expect(await database.query('SELECT amount FROM items')).toEqual([{ amount: '9007199254740993' }]);
+  });
+
+  test('D9 writes no version for values that are equal in another notation', async () => {
+    const database = await open();
+    const notations = [
+      { at: '2030-01-31T00:00:00Z', ratio: '1.5', more: { b: [{ d: 1, c: 2 }], a: 'x' }, note: { b: 1, a: 2 } },
+      { at: '2030-01-31T00:00:00.000Z', ratio: '1.50', more: { a: 'x', b: [{ c: 2, d: 1 }] }, note: { a: 2, b: 1 } },
+      {
+        at: '2030-01-31T02:00:00.000000+02:00',
+        ratio: 1.5,
+        more: { a: 'x', b: [{ c: 2, d: 1 }] },
+        note: { b: 1, a: 2 },
+      },
+      { at: '2030-01-31T00:00:00.000001Z', ratio: 1.5, more: { a: 'x', b: [{ d: 1, c: 2 }] }, note: { a: 2, b: 1 } },
+    ] as const;
+    type Noted = (typeof notations)[number];
+    const source = (row: Noted) =>
+      createSource<Noted>({
+        name: 'items',
+        identity: null,
+        schema: {
+          columns: ['at', 'ratio', 'more', 'note'],
+          types: { at: 'timestamp', ratio: 'number', more: 'json' },
+          key: () => 1,
+        },
+        fetch: () => Promise.resolve({ rows: [row], next: 'end' }),
+      });
+    const polled = (row: Noted, restart = false) => {
+      const mirror = database.mirror<Noted>({ table: 'items', mode: 'history' });
+      const watched = watch(source(row), { every: 1_000, polls: 1, confirmations: 1, state: mirror.state });
+      return exportTo(watched, mirror, { restart }).run();
+    };
+    const exported = (row: Noted) =>
+      exportTo(source(row), database.sink<Noted>({ table: 'nights', mode: 'history' })).run();
+    const count = async (table: string) => (await database.query(`SELECT 1 FROM ${table}`)).length;
+    for (const [nth, row] of notations.entries()) {
+      await polled(row);
+      for (const again of notations.slice(0, nth === 3 ? 0 : 3)) await polled(again, true);
+      await exported(row);
+      expect([await count('items'), await count('nights')]).toEqual(nth < 3 ? [1, 1] : [2, 2]);
+    }
+  });
+
   test('D9 rows that swap their keys get a version each, and without key columns the key is the watch’s', async () => {
     const database = await open();
     const listing = new Items([item(1, 'a'), item(2, 'b'), item(3, 'c')]);
@@ -240,12 +301,113 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
     expect(() => database.mirror<Item>({ table: 'items', mode: 'history', deletedAt: true })).toThrow(ConfigError);
   });
 
-  test('D9 refuses a table of polls that is somebody else’s', async () => {
+  test('D9 refuses what has the name of its polls, its view or its function, and leaves it as it was', async () => {
     const database = await open();
-    await database.query('CREATE TABLE items_polls (question text)');
-    await expect(poll(database, new Items([]))).rejects.toThrow(
-      /items_polls has other columns than the rows: generation/,
-    );
+    await database.query('CREATE TABLE mine (id text, generation integer, at text, complete text)');
+    const own = [
+      ['items_polls', 'CREATE TABLE items_polls (question text)', 'DROP TABLE items_polls'],
+      ['items_polls', 'CREATE VIEW items_polls AS SELECT generation, at, complete FROM mine', 'DROP VIEW items_polls'],
+      ['items_now', 'CREATE TABLE items_now (id text)', 'DROP TABLE items_now'],
+      ['items_now', 'CREATE VIEW items_now AS SELECT id FROM mine', 'DROP VIEW items_now'],
+      ...(kind === 'SQLite'
+        ? []
+        : [
+            [
+              'items_at',
+              "CREATE FUNCTION items_at(timestamptz) RETURNS text LANGUAGE sql AS 'SELECT NULL'",
+              'DROP FUNCTION items_at(timestamptz)',
+            ],
+          ]),
+    ];
+    const exported = () =>
+      exportTo(itemSource([[item(1, 'a')]]), database.sink<Item>({ table: 'items', mode: 'history' })).run();
+    for (const [name = '', create = '', drop = ''] of own) {
+      await database.query(create);
+      const refused = new RegExp(`${name}\\S* is there already, and is not of the history in items`);
+      await expect(poll(database, new Items([]))).rejects.toThrow(refused);
+      await expect(exported()).rejects.toThrow(refused);
+      await database.query(drop);
+    }
+    await poll(database, new Items([item(1, 'a')]));
+    await database.query('DROP VIEW items_now');
+    await database.query('CREATE TABLE items_now (id text)');
+    await expect(poll(database, new Items([]))).rejects.toThrow(/items_now is there already/);
+    await database.query('DROP TABLE items_now');
+    await database.query('CREATE VIEW items_now AS SELECT id FROM items');
+    await poll(database, new Items([item(2, 'b')]));
+    expect(await database.query('SELECT * FROM items_now ORDER BY id')).toEqual([{ id: '1' }, { id: '2' }]);
+  });
+
+  test('D9 refuses a table that can’t have several versions of a row, or takes different keys for the same', async () => {
+    const database = await open();
+    const columns = (key: string): string => {
+      const [time, generation] = kind === 'SQLite' ? ['text', 'integer'] : ['timestamptz', 'bigint'];
+      return `(${key}, name text, amount text, _valid_from ${time}, _valid_to ${time}, _ended text, _generation ${generation})`;
+    };
+    const unique = /items lets no two rows have the same (id|name), and a history has several versions of a row/;
+    const loose = /items may take different texts in id for the same key, by its .+ Make that column text COLLATE/;
+    const ways: [string, RegExp][] = [
+      [columns('id text PRIMARY KEY'), unique],
+      [columns('id text').replace('name text', 'name text UNIQUE'), unique],
+    ];
+    if (kind === 'SQLite') ways.push([columns('id text COLLATE NOCASE'), loose]);
+    else {
+      await database.query(
+        "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+      );
+      ways.push([columns('id text COLLATE loose'), loose]);
+    }
+    for (const [definition, refused] of ways) {
+      await database.query(`CREATE TABLE items ${definition}`);
+      await expect(poll(database, new Items([item(1, 'a')]))).rejects.toThrow(refused);
+      const sink = database.sink<Item>({ table: 'items', mode: 'history', key: ['id'] });
+      await expect(exportTo(itemSource([[item(1, 'a')]]), sink).run()).rejects.toThrow(refused);
+      await database.query('DROP TABLE items');
+    }
+    await database.query(`CREATE TABLE items ${columns('ID text')}`.replace('ID', kind === 'SQLite' ? 'ID' : 'id'));
+    await database.query('CREATE UNIQUE INDEX one_name ON items (name) WHERE _valid_to IS NULL');
+    const listing = new Items([item(1, 'a')]);
+    for (const name of ['a', 'b']) {
+      listing.set(item(1, name));
+      await poll(database, listing);
+    }
+    expect(await versions(database)).toEqual(['1 a 1-2 changed', '1 b 2-']);
+  });
+
+  test('D9 says that its polls are gone, and goes on when it starts over', async () => {
+    const database = await open();
+    const listing = new Items([item(1, 'a')]);
+    await poll(database, listing);
+    await database.query('DROP TABLE items_polls');
+    await expect(poll(database, listing)).rejects.toThrow('The table of the polls of items is gone.');
+    listing.set(item(1, 'b'));
+    await poll(database, listing, { restart: true });
+    expect(await database.query('SELECT name, _generation FROM items ORDER BY 2')).toEqual([
+      { name: 'a', _generation: '1' },
+      { name: 'b', _generation: '2' },
+    ]);
+    expect(await database.query('SELECT generation FROM items_polls')).toEqual([{ generation: '2' }]);
+  });
+
+  test('D9 goes on with a table that got another column, and so do its view and its function', async () => {
+    const database = await open();
+    const watched = (columns: readonly string[]) => {
+      const source = createSource<Item>({
+        name: 'items',
+        identity: null,
+        schema: { columns, key: ({ id }) => id },
+        fetch: () => Promise.resolve({ rows: [item(1, 'a')], next: 'end' }),
+      });
+      const mirror = database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] });
+      return exportTo(watch(source, { every: 1_000, polls: 1, confirmations: 1, state: mirror.state }), mirror).run();
+    };
+    await watched(['id']);
+    await expect(watched(['id', 'name'])).rejects.toThrow('name is missing');
+    await database.query('ALTER TABLE items ADD COLUMN name text');
+    await watched(['id', 'name']);
+    const views = ['items_now', ...(kind === 'SQLite' ? [] : ['items_at(now())'])];
+    for (const view of views)
+      expect(await database.query(`SELECT * FROM ${view}`)).toMatchObject([{ id: '1', _generation: '1', name: null }]);
   });
 
   test('D9 ends with an error if a trigger drops a version, and changes nothing then', async () => {
@@ -355,6 +517,7 @@ test.runIf(postgresPrograms !== undefined)(
     expect(await at('2030-01-01T00:00:59Z')).toEqual(['a']);
     expect(await at('2030-01-01T00:01:00Z')).toEqual(['b', 'c']);
     await expect(at('2029-12-31T23:59:59Z')).rejects.toThrow(/The history of items begins at 2030-01-01 00:00:00/);
+    await expect(database.query('SELECT * FROM items_at(NULL)')).rejects.toThrow(/does not know the rows of <NULL>/);
   },
 );
 

@@ -177,7 +177,7 @@ export class ServerSession {
       return none;
     }
     // Nobody calls one.
-    if (text.startsWith('SET CONSTRAINTS') || text.startsWith('CREATE OR REPLACE FUNCTION')) return none;
+    if (text.startsWith('SET CONSTRAINTS') || text.startsWith('CREATE FUNCTION')) return none;
     switch (text) {
       case 'COMMIT':
         if (this.#written.length > 0) this.#server.commit(this.#written);
@@ -222,7 +222,8 @@ export class ServerSession {
     if (text.includes('FROM pg_attribute')) return resultOf(this.#columnsOf(first ?? ''));
     // No table needs the name of its schema.
     if (text.includes('FROM pg_namespace')) return resultOf([]);
-    if (text.includes('FROM pg_class')) return resultOf([{ table: true }]);
+    if (text.includes('to_regprocedure(')) return resultOf([]);
+    if (text.includes('FROM pg_class')) return resultOf(this.#kindOf(first ?? ''));
     return undefined;
   }
 
@@ -234,6 +235,12 @@ export class ServerSession {
       computed: false,
       required: false,
     }));
+  }
+
+  #kindOf(quotedName: string): Row[] {
+    const kind = `SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1`;
+    const name = quotedName.slice(1, -1).replaceAll('""', '"');
+    return rowsOf(this.#server.visibleTo(this), kind, [name]).map(({ type }) => ({ table: type === 'table' }));
   }
 
   #query(text: string, parameters: readonly Parameter[]): PostgresResult {
@@ -326,8 +333,6 @@ const typeOfColumn = /("(?:[^"]|"")*") (numeric|boolean|timestamptz|json)\b/g;
 /** The same statement for SQLite. Values of a column keep their text, as PostgreSQL keeps their digits. */
 function sqliteText(text: string): string {
   const sql = text.replace(quotedOrParameter, (found) => (found.startsWith('$') ? `?${found.slice(1)}` : found));
-  // A view of SQLite has the columns that its table has by then.
-  if (sql.startsWith('CREATE OR REPLACE VIEW')) return sql.replace('OR REPLACE VIEW', 'VIEW IF NOT EXISTS');
   return sql.startsWith('CREATE TABLE') ? sql.replace(typeOfColumn, '$1 $2_text') : sql;
 }
 
