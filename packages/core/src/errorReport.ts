@@ -46,22 +46,7 @@ export function reportOf(thrown: unknown, causes = maxCauses): ErrorReport {
 
 /** Rewrites all texts of a report, e.g. to redact secrets. */
 export function rewritten(report: ErrorReport, rewrite: (text: string) => string): ErrorReport {
-  const { name, message, code, summary, advice, details, stack, cause } = report;
-  const texts =
-    details &&
-    Object.entries(details).map(
-      ([key, fact]) => [rewrite(key), typeof fact === 'string' ? rewrite(fact) : fact] as const,
-    );
-  return Object.freeze({
-    name: rewrite(name),
-    message: rewrite(message),
-    ...(code !== undefined && { code: rewrite(code) }),
-    ...(summary !== undefined && { summary: rewrite(summary) }),
-    ...(advice && { advice }),
-    ...(texts && { details: Object.freeze(Object.fromEntries(texts)) }),
-    ...(stack !== undefined && { stack: rewrite(stack) }),
-    ...(cause && { cause: rewritten(cause, rewrite) }),
-  });
+  return reportOf(rewriteThrown(report, rewrite));
 }
 
 /** Removes secrets from a text, and cuts it behind them. */
