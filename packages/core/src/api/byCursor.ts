@@ -42,14 +42,12 @@ export function byCursor(options: CursorOptions): Paging {
     at: 'text or a function',
   });
   const { at, more, last, ...place } = options;
-  const { identity, params, fields, headers, put } = parsePlace(place);
+  const { identity, sets, put } = parsePlace(place);
   const cursor = finder(at);
   const flag = moreFlag({ more, last });
   return {
     identity: { by: 'cursor', ...identity, at: cursor.identity, ...flag.identity },
-    params,
-    fields,
-    headers,
+    ...sets,
     reads: flag.reads && headersRead(cursor),
     request(first, from) {
       const text = cursorOf(from);

@@ -43,9 +43,9 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       values: keys.map(({ identity, field }) => ({ ...identity, field })),
       ...flag.identity,
     },
-    params: keys.flatMap(({ params }) => params),
-    fields: keys.flatMap(({ fields }) => fields),
-    headers: keys.flatMap(({ headers }) => headers),
+    params: keys.flatMap(({ sets }) => sets.params),
+    fields: keys.flatMap(({ sets }) => sets.fields),
+    headers: keys.flatMap(({ sets }) => sets.headers),
     reads: flag.reads,
     request(first, from) {
       const known = decodeKeyset(cursorOf(from), keys.length);

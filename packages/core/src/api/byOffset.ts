@@ -50,12 +50,10 @@ export function byOffset(options: OffsetOptions): Paging {
   if (step === 'page')
     return byPage({ ...place, first: base, ...(more !== undefined && { more }), ...(last !== undefined && { last }) });
   if (step === 'size') return bySize(place, base, flag);
-  const { identity, params, fields, headers, put } = parsePlace(place);
+  const { identity, sets, put } = parsePlace(place);
   return {
     identity: { by: 'offset', ...identity, ...(base > 0 && { first: base }), ...flag.identity },
-    params,
-    fields,
-    headers,
+    ...sets,
     reads: flag.reads,
     request: (first, at) => put(first, base + offsetOf(at)),
     next(answer) {
@@ -86,12 +84,10 @@ function mayHaveMore(rows: readonly unknown[], from: PageCursor | undefined): bo
 
 /** The cursor is the offset itself: it depends on no rows, so the last row cannot be read again. */
 function bySize(place: RequestPlace, base: number, flag: MoreFlag): Paging {
-  const { identity, params, fields, headers, put } = parsePlace(place);
+  const { identity, sets, put } = parsePlace(place);
   return {
     identity: { by: 'offset', ...identity, step: 'size', ...(base > 0 && { first: base }), ...flag.identity },
-    params,
-    fields,
-    headers,
+    ...sets,
     reads: flag.reads,
     needsPageSize: true,
     request: (first, at) => put(first, parseOffset(cursorOf(at))),

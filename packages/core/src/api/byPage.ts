@@ -41,7 +41,7 @@ export function byPage(options: PageNumberOptions): Paging {
     pages: 'text or a function?',
   });
   const { first = 1, pages, more, last, ...place } = options;
-  const { identity, params, fields, headers, put } = parsePlace(place);
+  const { identity, sets, put } = parsePlace(place);
   checkCount('first', first, { min: 0 });
   const flag = moreFlag({ more, last });
   const counted = pages === undefined ? undefined : finder(pages);
@@ -55,9 +55,7 @@ export function byPage(options: PageNumberOptions): Paging {
   };
   return {
     identity: { by: 'page', ...identity, first, pages: counted?.identity ?? null, ...flag.identity },
-    params,
-    fields,
-    headers,
+    ...sets,
     reads: flag.reads && headersRead(counted),
     request: (request, at) => put(request, parsePageNumber(cursorOf(at))),
     next(answer) {

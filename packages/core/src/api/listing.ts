@@ -277,7 +277,7 @@ function checkListing(definition: Checked): void {
   ].map((header) => header.toLowerCase());
   const headerTwice = firstRepeated(headers);
   if (headerTwice !== undefined) throw fault('headers', `${JSON.stringify(headerTwice)} is set twice`);
-  const fields = [...(pageSize ? parsePlace(pageSize).fields : []), ...(paging.fields ?? [])];
+  const fields = [...(pageSize ? parsePlace(pageSize).sets.fields : []), ...(paging.fields ?? [])];
   if (!['GET', 'POST'].includes(method)) throw fault('method', 'it must be GET or POST');
   if (definition.parse !== undefined && definition.format !== undefined)
     throw fault('parse', 'it excludes format: give one of the two');

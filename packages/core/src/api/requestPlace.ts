@@ -4,7 +4,7 @@ import { ownHeaders } from '../http/requestDetails.js';
 import { isHeader } from '../http/sendAttempt.js';
 import { isList, isRecord, kindOf, shownText } from '../values.js';
 import { parseSteps, type PathStep } from './documentPath.js';
-import type { PageAddress } from './paging.js';
+import type { PageAddress, Paging } from './paging.js';
 
 /** Where a request has a value: in a query parameter, in its body, or in a header. */
 export type RequestPlace = QueryPlace | BodyPlace | HeaderPlace;
@@ -40,10 +40,8 @@ export interface NoPlace {
 /** A {@link RequestPlace} ready to use. */
 export interface Placing {
   readonly identity: Readonly<Record<string, string>>;
-  /** What it sets, for {@link Paging}. */
-  readonly params: readonly string[];
-  readonly fields: readonly string[];
-  readonly headers: readonly string[];
+  /** The names of what it sets. */
+  readonly sets: Required<Pick<Paging, 'params' | 'fields' | 'headers'>>;
   /** What the request of a definition has there. Default: nothing. */
   readonly find?: (request: PageAddress) => Json | undefined;
   /** A copy of the request with the value. @throws ConfigError if a header can't have it. */
@@ -78,9 +76,8 @@ const none = { params: [], fields: [], headers: [] } as const;
 
 function queryPlacing(param: string): Placing {
   return {
-    ...none,
     identity: { param },
-    params: [param],
+    sets: { ...none, params: [param] },
     find: ({ query }) => (typeof query[param] === 'string' ? query[param] : undefined),
     put: (request, value) => ({
       ...request,
@@ -96,9 +93,8 @@ function bodyPlacing(into: string): Placing {
       `${JSON.stringify(into)} is not a place in a body. Write a path without ?, e.g. variables.after.`,
     );
   return {
-    ...none,
     identity: { into },
-    fields: [steps.at(-1)?.text ?? into],
+    sets: { ...none, fields: [steps.at(-1)?.text ?? into] },
     find: ({ body }) => steps.reduce(partOf, body),
     put: (request, value) => ({ ...request, body: withValue(request.body, steps, value) }),
   };
@@ -116,9 +112,8 @@ function headerPlacing(header: string): Placing {
     );
   const name = header.toLowerCase();
   return {
-    ...none,
     identity: { header: name },
-    headers: [name],
+    sets: { ...none, headers: [name] },
     put(request, value) {
       const text = value instanceof ExactNumber ? value.text : String(value);
       if (text.trim() !== text || !isHeader(name, text))

@@ -126,5 +126,5 @@ export function listPlacedHeaders({
   pageSize,
   paging,
 }: Pick<RequestSpec<never>, 'pageSize' | 'paging'>): readonly string[] {
-  return [...(pageSize ? parsePlace(pageSize).headers : []), ...(paging.headers ?? [])];
+  return [...(pageSize ? parsePlace(pageSize).sets.headers : []), ...(paging.headers ?? [])];
 }
