@@ -18,6 +18,7 @@ import { toFlag } from '../errors/cliTerms.js';
 import { endedByTerm, exitCodes, UsageError } from '../errors/errors.js';
 import { redact } from '../errors/redact.js';
 import { describeMaking, resumeCommand } from '../export/resume.js';
+import type { ExportedRows } from '../export/runExport.js';
 import { openFrame, printDeadLetters, withRun } from '../export/withRun.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { GroupOptions } from '../options/options.js';
@@ -59,13 +60,9 @@ type Watching = Pick<
 >;
 
 /** What to watch. */
-export interface WatchedRows<Added, T> {
-  /** Adds the API of the rows to a client. */
-  readonly add: (client: Client) => Client & Added;
+export interface WatchedRows<Added, T> extends Pick<ExportedRows<Added, T>, 'add' | 'wallets'> {
   readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
   readonly view: RowView<T>;
-  /** How many wallets, and where they are from. */
-  readonly wallets?: string;
 }
 
 interface OpenWatch<Added, T> {

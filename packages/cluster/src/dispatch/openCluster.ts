@@ -19,18 +19,14 @@ export interface Submission extends RunPlan {
 }
 
 /** How far a run is, which its target says, and who works on it, which Redis says. */
-export interface ClusterStatus extends RunStatus {
-  readonly name: string;
-  readonly source: string;
+export interface ClusterStatus extends RunStatus, Pick<RegisteredRun, 'name' | 'source' | 'failed'> {
   /** `unknown`: partitions are missing, and Redis does not know the run, or can't be asked. */
   readonly state: RegisteredRun['state'] | 'unknown';
   /** Why Redis can't be asked. */
   readonly redisError?: string;
   /** Jobs in BullMQ: `delayed` ones have failed and are tried again. */
   readonly jobs: { readonly waiting: number; readonly active: number; readonly delayed: number };
-  /** Partitions that were given up. */
-  readonly failed: number;
-  /** The first ten of them. */
+  /** The first ten partitions that were given up. */
   readonly failures: readonly FailedPartition[];
   /** Workers that were heard of within 15 s, and know the run. */
   readonly workers: readonly WorkerPresence[];

@@ -5,9 +5,8 @@ import type { BodyParser } from '../http/response/parsedBody.js';
 import { quote } from '../http/response/statusFault.js';
 import type { ApiResponse, Endpoint } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
-import type { UndecodedPage, WalkedPages } from '../source/definition.js';
+import type { PageRequest, UndecodedPage } from '../source/definition.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';
-import type { Since } from '../source/increment.js';
 import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { Answer, PageAnswer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
@@ -58,8 +57,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
 }
 
 /** The request that a response answers. */
-export interface RequestedPage {
-  readonly partition: number;
+export interface RequestedPage extends Pick<PageRequest, 'partition' | 'walked' | 'since'> {
   readonly path: string;
   /** Whether the API said that the listing ended before this page. */
   readonly isEnd?: boolean;
@@ -69,12 +67,8 @@ export interface RequestedPage {
   readonly isAgain: boolean;
   /** The requested number of rows, if any. */
   readonly pageSize: number | undefined;
-  /** What the walk has received of the partition before this page. */
-  readonly walked: WalkedPages;
   /** Added to each row before it is decoded; pages are compared without them. */
   readonly fields?: object | undefined;
-  /** The rows that the walk asks for; absent for all. */
-  readonly since?: Since | undefined;
 }
 
 /** Reads a response as a page, whose rows are decoded on demand. @throws DecodeError. */

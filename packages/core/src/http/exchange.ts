@@ -4,11 +4,10 @@ import { amend } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adapter.js';
 import type { Credentials, Stamped, StampedRequest } from './credentials/credentials.js';
 import { type SignedRequest, signRequest } from './credentials/signing.js';
-import { stampRequest } from './credentials/stamp.js';
+import { type BareRequest, stampRequest } from './credentials/stamp.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { PauseCause } from './limit/limiterReports.js';
 import type { Limiter } from './limit/limiterTypes.js';
-import type { HttpMethod } from './requestDetails.js';
 import type { Timeouts } from './requestTimes.js';
 import { closedError, connectionFault, timeoutError } from './requestErrors.js';
 import type { ReadResult } from './response/readResponse.js';
@@ -36,16 +35,9 @@ export interface ExchangeOptions {
   readonly closed: AbortSignal;
 }
 
-export interface Call {
-  readonly route: string;
-  readonly url: string;
-  /** The beginning of the URL, behind which a path with a secret goes. Default: the origin. */
-  readonly baseUrl?: string | undefined;
+export interface Call extends BareRequest {
   /** The redacted URL, for events. */
   readonly shownUrl: () => string;
-  readonly method: HttpMethod;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
   /** Gives each attempt its permit. */
   readonly limiter: Limiter;
   /** `false`: it is not retried once it was sent. Default `true`. */

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { jsonAnswer } from '../answer.js';
 import { openExchange } from '../exchange.js';
 import { FaultDraw } from '../faultDraw.js';
@@ -11,13 +11,8 @@ import type { Delivery, ReceiverSettings } from './receiverOptions.js';
 import { signatureCheck } from './signatureCheck.js';
 
 /** A request to the receiver. */
-export interface ReceivedRequest extends LoggedExchange {
-  /** The `webhook-id`; empty if there is none. */
-  readonly id: string;
-  /** Number of the request with this `webhook-id`, from 1. */
-  readonly attempt: number;
+export interface ReceivedRequest extends LoggedExchange, Pick<Delivery, 'id' | 'attempt' | 'headers'> {
   readonly method: string;
-  readonly headers: IncomingHttpHeaders;
   /** Number of its records; 0 if its body was not read. */
   readonly records: number;
   /** Why it was refused: signature, `webhook-id` or method; otherwise `undefined`. */

@@ -26,20 +26,15 @@ interface ReportedState {
 }
 
 /** The checkpoint of an export. Times are in ISO 8601. */
-export interface CheckpointReport extends ReportedTarget, ReportedState {
+export interface CheckpointReport extends ReportedTarget, ReportedState, Pick<Checkpoint, 'source' | 'rows' | 'pages'> {
   /** The path of the checkpoint, or the name of its store. */
   readonly checkpoint: string;
-  /** E.g. `aptos.nfts`. */
-  readonly source: string;
   readonly madeWith?: Checkpoint['madeWith'];
   /** All rows are written; unless finished, only closing the target is left. */
   readonly isSealed: boolean;
   readonly finishedAt?: string | undefined;
   /** The target is brought up to date by each export: the same command begins a new run once this one is finished. */
   readonly isRefreshed?: true | undefined;
-  /** Committed. */
-  readonly rows: number;
-  readonly pages: number;
   /** Partitions that are neither finished nor open are not started. */
   readonly partitions: {
     /** Absent if the walk discovers them. */

@@ -4,11 +4,9 @@ import { isRecord } from '../../values.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ReadResult } from '../response/readResponse.js';
 import { type ResponseContext, statusFault } from '../response/statusFault.js';
-import type { Call } from '../exchange.js';
 import type { Limiter } from '../limit/limiterTypes.js';
 import { encodeQuery } from '../query.js';
-import type { Secrets } from './secrets.js';
-import type { TransportResponse } from '../transport.js';
+import type { LoginTools } from './openLogin.js';
 
 /** What a token is requested with (RFC 6749, sections 4.4 and 6). */
 export type Grant = { readonly kind: 'client' } | { readonly kind: 'refresh'; readonly refreshToken: string };
@@ -21,9 +19,7 @@ export interface IssuedToken {
   readonly refreshToken: string | undefined;
 }
 
-export interface TokenServer {
-  /** The API, for messages. */
-  readonly api: string;
+export interface TokenServer extends Pick<LoginTools, 'api' | 'secrets' | 'call'> {
   readonly url: string;
   /** @throws ConfigError if the variable that has it is not set. */
   readonly clientId: () => string;
@@ -33,10 +29,7 @@ export interface TokenServer {
   readonly clientIn: 'header' | 'body';
   /** Further parameters, e.g. `scope` and `audience`. */
   readonly params: Readonly<Record<string, string | undefined>>;
-  readonly secrets: Secrets;
   readonly limiter: Limiter;
-  /** Sends a request past links, hooks and events, with retries and deadlines. */
-  readonly call: (call: Call) => Promise<TransportResponse>;
 }
 
 /**

@@ -1,10 +1,6 @@
-/** At most `max` cost units may start in any `span` ms. */
-export interface StartWindow {
-  readonly max: number;
-  readonly span: number;
-  /** Of the limit's rate, in ms; absent for its burst. */
-  readonly per?: number;
-}
+import type { RateWindow } from './limit.js';
+
+export type StartWindow = Pick<RateWindow, 'max' | 'span' | 'per'>;
 
 /** One start, by the monotonic clock. */
 export interface Start {
