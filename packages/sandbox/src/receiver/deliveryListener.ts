@@ -13,8 +13,11 @@ import { signatureCheck } from './signatureCheck.js';
 /** A request to the receiver. */
 export interface ReceivedRequest extends LoggedExchange, Pick<Delivery, 'id' | 'attempt' | 'headers'> {
   readonly method: string;
+  readonly path: string;
   /** Number of its records; 0 if its body was not read. */
   readonly records: number;
+  /** Whether its records count as accepted, even if the response was an error. */
+  readonly accepted: boolean;
   /** Why it was refused: signature, `webhook-id` or method; otherwise `undefined`. */
   readonly refusal: string | undefined;
 }
@@ -48,7 +51,7 @@ export function deliveryListener(
   return (incoming, response) => void receive(incoming, response);
 
   async function receive(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', headers } = incoming;
+    const { method = '', url = '', headers } = incoming;
     const header = headers['webhook-id'];
     const id = typeof header === 'string' ? header : '';
     const attempt = failures.attempt(id);
@@ -57,8 +60,10 @@ export function deliveryListener(
       id,
       attempt,
       method,
+      path: url,
       headers,
       records: 0,
+      accepted: false,
       refusal: undefined,
     });
     const send = openExchange(response, log, entry);
@@ -108,6 +113,7 @@ export function deliveryListener(
   function count(entry: OpenDelivery, { records }: Delivery, reply: Reply): void {
     // A refused request may come from another sender, so its records don't count.
     if (entry.refusal !== undefined) return;
+    entry.accepted = reply.accepts;
     if (!succeeds(reply)) log.failed++;
     for (const record of records) accepted.add(record, reply.accepts);
   }
