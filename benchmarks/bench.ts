@@ -3,6 +3,7 @@
 //   npm run bench                                      everything, about twenty minutes
 //   npm run bench -- --only exports,sinks --rounds 9
 //   npm run bench -- --rows 10000000                   the largest export whose memory is measured
+//   npm run bench -- --only histories --rows 300000     a table with every version of its rows, and a mirror of them
 //   npm run bench -- --json figures.json
 //   npm run bench -- --keep                            writes benchmarks/figures.json, which the README explains
 //   npm run bench -- --check                           short runs; fails if something became much worse
@@ -21,6 +22,7 @@ import { dashboards } from './works/dashboards.js';
 import { exports } from './works/exports.js';
 import { forwards } from './works/forwards.js';
 import { growth } from './works/growth.js';
+import { histories } from './works/histories.js';
 import { latency } from './works/latency.js';
 import { limits } from './works/limits.js';
 import { mirrors } from './works/mirrors.js';
@@ -39,6 +41,7 @@ const all: Readonly<Record<string, Work>> = {
   latency,
   limits,
   growth,
+  histories,
   watches,
   forwards,
   starts,
