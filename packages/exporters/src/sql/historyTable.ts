@@ -170,6 +170,7 @@ export class HistoryTable {
         `lets no two rows have the same ${narrow.columns.join(', ')}, and a history has several versions of a row. Drop that constraint or index, or let it be one of the present rows: CREATE UNIQUE INDEX … WHERE ${isLive}.`,
       );
   }
+
   /**
    * Before the history begins, nothing may have the names of its polls, view and function: from then on they are its own.
    *
