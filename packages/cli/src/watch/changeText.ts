@@ -10,13 +10,12 @@ export function changeText<T extends object>(view: RowView<T>, options: LineOpti
   return {
     name: 'text',
     identity: { format: 'text' },
-    encoder: () => ({
-      header: '',
-      encode: (changes) =>
-        changeLines(changes, view, options)
-          .map((line) => `${line}\n`)
-          .join(''),
-    }),
+    encoder() {
+      // A first poll may have several pages, whose lines say how many there were so far.
+      const start = new RowsAtStart(view, options);
+      const toLine = (line: string): string => `${line}\n`;
+      return { header: '', encode: (changes) => changeLines(changes, view, options, start).map(toLine).join('') };
+    },
   };
 }
 
@@ -44,9 +43,9 @@ export function changeLines<T extends object>(
   changes: readonly Change<T>[],
   view: RowView<T>,
   options: LineOptions,
+  start = new RowsAtStart(view, options),
 ): string[] {
   const { colors, columns = Infinity, indent = 0 } = options;
-  const start = new RowsAtStart(view, options);
   const lines = start.take(changes).map((change) => {
     const phrases = [timeOf(change, colors), ...changePhrases(change, view, colors)];
     return asLine(fitPhrases(phrases, columns - indent), options);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
 import { formatTime } from '../../src/terminal/format.js';
 import { displayWidth } from '../../src/terminal/width.js';
-import { changeLines } from '../../src/watch/changeText.js';
+import { changeLines, changeText } from '../../src/watch/changeText.js';
 import { holdingView, streamView } from '../../src/watch/rowView.js';
 
 const colors = colorsFor(false, {});
@@ -63,6 +63,14 @@ test('many statuses are summed up in a few words', () => {
   // A hint that does not fit is left out, and not cut.
   const [narrow = ''] = changeLines(changes, streamView(colors), { colors, columns: 100 });
   expect(narrow).toMatch(/1 f, …$/);
+});
+
+test('the line of each page of a first poll counts the rows of all pages so far', () => {
+  const initial = (id: number, status: string) =>
+    ({ ...seen, type: 'initial', before: null, after: { id, status }, fields: [] }) as const;
+  const { encode } = changeText<object>(streamView(colors), { colors }).encoder(undefined);
+  expect(encode([initial(1, 'a'), initial(2, 'b')])).toMatch(/  2 streams at the start: 1 a, 1 b  \(/);
+  expect(encode([initial(3, 'b')])).toMatch(/  3 streams at the start: 2 b, 1 a  \(/);
 });
 
 test('a line is cut to the width that it is given, colours left out of it', () => {
