@@ -21,7 +21,13 @@ export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { CompactOptions, CompactReport } from './sql/compactHistory.js';
 export type { Mirror, MirrorMode, MirrorOptions } from './sql/mirror.js';
-export type { History, HistoryChangesOptions, HistoryPoll, RowVersion } from './sql/readHistory.js';
+export type {
+  History,
+  HistoryChangesOptions,
+  HistoryPoll,
+  HistoryVersionsOptions,
+  RowVersion,
+} from './sql/readHistory.js';
 export type { TableMode } from './sql/tableShape.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';

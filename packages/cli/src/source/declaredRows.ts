@@ -7,18 +7,22 @@ export interface DeclaredRows {
   readonly source: string;
   readonly noun: readonly [one: string, many: string];
   readonly schema: RowSchema<Readonly<Record<string, unknown>>>;
+  /** The columns that tell the name, the status and the key of a row. */
+  readonly told: readonly string[];
 }
 
 export const declaredHoldings: DeclaredRows = {
   source: 'aptos.nfts',
   noun: ['holding', 'holdings'],
   schema: nftHoldingSchema,
+  told: ['name', 'owner_address', 'token_data_id_hash', 'property_version'],
 };
 
 export const declaredStreams: DeclaredRows = {
   source: 'streams.list',
   noun: ['stream', 'streams'],
   schema: evmStreamSchema,
+  told: ['id', 'tag', 'status', 'statusMessage'],
 };
 
 /** Whether a source declares all of these columns, or has at least half of its own among them. */

@@ -47,7 +47,7 @@ async function readPast(history: History, now: number): Promise<Past | undefined
   const end = (): void => {
     if (versions.length > 0) best.add(toPast(versions, declared, since));
   };
-  for await (const version of history.versions({ since: new Date(since).toISOString() })) {
+  for await (const version of history.versions({ since: new Date(since).toISOString(), columns: declared.told })) {
     if (versions[0] && versions[0].key !== version.key) {
       end();
       versions = [];

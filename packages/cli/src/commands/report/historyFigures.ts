@@ -98,7 +98,8 @@ export async function foldHistory(history: History): Promise<HistoryFigures> {
     latest.add(outage);
   };
   let row: RowFold | undefined;
-  for await (const version of history.versions({ since: new Date(span.from).toISOString() })) {
+  const told = ['status', 'statusMessage', ...(declared?.told ?? [])];
+  for await (const version of history.versions({ since: new Date(span.from).toISOString(), columns: told })) {
     if (row?.key !== version.key) {
       if (row) strips.add(row.end());
       rows += 1;
