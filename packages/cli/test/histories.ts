@@ -49,7 +49,7 @@ export function historySql(
     const own = [text(timeAt(from)), text(to === undefined ? undefined : timeAt(to)), text(ended), String(generation)];
     return `(${[...values, truth(id === '1'), text('["0x1"]'), ...(key ? [] : [text(id)]), ...own].join(', ')})`;
   });
-  const record = { source, kinds: { demo: 'boolean', chainIds: 'json' }, reserved: '#"' };
+  const record = { source, kinds: { demo: 'boolean', chainIds: 'json' }, ignored: [], reserved: '#"' };
   return `
     CREATE TABLE IF NOT EXISTS _sluice (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth));
     INSERT INTO _sluice VALUES ('${table}', 'record/rows', 0, ${text(JSON.stringify(record))});

@@ -172,7 +172,7 @@ describe('sluice log', () => {
     expect((await sluice(['log', 'a.sqlite#streams', '--since', '999999999d'], { cwd })).stdout).toBe(stdout);
   });
 
-  test('keeps nobody from writing the table while its output waits for a reader', async () => {
+  test('D9 keeps nobody from writing the table while its output waits for a reader', async () => {
     const cwd = temporaryFolder();
     const path = join(cwd, 'a.sqlite');
     makeHistory(path, 'streams', {

@@ -82,7 +82,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     const poll = readLastPoll(record);
     if (inTable !== undefined && isHistory !== (poll !== undefined)) throw otherMode(table, isHistory);
     const mirror = new MirrorTable(database, ledger.table, shape, inTable !== undefined);
-    const seen = isHistory ? new RowsSeen(source, shape.columns, '#"') : undefined;
+    const seen = isHistory ? new RowsSeen(source, shape.columns, '#"', schema?.compares) : undefined;
     return { ledger, target, shape, mirror, inTable, seen, state: { displaced: decodeDisplaced(record), poll } };
   };
   return {

@@ -99,7 +99,7 @@ export async function openHistory(
       { details: { table } },
     );
   const record = await new Ledger(database, table).load(rowsRecord);
-  const { source, kinds = {}, reserved = '#"' } = isRowsRecord(record) ? record : {};
+  const { source, kinds = {}, ignored = [], reserved = '#"' } = isRowsRecord(record) ? record : {};
   const kindOf = new Map(Object.entries(kinds));
   const columns = existing.map(({ name, declared }, nth): HistoryColumn => {
     // PostgreSQL gives JSON as what it stands for.
@@ -111,6 +111,7 @@ export async function openHistory(
     columns: columns.filter(({ name }) => !isOwn(name)),
     stored: columns.filter(({ name }) => name === keyColumn || !isOwn(name)),
     key: unique.columns.flatMap((name) => columns.filter((column) => column.name === name && name !== own.from)),
+    ignored: new Set(ignored),
     reserved,
   };
   return {
@@ -145,6 +146,8 @@ interface HistoryShape {
   /** With that of the key, if it is not one of the rows. */
   readonly stored: readonly HistoryColumn[];
   readonly key: readonly HistoryColumn[];
+  /** The columns that their watch does not compare. */
+  readonly ignored: ReadonlySet<string>;
   readonly reserved: '#' | '#"';
 }
 
@@ -232,7 +235,7 @@ function toChange(shape: HistoryShape, found: Row): Change<Row> {
   if (type === 'removed') return { ...observed, type: 'removed', before: row, after: null, fields: [] };
   if (type === 'initial' || type === 'added') return { ...observed, type, before: null, after: row, fields: [] };
   const before = rowOf(shape.columns, valueIn('p'));
-  const fields = differingFields(before, row, new Set());
+  const fields = differingFields(before, row, shape.ignored);
   return { ...observed, type: 'changed', before, after: row, fields };
 }
 

@@ -13,6 +13,8 @@ export interface RowsRecord {
   readonly source: string;
   /** A column whose values are of several kinds has none: what the table has may be any of them. */
   readonly kinds: Readonly<Record<string, JsonKind | undefined>>;
+  /** The columns that the watch does not compare. */
+  readonly ignored: readonly string[];
   /** A text in the column `_key` that begins so is a key in JSON. */
   readonly reserved: '#' | '#"';
 }
@@ -23,9 +25,16 @@ export class RowsSeen {
   readonly #columns: readonly (TableColumn & { readonly seen: Set<JsonKind> })[];
   hasRows = false;
 
-  constructor(source: string, columns: readonly TableColumn[], reserved: RowsRecord['reserved']) {
+  /** @param compares whether a column is compared; default: all are */
+  constructor(
+    source: string,
+    columns: readonly TableColumn[],
+    reserved: RowsRecord['reserved'],
+    compares: (column: string) => boolean = () => true,
+  ) {
+    const ignored = columns.map(({ name }) => name).filter((name) => !compares(name));
     // The changes of a watch are a source of their own.
-    this.#rows = { source: source.replace(/\.changes$/, ''), reserved };
+    this.#rows = { source: source.replace(/\.changes$/, ''), ignored, reserved };
     this.#columns = columns.map((column) => ({ ...column, seen: new Set() }));
   }
 
@@ -58,6 +67,11 @@ function kindOf(value: unknown): JsonKind | undefined {
 /** Whether something is recorded: the record is ours. */
 export function isRowsRecord(record: unknown): record is RowsRecord {
   return (
-    typeof record === 'object' && record !== null && 'source' in record && 'kinds' in record && 'reserved' in record
+    typeof record === 'object' &&
+    record !== null &&
+    'source' in record &&
+    'kinds' in record &&
+    'ignored' in record &&
+    'reserved' in record
   );
 }

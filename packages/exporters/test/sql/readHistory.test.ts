@@ -126,6 +126,29 @@ describe.each(databaseKinds)('reading a history in $name', ({ open }) => {
     expect(await database.readHistory('orders', ({ source }) => Promise.resolve(source))).toBe('shop.orders');
   });
 
+  test.each([{ ignore: ['seen', 'stats'] }, { project: ['status'] }])(
+    'D9 names the fields that the watch compares: %j',
+    async (compared) => {
+      const row = (status: string, seen: number): Row => ({ id: 1, status, seen, stats: { seen } });
+      const times = [[row('a', 1)], [row('a', 2)], [row('b', 3)]];
+      const schema: RowSchema<Row> = { columns: ['id', 'status', 'seen', 'stats'], key: ({ id }) => Number(id) };
+      const database = await open();
+      const mirror = database.mirror<Row>({ table: 'orders', mode: 'history', key: ['id'] });
+      await exportTo(watched(times, schema, { state: mirror.state, ...compared }), mirror).run();
+      const changes = await changesOf(database);
+      expect(changes.map(({ fields, after }) => [fields, after])).toEqual([
+        [[], row('a', 1)],
+        [['status'], row('b', 3)],
+      ]);
+      const versions = { columns: ['seen', 'none'] };
+      const read = await database.readHistory('orders', async (history) => listOf(history.versions(versions)));
+      expect(read.map(({ key, row }) => [key, row])).toEqual([
+        ['1', { seen: 1 }],
+        ['1', { seen: 3 }],
+      ]);
+    },
+  );
+
   test('D9 gives a number of a column that has texts, too, as the table has it', async () => {
     const database = await open();
     const rows = [5, '5', true].map((value, id) => ({ id, value }));
