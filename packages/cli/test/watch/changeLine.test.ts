@@ -68,7 +68,7 @@ test('many statuses are summed up in a few words', () => {
 test('the line of each page of a first poll counts the rows of all pages so far', () => {
   const initial = (id: number, status: string) =>
     ({ ...seen, type: 'initial', before: null, after: { id, status }, fields: [] }) as const;
-  const { encode } = changeText<object>(streamView(colors), { colors }).encoder(undefined);
+  const { encode } = changeText(streamView(colors), { colors }).encoder(undefined);
   expect(encode([initial(1, 'a'), initial(2, 'b')])).toMatch(/  2 streams at the start: 1 a, 1 b  \(/);
   expect(encode([initial(3, 'b')])).toMatch(/  3 streams at the start: 2 b, 1 a  \(/);
 });
