@@ -37,16 +37,19 @@ export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
     return this.#rows.get(key)?.row;
   }
 
-  set(key: string, row: T): void {
+  /** Returns the row that the key had before. */
+  set(key: string, row: T): T | undefined {
     const known = this.#rows.get(key);
     if (known) {
+      const before = known.row;
       known.row = row;
-      return;
+      return before;
     }
     const added: AcceptedRow<T> = { next: undefined, key, row, walk: notSeen };
     this.#rows.set(key, added);
     this.#newest.next ??= added;
     this.#newest = added;
+    return undefined;
   }
 
   delete(key: string): void {

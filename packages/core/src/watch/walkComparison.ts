@@ -1,6 +1,6 @@
 import type { Difference } from './change.js';
 import type { FieldsBetween } from './rowComparison.js';
-import type { AcceptedRow, SnapshotRows, PreviousRow } from './snapshotRows.js';
+import { SnapshotRows, type AcceptedRow, type PreviousRow } from './snapshotRows.js';
 
 /** The differences between a complete walk and the accepted rows. */
 export interface Findings<T> {
@@ -84,5 +84,28 @@ export class WalkComparison<T> {
     // Usually it is equal already, and reading is cheaper than writing.
     if (this.#position.next !== row) this.#position.next = row;
     this.#position = row;
+  }
+}
+
+/** The rows of a watch's first walk, as they come: there are none yet that a walk that fails could spoil. */
+export class FirstWalk<T> {
+  readonly #rows = new SnapshotRows<T>();
+  readonly #repeated = new Set<string>();
+  readonly #fields: FieldsBetween<T>;
+
+  constructor(fields: FieldsBetween<T>) {
+    this.#fields = fields;
+  }
+
+  /** Adds a row. If a key repeats, the last row counts. Returns whether it does. */
+  add(key: string, row: T): boolean {
+    const before = this.#rows.set(key, row);
+    if (before === undefined) return false;
+    if (this.#fields(before, row).length > 0) this.#repeated.add(key);
+    return true;
+  }
+
+  end(): { readonly rows: SnapshotRows<T>; readonly repeated: number } {
+    return { rows: this.#rows, repeated: this.#repeated.size };
   }
 }

@@ -19,7 +19,7 @@ import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judgeRemovals, type RemovalRules } from './removals.js';
-import { WalkComparison, type Findings } from './walkComparison.js';
+import { FirstWalk, WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
 export interface WatchSettings<T> {
@@ -57,20 +57,28 @@ interface ChangePosition {
 /** Changes per page: those of a first snapshot of a million rows are never in memory at once, nor is their text. */
 const changesPerPage = 10_000;
 
-/** A complete walk, compared with the accepted rows. */
-interface ComparedWalk<T> extends Findings<T> {
+/** What a complete walk lacked. */
+interface WalkedListing {
   readonly isShort: boolean;
   readonly isIncomplete: boolean;
 }
 
+/** What becomes of the rows of a walk. */
+interface ListedRows<T, R> {
+  /** Returns whether the walk has listed the key before. */
+  add(key: string, row: T): boolean;
+  end(): R;
+}
+
+/** A complete walk, compared with the accepted rows. */
+type ComparedWalk<T> = Findings<T> & WalkedListing;
+
 /** The first snapshot. */
-interface FirstRows<T> {
+interface FirstRows<T> extends WalkedListing {
   readonly rows: SnapshotRows<T>;
   /** In how many walks, after it was seen, a row was not. */
   readonly lacking: ReadonlyMap<string, number>;
   readonly repeated: number;
-  readonly isIncomplete: boolean;
-  readonly isShort: boolean;
 }
 
 interface PollOutcome<T> {
@@ -209,12 +217,12 @@ export class WatchRun<T> {
 
   /** Collects all rows of several complete walks, in case one of them missed some. */
   async #collect(walks: number, signal: AbortSignal): Promise<FirstRows<T>> {
-    const rows = new SnapshotRows<T>();
+    const first = await this.#walk(signal, () => new FirstWalk(this.#settings.fields));
+    const { rows } = first;
+    for (const [key, row] of rows) checkStorable(key, row);
     const lacking = new Map<string, number>();
-    let repeated = 0;
-    let isIncomplete = false;
-    let isShort = false;
-    for (let nth = 0; nth < walks; nth += 1) {
+    let { repeated, isIncomplete, isShort } = first;
+    for (let nth = 1; nth < walks; nth += 1) {
       const walk = await this.#compare(rows, signal);
       repeated = Math.max(repeated, walk.repeated);
       isIncomplete ||= walk.isIncomplete;
@@ -228,18 +236,22 @@ export class WatchRun<T> {
   }
 
   async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<ComparedWalk<T>> {
-    const { key, fields, concurrency } = this.#settings;
-    const walk = await withStoredPages(this.#cache, signal, async () => {
-      const comparison = new WalkComparison(rows, fields);
-      const ended = await walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => {
-        this.#hasListed = true;
-        return comparison.add(rowKey(key, row), row);
-      });
-      return { ...ended, ...comparison.end() };
-    });
+    const walk = await this.#walk(signal, () => new WalkComparison(rows, this.#settings.fields));
     // Checked before staging: a row that cannot be stored fails the poll, and the watch continues.
     for (const { key, after } of [...walk.changed, ...walk.added]) checkStorable(key, after);
     return walk;
+  }
+
+  #walk<R>(signal: AbortSignal, begin: () => ListedRows<T, R>): Promise<R & WalkedListing> {
+    const { key, concurrency } = this.#settings;
+    return withStoredPages(this.#cache, signal, async () => {
+      const listed = begin();
+      const ended = await walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => {
+        this.#hasListed = true;
+        return listed.add(rowKey(key, row), row);
+      });
+      return { ...listed.end(), ...ended };
+    });
   }
 
   /** With another key, all rows would seem new. */
