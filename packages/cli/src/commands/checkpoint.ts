@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { systemClock } from '@sluice/core';
 import type { Run } from '../config/config.js';
@@ -34,7 +34,7 @@ export const checkpointShow: Run<'checkpoint show'> = async (options, environmen
 async function reportOn(options: CommandOptions<'checkpoint show'>, environment: Environment): Promise<StateReport> {
   const { file } = options;
   const state = await findState(resolve(environment.folder, file));
-  if (await isThere(state.folder)) return reportFolder(state);
+  if (existsSync(state.folder)) return reportFolder(state);
   const named = parseTarget(file);
   // Only a name may be that of a plugin.
   const config = named && (await loadConfig(options, environment));
@@ -53,8 +53,4 @@ async function reportOn(options: CommandOptions<'checkpoint show'>, environment:
     return reportTable(shown, (await openTable(table, {}, environment)).state);
   }
   return reportFolder(named ? await findState(resolve(environment.folder, stateFolder(named))) : state);
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined)) !== undefined;
 }
