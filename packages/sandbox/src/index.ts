@@ -6,6 +6,7 @@
 
 // The server
 export { startSandbox, type Sandbox } from './startSandbox.js';
+export type { LocalServer } from './listen.js';
 export type { AnswerShape, ShapeName } from './answerShape.js';
 export type { EndpointName, SandboxOptions, SandboxRequest } from './sandboxOptions.js';
 

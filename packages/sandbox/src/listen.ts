@@ -1,13 +1,21 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createServer, type RequestListener } from 'node:http';
-import type { Socket } from 'node:net';
+import type { ServerLog } from './serverLog.js';
 
-/** A server that listens. */
-export interface ListeningServer {
+/** A running server. `await using` closes it. */
+export interface LocalServer extends AsyncDisposable {
+  /** `http://127.0.0.1:…`, without a path. */
+  readonly url: string;
   readonly port: number;
-  /** Number of connections since the start. */
-  readonly connections: number;
-  /** Stops at once and closes open connections. Later calls have no effect. */
-  readonly close: () => Promise<void>;
+  /**
+   * Resolves when the condition holds; checked whenever something happens to a request, so it should be cheap. Rejects
+   * if the server closes.
+   *
+   * @example await receiver.until(() => receiver.accepted.size === 10_000);
+   */
+  until(condition: () => boolean): Promise<void>;
+  /** Stops at once: closes connections and clears timers. Counts stay readable. Later calls have no effect. */
+  close(): Promise<void>;
 }
 
 /**
@@ -16,16 +24,15 @@ export interface ListeningServer {
  * @param wanted 0 for any free port.
  * @param who the subject of the error message if the port is in use, e.g. `The sandbox`.
  */
-export async function listen(listener: RequestListener, wanted: number, who: string): Promise<ListeningServer> {
+export async function listen(
+  listener: RequestListener,
+  wanted: number,
+  who: string,
+  log: Pick<ServerLog<object>, 'connections' | 'until' | 'close'>,
+): Promise<LocalServer> {
   // Idle connections outlive a client's pauses, so that only faults reset connections.
   const server = createServer({ keepAliveTimeout: 600_000 }, listener);
-  const sockets = new Set<Socket>();
-  let connections = 0;
-  server.on('connection', (socket) => {
-    connections++;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  server.on('connection', () => log.connections++);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const advice = 'Choose another port, or 0 for any free one.';
@@ -34,17 +41,20 @@ export async function listen(listener: RequestListener, wanted: number, who: str
     server.listen(wanted, '127.0.0.1', resolve);
   });
   const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : wanted;
   let closed: Promise<void> | undefined;
+  const close = (): Promise<void> =>
+    (closed ??= new Promise((resolve) => {
+      log.close();
+      server.close(() => resolve());
+      server.closeAllConnections();
+    }));
   return {
-    port: typeof address === 'object' && address !== null ? address.port : wanted,
-    get connections() {
-      return connections;
-    },
-    close: () =>
-      (closed ??= new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      })),
+    url: `http://127.0.0.1:${port}`,
+    port,
+    until: (condition) => log.until(condition),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

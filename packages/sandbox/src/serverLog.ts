@@ -18,6 +18,7 @@ export type Open<Entry> = { -readonly [field in keyof Entry]: Entry[field] };
 /** Counts the requests to a server, stores the last 10,000, and lets tests wait for conditions. */
 export class ServerLog<Own extends object> {
   readonly entries: readonly (Open<LoggedExchange> & Own)[];
+  connections = 0;
   requests = 0;
   aborted = 0;
   open = 0;

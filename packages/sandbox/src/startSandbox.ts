@@ -1,9 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 import { aptosEndpoint } from './aptosEndpoint.js';
 import { Cursors } from './cursor.js';
 import type { HoldingRow } from './holdingRow.js';
 import { Holdings, type CollectionFilter } from './holdings.js';
-import { listen } from './listen.js';
+import { listen, type LocalServer } from './listen.js';
 import { fullAddress } from './owners.js';
 import { requestListener, type Route } from './requestListener.js';
 import { RequestLog, type LoggedRequest, type SandboxCounts } from './requestLog.js';
@@ -12,15 +11,12 @@ import { StreamBook, type StreamPatch } from './streamBook.js';
 import type { StreamRow } from './streamRow.js';
 import { streamsEndpoint } from './streamsEndpoint.js';
 
-/** A running sandbox. `await using` closes it. */
-export interface Sandbox extends AsyncDisposable {
-  /** `http://127.0.0.1:…`, without a path. */
-  readonly url: string;
+/** A running sandbox. */
+export interface Sandbox extends LocalServer {
   /** Base URL of the streams API: `{streamsUrl}/streams/evm`. */
   readonly streamsUrl: string;
   /** Base URL of the Aptos NFT API: `{aptosUrl}/wallets/nfts`. */
   readonly aptosUrl: string;
-  readonly port: number;
   /** The required `X-API-Key`. */
   readonly apiKey: string;
   /** The full addresses of all owners: 0x and 64 hexadecimal digits. */
@@ -30,12 +26,6 @@ export interface Sandbox extends AsyncDisposable {
   readonly requests: readonly LoggedRequest[];
   /** The current totals since the start. */
   readonly counts: SandboxCounts;
-  /**
-   * Resolves when the condition holds; checked when a request arrives or ends. Rejects if the sandbox closes.
-   *
-   * @example await sandbox.until(() => sandbox.counts.aborted === 1);
-   */
-  until(condition: () => boolean): Promise<void>;
 
   /** The holding of an index from 0, exactly as it is sent. Throws `RangeError` after the last one. */
   holding(index: number): HoldingRow;
@@ -54,9 +44,6 @@ export interface Sandbox extends AsyncDisposable {
   removeStream(index: number): StreamRow;
   /** Moves each row of an endpoint back by `by` places (default 1), the last ones to the front. Indices stay. */
   moveRows(endpoint: EndpointName, by?: number): void;
-
-  /** Stops at once: closes connections and clears timers. Later calls have no effect. */
-  close(): Promise<void>;
 }
 
 /**
@@ -99,26 +86,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     },
   ];
 
-  const server = await listen(requestListener(settings, routes, log), settings.port, 'The sandbox');
-  const { port } = server;
-  const url = `http://127.0.0.1:${port}`;
-  const close = (): Promise<void> => {
-    log.close();
-    return server.close();
-  };
+  const server = await listen(requestListener(settings, routes, log), settings.port, 'The sandbox', log);
 
   return {
-    url,
-    streamsUrl: url + STREAMS_PATH,
-    aptosUrl: url + APTOS_PATH,
-    port,
+    ...server,
+    streamsUrl: server.url + STREAMS_PATH,
+    aptosUrl: server.url + APTOS_PATH,
     apiKey,
     owners: holdings.owners.addresses,
     requests: log.entries,
     get counts() {
       return log.counts;
     },
-    until: (condition) => log.until(condition),
     holding: (index) => holdings.row(index),
     holdingsOf(owners, filter) {
       const addresses = owners.map((owner) => fullAddress(owner) ?? owner);
@@ -130,8 +109,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     addStream: (patch = {}) => streams.add(patch),
     removeStream: (index) => streams.remove(index),
     moveRows: (endpoint, by = 1) => rowsOf[endpoint].move(by),
-    close,
-    [Symbol.asyncDispose]: close,
   };
 }
 

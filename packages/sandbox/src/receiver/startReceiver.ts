@@ -1,5 +1,4 @@
-/// <reference lib="esnext.disposable" preserve="true" />
-import { listen } from '../listen.js';
+import { listen, type LocalServer } from '../listen.js';
 import { AcceptedRecords, type AcceptedRecord } from './acceptedRecords.js';
 import { deliveryListener, DeliveryLog, type ReceivedRequest } from './deliveryListener.js';
 import { checkReceiverOptions, type ReceiverOptions } from './receiverOptions.js';
@@ -25,11 +24,8 @@ export interface ReceiverCounts {
   readonly maxOpen: number;
 }
 
-/** A running receiver. `await using` closes it. */
-export interface Receiver extends AsyncDisposable {
-  /** `http://127.0.0.1:…`, without a path: any path works. */
-  readonly url: string;
-  readonly port: number;
+/** A running receiver, which any path of its URL leads to. */
+export interface Receiver extends LocalServer {
   /** The last 10,000 requests, oldest first. Live: the list and its open entries change. */
   readonly requests: readonly ReceivedRequest[];
   /** The accepted records by id, in the order of their first acceptance. Live. */
@@ -38,15 +34,6 @@ export interface Receiver extends AsyncDisposable {
   readonly counts: ReceiverCounts;
   /** Number of connections since the start. */
   readonly connections: number;
-  /**
-   * Resolves when the condition holds; checked when a request arrives, is decided or ends, so it should be cheap.
-   * Rejects if the receiver closes.
-   *
-   * @example await receiver.until(() => receiver.accepted.size === 10_000);
-   */
-  until(condition: () => boolean): Promise<void>;
-  /** Stops at once: closes connections and clears timers. Counts stay readable. Later calls have no effect. */
-  close(): Promise<void>;
 }
 
 /**
@@ -64,16 +51,9 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   const settings = checkReceiverOptions(options);
   const log = new DeliveryLog(settings.now, 'The receiver was closed before the awaited delivery arrived.');
   const records = new AcceptedRecords();
-  const server = await listen(deliveryListener(settings, log, records), settings.port, 'The receiver');
-  const { port } = server;
-  const close = (): Promise<void> => {
-    log.close();
-    return server.close();
-  };
-
+  const server = await listen(deliveryListener(settings, log, records), settings.port, 'The receiver', log);
   return {
-    url: `http://127.0.0.1:${port}`,
-    port,
+    ...server,
     requests: log.entries,
     accepted: records.byId,
     get counts() {
@@ -82,10 +62,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       return { requests, accepted: records.byId.size, doubled, differing, refused, failed, aborted, open, maxOpen };
     },
     get connections() {
-      return server.connections;
+      return log.connections;
     },
-    until: (condition) => log.until(condition),
-    close,
-    [Symbol.asyncDispose]: close,
   };
 }
