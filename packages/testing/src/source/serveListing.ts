@@ -1,4 +1,5 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { text } from 'node:stream/consumers';
 import type { Answering, SeenRequests, SentRequest } from './sourceFixture.js';
 
 /** A request, as an API of {@link serveListing} receives it. */
@@ -86,7 +87,7 @@ export async function serveListing<Row>(
     response.once('close', () => (open -= 1));
     const { method = 'GET', url = '/', headers } = request;
     const at = sent.push({ method, url, contentType: headers['content-type'] }) - 1;
-    textOf(request)
+    text(request)
       .then((body) => {
         sent[at] = { method, url, body, contentType: headers['content-type'] };
         const said = responseTo({ method, url: new URL(url, baseUrl), headers, body });
@@ -114,10 +115,4 @@ export async function serveListing<Row>(
         server.closeAllConnections();
       }),
   };
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const part of request.setEncoding('utf8')) text += String(part);
-  return text;
 }
