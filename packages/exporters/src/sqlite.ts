@@ -100,6 +100,7 @@ export interface ReadHistoryOptions extends Pick<SqlitePlace, 'path'> {
 
 /**
  * Reads the history that a watch has written into a table of SQLite, as it is at one moment, and changes nothing.
+ * A writer waits while polls and versions are read; changes are read from a copy.
  *
  * @param use reads the history, which ends with its promise
  * @example

@@ -43,7 +43,7 @@ async function checkKeys(database: TestDatabase, keys: readonly string[]): Promi
   }
 }
 
-describe.each(databaseKinds)('reading a history in $name', ({ open }) => {
+describe.each(databaseKinds)('reading a history in $name', ({ open, name }) => {
   test('D9 finds a row of an export by its key in the source, which is a number or any text', async () => {
     const database = await open();
     const rows = [5, '#5', '"#6"', '#"7"', -8, 'a'].map((id) => ({ id }));
@@ -81,6 +81,19 @@ describe.each(databaseKinds)('reading a history in $name', ({ open }) => {
     const sink = database.sink<Row>({ table: 'orders', mode: 'history', key });
     await exportTo(listed([typed], { columns: ['nr', 'price', 'at', 'open', 'name'], types }), sink).run();
     await checkKeys(database, keys);
+  });
+
+  test('D9 finds no row by a key that its columns can not have, or says so', async () => {
+    const database = await open();
+    const sink = database.sink<Row>({ table: 'orders', mode: 'history', key: ['nr', 'open'] });
+    await exportTo(listed([typed], { columns: ['nr', 'price', 'at', 'open', 'name'], types }), sink).run();
+    expect(await changesOf(database, { key: '["8","true"]' })).toEqual([]);
+    const found = changesOf(database, { key: '["x","true"]' });
+    if (name === 'SQLite') expect(await found).toEqual([]);
+    else await expect(found).rejects.toThrow(/invalid input syntax for type numeric: "x"/);
+    await expect(changesOf(database, { key: '["7"]' })).rejects.toThrow(
+      /nr, open: give a JSON array with their values/,
+    );
   });
 
   test('D9 has the changes of the watch: kinds of values, and the name of their source', async () => {
