@@ -10,6 +10,7 @@ import {
   type Database,
   type Session,
   type SqlValue,
+  type TableColumn,
   type TableTraits,
 } from './database.js';
 import { versionColumns } from './generation.js';
@@ -283,11 +284,13 @@ export class HistoryTable {
     const before = hasRules ? await countRows(session, this.#sql) : 0;
     const own = new Set<string>(Object.values(versionColumns).map(({ name }) => name));
     const compared = columns.filter(({ name }) => !key.includes(name) && !own.has(name) && this.#compares(name));
-    // JSON has no equality in every database; its text has.
-    const listValues = (of: string): string =>
-      compared
-        .map(({ name, type }) => (type === 'json' ? `CAST(${of}.${quote(name)} AS text)` : `${of}.${quote(name)}`))
-        .join(', ');
+    // JSON has no equality in every database, and that of texts may be a loose one: so letter by letter.
+    const exactly = ` COLLATE ${this.#database.exactCollation}`;
+    const valueOf = (of: string, { name, type }: TableColumn): string => {
+      const value = `${of}.${quote(name)}`;
+      return type === 'json' || type === 'text' ? `CAST(${value} AS text)${exactly}` : value;
+    };
+    const listValues = (of: string): string => compared.map((column) => valueOf(of, column)).join(', ');
     if (compared.length > 0)
       await session.run(
         `UPDATE ${this.#sql} SET ${validTo} = ${staged}.${validFrom}, ${quote(ended.name)} = 'changed' FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sql}.${isLive} AND ${this.#sameKey} AND (${listValues(this.#sql)}) IS DISTINCT FROM (${listValues(staged)})`,

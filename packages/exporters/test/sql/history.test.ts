@@ -374,6 +374,30 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
     expect(await versions(database)).toEqual(['1 a 1-2 changed', '1 b 2-']);
   });
 
+  test('D9 writes a version for another text that the table’s own collation takes for the same', async () => {
+    const database = await open();
+    const [time, generation] = kind === 'SQLite' ? ['text', 'integer'] : ['timestamptz', 'bigint'];
+    const collation = kind === 'SQLite' ? 'NOCASE' : 'loose';
+    if (kind === 'PostgreSQL')
+      await database.query(
+        "CREATE COLLATION loose (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+      );
+    for (const table of ['items', 'nights'])
+      await database.query(
+        `CREATE TABLE ${table} (id text, name text COLLATE ${collation}, amount text, _valid_from ${time}, _valid_to ${time}, _ended text, _generation ${generation})`,
+      );
+    for (const name of ['a', 'A']) {
+      await poll(database, new Items([item(1, name)]), { restart: name === 'A' });
+      const sink = database.sink<Item>({ table: 'nights', mode: 'history', key: ['id'] });
+      await exportTo(itemSource([[item(1, name)]]), sink).run();
+    }
+    expect(await versions(database)).toEqual(['1 a 1-2 changed', '1 A 2-']);
+    expect(await database.query('SELECT name FROM nights ORDER BY _generation')).toEqual([
+      { name: 'a' },
+      { name: 'A' },
+    ]);
+  });
+
   test('D9 says that its polls are gone, and goes on when it starts over', async () => {
     const database = await open();
     const listing = new Items([item(1, 'a')]);

@@ -333,7 +333,8 @@ const typeOfColumn = /("(?:[^"]|"")*") (numeric|boolean|timestamptz|json)\b/g;
 /** The same statement for SQLite. Values of a column keep their text, as PostgreSQL keeps their digits. */
 function sqliteText(text: string): string {
   const sql = text.replace(quotedOrParameter, (found) => (found.startsWith('$') ? `?${found.slice(1)}` : found));
-  return sql.startsWith('CREATE TABLE') ? sql.replace(typeOfColumn, '$1 $2_text') : sql;
+  if (sql.startsWith('CREATE TABLE')) return sql.replace(typeOfColumn, '$1 $2_text');
+  return sql.replaceAll('COLLATE "C"', 'COLLATE BINARY');
 }
 
 /** The type of a column, as PostgreSQL calls it. */
