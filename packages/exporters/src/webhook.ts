@@ -4,7 +4,7 @@
  * @module @sluice/exporters/webhook
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { checkCount, checkOptions, ConfigError, type RowKey, type Sink, type SinkContext } from '@sluice/core';
 import type { FileStateOptions, FileSystem } from '@sluice/core/node';
@@ -101,7 +101,8 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     onDead: true,
     onDeadLetter: true,
   });
-  const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter, fileSystem } = options;
+  const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter } = options;
+  const { breakLock, trustFileSystem, newId, fileSystem, processes } = options;
   const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
   const batch = batchLimits(options.batch);
   checkCount('deliveries', deliveries);
@@ -117,8 +118,11 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   return {
     name: 'webhook',
     // Hashed, because the path may contain a token.
-    identity: { endpoint: hash(url.origin + url.pathname), format: typeof format === 'function' ? 'function' : format },
-    target: hash(url.href),
+    identity: {
+      endpoint: hash('sha256', url.origin + url.pathname),
+      format: typeof format === 'function' ? 'function' : format,
+    },
+    target: hash('sha256', url.href),
     delivery: 'at-least-once',
     // What was sent can't be looked up, and is not sent again: the record of the finished export says so.
     finished: () => Promise.resolve({ target: url.origin }),
@@ -140,7 +144,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         maxDeadLetters,
         clock,
         ...endpoint.open(reports.onEvent),
-        lock: pickLockOptions(options),
+        lock: { breakLock, trustFileSystem, newId, fileSystem, processes },
         onDeadLetter(letter) {
           reports.onDeadLetter(letter);
           try {
@@ -153,17 +157,6 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
       });
       return opened.writer;
     },
-  };
-}
-
-function pickLockOptions(options: WebhookOptions<never>): Omit<FileStateOptions, 'onWarning'> {
-  const { breakLock = false, trustFileSystem = false, newId, fileSystem, processes } = options;
-  return {
-    breakLock,
-    trustFileSystem,
-    newId,
-    fileSystem,
-    processes,
   };
 }
 
@@ -181,10 +174,6 @@ async function checkLetters(
         `${option} keeps its lock in the folder ${stateFolder}: give the export's state another folder.`,
       { option: 'deadLetter' },
     );
-}
-
-function hash(address: string): string {
-  return createHash('sha256').update(address).digest('hex');
 }
 
 function batchLimits(batch: WebhookOptions<never>['batch']): BatchLimits | undefined {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '@sluice/core';
 import { withPath, readLines, type FilePosition, type FileSystem } from '@sluice/core/node';
@@ -56,7 +56,7 @@ export async function* deadLettersIn(
 
 /** @param line without its line end, so that adding a missing line end does not change the digest. */
 export function hashLine(line: Buffer): string {
-  return createHash('sha256').update(line).digest('hex');
+  return hash('sha256', line);
 }
 
 export function noLetters(path: string): SinkError {
