@@ -82,7 +82,8 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     const poll = readLastPoll(record);
     if (inTable !== undefined && isHistory !== (poll !== undefined)) throw otherMode(table, isHistory);
     const mirror = new MirrorTable(database, ledger.table, shape, inTable !== undefined);
-    const seen = isHistory ? new RowsSeen(source, shape.columns, '#"', schema?.compares) : undefined;
+    const rows = { source, columns: shape.columns, reserved: '#"', compares: schema?.compares } as const;
+    const seen = isHistory ? new RowsSeen({ ...rows, before: await ledger.load(rowsRecord) }) : undefined;
     return { ledger, target, shape, mirror, inTable, seen, state: { displaced: decodeDisplaced(record), poll } };
   };
   return {
@@ -153,7 +154,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
           ...(displaced.size > 0 && { displaced: rows }),
           ...(poll && { poll }),
         });
-        if (seen && this.#pending.some(({ changes }) => changes?.isFirst))
+        if (seen && this.#pending.some(({ changes }) => changes))
           await ledger.put(session, rowsRecord, seen.toRecord());
       },
       settled: () => {

@@ -11,49 +11,56 @@ export type JsonKind = 'text' | 'number' | 'boolean' | 'json';
 export interface RowsRecord {
   /** The name of their source. */
   readonly source: string;
-  /** A column whose values are of several kinds has none: what the table has may be any of them. */
-  readonly kinds: Readonly<Record<string, JsonKind | undefined>>;
+  /** By column. Values of several kinds are text: what the table has may be any of them. */
+  readonly kinds: Readonly<Record<string, JsonKind>>;
   /** The columns that the watch does not compare. */
   readonly ignored: readonly string[];
   /** A text in the column `_key` that begins so is a key in JSON. */
   readonly reserved: '#' | '#"';
 }
 
+interface RowsToSee extends Pick<RowsRecord, 'source' | 'reserved'> {
+  readonly columns: readonly TableColumn[];
+  /** Whether a column is compared. Default: all are. */
+  readonly compares?: ((column: string) => boolean) | undefined;
+  /** What was recorded before. */
+  readonly before: unknown;
+}
+
 /** Learns from rows what is to be recorded of them. */
 export class RowsSeen {
-  readonly #rows: Omit<RowsRecord, 'kinds'>;
-  readonly #columns: readonly (TableColumn & { readonly seen: Set<JsonKind> })[];
-  hasRows = false;
+  readonly #rows: RowsToSee;
+  readonly #kinds: ReadonlyMap<string, Set<JsonKind>>;
 
-  /** @param compares whether a column is compared; default: all are */
-  constructor(
-    source: string,
-    columns: readonly TableColumn[],
-    reserved: RowsRecord['reserved'],
-    compares: (column: string) => boolean = () => true,
-  ) {
-    const ignored = columns.map(({ name }) => name).filter((name) => !compares(name));
-    // The changes of a watch are a source of their own.
-    this.#rows = { source: source.replace(/\.changes$/, ''), ignored, reserved };
-    this.#columns = columns.map((column) => ({ ...column, seen: new Set() }));
+  constructor(rows: RowsToSee) {
+    this.#rows = rows;
+    this.#kinds = new Map(rows.columns.map(({ name }) => [name, new Set()]));
   }
 
   add(row: unknown): void {
     const fields = checkRow(row, 'a table');
-    this.hasRows = true;
-    for (const { name, seen } of this.#columns) {
+    for (const [name, seen] of this.#kinds) {
       const kind = Object.hasOwn(fields, name) ? kindOf(fields[name]) : undefined;
       if (kind) seen.add(kind);
     }
   }
 
   toRecord(): RowsRecord {
-    const kinds = this.#columns.map(({ name, type, seen: [kind, ...others] }) => {
+    const { source, columns, reserved, compares = () => true, before } = this.#rows;
+    const known = new Map(isRowsRecord(before) ? Object.entries(before.kinds) : []);
+    const kinds = columns.map(({ name, type }) => {
       if (type === 'json' || type === 'boolean') return [name, type] as const;
-      if (!kind && (type === 'integer' || type === 'number')) return [name, 'number'] as const;
-      return [name, others.length > 0 ? undefined : kind] as const;
+      const [kind, ...others] = this.#kinds.get(name) ?? [];
+      const usual = type === 'integer' || type === 'number' ? 'number' : 'text';
+      return [name, others.length > 0 ? 'text' : (kind ?? known.get(name) ?? usual)] as const;
     });
-    return { ...this.#rows, kinds: Object.fromEntries(kinds) };
+    return {
+      // The changes of a watch are a source of their own.
+      source: source.replace(/\.changes$/, ''),
+      kinds: Object.fromEntries(kinds),
+      ignored: columns.map(({ name }) => name).filter((name) => !compares(name)),
+      reserved,
+    };
   }
 }
 

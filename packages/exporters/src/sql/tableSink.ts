@@ -131,7 +131,8 @@ export function tableSink<T extends object>(database: Database, target: string, 
     const last = readLastPoll(await ledger.load(historyRecord));
     const { clock = systemClock, increment } = context;
     const staging = new StagingTable(database, ledger.table, versionColumnsOf(rows));
-    const seen = new RowsSeen(context.source, rows.columns, '#');
+    const before = await ledger.load(rowsRecord);
+    const seen = new RowsSeen({ source: context.source, columns: rows.columns, reserved: '#', before });
     const table = new HistoryTable(database, staging);
     const history = { last, clock, isPartial: increment !== undefined, seen, table };
     return { ledger, target, mode, shape: rows, staging, history };
@@ -336,7 +337,7 @@ class TableWriter<T> implements SinkWriter<T> {
     const kept = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm');
     await table.addPoll(session, poll);
     await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
-    if (seen.hasRows || !last) await ledger.put(session, rowsRecord, seen.toRecord());
+    await ledger.put(session, rowsRecord, seen.toRecord());
     await staging.drop(session);
     return isIncomplete ? kept : 0;
   }

@@ -162,6 +162,23 @@ describe.each(databaseKinds)('reading a history in $name', ({ open, name }) => {
     },
   );
 
+  test('D9 knows the values of a column that was added later, and those that no later run has seen', async () => {
+    const database = await open();
+    const mirror = database.mirror<Row>({ table: 'orders', mode: 'history', key: ['id'] });
+    const run = (rows: readonly Row[], columns: readonly string[]): Promise<unknown> => {
+      const types = columns.includes('tags') ? ({ tags: 'json' } as const) : {};
+      const schema: RowSchema<Row> = { columns, types, key: ({ id }) => Number(id) };
+      return exportTo(watched([rows], schema, { state: mirror.state }), mirror).run();
+    };
+    await run([{ id: 1, price: 5 }], ['id', 'price']);
+    await database.query(`ALTER TABLE orders ADD COLUMN tags ${name === 'SQLite' ? 'TEXT' : 'json'}`);
+    await run([{ id: 1, price: 6, tags: ['a'] }], ['id', 'price', 'tags']);
+    expect((await changesOf(database)).map(({ after }) => after)).toEqual([
+      { id: 1, price: 5, tags: null },
+      { id: 1, price: 6, tags: ['a'] },
+    ]);
+  });
+
   test('D9 gives a number of a column that has texts, too, as the table has it', async () => {
     const database = await open();
     const rows = [5, '5', true].map((value, id) => ({ id, value }));
