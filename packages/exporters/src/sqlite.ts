@@ -185,6 +185,8 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
     exactCollation: 'BINARY',
     allowSwaps: 'let one of its columns be null',
     upsertsInOrder: true,
+    // A commit is near, and rows that wait for a larger one are copied by the garbage collector.
+    rowsOfCommit: 2_500,
     rowId: '_rowid_',
     order: { column: '_rowid_' },
   };

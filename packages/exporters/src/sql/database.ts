@@ -185,6 +185,8 @@ export interface Database {
   readonly exactCollation: string;
   /** How a table lets rows swap values of which no two may be the same, for the end of a message. */
   readonly allowSwaps: string;
+  /** After how many rows an export commits. Default 5,000: with more, the garbage collector copies rows that wait. */
+  readonly rowsOfCommit?: number;
   /** Lets triggers fire now that wait for the end of the transaction. */
   readonly fireDeferred?: string;
   /** `INSERT … ON CONFLICT DO UPDATE` takes several rows with the same key, one after the other. Default `false`. */

@@ -2,20 +2,19 @@ import type { SqlValue } from './database.js';
 import { StagingTable } from './stagingTable.js';
 import type { TableShape } from './tableShape.js';
 
-/**
- * Rows and characters of text, about, after which rows are committed. With more, each row costs more time: a transaction
- * outgrows SQLite's cache of pages, and the garbage collector copies rows that wait.
- */
-const fullAt = { rows: 5_000, characters: 16_000_000 };
+/** Characters of text, about, after which rows are committed. */
+const maxCharacters = 16_000_000;
 
 /** Rows that wait for a commit, with their places in the plan. */
 export class RowBuffer<T> {
   readonly #shape: TableShape<T>;
+  readonly #maxRows: number;
   #rows: (readonly SqlValue[])[] = [];
   #characters = 0;
 
-  constructor(shape: TableShape<T>) {
+  constructor(shape: TableShape<T>, maxRows = 5_000) {
     this.#shape = shape;
+    this.#maxRows = maxRows;
   }
 
   get rows(): readonly (readonly SqlValue[])[] {
@@ -23,7 +22,7 @@ export class RowBuffer<T> {
   }
 
   get isFull(): boolean {
-    return this.#rows.length >= fullAt.rows || this.#characters >= fullAt.characters;
+    return this.#rows.length >= this.#maxRows || this.#characters >= maxCharacters;
   }
 
   /**

@@ -257,7 +257,7 @@ class TableWriter<T> implements SinkWriter<T> {
   constructor(parts: WriterParts<T>, position: TablePosition, isPublished = false) {
     this.#parts = parts;
     this.#isPublished = isPublished;
-    this.#buffer = new RowBuffer(parts.shape);
+    this.#buffer = new RowBuffer(parts.shape, parts.staging.target.database.rowsOfCommit);
     this.#opened = position;
     this.#nth = position.nth;
     this.#staged = position.staged;
