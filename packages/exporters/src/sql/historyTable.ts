@@ -315,7 +315,9 @@ export class HistoryTable {
   async #findLeft(session: Session, missing: 'end' | 'confirm'): Promise<string | undefined> {
     if (missing === 'end') return this.#isMissing;
     if ((await session.readColumns(this.#missing)) === undefined) return undefined;
-    return `${this.#isMissing} AND EXISTS (SELECT 1 FROM ${quoteTable(this.#missing, this.#database)} AS ${staged} WHERE ${this.#sameKey})`;
+    const { keyNames } = this.#staging.target;
+    // SQLite would search the whole table for each row of an EXISTS.
+    return `${this.#isMissing} AND (${keyNames}) IN (SELECT ${keyNames} FROM ${quoteTable(this.#missing, this.#database)})`;
   }
 
   /** A row that an incomplete walk lacks may be there; one that it has is. */

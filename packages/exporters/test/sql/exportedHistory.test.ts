@@ -53,6 +53,17 @@ describe.each(databaseKinds)('a history of exports into $name', ({ open }) => {
     return rows.map((row) => Object.values(row).join(' ').trim());
   };
 
+  test('D9 ends tens of thousands of rows that two complete walks lack', async () => {
+    const database = await open();
+    await night(database, { pages: [[item(1, 'a')]] });
+    const gone = Array.from({ length: 60_000 }, (_, nth) => `(${nth + 2}, 'b', '1', '2026-01-01T00:00:00.000Z', 1)`);
+    await database.query(`INSERT INTO items (id, name, amount, _valid_from, _generation) VALUES ${gone.join(', ')}`);
+    for (const live of ['60001', '1']) {
+      await night(database, { pages: [[item(1, 'a')]] });
+      expect(await database.query('SELECT count(*) AS live FROM items_now')).toEqual([{ live }]);
+    }
+  });
+
   test('D9 writes a version where a row differs, and ends one that two complete walks lack', async () => {
     const database = await open();
     await night(database, { pages: [[item(1, 'a'), item(2, 'b')], [item(3, 'c')]] });
