@@ -194,7 +194,10 @@ async function* readChanges(
   { since, key }: HistoryChangesOptions,
 ): AsyncGenerator<Change<Row>> {
   const wanted = key === undefined ? [] : keyConditions(shape, key);
-  const sameKey = shape.key.map(({ name }) => `v.${quote(name)} = p.${quote(name)}`).join(' AND ');
+  const sameKey = (of: string): string =>
+    shape.key.map(({ name }) => `v.${quote(name)} = ${of}.${quote(name)}`).join(' AND ');
+  // Found by the index of versions: a row may have any number of them.
+  const previous = `(SELECT max(o.${quote(own.from)}) FROM ${shape.table} AS o WHERE ${sameKey('o')} AND o.${quote(own.from)} < v.${quote(own.from)})`;
   // What is left of the versions that ended before it may be some of them.
   const first = `(SELECT min("at") FROM ${shape.polls})`;
   const whereAt = (column: string, isThen: string): string => {
@@ -208,7 +211,7 @@ async function* readChanges(
   const now = shape.stored.map(({ name, nth }) => `v.${quote(name)} AS "v${nth}"`);
   const before = shape.stored.map(({ name, nth }) => `p.${quote(name)} AS "p${nth}"`);
   // An expression, or SQLite would look for the versions of all rows that ended then.
-  const version = `SELECT v.${quote(own.from)} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey} AND coalesce(p.${quote(own.to)}, p.${quote(own.from)}) = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(own.from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
+  const version = `SELECT v.${quote(own.from)} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey('p')} AND p.${quote(own.from)} = ${previous} AND coalesce(p.${quote(own.to)}, p.${quote(own.from)}) = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(own.from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
   // With the generation of the walk that lacked it.
   const removal = `SELECT v.${quote(own.to)}, 1, q."generation", 'removed', ${[...now, ...before.map(() => 'NULL')].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.polls} AS q ON q."at" = v.${quote(own.to)}${whereAt(own.to, `v.${quote(own.ended)} = 'removed' AND v.${quote(own.to)} > ${first}`)}`;
   const parameters = [...(since === undefined ? [] : [since]), ...wanted.flatMap(({ values }) => values)];

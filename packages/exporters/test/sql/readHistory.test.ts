@@ -191,4 +191,21 @@ describe.each(databaseKinds)('reading a history in $name', ({ open, name }) => {
       { id: 2, value: 'true' },
     ]);
   });
+
+  test('D9 reads the changes of a row of tens of thousands of versions', async () => {
+    const database = await open();
+    const row = { id: 'a', tag: '0' };
+    const schema: RowSchema<Row> = { columns: ['id', 'tag'] };
+    const sink = database.sink<Row>({ table: 'orders', mode: 'history', key: ['id'] });
+    await exportTo(listed([[row]], schema), sink).run();
+    const start = Date.UTC(2030, 0, 1);
+    const versions = Array.from({ length: 30_000 }, (_, nth) => {
+      const [from, to] = [nth, nth + 1].map((second) => new Date(start + second * 1_000).toISOString());
+      return `('b', '${nth}', '${from}', '${to}', 'changed', 2)`;
+    });
+    await database.query(`INSERT INTO orders VALUES ${versions.join(', ')}`);
+    const changes = await changesOf(database, { key: 'b' });
+    const pairs = changes.map(({ before, after }) => [before?.['tag'], after?.['tag']]);
+    expect(pairs).toEqual(versions.map((_, nth) => [nth === 0 ? undefined : String(nth - 1), String(nth)]));
+  });
 });
