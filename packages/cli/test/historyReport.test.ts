@@ -87,7 +87,11 @@ function checkReport(page: string): void {
   const at = (minutes: number): string => timeAt(minutes).slice(11, 16);
   const period = (from: number, to: number): string => `from 2026-03-01 ${at(from)} to ${at(to)}`;
   const late = ['tag 3', `error · ${period(500, 600)}, and goes on · &lt;b&gt;late&lt;/b&gt;`, '1 h 40 min'];
-  const gap = ['tag 2', `error -&gt; terminated · ${period(180, 310)} · nobody looked for 1 h 40 min more · HTTP 503`, '30 min'];
+  const gap = [
+    'tag 2',
+    `error -&gt; terminated · ${period(180, 310)} · nobody looked for 1 h 40 min more · HTTP 503`,
+    '30 min',
+  ];
   const failed = ['tag 4', `failed · ${period(20, 50)}`, '30 min'];
   const gone = ['tag 5', `error · ${period(100, 130)}, when it was removed`, '30 min'];
   expect(rowsUnder(page, 'The longest outages')).toEqual([late, gap, gone, failed]);
