@@ -45,11 +45,10 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
     await whenFree(() => (journal = files.readJournal(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
     const mode = files.haveOtherNames ? journal : 'WAL';
-    // Pages of twice the usual size take less time for each row, much less if it has more than 4 kB. A staging table
-    // leaves as many pages as the table has; in a file of others, SQLite keeps them for later rows.
-    const pages = files.isNew ? 'PRAGMA page_size = 8192; PRAGMA auto_vacuum = FULL;' : '';
+    // A staging table leaves as many pages as the table has. In a file of others, SQLite keeps them for later rows.
+    const vacuum = files.isNew ? 'PRAGMA auto_vacuum = FULL;' : '';
     await whenFree(
-      () => db.exec(`PRAGMA busy_timeout = 0; ${pages} PRAGMA journal_mode = ${mode}; PRAGMA synchronous = FULL`),
+      () => db.exec(`PRAGMA busy_timeout = 0; ${vacuum} PRAGMA journal_mode = ${mode}; PRAGMA synchronous = FULL`),
       path,
       signal,
     );
