@@ -200,20 +200,18 @@ async function* readChanges(
   const previous = `(SELECT max(o.${quote(own.from)}) FROM ${shape.table} AS o WHERE ${sameKey('o')} AND o.${quote(own.from)} < v.${quote(own.from)})`;
   // What is left of the versions that ended before it may be some of them.
   const first = `(SELECT min("at") FROM ${shape.polls})`;
-  const whereAt = (column: string, isThen: string): string => {
-    const conditions = [
-      isThen,
-      ...(since === undefined ? [] : [`v.${quote(column)} >= ?`]),
-      ...wanted.map(({ sql }) => sql),
-    ];
+  /** The rows at the start are those of the first poll, however long they had been so. */
+  const from = `CASE WHEN v.${quote(own.from)} <= ${first} THEN ${first} ELSE v.${quote(own.from)} END`;
+  const whereAt = (time: string, isThen: string): string => {
+    const conditions = [isThen, ...(since === undefined ? [] : [`${time} >= ?`]), ...wanted.map(({ sql }) => sql)];
     return ` WHERE ${conditions.join(' AND ')}`;
   };
   const now = shape.stored.map(({ name, nth }) => `v.${quote(name)} AS "v${nth}"`);
   const before = shape.stored.map(({ name, nth }) => `p.${quote(name)} AS "p${nth}"`);
   // An expression, or SQLite would look for the versions of all rows that ended then.
-  const version = `SELECT v.${quote(own.from)} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey('p')} AND p.${quote(own.from)} = ${previous} AND coalesce(p.${quote(own.to)}, p.${quote(own.from)}) = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(own.from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
+  const version = `SELECT ${from} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey('p')} AND p.${quote(own.from)} = ${previous} AND coalesce(p.${quote(own.to)}, p.${quote(own.from)}) = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
   // With the generation of the walk that lacked it.
-  const removal = `SELECT v.${quote(own.to)}, 1, q."generation", 'removed', ${[...now, ...before.map(() => 'NULL')].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.polls} AS q ON q."at" = v.${quote(own.to)}${whereAt(own.to, `v.${quote(own.ended)} = 'removed' AND v.${quote(own.to)} > ${first}`)}`;
+  const removal = `SELECT v.${quote(own.to)}, 1, q."generation", 'removed', ${[...now, ...before.map(() => 'NULL')].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.polls} AS q ON q."at" = v.${quote(own.to)}${whereAt(`v.${quote(own.to)}`, `v.${quote(own.ended)} = 'removed' AND v.${quote(own.to)} > ${first}`)}`;
   const parameters = [...(since === undefined ? [] : [since]), ...wanted.flatMap(({ values }) => values)];
   // Of one time, rows leave before others come. Columns have numbers there, and the values begin with the fifth one.
   const ofRow = shape.key.map((column) => 5 + shape.stored.indexOf(column));

@@ -485,6 +485,18 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
       const names = versions.filter(isThen).map(({ id, name }) => `${id} ${name}`);
       expect([msOf(at), names.sort()]).toEqual(served[nth + 4]);
     }
+    const [begun, names] = served[4] ?? [];
+    const initial = async (since: number): Promise<string[]> => {
+      const found: string[] = [];
+      await database.readHistory('items', async (history) => {
+        for await (const { type, observedAt, after } of history.changes({ since: new Date(since).toISOString() }))
+          if (type === 'initial' && Date.parse(observedAt) === begun) found.push(`${after?.['id']} ${after?.['name']}`);
+      });
+      return found.sort();
+    };
+    // Some of these rows have been so for longer, and some only since then.
+    expect(await initial(Number(begun))).toEqual(names);
+    expect(await initial(Number(begun) + 1)).toEqual([]);
     expect(await compact(55)).toEqual({ removed: 0, firstPoll: 5 });
     await poll(database, listing, { clock });
     expect(await database.query('SELECT max(generation) AS last FROM items_polls')).toEqual([{ last: '11' }]);
