@@ -189,7 +189,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
       return Promise.resolve();
     }
     const changes = [...this.#begun.splice(0), ...items];
-    if (generation === 1) for (const { after } of changes) seen?.add(after);
+    for (const { after } of changes) if (after) seen?.add(after);
     if (generation === this.#generation) return Promise.resolve();
     if (generation !== this.#generation + 1) throw outOfStep(target, this.#generation, generation);
     this.#pending = [...this.#pending, { walk, changes: shape.readGeneration(changes, unconfirmed, generation === 1) }];

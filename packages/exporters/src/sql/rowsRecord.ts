@@ -11,7 +11,7 @@ export type JsonKind = 'text' | 'number' | 'boolean' | 'json';
 export interface RowsRecord {
   /** The name of their source. */
   readonly source: string;
-  /** By column. Values of several kinds are text: what the table has may be any of them. */
+  /** By column, as far as it has had values. Those of several kinds are text: what the table has may be any of them. */
   readonly kinds: Readonly<Record<string, JsonKind>>;
   /** The columns that the watch does not compare. */
   readonly ignored: readonly string[];
@@ -34,7 +34,10 @@ export class RowsSeen {
 
   constructor(rows: RowsToSee) {
     this.#rows = rows;
-    this.#kinds = new Map(rows.columns.map(({ name }) => [name, new Set()]));
+    const { columns, before } = rows;
+    this.#kinds = new Map(columns.map(({ name }) => [name, new Set()]));
+    // The versions of earlier runs stay.
+    if (isRowsRecord(before)) for (const [name, kind] of Object.entries(before.kinds)) this.#kinds.get(name)?.add(kind);
   }
 
   add(row: unknown): void {
@@ -46,13 +49,12 @@ export class RowsSeen {
   }
 
   toRecord(): RowsRecord {
-    const { source, columns, reserved, compares = () => true, before } = this.#rows;
-    const known = new Map(isRowsRecord(before) ? Object.entries(before.kinds) : []);
-    const kinds = columns.map(({ name, type }) => {
-      if (type === 'json' || type === 'boolean') return [name, type] as const;
+    const { source, columns, reserved, compares = () => true } = this.#rows;
+    const kinds = columns.flatMap(({ name, type }) => {
       const [kind, ...others] = this.#kinds.get(name) ?? [];
-      const usual = type === 'integer' || type === 'number' ? 'number' : 'text';
-      return [name, others.length > 0 ? 'text' : (kind ?? known.get(name) ?? usual)] as const;
+      if (type === 'json' || type === 'boolean') return [[name, type] as const];
+      if (!kind) return type === 'integer' || type === 'number' ? [[name, 'number'] as const] : [];
+      return [[name, others.length > 0 ? 'text' : kind] as const];
     });
     return {
       // The changes of a watch are a source of their own.

@@ -267,7 +267,10 @@ class TableWriter<T> implements SinkWriter<T> {
     parts.ledger.joined = {
       write: async (session) => {
         if (this.#isFlushed) for (const partition of toDrop) await parts.staging.dropPartition(session, partition);
-        if (this.#buffer.rows.length > 0) await parts.staging.insert(session, this.#buffer.rows);
+        if (this.#buffer.rows.length === 0) return;
+        await parts.staging.insert(session, this.#buffer.rows);
+        // A run that resumes does not see these rows.
+        if (parts.history) await parts.ledger.put(session, rowsRecord, parts.history.seen.toRecord());
       },
       settled: () => {
         if (this.#isFlushed) toDrop = [];

@@ -179,6 +179,47 @@ describe.each(databaseKinds)('reading a history in $name', ({ open, name }) => {
     ]);
   });
 
+  test('D9 knows that a column had texts whichever run saw them, also one that was interrupted', async () => {
+    const database = await open();
+    const schema: RowSchema<Row> = { columns: ['id', 'value', 'other'] };
+    const run = (rows: readonly Row[], failsAt?: number): Promise<unknown> => {
+      const source = createSource<Row>({
+        name: 'shop.orders',
+        identity: null,
+        schema,
+        fetch({ at }) {
+          const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+          if (page === failsAt) return Promise.reject(new Error('The API is gone.'));
+          const next = page + 1 < rows.length ? { cursor: String(page + 1) } : ('end' as const);
+          return Promise.resolve({ rows: rows.slice(page, page + 1), next });
+        },
+      });
+      const sink = database.sink<Row>({ table: 'orders', mode: 'history', key: ['id'] });
+      return exportTo(source, sink, { commitEvery: 1 }).run();
+    };
+    const rows = [
+      { id: 'a', value: '5', other: 7 },
+      { id: 'b', value: 6, other: null },
+    ];
+    await expect(run(rows, 1)).rejects.toThrow('The API is gone.');
+    await run(rows);
+    await run([{ id: 'a', value: 6, other: 8 }]);
+    expect((await changesOf(database)).map(({ after }) => after)).toEqual([
+      rows[0],
+      { id: 'b', value: '6', other: null },
+      { id: 'a', value: '6', other: 8 },
+    ]);
+  });
+
+  test('D9 knows that a column has texts since a poll after the first one', async () => {
+    const database = await open();
+    const mirror = database.mirror<Row>({ table: 'orders', mode: 'history', key: ['id'] });
+    const schema: RowSchema<Row> = { columns: ['id', 'value'], key: ({ id }) => String(id) };
+    const times = [5, '6'].map((value) => [{ id: 'a', value }]);
+    await exportTo(watched(times, schema, { state: mirror.state }), mirror).run();
+    expect((await changesOf(database)).map(({ after }) => after?.['value'])).toEqual(['5', '6']);
+  });
+
   test('D9 gives a number of a column that has texts, too, as the table has it', async () => {
     const database = await open();
     const rows = [5, '5', true].map((value, id) => ({ id, value }));
