@@ -46,7 +46,7 @@ export async function compactHistory(
       return { table, firstPoll: await removePolls(session, database, table, before) };
     });
     let removed = 0;
-    for (let found = batchRows; firstPoll !== undefined && found === batchRows;) {
+    for (let found = batchRows; firstPoll !== undefined && found >= batchRows;) {
       signal.throwIfAborted();
       found = await connection.transaction((session) => removeVersions(session, database, table));
       removed += found;
@@ -88,7 +88,9 @@ function removeVersions(session: Session, database: Database, { full }: TableNam
   const table = quoteTable(full, database);
   const polls = quoteTable(namesBeside(full, database).polls, database);
   const row = database.rowId;
+  const isOver = `${quote(versionColumns.to.name)} <= (SELECT min("at") FROM ${polls})`;
+  // Rows of different partitions may have the same place.
   return session.run(
-    `DELETE FROM ${table} WHERE ${row} IN (SELECT ${row} FROM ${table} WHERE ${quote(versionColumns.to.name)} <= (SELECT min("at") FROM ${polls}) LIMIT ${batchRows})`,
+    `DELETE FROM ${table} WHERE ${isOver} AND ${row} IN (SELECT ${row} FROM ${table} WHERE ${isOver} LIMIT ${batchRows})`,
   );
 }

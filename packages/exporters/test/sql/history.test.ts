@@ -538,6 +538,36 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
 });
 
 test.runIf(postgresPrograms !== undefined)(
+  'D9 in PostgreSQL, compaction of a partitioned table removes only versions that ended',
+  async () => {
+    const database = await openEmptyPostgres();
+    await database.query(
+      'CREATE TABLE items (id numeric, name text, amount text, _valid_from timestamptz NOT NULL, _valid_to timestamptz, _ended text, _generation bigint NOT NULL) PARTITION BY HASH (id)',
+    );
+    for (const nth of [0, 1])
+      await database.query(
+        `CREATE TABLE items_${nth} PARTITION OF items FOR VALUES WITH (MODULUS 2, REMAINDER ${nth})`,
+      );
+    const clock = new SkippingClock();
+    const day = 86_400_000;
+    clock.offset = Date.now() - 100 * day - clock.now();
+    const ids = Array.from({ length: 20 }, (_, id) => id);
+    const listing = new Items([]);
+    for (const name of ['a', 'b', 'c']) {
+      listing.rows = ids.map((id) => item(id, name));
+      await mirrored(listing, database.mirror<Item>({ table: 'items', mode: 'history', key: ['id'] }), { clock });
+      clock.time += 10 * day;
+    }
+    const signal = AbortSignal.timeout(60_000);
+    expect(await database.compact({ table: 'items', keep: 85 * day, signal })).toEqual({ removed: 20, firstPoll: 2 });
+    expect(await database.query('SELECT name, count(*) AS rows FROM items GROUP BY name ORDER BY name')).toEqual([
+      { name: 'b', rows: '20' },
+      { name: 'c', rows: '20' },
+    ]);
+  },
+);
+
+test.runIf(postgresPrograms !== undefined)(
   'D9 in PostgreSQL, a function has the rows of a time, and refuses one before the history',
   async () => {
     const database = await openEmptyPostgres();
