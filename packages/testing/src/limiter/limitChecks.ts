@@ -34,23 +34,14 @@ export const limitChecks: Checks<OpenLimiter> = {
   },
 
   'does not count a permit that was aborted while it waited for its window': async (open) => {
-    const driven = await open({ requests: 2 }, 'rate');
-    driven.acquireMany(2);
-    await driven.untilBegun(2, 'At 2 a window');
-    const start = driven.time.now();
-    const stops = [new AbortController(), new AbortController()];
-    const aborted = stops.map(({ signal }) => driven.acquire({ signal }));
-    driven.acquireMany(2);
-    await driven.settle();
-    for (const stop of stops) stop.abort(new Error('Not wanted any more.'));
-    await driven.settle();
+    const { driven, start } = await abortTwoOfFour(open);
     driven.checkState(2, 2, 'as soon as two of four that waited were aborted');
     await driven.untilBegun(4, 'At 2 a window, with two aborted');
     checkSame(driven.order, [0, 1, 4, 5], 'The permits that began when the first two that waited were aborted');
     const { begunAt = Infinity } = driven.begun[3] ?? {};
     check(
       driven.time.isReal || begunAt - start <= 1.5 * driven.per,
-      `${aborted.length} aborted permits took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
+      `Two aborted permits took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
     );
   },
 
@@ -159,4 +150,23 @@ function checkWindows(
       `${cost} began in a window of ${per} ms that allows ${max}: at ${within.map(({ begunAt }) => show(begunAt)).join(', ')} ms.`,
     );
   }
+}
+
+/** Aborts two of four that wait for a window. Of a real clock it may begin before, on a busy machine: then it tries again. */
+async function abortTwoOfFour(
+  open: OpenLimiter,
+  tries = 10,
+): Promise<{ readonly driven: DrivenLimiter; readonly start: number }> {
+  const driven = await open({ requests: 2 }, 'rate');
+  driven.acquireMany(2);
+  await driven.untilBegun(2, 'At 2 a window');
+  const start = driven.time.now();
+  const stops = [new AbortController(), new AbortController()];
+  for (const { signal } of stops) driven.acquire({ signal });
+  driven.acquireMany(2);
+  await driven.settle();
+  for (const stop of stops) stop.abort(new Error('Not wanted any more.'));
+  await driven.settle();
+  const isLate = driven.time.isReal && driven.begun.length > 2 && tries > 1;
+  return isLate ? abortTwoOfFour(open, tries - 1) : { driven, start };
 }
