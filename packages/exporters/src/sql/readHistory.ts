@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { ConfigError, differingFields, SinkError, type Change } from '@sluice/core';
 import { quote, quoteTable, readNumber, type Database, type Session, type SqlValue } from './database.js';
 import { versionColumns } from './generation.js';
-import { numberText } from '../columnValue.js';
+import { numberText, timestampMicros } from '../columnValue.js';
 import { namesBeside } from './historyTable.js';
 import { Ledger } from './ledger.js';
 import { isRowsRecord, rowsRecord, type JsonKind } from './rowsRecord.js';
+import { instantText } from './sqlValue.js';
 import { keyColumn, storableKey } from './tableShape.js';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -167,12 +168,14 @@ async function* readVersions(
   { since, columns: wanted }: HistoryVersionsOptions,
 ): AsyncGenerator<RowVersion> {
   const columns = shape.columns.filter(({ name }) => wanted?.includes(name) ?? true);
-  const order = [...shape.key.map(({ name }) => name), own.from].map(quote).join(', ');
+  const order = [...shape.key.map(({ name }) => name), own.from].map((name) => `v.${quote(name)}`).join(', ');
   const to = quote(own.to);
   const where = since === undefined ? '' : ` WHERE ${to} IS NULL OR ${to} > ?`;
-  const names = new Set([...columns, ...shape.key].map(({ name }) => name).concat(Object.values(own)));
+  const read = Array.from(new Set([...columns, ...shape.key]), (column) => {
+    return `${selectValue('v', column)} AS ${quote(column.name)}`;
+  });
   const found = reader.each(
-    `SELECT ${Array.from(names, quote).join(', ')} FROM ${shape.table}${where} ORDER BY ${order}`,
+    `SELECT ${[...read, ...Object.values(own).map(quote)].join(', ')} FROM ${shape.table} AS v${where} ORDER BY ${order}`,
     ...(since === undefined ? [] : [since]),
   );
   for await (const version of found) {
@@ -206,8 +209,8 @@ async function* readChanges(
     const conditions = [isThen, ...(since === undefined ? [] : [`${time} >= ?`]), ...wanted.map(({ sql }) => sql)];
     return ` WHERE ${conditions.join(' AND ')}`;
   };
-  const now = shape.stored.map(({ name, nth }) => `v.${quote(name)} AS "v${nth}"`);
-  const before = shape.stored.map(({ name, nth }) => `p.${quote(name)} AS "p${nth}"`);
+  const now = shape.stored.map((column) => `${selectValue('v', column)} AS "v${column.nth}"`);
+  const before = shape.stored.map((column) => `${selectValue('p', column)} AS "p${column.nth}"`);
   // An expression, or SQLite would look for the versions of all rows that ended then.
   const version = `SELECT ${from} AS "at", 0 AS "gone", v.${quote(own.generation)} AS "generation", CASE WHEN v.${quote(own.from)} <= ${first} THEN 'initial' WHEN p.${quote(own.generation)} IS NULL THEN 'added' ELSE 'changed' END AS "type", ${[...now, ...before].join(', ')} FROM ${shape.table} AS v LEFT JOIN ${shape.table} AS p ON ${sameKey('p')} AND p.${quote(own.from)} = ${previous} AND coalesce(p.${quote(own.to)}, p.${quote(own.from)}) = v.${quote(own.from)} AND p.${quote(own.ended)} = 'changed'${whereAt(from, `(v.${quote(own.to)} IS NULL OR v.${quote(own.to)} > ${first})`)}`;
   // With the generation of the walk that lacked it.
@@ -244,7 +247,19 @@ function rowOf(columns: readonly HistoryColumn[], valueOf: (column: HistoryColum
   return Object.fromEntries(columns.map((column) => [column.name, readValue(valueOf(column), column)]));
 }
 
-function readValue(value: unknown, { kind }: HistoryColumn): unknown {
+/** A driver would cut an instant of PostgreSQL to milliseconds. */
+function selectValue(of: string, { name, declared }: HistoryColumn): string {
+  const value = `${of}.${quote(name)}`;
+  return declared === instant ? `to_json(${value} AT TIME ZONE 'UTC') #>> '{}'` : value;
+}
+
+const instant = 'timestamp with time zone';
+
+function readValue(value: unknown, { kind, declared }: HistoryColumn): unknown {
+  if (declared === instant && typeof value === 'string') {
+    const micros = timestampMicros(`${value}Z`);
+    return micros === undefined ? value : instantText(micros);
+  }
   if (value instanceof Date) return value.toISOString();
   // SQLite has no other integers.
   if (typeof value === 'bigint') return value !== 0n;

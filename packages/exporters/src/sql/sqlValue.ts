@@ -59,7 +59,8 @@ function isExactInstant(text: string): boolean {
   return text.length === '2000-01-01T00:00:00.000Z'.length && isPlainInstant(text);
 }
 
-function instantText(micros: bigint): string {
+/** In UTC, with milliseconds, or with microseconds if it has some. */
+export function instantText(micros: bigint): string {
   const ofMs = ((micros % 1_000n) + 1_000n) % 1_000n;
   const text = new Date(Number((micros - ofMs) / 1_000n)).toISOString();
   return ofMs === 0n ? text : text.replace('Z', `${String(ofMs).padStart(3, '0')}Z`);

@@ -220,6 +220,26 @@ describe.each(databaseKinds)('reading a history in $name', ({ open, name }) => {
     expect((await changesOf(database)).map(({ after }) => after?.['value'])).toEqual(['5', '6']);
   });
 
+  test('D9 gives instants to the microsecond, and finds rows by them', async () => {
+    const database = await open();
+    const mirror = database.mirror<Row>({ table: 'orders', mode: 'history', key: ['at'] });
+    const types = { at: 'timestamp', seen: 'timestamp' } as const;
+    const schema: RowSchema<Row> = { columns: ['at', 'seen'], types, key: ({ at }) => String(at) };
+    const seen = ['2026-03-01T12:00:00.000Z', '2026-03-01T12:00:00.000001Z', '0001-01-01T00:00:00.000Z', null];
+    const keys = ['2026-03-01T12:00:00.000001Z', '2026-03-01T12:00:00.000002Z'];
+    const times = seen.map((value) => keys.map((at) => ({ at, seen: value })));
+    await exportTo(watched(times, schema, { state: mirror.state }), mirror).run();
+    await checkKeys(database, [...keys, ...keys, ...keys, ...keys].sort());
+    const changes = await changesOf(database, { key: keys[1] });
+    expect(changes.map(({ after, fields }) => [after, fields])).toEqual(
+      seen.map((value, nth) => [{ at: keys[1], seen: value }, nth === 0 ? [] : ['seen']]),
+    );
+    const versions = await database.readHistory('orders', async (history) => listOf(history.versions()));
+    expect(versions.map(({ key, row }) => [key, row['seen']])).toEqual(
+      keys.flatMap((key) => seen.map((value) => [key, value])),
+    );
+  });
+
   test('D9 gives a number of a column that has texts, too, as the table has it', async () => {
     const database = await open();
     const rows = [5, '5', true].map((value, id) => ({ id, value }));
