@@ -33,7 +33,8 @@ export class Exchanges {
   ended(host: string, sentName: string, outcome: number | string, at: number): void {
     const name = unmoved(sentName);
     this.underWay -= 1;
-    if (outcome === 307) return;
+    // With another token, it is the same request.
+    if (outcome === 307 || outcome === 401) return;
     if (outcome === 'stale') {
       this.#stale.add(name);
       return;

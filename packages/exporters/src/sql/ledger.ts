@@ -4,7 +4,6 @@ import {
   ConfigError,
   LockError,
   recordState,
-  SluiceError,
   type Release,
   type Sink,
   type StateLog,
@@ -13,6 +12,7 @@ import {
 } from '@sluice/core';
 import {
   besideTable,
+  ConnectionLost,
   foldTableName,
   readInteger,
   quoteTable,
@@ -235,21 +235,27 @@ export class Ledger implements TableState {
 
   /** Runs queries. They are repeated if the connection is lost. @throws LockError if another run has taken over. */
   read<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    return this.#connection.enqueue(() =>
-      this.#connection.transact(async (session) => {
-        // After the queries, or what they found could be the other run's.
-        const checkOurs = async (): Promise<void> => {
-          if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.table.given);
-        };
-        const result = await work(session).catch(async (error: unknown) => {
-          // An error of ours may come of what the other run did. After one of the server, a transaction takes no more queries.
-          if (SluiceError.is(error)) await checkOurs();
-          throw error;
+    const checkOurs = async (session: Session): Promise<void> => {
+      if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.table.given);
+    };
+    return this.#connection.enqueue(async () => {
+      const queries = { areRefused: false };
+      try {
+        return await this.#connection.transact(async (session) => {
+          const result = await work(session).catch((error: unknown) => {
+            queries.areRefused = !(error instanceof ConnectionLost);
+            throw error;
+          });
+          // After the queries, or what they found could be the other run's.
+          await checkOurs(session);
+          return result;
         });
-        await checkOurs();
-        return result;
-      }),
-    );
+      } catch (error) {
+        // What the other run did may be why. After an error of the server, its transaction takes no more queries.
+        if (queries.areRefused) await this.#connection.transact(checkOurs);
+        throw error;
+      }
+    });
   }
 
   /** Runs a transaction of this run, once, whatever happens to the connection. */
