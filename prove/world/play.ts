@@ -404,7 +404,8 @@ class World implements PlayableWorld {
     // A later page may be refused, and the first one not any more.
     const isRefused = job.kind === 'increment' && job.tables?.some(({ refused }) => refused) === true;
     if (error.code === 'cursor-refused') return api.cursorTtl !== null;
-    if (error.code === 'http' && error.details['page'] !== undefined) return isRefused;
+    if (error.code === 'http' && (error.details['page'] !== undefined || error.details['status'] === 404))
+      return isRefused;
     // A run that resumes may find that rows have moved since, although they stand still now.
     const order = job.kind === 'increment' ? job.order : undefined;
     if (error.code === 'rows-moved') return order === 'offsets' && error.message.includes('started over 3 times');
