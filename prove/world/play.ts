@@ -406,6 +406,8 @@ class World implements PlayableWorld {
     if (error.code === 'cursor-refused') return api.cursorTtl !== null;
     if (error.code === 'http' && (error.details['page'] !== undefined || error.details['status'] === 404))
       return isRefused;
+    if (error.code === 'checkpoint' && error.message.includes('with different settings'))
+      return job.kind === 'table' && job.rival && job.exports > 1 && (job.mode === 'merge' || job.mode === 'replace');
     // A run that resumes may find that rows have moved since, although they stand still now.
     const order = job.kind === 'increment' ? job.order : undefined;
     if (error.code === 'rows-moved') return order === 'offsets' && error.message.includes('started over 3 times');

@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
 import type { NftHolding } from '@sluice/aptos';
-import { exportTo, type RowSchema } from '@sluice/core';
+import { exportTo, type RowSchema, SluiceError } from '@sluice/core';
 import { sqlReader } from '../../packages/exporters/src/sql/sqlValue.js';
 import { tableSink } from '../../packages/exporters/src/sql/tableSink.js';
 import { difference } from './difference.js';
@@ -42,6 +42,8 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
   const underWay: { readonly nth: number }[] = [];
   /** The run that ended last failed: it may leave what it has fetched. */
   let isInterrupted = false;
+  /** The last run ended with the advice to start over. */
+  let isAdvised = false;
   const say = (what: string): void => {
     // The first sentences say enough.
     if (wrong.length < 5) wrong.push(what);
@@ -99,11 +101,15 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
           prefetch: 1,
           clock,
           onExpired: 'restart-partition',
+          restart: isAdvised,
           ...(commitEvery !== undefined && { commitEvery }),
         }).run({ signal });
         isInterrupted = false;
+        isAdvised = false;
       } catch (error) {
         isInterrupted = true;
+        // A rival that began the export before once more was interrupted.
+        isAdvised ||= SluiceError.is(error, 'checkpoint') && error.message.includes('with different settings');
         throw error;
       } finally {
         underWay.splice(underWay.indexOf(run), 1);
