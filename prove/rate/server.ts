@@ -7,12 +7,18 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createPlainServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServerAddress, ServerLog } from './rate.js';
 
 const [perSecond, tls] = process.argv.slice(2);
+// It measures, so it runs before what it measures, where this user may ask for that.
+try {
+  setPriority(constants.priority.PRIORITY_HIGHEST);
+} catch {
+  // Else its own stalls let requests arrive closer to each other than they were sent.
+}
 const stalls = monitorEventLoopDelay({ resolution: 1 });
 stalls.enable();
 const arrivals: number[] = [];
