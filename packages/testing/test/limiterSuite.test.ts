@@ -19,16 +19,4 @@ test(
   },
 );
 
-test(
-  "G5 the suite passes one that is given the machine's clock, and skips only what needs a stalled process",
-  { tags: ['slow'] },
-  async () => {
-    const suite = new RecordedSuite((options) => {
-      testLimiter({ ...options, factory, realTime: true });
-    });
-    expect(await suite.verdicts()).toEqual({});
-    expect(suite.skipped).toEqual(['does not catch up after the process was stalled']);
-  },
-);
-
 testMutants('limiter', limiterMutants, testLimiter);

@@ -1,4 +1,4 @@
-import { systemClock, type AcquireOptions, type Limit, type Limiter, type Permit } from '@sluice/core';
+import { type AcquireOptions, type Limit, type Limiter, type Permit } from '@sluice/core';
 import { calm } from '../calm.js';
 import { check, checkSame } from '../check.js';
 import { ManualClock } from '../manualClock.js';
@@ -15,20 +15,14 @@ export interface RequestedPermit {
   refusal?: { readonly error: unknown; readonly isThrown: boolean };
 }
 
-/** Advances a manual clock, or waits for the real one. */
-interface Time {
-  readonly isReal: boolean;
-  now(): number;
-  pass(ms: number): Promise<void>;
-  /** Advances the clock while the process is suspended; absent for a real clock. */
-  readonly stall?: (ms: number) => Promise<void>;
-}
-
 /** A permit that is not granted within this many windows counts as missing. */
 const maxWindows = 12;
 
 /** Permits per window that no check uses up. */
 const unlimited = 100;
+
+/** Ms of a window. */
+const per = 1_000;
 
 /**
  * Opens a limiter with one limit; values that are left out are high enough to be never reached.
@@ -39,38 +33,16 @@ export type OpenLimiter = (limit?: Partial<Limit>, ...needs: readonly Keeping[])
 
 type Factory = (setting: LimiterSetting) => LimiterFixture | Promise<LimiterFixture>;
 
-/** Opens limiters of a factory, on a manual clock or the real one. */
-export function limiterOpener(
-  trial: Trial,
-  factory: Factory,
-  { keeps, realTime }: { readonly keeps: readonly Keeping[]; readonly realTime: boolean },
-): OpenLimiter {
+/** Opens limiters of a factory, on a manual clock. */
+export function limiterOpener(trial: Trial, factory: Factory, keeps: readonly Keeping[]): OpenLimiter {
   return async (limit, ...needs) => {
     const missing = needs.find((need) => !keeps.includes(need));
     if (missing) throw new Skipped(`a limiter that keeps '${missing}'`);
-    const per = realTime ? 100 : 1_000;
-    const limits = [{ requests: unlimited, per, ...limit }];
-    if (realTime) {
-      const { limiter } = await trial.own(factory({ limits, clock: systemClock }));
-      return new DrivenLimiter(trial, limiter, realClock, per);
-    }
     const settled: { until: () => Promise<unknown> } = { until: () => calm(3) };
     const clock = new ManualClock(() => settled.until());
-    const { limiter } = await trial.own(factory({ limits, clock }));
+    const { limiter } = await trial.own(factory({ limits: [{ requests: unlimited, per, ...limit }], clock }));
     settled.until = () => settle(limiter);
-    const time: Time = {
-      isReal: false,
-      now: () => clock.monotonic(),
-      pass: async (ms) => {
-        await clock.advance(ms);
-        await settle(limiter);
-      },
-      stall: async (ms) => {
-        await clock.stall(ms);
-        await settle(limiter);
-      },
-    };
-    return new DrivenLimiter(trial, limiter, time, per);
+    return new DrivenLimiter(trial, limiter, clock);
   };
 }
 
@@ -78,16 +50,31 @@ export function limiterOpener(
 export class DrivenLimiter {
   readonly trial: Trial;
   readonly limiter: Limiter;
-  readonly time: Time;
-  readonly per: number;
+  readonly per = per;
   readonly begun: RequestedPermit[] = [];
+  readonly #clock: ManualClock;
   #requested = 0;
 
-  constructor(trial: Trial, limiter: Limiter, time: Time, per: number) {
+  constructor(trial: Trial, limiter: Limiter, clock: ManualClock) {
     this.trial = trial;
     this.limiter = limiter;
-    this.time = time;
-    this.per = per;
+    this.#clock = clock;
+  }
+
+  /** Ms of the limiter's clock. */
+  get now(): number {
+    return this.#clock.monotonic();
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.#clock.advance(ms);
+    await settle(this.limiter);
+  }
+
+  /** Advances the clock while the process is suspended. */
+  async stall(ms: number): Promise<void> {
+    await this.#clock.stall(ms);
+    await settle(this.limiter);
   }
 
   /** Requests a permit, uses it at once, and keeps it until a check releases it. */
@@ -103,7 +90,7 @@ export class DrivenLimiter {
       (given) => {
         given.started?.();
         requested.permit = given;
-        requested.begunAt = this.time.now();
+        requested.begunAt = this.now;
         this.begun.push(requested);
       },
       (error: unknown) => {
@@ -123,7 +110,7 @@ export class DrivenLimiter {
 
   /** Lets pending promises settle, without advancing the clock. */
   settle(): Promise<void> {
-    return this.time.pass(0);
+    return this.pass(0);
   }
 
   /** Advances time until this many permits were granted. @throws Error after `maxWindows` windows. */
@@ -134,7 +121,7 @@ export class DrivenLimiter {
         windows < maxWindows,
         `${what}: ${this.begun.length} permits began instead of ${count}, in ${maxWindows} windows.`,
       );
-      await this.time.pass(this.per / 4);
+      await this.pass(per / 4);
     }
   }
 
@@ -147,15 +134,6 @@ export class DrivenLimiter {
     return this.begun.map(({ nth }) => nth);
   }
 }
-
-const realClock: Time = {
-  isReal: true,
-  now: () => performance.now(),
-  pass: async (ms) => {
-    await new Promise((resolve) => setTimeout(resolve, ms));
-    await calm(3);
-  },
-};
 
 /** A limiter may need several turns of the event loop per permit: waits until its state no longer changes. */
 async function settle(limiter: Limiter): Promise<void> {

@@ -1,5 +1,5 @@
 import { check, checkSame, checkSluiceError, show } from '../check.js';
-import { Skipped, type Checks } from '../suite.js';
+import type { Checks } from '../suite.js';
 import type { DrivenLimiter, OpenLimiter, RequestedPermit } from './drivenLimiter.js';
 
 export const limitChecks: Checks<OpenLimiter> = {
@@ -10,13 +10,10 @@ export const limitChecks: Checks<OpenLimiter> = {
     checkWindows(driven, 4);
     const { begunAt: first = 0 } = driven.begun[0] ?? {};
     const { begunAt: last = Infinity } = driven.begun[12] ?? {};
-    check(
-      driven.time.isReal || last - first <= 5 * driven.per,
-      `13 permits at 4 a window took ${(last - first) / driven.per} windows.`,
-    );
+    check(last - first <= 5 * driven.per, `13 permits at 4 a window took ${(last - first) / driven.per} windows.`);
     // Idle time does not accumulate permits.
     driven.releaseAll();
-    await driven.time.pass(3 * driven.per);
+    await driven.pass(3 * driven.per);
     driven.acquireMany(9);
     await driven.untilBegun(22, 'After some idle time, at 4 a window');
     checkWindows(driven, 4);
@@ -24,23 +21,30 @@ export const limitChecks: Checks<OpenLimiter> = {
 
   'does not catch up after the process was stalled': async (open) => {
     const driven = await open({ requests: 3 }, 'rate');
-    const { stall } = driven.time;
-    if (!stall) throw new Skipped('a limiter that takes a clock');
     driven.acquireMany(12);
     await driven.untilBegun(3, 'At 3 a window');
-    await stall(10 * driven.per);
+    await driven.stall(10 * driven.per);
     await driven.untilBegun(12, 'After a stall, at 3 a window');
     checkWindows(driven, 3);
   },
 
   'does not count a permit that was aborted while it waited for its window': async (open) => {
-    const { driven, start } = await abortTwoOfFour(open);
+    const driven = await open({ requests: 2 }, 'rate');
+    driven.acquireMany(2);
+    await driven.untilBegun(2, 'At 2 a window');
+    const start = driven.now;
+    const stops = [new AbortController(), new AbortController()];
+    for (const { signal } of stops) driven.acquire({ signal });
+    driven.acquireMany(2);
+    await driven.settle();
+    for (const stop of stops) stop.abort(new Error('Not wanted any more.'));
+    await driven.settle();
     driven.checkState(2, 2, 'as soon as two of four that waited were aborted');
     await driven.untilBegun(4, 'At 2 a window, with two aborted');
     checkSame(driven.order, [0, 1, 4, 5], 'The permits that began when the first two that waited were aborted');
     const { begunAt = Infinity } = driven.begun[3] ?? {};
     check(
-      driven.time.isReal || begunAt - start <= 1.5 * driven.per,
+      begunAt - start <= 1.5 * driven.per,
       `Two aborted permits took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
     );
   },
@@ -50,7 +54,7 @@ export const limitChecks: Checks<OpenLimiter> = {
     const { per } = driven;
     driven.acquireMany(6);
     await driven.untilBegun(2, 'At 2 a window');
-    const end = driven.time.now() + 3 * per;
+    const end = driven.now + 3 * per;
     driven.limiter.pause(3 * per);
     await driven.untilBegun(6, 'After a pause, at 2 a window');
     check(
@@ -65,7 +69,7 @@ export const limitChecks: Checks<OpenLimiter> = {
     driven.acquireMany(7);
     for (let count = 2; count <= 7; count += 1) {
       await driven.untilBegun(count, 'With room for two at once');
-      await driven.time.pass(driven.per);
+      await driven.pass(driven.per);
       checkSame(driven.begun.length, count, 'The number of permits that began with room for two at once');
       driven.checkState(7 - count, 2, `when ${count} of 7 began, two at once`);
       // Releases the latest one, so that the first one runs all the time.
@@ -83,7 +87,7 @@ export const limitChecks: Checks<OpenLimiter> = {
     driven.begun[0]?.permit?.release();
     await driven.untilBegun(2, 'When one was released');
     driven.begun[0]?.permit?.release();
-    await driven.time.pass(2 * driven.per);
+    await driven.pass(2 * driven.per);
     checkSame(
       driven.begun.length,
       2,
@@ -136,37 +140,16 @@ export const limitChecks: Checks<OpenLimiter> = {
 
 /** Checks the window before each permit. */
 function checkWindows(
-  { begun, per, time }: DrivenLimiter,
+  { begun, per }: DrivenLimiter,
   max: number,
   costOf: (permit: RequestedPermit) => number = () => 1,
 ): void {
-  // A real clock shows a permit slightly late, and by varying amounts.
-  const window = time.isReal ? 0.7 * per : per;
   for (const { begunAt: end = 0 } of begun) {
-    const within = begun.filter(({ begunAt = 0 }) => begunAt > end - window && begunAt <= end);
+    const within = begun.filter(({ begunAt = 0 }) => begunAt > end - per && begunAt <= end);
     const cost = within.reduce((sum, permit) => sum + costOf(permit), 0);
     check(
       cost <= max,
       `${cost} began in a window of ${per} ms that allows ${max}: at ${within.map(({ begunAt }) => show(begunAt)).join(', ')} ms.`,
     );
   }
-}
-
-/** Aborts two of four that wait for a window. Of a real clock it may begin before, on a busy machine: then it tries again. */
-async function abortTwoOfFour(
-  open: OpenLimiter,
-  tries = 10,
-): Promise<{ readonly driven: DrivenLimiter; readonly start: number }> {
-  const driven = await open({ requests: 2 }, 'rate');
-  driven.acquireMany(2);
-  await driven.untilBegun(2, 'At 2 a window');
-  const start = driven.time.now();
-  const stops = [new AbortController(), new AbortController()];
-  for (const { signal } of stops) driven.acquire({ signal });
-  driven.acquireMany(2);
-  await driven.settle();
-  for (const stop of stops) stop.abort(new Error('Not wanted any more.'));
-  await driven.settle();
-  const isLate = driven.time.isReal && driven.begun.length > 2 && tries > 1;
-  return isLate ? abortTwoOfFour(open, tries - 1) : { driven, start };
 }

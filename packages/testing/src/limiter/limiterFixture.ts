@@ -5,7 +5,7 @@ import type { Fixture } from '../suite.js';
 export interface LimiterSetting {
   /** All limits apply together, as far as the limiter supports them. */
   readonly limits: readonly Limit[];
-  /** Advanced by the suite. A limiter that does not accept a clock is tested with `realTime`. */
+  /** Advanced by the suite: the limiter must use it for all its times. */
   readonly clock: Clock;
 }
 

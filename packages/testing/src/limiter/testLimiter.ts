@@ -11,8 +11,6 @@ export interface LimiterSuiteOptions extends SuiteOptions {
   readonly factory: (setting: LimiterSetting) => LimiterFixture | Promise<LimiterFixture>;
   /** The kinds of limits that it enforces; checks of others are skipped. Default: all. */
   readonly keeps?: readonly Keeping[];
-  /** The limiter uses the real clock, so the suite takes some seconds. Default `false`. */
-  readonly realTime?: boolean;
 }
 
 const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
@@ -26,9 +24,7 @@ const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
  * declare function tokenBucket(limits: readonly Limit[], clock: Clock): Limiter;
  */
 export function testLimiter(options: LimiterSuiteOptions): void {
-  checkOptions('testLimiter()', options, { ...suiteOptionNames, factory: true, keeps: true, realTime: true });
-  const { factory, keeps = everything, realTime = false } = options;
-  registerChecks(options, { ...permitChecks, ...limitChecks }, (trial) =>
-    limiterOpener(trial, factory, { keeps, realTime }),
-  );
+  checkOptions('testLimiter()', options, { ...suiteOptionNames, factory: true, keeps: true });
+  const { factory, keeps = everything } = options;
+  registerChecks(options, { ...permitChecks, ...limitChecks }, (trial) => limiterOpener(trial, factory, keeps));
 }
