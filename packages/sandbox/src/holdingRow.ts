@@ -4,24 +4,19 @@ import { nastyAmounts, nastyProperties, nastyTexts } from './nastyValues.js';
 import type { Owners } from './owners.js';
 import { draws, fraction, hex, pick } from './random.js';
 
-/** One NFT holding, as the endpoint sends it. Nasty rows may have `null` and unknown fields. */
+/** One NFT holding with all its fields, as the endpoint sends it. Nasty rows may have `null` and unknown fields. */
 export interface HoldingRow {
   /** Numeric text; in nasty rows above 2^53. */
   readonly amount: string;
   readonly collection_data_id_hash: string;
   readonly collection_name: string;
-  readonly creator_address: string;
-  /** ISO 8601, UTC, microseconds. */
-  readonly last_transaction_timestamp: string | null;
-  readonly last_transaction_version: string;
   readonly name: string | null;
   readonly owner_address: string;
   readonly property_version: string;
-  readonly table_type: string | null;
   readonly token_data_id_hash: string;
   /** An object, or JSON text in the reference's shape; in nasty rows either of them, or `null`. */
-  readonly token_properties: string | Readonly<Record<string, unknown>> | null;
-  readonly [newField: string]: unknown;
+  readonly token_properties: unknown;
+  readonly [field: string]: unknown;
 }
 
 /** Creates the function from index to row. Owner, token hash and property version together are unique. */

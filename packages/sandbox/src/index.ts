@@ -22,7 +22,7 @@ export type { StreamPatch } from './streamBook.js';
 
 // What happened
 export type { LoggedRequest, SandboxCounts } from './requestLog.js';
-export type { LoggedExchange } from './serverLog.js';
+export type { LoggedExchange, ServerCounts } from './serverLog.js';
 
 // The receiver of webhooks
 export { startReceiver, type Receiver, type ReceiverCounts } from './receiver/startReceiver.js';

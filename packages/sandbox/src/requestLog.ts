@@ -1,6 +1,6 @@
 import type { Fault } from './faults.js';
 import type { EndpointName } from './sandboxOptions.js';
-import { ServerLog, type LoggedExchange, type Open } from './serverLog.js';
+import { ServerLog, type LoggedExchange, type Open, type ServerCounts } from './serverLog.js';
 
 /** A request to the sandbox. */
 export interface LoggedRequest extends LoggedExchange {
@@ -16,17 +16,10 @@ export interface LoggedRequest extends LoggedExchange {
 }
 
 /** Totals since the start. */
-export interface SandboxCounts {
-  readonly requests: number;
+export interface SandboxCounts extends ServerCounts {
   readonly byStatus: Readonly<Record<number, number>>;
   /** Refused with 429 by the rate limit, not by a fault. */
   readonly rateLimited: number;
-  /** Requests whose client disconnected before the response was sent. */
-  readonly aborted: number;
-  /** Requests that are open now. */
-  readonly open: number;
-  /** Maximum number of concurrent requests. */
-  readonly maxOpen: number;
 }
 
 /** An entry of the log while its request is open. */

@@ -12,6 +12,17 @@ export interface LoggedExchange {
   readonly aborted: boolean;
 }
 
+/** Totals since the start. */
+export interface ServerCounts {
+  readonly requests: number;
+  /** Requests whose client disconnected before the response was sent. */
+  readonly aborted: number;
+  /** Requests that are open now. */
+  readonly open: number;
+  /** Maximum number of concurrent requests. */
+  readonly maxOpen: number;
+}
+
 /** An entry of a log while its request is open. */
 export type Open<Entry> = { -readonly [field in keyof Entry]: Entry[field] };
 

@@ -1,11 +1,11 @@
 import { listen, type LocalServer } from '../listen.js';
+import type { ServerCounts } from '../serverLog.js';
 import { AcceptedRecords, type AcceptedRecord } from './acceptedRecords.js';
 import { deliveryListener, DeliveryLog, type ReceivedRequest } from './deliveryListener.js';
 import { checkReceiverOptions, type ReceiverOptions } from './receiverOptions.js';
 
 /** Totals since the start. */
-export interface ReceiverCounts {
-  readonly requests: number;
+export interface ReceiverCounts extends ServerCounts {
   /** Accepted records, each id once. */
   readonly accepted: number;
   /** Repeated acceptances of an id. */
@@ -16,12 +16,6 @@ export interface ReceiverCounts {
   readonly refused: number;
   /** Valid requests without a 2xx response. */
   readonly failed: number;
-  /** Requests whose sender disconnected before the response was sent. */
-  readonly aborted: number;
-  /** Requests that are open now. */
-  readonly open: number;
-  /** Maximum number of concurrent requests. */
-  readonly maxOpen: number;
 }
 
 /** A running receiver, which any path of its URL leads to. */
