@@ -1,9 +1,17 @@
-import { type Client, guardStore, type Json, type Sink, type StateStore, systemClock } from '@sluice/core';
+import {
+  type Client,
+  guardStore,
+  type Json,
+  type Sink,
+  type SinkContext,
+  type SinkWriter,
+  type StateStore,
+  systemClock,
+} from '@sluice/core';
 import type { Environment } from '../environment/environment.js';
 import { Failure } from '../errors/errors.js';
 import { hidePassword, type NamedTarget, stateFolder } from './namedTarget.js';
 import type { Target } from './target.js';
-import { wrapSink } from './wrapSink.js';
 
 /** A target in a plugin's sink. */
 export function sinkTarget<T extends object>(named: NamedTarget, environment: Environment): Target<T> {
@@ -29,14 +37,48 @@ async function namedSink(
   const make = sinks.get(name);
   if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
+  const { delivery, isRefreshed } = sink;
   // A plugin in JavaScript may return no position, and JSON would leave the field out.
   const wrap = (sinkPosition: Json | undefined): Json => ({ to: shown, sinkPosition: sinkPosition ?? null });
-  const wrapped = wrapSink(sink, { wrap, unwrap });
+  // The sink may be of a class with private fields, so each call is made on it.
+  const check = sink.check?.bind(sink);
+  const finished = sink.finished?.bind(sink);
+  const withoutPartition = sink.withoutPartition?.bind(sink);
   return {
-    ...wrapped,
+    name: sink.name,
     identity: { to: shown, of: sink.identity },
+    delivery,
+    target: sink.target,
     state: sink.state && guardStore(sink.state, `The state of the sink "${name}"`, { clock: systemClock, signal }),
+    isRefreshed,
+    check: check && ((context) => check(unwrapContext(context))),
+    finished: finished && ((stored) => finished(unwrap(stored))),
+    withoutPartition: withoutPartition && ((stored, partition) => wrap(withoutPartition(unwrap(stored), partition))),
+    open: async (context) => wrapWriter(await sink.open(unwrapContext(context)), wrap),
   };
+}
+
+function wrapWriter<T>(writer: SinkWriter<T>, wrap: (sinkPosition: Json) => Json): SinkWriter<T> {
+  return {
+    start: writer.start === undefined ? undefined : wrap(writer.start),
+    get isFull() {
+      return writer.isFull;
+    },
+    get isCommittable() {
+      return writer.isCommittable;
+    },
+    write: (page) => writer.write(page),
+    flush: async () => wrap(await writer.flush()),
+    seal: async (end) => wrap(await writer.seal(end)),
+    suspend: writer.suspend?.bind(writer),
+    close: () => writer.close(),
+    abort: (reason, options) => writer.abort(reason, options),
+  };
+}
+
+function unwrapContext<T>(context: SinkContext<T>): SinkContext<T> {
+  const { resumeAt } = context;
+  return resumeAt ? { ...context, resumeAt: { ...resumeAt, sinkPosition: unwrap(resumeAt.sinkPosition) } } : context;
 }
 
 /** The sink position as the plugin returned it. */
