@@ -100,7 +100,7 @@ function exportSummary(
 ): string {
   const isComplete = digest.distinct === expected && report.rows === expected;
   const lines = [
-    `Retried ${formatCount(tally.retries, 'failed request')}: ${retryCauses(tally.retriesAfter)}.`,
+    `Retried ${formatCount(tally.retries, 'failed request')}.`,
     `Waited ${formatDuration(waited)} for the rate limit; the API refused ${refused === 0 ? 'nothing' : formatCount(refused, 'request')}.`,
     isComplete
       ? `All ${formatNumber(expected)} rows are there, none of them twice.`
@@ -122,27 +122,4 @@ function startDemoSandbox({ holdings, faults }: Tour): Promise<Sandbox> {
     latency: [5, 30],
     faults,
   });
-}
-
-/** Causes of retries, by the code of the error. */
-const causes: ReadonlyMap<string, readonly [one: string, many: string]> = new Map([
-  ['http', ['server error', 'server errors']],
-  ['network', ['lost connection', 'lost connections']],
-  ['decode', ['truncated response', 'truncated responses']],
-  ['timeout', ['late answer', 'late answers']],
-  ['rate-limited', ['refusal for the rate limit', 'refusals for the rate limit']],
-]);
-const otherCause = ['other fault', 'other faults'] as const;
-
-/**
- * The causes of retries, most frequent first.
- *
- * @param retriesAfter retries by the code of the error.
- * @example retryCauses(new Map([['http', 2], ['network', 1]])) // '2 server errors, 1 lost connection'
- */
-function retryCauses(retriesAfter: ReadonlyMap<string, number>): string {
-  return [...retriesAfter]
-    .sort(([, a], [, b]) => b - a)
-    .map(([code, count]) => formatCount(count, ...(causes.get(code) ?? otherCause)))
-    .join(', ');
 }

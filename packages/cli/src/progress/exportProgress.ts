@@ -137,21 +137,15 @@ export interface RunHeader {
 export interface RequestTally extends Pick<Progress, 'requests' | 'retries'> {
   /** Partitions whose last page has arrived. */
   readonly partitionsDone: number;
-  /** Retries by the code of the error that caused them. */
-  readonly retriesAfter: ReadonlyMap<string, number>;
 }
 
 /** Counts a client's requests from now on. The result is live. */
 export function tallyRequests(client: Client): RequestTally {
-  const retriesAfter = new Map<string, number>();
-  const tally = { requests: 0, retries: 0, partitionsDone: 0, retriesAfter };
+  const tally = { requests: 0, retries: 0, partitionsDone: 0 };
   client.eventsOf('attempt', 'retry', 'page').subscribe((event) => {
     if (event.type === 'page' && event.endsPartition) tally.partitionsDone += 1;
     if (event.type === 'attempt') tally.requests += 1;
-    if (event.type === 'retry') {
-      tally.retries += 1;
-      retriesAfter.set(event.reason, (retriesAfter.get(event.reason) ?? 0) + 1);
-    }
+    if (event.type === 'retry') tally.retries += 1;
   });
   return tally;
 }
