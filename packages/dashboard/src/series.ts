@@ -38,12 +38,14 @@ export class Series {
   /** Rows per second in the `seconds` before now. */
   pace(now: number, seconds: number): number {
     const length = Math.min(seconds, Math.max(1, now / 1_000 - this.#first(now)));
-    return this.recent('rows', now, seconds) / length;
-  }
-
-  /** The sum of a count in the `seconds` before now. */
-  recent(count: 'rows', now: number, seconds: number): number {
-    return this.#since(now / 1_000 - seconds).reduce((sum, bucket) => sum + bucket[count], 0);
+    let rows = 0;
+    // From the end, since these are few.
+    for (let nth = this.#seconds.length - 1; nth >= 0; nth -= 1) {
+      const bucket = this.#seconds[nth];
+      if (!bucket || bucket.at < now / 1_000 - seconds) break;
+      rows += bucket.rows;
+    }
+    return rows / length;
   }
 
   /**
@@ -89,17 +91,6 @@ export class Series {
   /** When the first bucket began. */
   #first(now: number): number {
     return this.#minutes[0]?.at ?? this.#seconds[0]?.at ?? now / 1_000;
-  }
-
-  /** Buckets that begin after a moment; scans from the end, since these are few. */
-  #since(from: number): Bucket[] {
-    const recent: Bucket[] = [];
-    for (let nth = this.#seconds.length - 1; nth >= 0; nth -= 1) {
-      const bucket = this.#seconds[nth];
-      if (!bucket || bucket.at < from) break;
-      recent.push(bucket);
-    }
-    return recent;
   }
 
   #coarsen(now: number): void {
