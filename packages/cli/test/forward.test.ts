@@ -33,7 +33,7 @@ describe('sluice nfts export --forward', () => {
         new RegExp(
           `^Forwarding to ${receiver.url}\\. Its state is kept in ${state}, dead letters in ${dead}\\.\n` +
             // On a busy machine it takes long enough to show its progress.
-            `(?:250 rows .* rows/s, .*\n)*250 rows in 3 pages -> ${receiver.url} \\([\\d.]+ m?s\\)\n$`,
+            `(?:250 rows, .*/s, .*\n)*250 rows in 3 pages -> ${receiver.url} \\([\\d.]+ m?s\\)\n$`,
         ),
       ),
     });

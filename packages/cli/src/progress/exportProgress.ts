@@ -65,26 +65,42 @@ export function timeLeft(progress: Progress): number | undefined {
   return Math.max(1000, ((progress.total - progress.rows) / pace) * 1000);
 }
 
-/** Progress as a line. @example '12,300 rows in 123 pages, 1,024 rows/s, 130 requests, 7 retries, waited 4.1 s' */
-export function plainLine(progress: Progress): string {
-  const { rows, total, pages, partitions, requests, retries, lastRetry, waited, wait, sent } = progress;
+/** A piece of a line that says how far an export is. */
+export interface Piece {
+  readonly text: string;
+  /** Shown before the piece is dropped. */
+  readonly short?: string;
+  /** If the line is too narrow, the piece with the highest rank is dropped first; rank 0 stays. */
+  readonly rank: number;
+}
+
+/** Progress in pieces, in the order of a line. */
+export function listPieces(progress: Progress): Piece[] {
+  const { rows, pages, partitions, requests, retries, lastRetry, waited, wait, sent } = progress;
   const cause = otherCause(lastRetry, wait);
+  const retried = formatCount(retries, 'retry', 'retries');
   const left = timeLeft(progress);
-  const of = total === undefined ? '' : ` of ${formatNumber(total)}`;
   return [
-    `${formatNumber(rows)}${of} ${rows === 1 && of === '' ? 'row' : 'rows'} in ${formatCount(pages, 'page')}`,
-    ...(partitions ? [partitionText(partitions)] : []),
-    `${formatNumber(rowsPerSecond(progress))} rows/s`,
-    formatCount(requests, 'request'),
-    ...(retries > 0
-      ? [formatCount(retries, 'retry', 'retries') + (cause === undefined ? '' : ` (last: ${cause})`)]
-      : []),
-    ...(waited >= 100 ? [`waited ${formatDuration(waited)}`] : []),
-    ...(wait ? [waitText(wait)] : []),
-    ...(sent ? [formatCount(sent.deliveries, 'delivery', 'deliveries')] : []),
-    ...(sent && sent.redeliveries > 0 ? [`${formatNumber(sent.redeliveries)} repeated`] : []),
-    ...(left === undefined || wait ? [] : [`about ${formatTimeLeft(left)} left`]),
-  ].join(', ');
+    { text: formatCount(rows, 'row'), rank: 0 },
+    ...(partitions ? [{ text: partitionText(partitions), rank: 1 }] : []),
+    { text: `${formatNumber(rowsPerSecond(progress))}/s`, rank: 2 },
+    { text: formatCount(pages, 'page'), rank: 5 },
+    { text: formatCount(requests, 'request'), rank: 6 },
+    ...(retries > 0 ? [{ text: retried + (cause === undefined ? '' : ` (${cause})`), short: retried, rank: 3 }] : []),
+    ...(waited >= 100 ? [{ text: `waited ${formatDuration(waited)}`, rank: 4 }] : []),
+    ...(wait ? [{ text: waitText(wait), short: waitText(wait, { isShort: true }), rank: 1 }] : []),
+    ...(sent ? [{ text: formatCount(sent.deliveries, 'delivery', 'deliveries'), rank: 4 }] : []),
+    ...(sent && sent.redeliveries > 0 ? [{ text: `${formatNumber(sent.redeliveries)} repeated`, rank: 3 }] : []),
+    ...(left === undefined || wait ? [] : [{ text: `${formatTimeLeft(left)} left`, rank: 1 }]),
+  ];
+}
+
+/** Progress as a line of a log. @example '2,700 of 8,000 rows, 1,350/s, 27 pages, 29 requests, 2 retries, 4 s left' */
+export function plainLine(progress: Progress): string {
+  const { rows, total } = progress;
+  const [counted, ...others] = listPieces(progress).map(({ text }) => text);
+  const first = total === undefined ? counted : `${formatNumber(rows)} of ${formatCount(total, 'row')}`;
+  return [first, ...others].join(', ');
 }
 
 /** Counts as fields of an event. Times are in ms; `rowsPerSecond` is this run's. */

@@ -1,16 +1,6 @@
 import type { Colors } from '../terminal/colors.js';
-import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
 import { cutToWidth, displayWidth } from '../terminal/width.js';
-import { partitionText, type Progress, rowsPerSecond, shareDone, timeLeft } from './exportProgress.js';
-import { otherCause, waitText } from './waits.js';
-
-interface Piece {
-  readonly text: string;
-  /** Shown before the piece is dropped. */
-  readonly short?: string;
-  /** If the line is too narrow, the piece with the highest rank is dropped first; rank 0 stays. */
-  readonly rank: number;
-}
+import { listPieces, type Piece, type Progress, shareDone } from './exportProgress.js';
 
 const gap = '  ';
 const shortestBar = 10;
@@ -42,26 +32,6 @@ export function progressLine(
   }
   const full = Math.floor(share * length);
   return `${colors.cyan('█'.repeat(full))}${colors.dim('░'.repeat(length - full))}${gap}${percent(share)}${gap}${figures}`;
-}
-
-function listPieces(progress: Progress): Piece[] {
-  const { rows, pages, partitions, requests, retries, lastRetry, waited, wait, sent } = progress;
-  const cause = otherCause(lastRetry, wait);
-  const retried = formatCount(retries, 'retry', 'retries');
-  const left = timeLeft(progress);
-  return [
-    { text: formatCount(rows, 'row'), rank: 0 },
-    ...(partitions ? [{ text: partitionText(partitions), rank: 1 }] : []),
-    { text: `${formatNumber(rowsPerSecond(progress))}/s`, rank: 2 },
-    { text: formatCount(pages, 'page'), rank: 5 },
-    { text: formatCount(requests, 'request'), rank: 6 },
-    ...(retries > 0 ? [{ text: retried + (cause === undefined ? '' : ` (${cause})`), short: retried, rank: 3 }] : []),
-    ...(waited >= 100 ? [{ text: `waited ${formatDuration(waited)}`, rank: 4 }] : []),
-    ...(wait ? [{ text: waitText(wait), short: waitText(wait, { isShort: true }), rank: 1 }] : []),
-    ...(sent ? [{ text: formatCount(sent.deliveries, 'delivery', 'deliveries'), rank: 4 }] : []),
-    ...(sent && sent.redeliveries > 0 ? [{ text: `${formatNumber(sent.redeliveries)} repeated`, rank: 3 }] : []),
-    ...(left === undefined || wait ? [] : [{ text: `${formatTimeLeft(left)} left`, rank: 1 }]),
-  ];
 }
 
 function measureLine(pieces: readonly Piece[], lead: number): number {

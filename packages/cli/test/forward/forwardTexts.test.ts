@@ -143,7 +143,7 @@ describe('progress of a forward', () => {
 
   test('says what was sent to the endpoint', () => {
     const { colors } = testEnvironment().stderr;
-    expect(plainLine(progress)).toBe('300 rows in 3 pages, 300 rows/s, 3 requests, 310 deliveries, 10 repeated');
+    expect(plainLine(progress)).toBe('300 rows, 300/s, 3 pages, 3 requests, 310 deliveries, 10 repeated');
     expect(progressLine(progress, { columns: 100, colors })).toContain('310 deliveries  10 repeated');
     expect(progressFields(progress)).toMatchObject({ deliveries: 310, redeliveries: 10 });
   });

@@ -114,8 +114,8 @@ describe('the line of a terminal', () => {
 });
 
 test.each([
-  [some, '2,700 of 8,000 rows in 27 pages, 1,350 rows/s, 29 requests, 2 retries, waited 1.2 s, about 4 s left'],
-  [{ ...some, total: undefined, retries: 0, waited: 20 }, '2,700 rows in 27 pages, 1,350 rows/s, 29 requests'],
+  [some, '2,700 of 8,000 rows, 1,350/s, 27 pages, 29 requests, 2 retries, waited 1.2 s, 4 s left'],
+  [{ ...some, total: undefined, retries: 0, waited: 20 }, '2,700 rows, 1,350/s, 27 pages, 29 requests'],
   [
     {
       ...some,
@@ -128,7 +128,7 @@ test.each([
       lastRetry: 'HTTP 503',
       wait: { kind: 'retry', since: 3000, left: 3000, cause: 'HTTP 503' } as const,
     },
-    '1 row in 1 page, 1 rows/s, 1 request, 1 retry, retries in 3.0 s (HTTP 503)',
+    '1 row, 1/s, 1 page, 1 request, 1 retry, retries in 3.0 s (HTTP 503)',
   ],
 ])('the line of a log, %#', (progress, line) => {
   expect(plainLine(progress)).toBe(line);

@@ -117,8 +117,8 @@ describe('--progress plain', () => {
     reporter.done(summary);
     expect(text().split('\n')).toEqual([
       resumedText.trimEnd(),
-      '500 rows in 5 pages, 100 rows/s, 6 requests, 1 retry, waited 250 ms',
-      '1,000 rows in 10 pages, 100 rows/s, 11 requests, 1 retry, waited 250 ms',
+      '500 rows, 100/s, 5 pages, 6 requests, 1 retry, waited 250 ms',
+      '1,000 rows, 100/s, 10 pages, 11 requests, 1 retry, waited 250 ms',
       '300 rows in 3 pages -> holdings.csv (4.1 kB, 3.0 s, 1 retry)',
       '',
     ]);
