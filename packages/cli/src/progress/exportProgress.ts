@@ -37,7 +37,7 @@ export interface PartitionProgress {
 }
 
 /** @example partitionText({ done: 12, of: 40, noun: 'wallets' }) // '12 of 40 wallets' */
-export function partitionText({ done, of, noun }: PartitionProgress): string {
+function partitionText({ done, of, noun }: PartitionProgress): string {
   return `${formatNumber(Math.min(done, of))} of ${formatNumber(of)} ${noun}`;
 }
 

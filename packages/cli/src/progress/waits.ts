@@ -32,19 +32,12 @@ export function waitText(wait: Wait, { isShort = false }: { readonly isShort?: b
 }
 
 /** A wait in `--progress json`: for how long still (`leftMs`) or already (`sinceMs`). */
-export interface WaitEvent {
-  readonly for: Wait['kind'];
-  readonly leftMs?: number;
-  readonly sinceMs?: number;
-  readonly cause?: string;
-}
-
-export function waitEvent(wait: Wait): WaitEvent {
+export function waitEvent(wait: Wait) {
   return {
     for: wait.kind,
-    ...('left' in wait && wait.left !== undefined && { leftMs: Math.round(wait.left) }),
-    ...('since' in wait && { sinceMs: Math.round(wait.since) }),
-    ...('cause' in wait && wait.cause !== undefined && { cause: wait.cause }),
+    leftMs: 'left' in wait && wait.left !== undefined ? Math.round(wait.left) : undefined,
+    sinceMs: 'since' in wait ? Math.round(wait.since) : undefined,
+    cause: 'cause' in wait ? wait.cause : undefined,
   };
 }
 
