@@ -1,3 +1,4 @@
+import { firstValueFrom } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   type Auth,
@@ -118,6 +119,29 @@ describe('R8 a login', () => {
     await client.own.get('/rows');
     expect(server.logins()).toHaveLength(2);
     expect(server.arrived.filter(({ headers }) => headers['x-session'] !== undefined)).toHaveLength(3);
+  });
+
+  test('is awaited by all requests that start when its token has expired', async () => {
+    const clock = new FakeClock();
+    let isPausing = false;
+    const server = await sessions(() => {
+      if (!isPausing) return { body: {} };
+      isPausing = false;
+      return { status: 429, headers: { 'retry-after': '60' }, body: {} };
+    });
+    const client = open({ clock, rateLimit: { requests: 100, per: 1_000, concurrency: 1 }, retry: { retries: 1 } }).use(
+      own(header('X-Session', login({ ...session, lifetime: 20_000 })))({ baseUrl: server.url }),
+    );
+    await client.own.get('/rows');
+    isPausing = true;
+    const paused = firstValueFrom(client.eventsOf('paused'));
+    const refused = client.own.get('/rows');
+    await paused;
+    const waiting = Array.from({ length: 3 }, () => client.own.get('/rows'));
+    await clock.advance(60_000);
+    await Promise.all([refused, ...waiting]);
+    const tokens = server.arrived.map(({ headers }) => headers['x-session']).filter((token) => token !== undefined);
+    expect(tokens).toEqual([1, 1, 2, 2, 2, 2].map(tokenOf));
   });
 
   test('may say in its response for how long the token is valid', async () => {

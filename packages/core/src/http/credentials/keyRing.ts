@@ -60,6 +60,7 @@ export class KeyRing {
   /** Of the current secret; absent for the first one of a function, which may be from a cache of the caller's. */
   #use: SecretUse | undefined;
   #expires = Infinity;
+  #isLoading = false;
   /** How often it was declared outdated before the current secret was loaded. */
   #loadedAfter = 0;
 
@@ -87,13 +88,19 @@ export class KeyRing {
     return isIssuer(this.#source) && this.#source.takesPermits;
   }
 
+  /** Whether the last secret is not to be sent any more, e.g. because another one is being fetched. */
   get hasExpired(): boolean {
-    const isOutdated = typeof this.#source === 'function' && this.#loadedAfter < this.#outdated.times;
-    return isOutdated || this.#clock.monotonic() >= this.#expires;
+    return this.#isLoading || this.#mustLoad;
   }
 
   get(): Promise<string> {
-    return (this.hasExpired ? undefined : this.#current) ?? this.#load('first');
+    return (this.#mustLoad ? undefined : this.#current) ?? this.#load('first');
+  }
+
+  /** Whether `get` fetches another secret, which it does not do while one is being fetched that is new enough. */
+  get #mustLoad(): boolean {
+    const isOutdated = typeof this.#source === 'function' && this.#loadedAfter < this.#outdated.times;
+    return isOutdated || (!this.#isLoading && this.#clock.monotonic() >= this.#expires);
   }
 
   /** The API has accepted the current secret. */
@@ -122,10 +129,16 @@ export class KeyRing {
     this.#loadedAfter = this.#outdated.times;
     const requested = this.#fetch(reason);
     this.#current = requested;
-    this.#expires = Infinity;
-    requested.catch(() => {
-      if (this.#current === requested) this.#current = undefined;
-    });
+    this.#isLoading = true;
+    const end = (secret?: Promise<string>): void => {
+      if (this.#current !== requested) return;
+      this.#current = secret;
+      this.#isLoading = false;
+    };
+    requested.then(
+      () => end(requested),
+      () => end(),
+    );
     return requested;
   }
 
