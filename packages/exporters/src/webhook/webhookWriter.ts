@@ -240,7 +240,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
 
   /** Queues a page of the spool. */
   #send({ at, first, records }: SpooledPage): void {
-    const numbered: Numbered[] = records.map((record, index) => ({ ...record, number: first + index }));
+    const numbered = records.map(({ id, key, body }, index): Numbered => ({ id, key, body, number: first + index }));
     this.#deliveries.add(numbered, { source: this.#source, at });
   }
 

@@ -57,6 +57,11 @@ export class Incoming {
       });
   }
 
+  /** Whether it is complete, or failed. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /**
    * Takes what has arrived. It never asks to wait for the decompression, but limits the data that waits for it:
    * compression cannot produce more than that from `maxBytes`.

@@ -189,12 +189,13 @@ const longestErrorWait = 250;
 /** What has arrived of a body, up to `maxBytes`. The body of a success is not awaited: its status is enough. */
 async function readBeginning({ incoming, status }: Head, maxBytes: number): Promise<string> {
   const isSuccess = isSuccessStatus(status);
+  // Usually the body arrived with the status, and the connection is free at once.
+  if (isSuccess && incoming.isOver) return '';
   const drain = setTimeout(() => incoming.drop(), longestDrain);
   // Nobody waits for this body, so the timer must not keep the process alive.
   drain.unref();
   // A body that breaks off is quoted as far as it came.
   const reading = incoming.complete.catch(() => undefined).finally(() => clearTimeout(drain));
-  // Usually the body arrived with the status, and the connection is free at once.
   await Promise.race([reading, isSuccess ? nextLoopTurn() : wait(longestErrorWait, undefined, { ref: false })]);
   return isSuccess ? '' : Buffer.concat(incoming.chunks).toString('utf8', 0, maxBytes);
 }

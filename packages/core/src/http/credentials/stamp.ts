@@ -35,8 +35,10 @@ export function stampRequest(request: BareRequest, stamped: Stamped): StampedReq
   };
 }
 
-function withPath({ url, baseUrl = new URL(url).origin }: BareRequest, path = ''): string {
-  return path === '' ? url : baseUrl + path + url.slice(baseUrl.length);
+function withPath({ url, baseUrl }: BareRequest, path = ''): string {
+  if (path === '') return url;
+  const base = baseUrl ?? new URL(url).origin;
+  return base + path + url.slice(base.length);
 }
 
 function withQuery(url: string, params: Stamped['query']): string {

@@ -73,11 +73,12 @@ export class LocalLimiter implements Limiter {
 
   async acquire(request: AcquireOptions): Promise<Permit> {
     const costs = costsOf(this.#windows, request.route);
-    const permit = this.#queue.wait({ ...request, costs });
+    request.signal?.throwIfAborted();
     // Those before it wait for a timer, a write or a release, which serves this one, too.
-    if (this.#queue.size > 1 || this.#running >= this.#concurrency) return permit;
-    if (this.#earliest(costs) <= this.#now) this.#serve();
-    else this.#takeTurn();
+    const isBehind = this.#queue.size > 0 || this.#running >= this.#concurrency;
+    if (!isBehind && this.#earliest(costs) <= this.#now) return this.#begin(costs);
+    const permit = this.#queue.wait({ ...request, costs });
+    if (!isBehind) this.#takeTurn();
     return permit;
   }
 
