@@ -4,8 +4,8 @@
 //
 //   npm run prove -- rate --runs 10
 //
-// With --minutes, the server is behind TLS, two processes keep the processors busy, and every 20 seconds the connections are
-// idle until the server closes them: at 5, 50 and 500 requests per second, it refuses none in so many minutes each.
+// With --minutes, servers of 5, 50 and 500 requests per second are behind TLS, two processes keep the processors busy, and
+// every 20 seconds the connections are idle until their server closes them: none of them refuses any in so many minutes.
 //
 //   npm run prove -- rate --minutes 20
 //
@@ -14,7 +14,7 @@
 import { parseArgs } from 'node:util';
 import { redisProgram, startRedis } from '../test/kit/redisServer.js';
 import { printTable } from './terminal/printTable.js';
-import { busyRun } from './rate/busyRun.js';
+import { busyRuns } from './rate/busyRun.js';
 import { perSecond } from './rate/rate.js';
 import { sharedRun, strictRun, windows, type StrictRun } from './rate/strictRun.js';
 
@@ -55,14 +55,14 @@ async function runs(count: number): Promise<boolean[]> {
 
 /** @returns whether nothing was refused, at each rate */
 async function minutes(count: number): Promise<boolean[]> {
-  const rows: (string | number)[][] = [];
-  const kept: boolean[] = [];
-  for (const limit of [5, 50, 500]) {
-    const { requests, refused, closest, longestStall } = await busyRun(limit, count);
-    kept.push(refused === 0);
-    rows.push([limit, requests, refused, closest.toFixed(1), longestStall.toFixed(1)]);
-  }
-  console.log(`${count} minutes each, behind TLS, beside two busy processes\n`);
-  printTable(['per second', 'requests', '429s', 'closest one more (ms)', 'server stalled (ms)'], rows);
-  return kept;
+  const limits = [5, 50, 500];
+  const runs = await busyRuns(limits, count);
+  console.log(`${count} minutes, behind TLS, beside two busy processes\n`);
+  printTable(
+    ['per second', 'requests', '429s', 'closest one more (ms)', 'server stalled (ms)'],
+    runs.map(({ requests, refused, closest, longestStall }, nth) => {
+      return [limits[nth] ?? NaN, requests, refused, closest.toFixed(1), longestStall.toFixed(1)];
+    }),
+  );
+  return runs.map(({ refused }) => refused === 0);
 }

@@ -10,14 +10,16 @@ const [busy, idle] = [20, 6];
 const concurrency = 16;
 const busyLoops = 2;
 
-/** What a strict server behind TLS observed for some minutes, on a machine on which others keep the processors busy. */
-export async function busyRun(limit: number, minutes: number): Promise<StrictRun> {
+/** What strict servers behind TLS observed for some minutes at once, on a machine whose processors others keep busy. */
+export async function busyRuns(limits: readonly number[], minutes: number): Promise<StrictRun[]> {
   // The certificate is not signed.
   process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
   const file = fileURLToPath(new URL('busyLoop.ts', import.meta.url));
   const loops = Array.from({ length: busyLoops }, () => fork(file));
   try {
-    return await observed(limit, (url) => sendFor(minutes, url, limit), { tls: true });
+    return await Promise.all(
+      limits.map((limit) => observed(limit, (url) => sendFor(minutes, url, limit), { tls: true })),
+    );
   } finally {
     for (const loop of loops) loop.kill('SIGKILL');
   }
