@@ -17,7 +17,7 @@ import { describeMaking, resumeCommand, planResumption } from './resume.js';
 import { rowTarget } from './rowTarget.js';
 
 /** Options of every command that exports rows. */
-type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress' | 'dashboard'> &
+type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'connection' | 'progress' | 'dashboard'> &
   OptionsOf<'requireTotal'>;
 
 /** What to export. */

@@ -30,7 +30,7 @@ export const commands = {
   },
   'nfts export': {
     help: 'write holdings to a file, or forward them to a webhook',
-    options: [groups.holdings, ...exportTo, groups.aptosApi, groups.progress, groups.dashboard],
+    options: [groups.holdings, ...exportTo, groups.aptosConnection, groups.progress, groups.dashboard],
     examples: [
       'sluice nfts export --owner 0x1 --to holdings.csv',
       'sluice nfts export --owners-file wallets.txt --concurrency 4 --rate 25/s --to holdings.sqlite#nfts',
@@ -38,7 +38,7 @@ export const commands = {
   },
   'nfts watch': {
     help: 'report every change of holdings',
-    options: [groups.watchedHoldings, ...watchTo, groups.aptosApi, groups.watchProgress, groups.dashboard],
+    options: [groups.watchedHoldings, ...watchTo, groups.aptosConnection, groups.watchProgress, groups.dashboard],
     examples: [
       'sluice nfts watch --owner 0x1 --every 1m',
       'sluice nfts watch --owner 0x1 --to changes.jsonl --format jsonl',
@@ -46,12 +46,12 @@ export const commands = {
   },
   'streams list': {
     help: 'show all streams with their status',
-    options: [groups.streamList, groups.streamsApi, groups.progress],
+    options: [groups.streamList, groups.streamsConnection, groups.progress],
     examples: ['sluice streams list', 'sluice streams list --format csv --columns id,status'],
   },
   'streams export': {
     help: 'write streams to a file, or forward them to a webhook',
-    options: [groups.streams, ...exportTo, groups.streamsApi, groups.progress, groups.dashboard],
+    options: [groups.streams, ...exportTo, groups.streamsConnection, groups.progress, groups.dashboard],
     examples: [
       'sluice streams export --to streams.jsonl.gz',
       'sluice streams export --to streams.sqlite --mode merge --key-columns id',
@@ -59,7 +59,7 @@ export const commands = {
   },
   'streams watch': {
     help: 'report every change of streams, e.g. of their status',
-    options: [groups.watchedStreams, ...watchTo, groups.streamsApi, groups.watchProgress, groups.dashboard],
+    options: [groups.watchedStreams, ...watchTo, groups.streamsConnection, groups.watchProgress, groups.dashboard],
     examples: [
       'sluice streams watch --only status',
       'sluice streams watch --forward https://hooks.example.com/streams --secret-file secret.txt',
@@ -68,7 +68,7 @@ export const commands = {
   export: {
     help: 'export any source, including those of plugins, to any target',
     takes: source,
-    options: [groups.rows, ...exportTo, groups.anyApi, groups.progress, groups.dashboard],
+    options: [groups.rows, ...exportTo, groups.connection, groups.progress, groups.dashboard],
     examples: [
       'sluice export streams.list --to streams.csv',
       'sluice export coins.markets --param currency=usd --to sqlite:coins.db',
@@ -77,7 +77,7 @@ export const commands = {
   watch: {
     help: 'report every change of any source, including those of plugins',
     takes: source,
-    options: [groups.watchedRows, ...watchTo, groups.anyApi, groups.watchProgress, groups.dashboard],
+    options: [groups.watchedRows, ...watchTo, groups.connection, groups.watchProgress, groups.dashboard],
     examples: ['sluice watch streams.list --every 30s', 'sluice watch coins.markets --param currency=usd --key id'],
   },
   sources: {
@@ -92,7 +92,7 @@ export const commands = {
       '<api>': 'the name of an API, e.g. streams; "sluice sources" lists what there is',
       '<path>': 'below the base URL, e.g. /rate_limit',
     },
-    options: [groups.request, groups.anyApi],
+    options: [groups.request, groups.connection],
     examples: ['sluice get streams /streams/evm', 'sluice get streams /streams/evm --param limit=1'],
   },
   report: {
@@ -153,7 +153,7 @@ export const commands = {
   },
   'cluster submit nfts export': {
     help: 'the holdings of Aptos wallets',
-    options: [groups.plannedHoldings, groups.run, groups.redis, groups.plannedAptos],
+    options: [groups.plannedHoldings, groups.run, groups.redis, groups.plannedAptosConnection],
     examples: [
       'sluice cluster submit nfts export --owners-file wallets.txt --to /mnt/out/holdings',
       'sluice cluster submit nfts export --owner 0x1 0x2 --owners-per-request 1 --to ./holdings --name night',
@@ -162,7 +162,7 @@ export const commands = {
   'cluster submit export': {
     help: 'the rows of any source, including those of plugins',
     takes: source,
-    options: [groups.plannedRows, groups.run, groups.redis, groups.plannedApi],
+    options: [groups.plannedRows, groups.run, groups.redis, groups.plannedConnection],
     examples: [
       'sluice cluster submit export streams.list --to /mnt/out/streams',
       'sluice cluster submit export coins.markets --param currency=usd --to /mnt/out/coins',
@@ -170,7 +170,7 @@ export const commands = {
   },
   'cluster work': {
     help: 'work on all runs, until SIGTERM',
-    options: [groups.work, groups.sharedLimit, groups.redis, groups.workedApi, groups.lineProgress],
+    options: [groups.work, groups.sharedLimit, groups.redis, groups.workerConnection, groups.lineProgress],
     examples: ['sluice cluster work --rate 25/s', 'sluice cluster work --concurrency 8 --until-done'],
   },
   'cluster status': {
@@ -222,7 +222,7 @@ export const commands = {
   },
   doctor: {
     help: 'check the settings, and request one row from each API in use',
-    options: [groups.anyApi, groups.findings],
+    options: [groups.connection, groups.findings],
     examples: ['sluice doctor', 'sluice doctor --json'],
   },
   completion: {

@@ -304,14 +304,14 @@ export const groups = {
     breakLock,
     trustFilesystem,
   }),
-  anyApi: group('Connection:', { streamsUrl, aptosUrl, ...api }),
-  streamsApi: group('Connection:', { streamsUrl, ...api }),
-  aptosApi: group('Connection:', { aptosUrl, ...api }),
+  connection: group('Connection:', { streamsUrl, aptosUrl, ...api }),
+  streamsConnection: group('Connection:', { streamsUrl, ...api }),
+  aptosConnection: group('Connection:', { aptosUrl, ...api }),
   /** APIs that are not requested. */
-  plannedApi: group('Connection:', { streamsUrl, aptosUrl, apiKeyFile, config }),
-  plannedAptos: group('Connection:', { aptosUrl, apiKeyFile, config }),
+  plannedConnection: group('Connection:', { streamsUrl, aptosUrl, apiKeyFile, config }),
+  plannedAptosConnection: group('Connection:', { aptosUrl, apiKeyFile, config }),
   /** All workers share a rate. */
-  workedApi: group('Connection:', { streamsUrl, aptosUrl, apiKeyFile, ...requests }),
+  workerConnection: group('Connection:', { streamsUrl, aptosUrl, apiKeyFile, ...requests }),
   progress: group('Progress, on stderr:', {
     progress: mode(progressModes, 'how to show progress (default: bar on a terminal, else plain)'),
     quiet,
@@ -424,7 +424,7 @@ export const groups = {
     cors: flag('allow requests from web pages of any origin (CORS)'),
   }),
   findings: group('Output:', {
-    json: flag('print one JSON object, for programs'),
+    json: flag('print one JSON object, for programs', oneRun),
     quiet: flag('show only failures'),
   }),
 };

@@ -35,7 +35,7 @@ import { addDashboard, type DashboardOption } from './dashboardPage.js';
 import { visibleText } from '../terminal/text.js';
 
 /** Options of every command that sends requests to an API. */
-export type ConnectionOptions = GroupOptions<'anyApi'> & DashboardOption;
+export type ConnectionOptions = GroupOptions<'connection'> & DashboardOption;
 
 /** @param apiKey `false` to send none. */
 export function clientOptions(

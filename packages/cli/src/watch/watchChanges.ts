@@ -40,7 +40,7 @@ import type { RowView } from './rowView.js';
 
 /** Options of every command that watches. */
 type WatchCommandOptions = GroupOptions<
-  'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'anyApi' | 'watchProgress' | 'dashboard'
+  'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'connection' | 'watchProgress' | 'dashboard'
 > &
   OptionsOf<'pageSize'>;
 
