@@ -26,7 +26,9 @@ describe('an error may pass', () => {
     ['a connection that broke, whatever the platform calls it', new NetworkError('')],
     ['a deadline', new RequestTimeoutError('')],
     ['a pause that is too long to be waited for', new RateLimitError('', { status: 429, retryAt: undefined })],
-    ...[408, 429, 500, 502, 503, 504, 507, 522, 529, 599].map((status) => [`status ${status}`, http(status)] as const),
+    ...[408, 425, 429, 500, 502, 503, 504, 507, 522, 529, 599].map(
+      (status) => [`status ${status}`, http(status)] as const,
+    ),
     ['a cursor that expired', new PaginationError('cursor-refused', '')],
     ['rows that moved during the walk', new PaginationError('rows-moved', '')],
   ])('%s', (_, error) => {

@@ -137,13 +137,10 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-/** 425 Too Early: the endpoint suspects a replayed request (RFC 8470). */
-const tooEarly = 425;
-
 /**
  * Reads the response to a message: only its status counts, whatever the body is.
  *
- * 2xx means accepted. 408, 425, 429 and 5xx but 501 and 505 are retried; a `Retry-After` then pauses everything for that endpoint.
+ * 2xx means accepted. What may succeed later is retried; a `Retry-After` then pauses everything for that endpoint.
  */
 function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadResult {
   const { status } = answer;
@@ -154,7 +151,7 @@ function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadRes
     const error = new UnexpectedRedirectError(message, { route, status });
     return { ok: false, fault: { error, retry: false, status } };
   }
-  const isLater = isRetriedStatus(status) || status === tooEarly;
+  const isLater = isRetriedStatus(status);
   const hint = clockAdvice(answer, context.now) ?? adviceFor(status, isLater);
   const fault = statusFault(answer, context, { retry: isLater, hint, lower: 'deliveries' });
   return { ok: false, fault: isLater && fault.retryAfter !== undefined ? { ...fault, pauses: true } : fault };

@@ -191,7 +191,9 @@ describe('R1 responses', () => {
     const last = { body: { items: [{ id: 1 }], pages: 1 } };
     const again = await open(inTurn({ status: 501 }, { status: 505 }, last), { responses: { '5xx': 'retry' } });
     expect(await walked(again.shop.items())).toEqual({ ids: [1], isIncomplete: false });
-    const busy = await open(inTurn({ status: 408 }, { status: 429 }, last), { responses: { '4xx': 'skip' } });
+    const busy = await open(inTurn({ status: 408 }, { status: 425 }, { status: 429 }, last), {
+      responses: { '4xx': 'skip' },
+    });
     expect(await walked(busy.shop.items())).toEqual({ ids: [1], isIncomplete: false });
   });
 

@@ -47,7 +47,7 @@ const neverRetried: readonly Row[] = [400, 403, 404, 405, 409, 410, 422, 501, 50
   details: { status, excerpt: '{"message":"no such wallet"}' },
 }));
 
-const retried: readonly Row[] = [408, 500, 502, 503, 504, 506, 507, 508, 509, 520, 524, 529, 530, 599].map(
+const retried: readonly Row[] = [408, 425, 500, 502, 503, 504, 506, 507, 508, 509, 520, 524, 529, 530, 599].map(
   (status) => ({
     fault: `T6 status ${String(status)} until the retries are used up`,
     answers: [answer(status, 'in trouble')],

@@ -4,12 +4,12 @@ import { isRetriedStatus } from '../../src/statuses.js';
 import { dateAfter, retryAfter } from '../../src/http/response/retryAfter.js';
 import { backoff, defaultRetry } from '../../src/http/retry/retryOptions.js';
 
-test('T6 every 5xx but 501 and 505 is retried, and 408 and 429', () => {
+test('T6 every 5xx but 501 and 505 is retried, and 408, 425 and 429', () => {
   const retried = Array.from({ length: 500 }, (_, at) => 100 + at).filter(isRetriedStatus);
   const serverErrors = Array.from({ length: 100 }, (_, at) => 500 + at).filter(
     (status) => status !== 501 && status !== 505,
   );
-  expect(retried).toEqual([408, 429, ...serverErrors]);
+  expect(retried).toEqual([408, 425, 429, ...serverErrors]);
 });
 
 describe('a back-off', () => {

@@ -58,8 +58,8 @@ export interface ReceivedResponse {
 /**
  * What responses mean, by their status from 200 to 599, or by a field of their document, whatever their status:
  * `error.code=busy` if the field has this value, `message~too many` if it contains this text, in any case. Entries of
- * fields come first, in their order. The classes `4xx` and `5xx` have all statuses without an entry, except for 401, 408 and
- * 429, which say nothing about a listing.
+ * fields come first, in their order. The classes `4xx` and `5xx` have all statuses without an entry, except for 401, 408,
+ * 425 and 429, which say nothing about a listing.
  */
 export type ResponseTable = Readonly<
   Partial<Record<number | '4xx' | '5xx' | `${string}${'=' | '~'}${string}`, ResponseKind | ResponseMeaning>>
@@ -67,8 +67,8 @@ export type ResponseTable = Readonly<
 
 /**
  * What responses mean: a table, or a function that is called for each attempt, whatever its status. Returns
- * `undefined` where the status says it all: 2xx is `ok`, 401 `renew`, 408 and 5xx but 501 and 505 `retry`, 429
- * `rate-limited`, and any other one `final`. A 410 for a page at a cursor is an `expired-cursor`. Another 4xx but 407 with
+ * `undefined` where the status says it all: 2xx is `ok`, 401 `renew`, 408, 425 and 5xx but 501 and 505 `retry`,
+ * 429 `rate-limited`, and any other one `final`. A 410 for a page at a cursor is an `expired-cursor`. Another 4xx but 407 with
  * a `Retry-After` header is sent again up to three times. 304 and redirects are not asked about.
  *
  * @example

@@ -1,8 +1,8 @@
 /**
  * How failed attempts are retried. All times in ms.
  *
- * Only temporary failures are retried: a refused or broken connection, an unresolved name, a timeout, 408, 429, 5xx
- * but 501 and 505, a body that is cut or not JSON. Permanent ones end the request at once: an untrusted certificate, a
+ * Only temporary failures are retried: a refused or broken connection, an unresolved name, a timeout, 408, 425, 429,
+ * 5xx but 501 and 505, a body that is cut or not JSON. Permanent ones end the request at once: an untrusted certificate, a
  * refused key, a host name that cannot exist.
  */
 export interface RetryOptions {
