@@ -8,7 +8,7 @@ import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
 import { readHeaders } from '../input/readHeaders.js';
 import { readInput, whyUnreadable } from '../input/readInput.js';
-import { standardOutput } from '../options/checkTarget.js';
+import { standardOutput } from '../options/targetOptions.js';
 import { publishFile } from '../target/publishFile.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';

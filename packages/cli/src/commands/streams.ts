@@ -7,7 +7,7 @@ import { exportRows } from '../export/exportRows.js';
 import { collectRows, rowTarget, standardOutputName } from '../export/rowTarget.js';
 import { type ExportedRows, runExport } from '../export/runExport.js';
 import { requireBaseUrl } from '../input/baseUrl.js';
-import { standardOutput } from '../options/checkTarget.js';
+import { standardOutput } from '../options/targetOptions.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/textTable.js';

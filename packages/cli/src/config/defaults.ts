@@ -6,7 +6,7 @@ import type { Variables } from '../environment/environment.js';
 import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
-import { guessFormat, standardOutput } from '../options/checkTarget.js';
+import { guessFormat, standardOutput } from '../options/targetOptions.js';
 import { findOption, type OptionsOf } from '../options/commands.js';
 import type { Config } from './config.js';
 

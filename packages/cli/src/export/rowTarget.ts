@@ -7,7 +7,7 @@ import { parquet } from '@sluice/exporters/parquet';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { chooseRowFormat, standardOutput } from '../options/checkTarget.js';
+import { chooseRowFormat, standardOutput } from '../options/targetOptions.js';
 import type { GroupOptions } from '../options/options.js';
 import { fileTarget, type Target } from '../target/target.js';
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { checkOneTarget } from '../options/checkTarget.js';
+import { checkOneTarget } from '../options/targetOptions.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from './forwardTarget.js';
 import { findNamed } from './namedTarget.js';

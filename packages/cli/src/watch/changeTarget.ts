@@ -7,7 +7,7 @@ import type { Environment } from '../environment/environment.js';
 import { type Output, refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
 import { standardOutputName } from '../export/rowTarget.js';
-import { standardOutput } from '../options/checkTarget.js';
+import { standardOutput } from '../options/targetOptions.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';

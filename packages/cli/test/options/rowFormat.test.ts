@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseRowFormat } from '../../src/options/checkTarget.js';
+import { chooseRowFormat } from '../../src/options/targetOptions.js';
 
 test.each([
   ['holdings.csv', undefined, 'csv'],

@@ -2,6 +2,8 @@ import { hintFor, unknownOption } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { inWords, shownText } from '../values.js';
 
+const columnTypes = ['text', 'integer', 'number', 'boolean', 'timestamp', 'json'] as const;
+
 /**
  * What a column holds. `null` and absent fields are in any.
  * - `text`.
@@ -11,9 +13,7 @@ import { inWords, shownText } from '../values.js';
  * - `timestamp`: ISO 8601 text with a zone, to the microsecond, or a `Date`.
  * - `json`: any value.
  */
-export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
-
-const known: readonly ColumnType[] = ['text', 'integer', 'number', 'boolean', 'timestamp', 'json'];
+export type ColumnType = (typeof columnTypes)[number];
 
 interface Typed {
   readonly columns: readonly string[];
@@ -31,9 +31,12 @@ export function checkTypes(owner: string, { columns, types = {} }: Typed): void 
   };
   for (const [name, type] of Object.entries(types)) {
     if (!columns.includes(name)) refuse(`${shownText(name)} is not a column`, hintFor(name, columns));
-    if (type === undefined || known.some((each) => each === type)) continue;
+    if (type === undefined || columnTypes.some((each) => each === type)) continue;
     const given = typeof type === 'string' ? shownText(type) : inWords(type);
-    refuse(`${shownText(name)} is ${given}, which is not a type`, hintFor(typeof type === 'string' ? type : '', known));
+    refuse(
+      `${shownText(name)} is ${given}, which is not a type`,
+      hintFor(typeof type === 'string' ? type : '', columnTypes),
+    );
   }
 }
 
