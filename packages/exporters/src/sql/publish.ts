@@ -215,7 +215,6 @@ class Publication {
 
   /** In one pass over the staged rows: of those with the same key, the last one stays. */
   async upsert(end: WalkEnd): Promise<Published> {
-    if (this.#mode === 'replace') await this.#staging.indexKey(this.#session);
     const { columns, key, keyNames, sql } = this.#target;
     const before = await this.#count(sql);
     const { kept, removed } = await this.#removeMissing(end);
@@ -419,7 +418,11 @@ class Publication {
 
   /** The rows of the target whose key no new row has. */
   get #missing(): string {
-    return `${this.#target.sql} WHERE NOT EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sameKey})`;
+    const { sql, keyNames } = this.#target;
+    // Nothing has indexed the staged keys, and a list of them is faster. A row without a key is in no list.
+    if (this.isUpsert)
+      return `${sql} WHERE ((${keyNames}) IN (SELECT ${keyNames} FROM ${this.#staging.sql})) IS NOT TRUE`;
+    return `${sql} WHERE NOT EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sameKey})`;
   }
 
   /** The rows of the target whose key a new row has. */
