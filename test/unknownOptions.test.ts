@@ -205,6 +205,8 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   postgres: (more) => postgresPackage.postgres({ ...run, ...more }),
   postgresMirror: (more) => postgresPackage.postgresMirror({ ...run, ...more }),
   readTable: (more) =>
+    sqlitePackage.readTable({ ...table, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
+  'readTable: of PostgreSQL': (more) =>
     postgresPackage.readTable({ ...run, signal: AbortSignal.abort(), ...more }, () => Promise.resolve()),
   postgresRunTable: (more) => postgresPackage.postgresRunTable({ ...run, ...more }),
   sqlite: (more) => sqlitePackage.sqlite({ ...table, ...more }),

@@ -12,9 +12,15 @@ export { isFollowed } from './postgres/runTable.js';
 import { compactHistory as compact, type CompactOptions, type CompactReport } from './sql/compactHistory.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
+import type { History } from './sql/readHistory.js';
+import {
+  readHistory as readVersions,
+  readTable as readRows,
+  type TableRows,
+  type TableToRead,
+} from './sql/readTable.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 
-export { readHistory, readTable, type ReadTableOptions, type TableRows } from './postgres/readTable.js';
 export type { PostgresPlace } from './postgres/database.js';
 export type { ClaimRequest, NewRun, RunRows, RunTotals, RunTable, StoredRun } from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';
@@ -28,6 +34,7 @@ export type {
   HistoryVersionsOptions,
   RowVersion,
 } from './sql/readHistory.js';
+export type { TableRows, TableToRead } from './sql/readTable.js';
 export type { TableMode } from './sql/tableShape.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
@@ -83,6 +90,50 @@ export function postgresMirror<T extends object>(options: PostgresMirrorOptions)
   checkOptions('postgresMirror()', options, { ...mirrorOptionNames, ...placeNames, ...requiredNames });
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
+}
+
+/** Options of {@link readTable} and {@link readHistory}. The table may be a view, to read its rows. */
+export interface ReadTableOptions extends Pick<PostgresPlace, 'url' | 'password'>, TableToRead {}
+
+const readNames = { url: 'text', password: true, table: 'text', signal: true } as const;
+
+/**
+ * Reads a table of PostgreSQL as it is at one moment, 500 rows at a time, and changes nothing. The values are those of
+ * the driver: numbers that may be large are texts.
+ *
+ * @param use reads the rows, which end with its promise
+ * @example
+ * const signal = AbortSignal.timeout(60_000);
+ * const count = await readTable({ url, table: 'holdings', signal }, async ({ rows }) => {
+ *   let count = 0;
+ *   for await (const row of rows) if (row['amount'] === '0') count += 1;
+ *   return count;
+ * });
+ *
+ * @throws ConfigError if an option is invalid; SinkError, without the password, if the server refuses, is not there, or
+ * has no such table.
+ */
+export async function readTable<R>(options: ReadTableOptions, use: (found: TableRows) => Promise<R>): Promise<R> {
+  checkOptions('readTable()', options, readNames);
+  return readRows(postgresDatabase(options), options, use);
+}
+
+/**
+ * Reads the history that a watch has written into a table of PostgreSQL, as it is at one moment, and changes nothing.
+ *
+ * @param use reads the history, which ends with its promise
+ * @example
+ * const signal = AbortSignal.timeout(60_000);
+ * await readHistory({ url, table: 'streams', signal }, async (history) => {
+ *   for await (const { observedAt, type, key } of history.changes()) console.log(observedAt, key, type);
+ * });
+ *
+ * @throws ConfigError if an option is invalid; SinkError, without the password, if the server refuses, is not there, has no
+ * such table, or one that is not a history.
+ */
+export async function readHistory<R>(options: ReadTableOptions, use: (history: History) => Promise<R>): Promise<R> {
+  checkOptions('readHistory()', options, readNames);
+  return readVersions(postgresDatabase(options), options, use);
 }
 
 /**

@@ -14,7 +14,13 @@ import type { Database, TableName } from './sql/database.js';
 import { compactHistory as compact, type CompactOptions, type CompactReport } from './sql/compactHistory.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
-import { openHistory, type History } from './sql/readHistory.js';
+import type { History } from './sql/readHistory.js';
+import {
+  readHistory as readVersions,
+  readTable as readRows,
+  type TableRows,
+  type TableToRead,
+} from './sql/readTable.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
 import { openSqlite, readSqlite, readRefusal } from './sqlite/driver.js';
 
@@ -29,6 +35,7 @@ export type {
   HistoryVersionsOptions,
   RowVersion,
 } from './sql/readHistory.js';
+export type { TableRows, TableToRead } from './sql/readTable.js';
 export type { TableMode } from './sql/tableShape.js';
 export type { NewFields } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
@@ -91,11 +98,27 @@ export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mi
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
 }
 
-/** Options of {@link readHistory}. */
-export interface ReadHistoryOptions extends Pick<SqlitePlace, 'path'> {
-  readonly table: string;
-  /** Cancels the read. */
-  readonly signal: AbortSignal;
+/** Options of {@link readTable} and {@link readHistory}. */
+export interface ReadTableOptions extends Pick<SqlitePlace, 'path'>, TableToRead {}
+
+/**
+ * Reads a table or a view of SQLite as it is at one moment, and changes nothing. A writer may wait meanwhile. Integers are
+ * large ones.
+ *
+ * @param use reads the rows, which end with its promise
+ * @example
+ * const signal = AbortSignal.timeout(60_000);
+ * const count = await readTable({ path: 'holdings.sqlite', table: 'holdings', signal }, async ({ rows }) => {
+ *   let count = 0;
+ *   for await (const row of rows) if (row['amount'] === '0') count += 1;
+ *   return count;
+ * });
+ *
+ * @throws ConfigError if an option is invalid; SinkError if the file is not there or can't be read, or has no such table.
+ */
+export async function readTable<R>(options: ReadTableOptions, use: (found: TableRows) => Promise<R>): Promise<R> {
+  checkOptions('readTable()', options, { ...requiredNames, signal: true });
+  return readRows(sqliteDatabase(options), options, use);
 }
 
 /**
@@ -114,17 +137,9 @@ export interface ReadHistoryOptions extends Pick<SqlitePlace, 'path'> {
  * @throws ConfigError if an option is invalid; SinkError if the file is not there or can't be read, has no such table, or one
  * that is not a history.
  */
-export async function readHistory<R>(options: ReadHistoryOptions, use: (history: History) => Promise<R>): Promise<R> {
+export async function readHistory<R>(options: ReadTableOptions, use: (history: History) => Promise<R>): Promise<R> {
   checkOptions('readHistory()', options, { ...requiredNames, signal: true });
-  const { database, where } = sqliteDatabase(options);
-  const connection = await readSqlite(where, options.signal);
-  try {
-    return await connection.transaction(async (reader) =>
-      use(await openHistory(database, options.table, { reader, where })),
-    );
-  } finally {
-    await connection.close();
-  }
+  return readVersions(sqliteDatabase(options), options, use);
 }
 
 /**

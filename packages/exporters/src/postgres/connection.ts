@@ -20,6 +20,8 @@ import { findPassword } from './passwordFile.js';
 const oldest = 130_000;
 /** Statements that are sent at once, and their characters, about. */
 const mostOfExchange = { statements: 500, characters: 1_000_000 };
+/** Rows of a cursor that are in memory at once. */
+const rowsOfFetch = 500;
 const connectTimeout = 15_000;
 /**
  * Rows that swap values, or refer to rows that follow, break a constraint for a moment. Whoever waits for a lock for ever
@@ -264,8 +266,18 @@ function createSession(client: PostgresClient): Session {
   const texts = (parameters: readonly SqlValue[]): readonly (string | null)[] =>
     parameters.map((value) => (value === null ? null : String(value)));
   const query = (sql: string, parameters: readonly SqlValue[]) => client.query(numbered(sql), texts(parameters));
+  let cursors = 0;
   return {
     rows: async (sql, ...parameters) => (await query(sql, parameters)).rows,
+    async *each(sql, ...parameters) {
+      const cursor = `_sluice_rows_${(cursors += 1)}`;
+      await query(`DECLARE ${cursor} NO SCROLL CURSOR FOR ${sql}`, parameters);
+      for (let found = rowsOfFetch; found === rowsOfFetch;) {
+        const { rows } = await client.query(`FETCH ${rowsOfFetch} FROM ${cursor}`);
+        found = rows.length;
+        yield* rows;
+      }
+    },
     run: async (sql, ...parameters) => (await query(sql, parameters)).rowCount ?? 0,
     async runEach(sql, lists, columns = []) {
       const counts = await client.queryEach(numbered(sql), lists.map(texts)).catch((error: unknown) => {

@@ -70,6 +70,10 @@ export interface Changes {
 export interface Session {
   /** The rows of a query. Parameters stand where the text has `?`. */
   rows(sql: string, ...parameters: readonly SqlValue[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** The same, a few in memory at a time. They end with the transaction. */
+  readonly each: (sql: string, ...parameters: readonly SqlValue[]) => AsyncIterable<Readonly<Record<string, unknown>>>;
+  /** The same of a copy, while which nobody waits for the end of the transaction. Absent: nobody ever does. */
+  readonly eachOfCopy?: Session['each'];
   /** Runs a statement; returns how many rows it changed. */
   run(sql: string, ...parameters: readonly SqlValue[]): Promise<number>;
   /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConfigError, differingFields, SinkError, type Change } from '@sluice/core';
-import { quote, quoteTable, readNumber, type Database, type Session, type SqlValue } from './database.js';
+import { quote, quoteTable, readNumber, type Database, type Session } from './database.js';
 import { versionColumns } from './generation.js';
 import { numberText, timestampMicros } from '../columnValue.js';
 import { namesBeside } from './historyTable.js';
@@ -10,14 +10,6 @@ import { instantText } from './sqlValue.js';
 import { keyColumn, storableKey } from './tableShape.js';
 
 type Row = Readonly<Record<string, unknown>>;
-
-/** Statements within one transaction, whose rows need not be in memory at once. */
-export interface RowReader extends Session {
-  /** The rows of a query. Parameters stand where the text has `?`. */
-  readonly each: (sql: string, ...parameters: readonly SqlValue[]) => AsyncIterable<Row>;
-  /** The same of a copy, while which nobody waits for the end of the transaction. Default: nobody ever does. */
-  readonly eachOfCopy?: RowReader['each'];
-}
 
 /** Which changes of a history. */
 export interface HistoryChangesOptions {
@@ -83,16 +75,16 @@ const own = { from: from.name, to: to.name, ended: ended.name, generation: gener
 
 /** Reads a history within a transaction. @throws SinkError if the table is not there, or is not a history. */
 export async function openHistory(
-  database: Database,
+  { database, where }: { readonly database: Database; readonly where: string },
   table: string,
-  { reader, where }: { readonly reader: RowReader; readonly where: string },
+  session: Session,
 ): Promise<History> {
-  const existing = await reader.readColumns(table);
+  const existing = await session.readColumns(table);
   if (!existing) throw missingTable(database, table, where);
   const lacking = Object.values(own).filter((name) => !existing.some((column) => column.name === name));
   const { polls } = namesBeside(table, database);
-  const hasPolls = (await reader.readColumns(polls)) !== undefined;
-  const { uniques = [] } = (await reader.readTraits(table)) ?? {};
+  const hasPolls = (await session.readColumns(polls)) !== undefined;
+  const { uniques = [] } = (await session.readTraits(table)) ?? {};
   const unique = uniques.find(({ columns }) => columns.includes(own.from) && columns.length > 1);
   if (lacking.length > 0 || !hasPolls || !unique)
     throw new SinkError(
@@ -118,9 +110,9 @@ export async function openHistory(
   return {
     ...(source !== undefined && { source }),
     columns: shape.columns.map(({ name }) => name),
-    polls: () => readPolls(reader, shape),
-    versions: (options = {}) => readVersions(reader, shape, options),
-    changes: (options = {}) => readChanges(reader, shape, options),
+    polls: () => readPolls(session, shape),
+    versions: (options = {}) => readVersions(session, shape, options),
+    changes: (options = {}) => readChanges(session, shape, options),
   };
 }
 
@@ -156,14 +148,14 @@ function isOwn(name: string): boolean {
   return name === keyColumn || Object.values<string>(own).includes(name);
 }
 
-async function* readPolls(reader: RowReader, { polls }: HistoryShape): AsyncGenerator<HistoryPoll> {
-  const found = reader.each(`SELECT "at", "complete" FROM ${polls} ORDER BY "generation"`);
+async function* readPolls(session: Session, { polls }: HistoryShape): AsyncGenerator<HistoryPoll> {
+  const found = session.each(`SELECT "at", "complete" FROM ${polls} ORDER BY "generation"`);
   for await (const { at, complete } of found)
     yield { at: readTime(at), isComplete: complete === true || Number(complete) === 1 };
 }
 
 async function* readVersions(
-  reader: RowReader,
+  session: Session,
   shape: HistoryShape,
   { since, columns: wanted }: HistoryVersionsOptions,
 ): AsyncGenerator<RowVersion> {
@@ -174,7 +166,7 @@ async function* readVersions(
   const read = Array.from(new Set([...columns, ...shape.key]), (column) => {
     return `${selectValue('v', column)} AS ${quote(column.name)}`;
   });
-  const found = reader.each(
+  const found = session.each(
     `SELECT ${[...read, ...Object.values(own).map(quote)].join(', ')} FROM ${shape.table} AS v${where} ORDER BY ${order}`,
     ...(since === undefined ? [] : [since]),
   );
@@ -192,7 +184,7 @@ async function* readVersions(
 }
 
 async function* readChanges(
-  reader: RowReader,
+  session: Session,
   shape: HistoryShape,
   { since, key }: HistoryChangesOptions,
 ): AsyncGenerator<Change<Row>> {
@@ -220,7 +212,7 @@ async function* readChanges(
   const ofRow = shape.key.map((column) => 5 + shape.stored.indexOf(column));
   const sql = `${version} UNION ALL ${removal} ORDER BY 1, 2 DESC, ${ofRow.join(', ')}`;
   // Whoever takes them may be a pipe that nobody reads.
-  const each = reader.eachOfCopy ?? reader.each;
+  const each = session.eachOfCopy ?? session.each;
   for await (const found of each(sql, ...parameters, ...parameters)) yield toChange(shape, found);
 }
 

@@ -2,7 +2,6 @@ import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
-import type { RowReader } from '../sql/readHistory.js';
 import { quote, type Connection, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
@@ -56,11 +55,11 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
     db.close();
     throw explainError(error, path);
   }
-  const session = createSession(db);
+  const session = createSession(db, signal);
   return {
     async transaction(work) {
-      await whenFree(() => db.exec('BEGIN IMMEDIATE'), path, signal);
       try {
+        await whenFree(() => db.exec('BEGIN IMMEDIATE'), path, signal);
         files.check();
         const result = await work(session);
         // Without WAL, which some file systems lack, readers hold it up.
@@ -145,13 +144,8 @@ function identifyFile({ dev, ino }: BigIntStats): string {
   return `${dev}:${ino}`;
 }
 
-/** A connection that only reads. */
-interface ReadConnection extends Connection {
-  transaction<R>(work: (reader: RowReader) => Promise<R>): Promise<R>;
-}
-
 /** Opens a database file only to read it. @throws SinkError if it is not there. */
-export async function readSqlite(path: string, signal: AbortSignal): Promise<ReadConnection> {
+export async function readSqlite(path: string, signal: AbortSignal): Promise<Connection> {
   const { DatabaseSync } = await loadSqlite();
   if (!existsSync(path)) throw new SinkError(`${path} does not exist.`, { details: { path } });
   let db: SqliteDatabase;
@@ -168,8 +162,7 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Rea
         await whenFree(() => db.exec('SELECT 1 FROM sqlite_schema'), path, signal);
         let copies = 0;
         return await work({
-          ...createSession(db),
-          each: (sql, ...parameters) => eachRow(db.prepare(sql), parameters, signal),
+          ...createSession(db, signal),
           eachOfCopy(sql, ...parameters) {
             const copy = `temp._sluice_copy_${(copies += 1)}`;
             db.prepare(`CREATE TABLE ${copy} AS ${sql}`).run(...parameters);
@@ -246,7 +239,7 @@ async function loadSqlite(): Promise<SqliteModule> {
     // Below is what to do.
   }
   throw new ConfigError(
-    'To write SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1, with -g if Sluice is installed globally. From Node 22.13 on, there is nothing to install.',
+    'For SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1, with -g if Sluice is installed globally. From Node 22.13 on, there is nothing to install.',
   );
 }
 
@@ -265,7 +258,7 @@ async function whenFree(work: () => unknown, path: string, signal: AbortSignal):
       work();
       return;
     } catch (error) {
-      if (readCode(error) !== sqlite.busy) throw explainError(error, path);
+      if (readCode(error) !== sqlite.busy) throw error;
       if (waited > longestWait)
         throw new LockError(
           `${path} is in use by another program, whose transaction has not ended for ${longestWait / 1_000} s. End it, then run this again: what was committed is kept.`,
@@ -275,7 +268,7 @@ async function whenFree(work: () => unknown, path: string, signal: AbortSignal):
   }
 }
 
-function createSession(db: SqliteDatabase): Session {
+function createSession(db: SqliteDatabase, signal: AbortSignal): Session {
   const statements = new Map<string, SqliteStatement>();
   const prepare = (sql: string): SqliteStatement => {
     const known = statements.get(sql);
@@ -302,6 +295,7 @@ function createSession(db: SqliteDatabase): Session {
     Number(prepare(sql).run(...parameters).changes);
   return {
     rows: (sql, ...parameters) => Promise.resolve(query(sql, ...parameters)),
+    each: (sql, ...parameters) => eachRow(db.prepare(sql), parameters, signal),
     run: (sql, ...parameters) => Promise.resolve(changes(sql, parameters)),
     runEach: (sql, lists) => Promise.resolve(lists.map((parameters) => changes(sql, parameters))),
     insert(table, columns, rows) {

@@ -39,7 +39,11 @@ export async function readRows<R>(name: string, environment: Environment, use: U
     return readTable({ table: table.table, signal, ...addPassword(table.url, environment) }, signalled);
   }
   const path = resolve(environment.folder, table?.path ?? name);
-  const read = table ? sqliteReader(table.table) : readers.find(([pattern]) => pattern.test(path))?.[1];
+  if (table) {
+    const { readTable } = await import('@sluice/exporters/sqlite');
+    return readTable({ path, table: table.table, signal }, use);
+  }
+  const read = readers.find(([pattern]) => pattern.test(path))?.[1];
   if (!read) throw new UsageError(`${name} is not what sluice report reads: ${kinds}.`);
   if (!existsSync(path)) throw new Failure(`${name} does not exist.`);
   try {
@@ -174,62 +178,6 @@ async function readBytes(handle: FileHandle, start: number, end: number): Promis
   const bytes = new Uint8Array(end - start);
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
   return bytes.buffer.slice(0, bytesRead);
-}
-
-/** What is used of `node:sqlite`, and of packages with the same interface. */
-interface SqliteModule {
-  readonly DatabaseSync: new (path: string, options: { readonly readOnly: boolean }) => SqliteDatabase;
-}
-
-interface SqliteDatabase {
-  prepare(sql: string): {
-    setReadBigInts(isOn: boolean): void;
-    all(...parameters: readonly string[]): readonly unknown[];
-    iterate(): Iterator<unknown>;
-  };
-  close(): void;
-}
-
-const sqliteReader =
-  (table: string): Reader =>
-  async (path, use) => {
-    const { DatabaseSync } = await loadSqlite();
-    const db = new DatabaseSync(path, { readOnly: true });
-    try {
-      const found = db.prepare('SELECT name FROM pragma_table_info(?)').all(table).filter(isRow);
-      const columns = found.map(({ name }) => String(name));
-      if (columns.length === 0)
-        throw new Failure(`${path} has no table ${JSON.stringify(table)}: name one as FILE#TABLE.`);
-      const select = db.prepare(`SELECT * FROM "${table.replaceAll('"', '""')}"`);
-      select.setReadBigInts(true);
-      async function* rows(): AsyncGenerator<ReportRow> {
-        const iterator = select.iterate();
-        for (let next = iterator.next(); !next.done; next = iterator.next()) {
-          const row: unknown = next.value;
-          // A pending signal gets its turn.
-          if (isRow(row)) yield await Promise.resolve(row);
-        }
-      }
-      return await use({ columns, rows: rows() });
-    } finally {
-      db.close();
-    }
-  };
-
-/** Node's own, unless the package is installed. @throws Failure if there is neither. */
-async function loadSqlite(): Promise<SqliteModule> {
-  // Specifiers in variables, since either may be absent.
-  for (const name of ['@photostructure/sqlite', 'node:sqlite']) {
-    const found: unknown = await import(name).catch(() => undefined);
-    if (isSqlite(found)) return found;
-  }
-  throw new Failure(
-    'To read SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1, with -g if Sluice is installed globally. From Node 22.13 on, there is nothing to install.',
-  );
-}
-
-function isSqlite(module: unknown): module is SqliteModule {
-  return typeof module === 'object' && module !== null && 'DatabaseSync' in module;
 }
 
 function isRow(value: unknown): value is ReportRow {
