@@ -147,7 +147,8 @@ export function jsonText(value: unknown, isSorted = false): string | undefined {
   }
 }
 
-function sortNames(_: string, value: unknown): unknown {
+/** A replacer for `JSON.stringify`: names stand in the order of the alphabet. */
+export function sortNames(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -59,6 +59,7 @@ export function postgresDatabase(
       await session.rows('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', 'sluice');
     },
     findNameFault,
+    foldName: (name) => name,
     hasSchemas: true,
     withSchema,
     types,

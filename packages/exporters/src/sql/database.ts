@@ -176,8 +176,8 @@ export interface Database {
   readonly lockDefinitions?: (session: Session) => Promise<void>;
   /** What is wrong with the name of a column or a table, as `is longer than …`; `undefined` if nothing is. */
   readonly findNameFault: (name: string, of: 'column' | 'table') => string | undefined;
-  /** The same text for all names that the database takes for the same. Default: the name. */
-  readonly foldName?: (name: string) => string;
+  /** The same text for all names that the database takes for the same. */
+  readonly foldName: (name: string) => string;
   /** A dot in the name of a table separates its schema. Otherwise it is a part of the name. */
   readonly hasSchemas: boolean;
   /** The name of a table with its schema, whether it is there or not. Default: the name. */
@@ -246,8 +246,7 @@ export function nameInSchema(table: string, { hasSchemas }: Pick<Database, 'hasS
 
 /** The same text for all names of a table. No other table of its schema has it. */
 export function foldTableName(table: string, database: Pick<Database, 'hasSchemas' | 'foldName'>): string {
-  const name = nameInSchema(table, database);
-  return database.foldName?.(name) ?? name;
+  return database.foldName(nameInSchema(table, database));
 }
 
 /** Drivers give a large integer as one or as its text. */

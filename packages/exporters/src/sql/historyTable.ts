@@ -1,4 +1,4 @@
-import { ConfigError, SinkError, type WatchedWalk } from '@sluice/core';
+import { SinkError, type WatchedWalk } from '@sluice/core';
 import {
   besideTable,
   countRows,
@@ -15,7 +15,7 @@ import {
 } from './database.js';
 import { versionColumns } from './generation.js';
 import type { StagingTable } from './stagingTable.js';
-import { checkTable, type TableColumns } from './tableShape.js';
+import { checkTable } from './tableShape.js';
 import { shortHash } from './targetTable.js';
 
 /** A walk that a history has a row of, whether it changed anything or not. */
@@ -52,15 +52,6 @@ export function followPoll(last: LastPoll, { observedAt, isIncomplete }: Watched
 function laterThan(last: LastPoll, time: string): string {
   const ms = Date.parse(time);
   return new Date(last ? Math.max(ms, Date.parse(last.at) + 1) : ms).toISOString();
-}
-
-/** The columns of rows that are staged as versions. @throws ConfigError if the rows have one of the history's own. */
-export function versionColumnsOf(rows: TableColumns): TableColumns {
-  const own = Object.values(versionColumns);
-  const clash = own.find(({ name }) => rows.columns.some((column) => column.name.toLowerCase() === name));
-  if (clash)
-    throw new ConfigError(`The rows have a column ${clash.name}, which is the history's own. Leave it out of columns.`);
-  return { columns: [...rows.columns, ...own], key: rows.key };
 }
 
 /** The values that a version begins with, in the order of its columns. */
@@ -137,7 +128,7 @@ export class HistoryTable {
   /** @throws SinkError if the table can't tell its versions apart by their key. */
   async checkKeys(session: Session, traits: TableTraits | undefined): Promise<void> {
     if (!traits) return;
-    const { foldName = (name: string) => name, exactCollation } = this.#database;
+    const { foldName, exactCollation } = this.#database;
     const { name, key, columns } = this.#staging.target;
     const uniques = traits.uniques.map((unique) => ({ ...unique, columns: unique.columns.map(foldName) }));
     const ofKey = key.map(foldName);

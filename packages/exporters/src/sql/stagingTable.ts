@@ -97,9 +97,8 @@ export class StagingTable {
 
   /** Its columns, as SQL has them. */
   async #defineColumns(session: Session): Promise<readonly Readonly<Record<Definition, string>>[]> {
-    const { types, stagesDeclaredTypes = false, cut } = this.#database;
+    const { types, stagesDeclaredTypes = false, cut, foldName: fold } = this.#database;
     const { name: table, columns } = this.target;
-    const fold = this.#database.foldName ?? ((name: string) => name);
     const existing = new Map((await session.readColumns(table.full))?.map((column) => [fold(column.name), column]));
     return columns.map(({ name, type }) => {
       const { declared, collation } = existing.get(fold(name)) ?? {};

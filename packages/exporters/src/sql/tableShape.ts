@@ -52,7 +52,7 @@ export function createTableShape<T>(
     if (fault !== undefined)
       throw new ConfigError(`The column ${JSON.stringify(name)} can't be stored: its name ${fault}.`);
   }
-  const fold = database.foldName ?? ((name: string) => name);
+  const { foldName: fold } = database;
   const byFold = new Map<string, string>();
   for (const name of names) {
     const twin = byFold.get(fold(name));
@@ -197,7 +197,7 @@ export function checkTable(
   { columns, key }: TableColumns,
   existing: readonly ExistingColumn[],
 ): void {
-  const fold = database.foldName ?? ((name: string) => name);
+  const { foldName: fold } = database;
   const known = new Set(columns.map(({ name }) => fold(name)));
   const required = existing.filter(({ name, isRequired }) => isRequired && !known.has(fold(name)));
   const byFold = new Map(existing.map((column) => [fold(column.name), column]));

@@ -14,13 +14,13 @@ import {
   type WalkEnd,
 } from '@sluice/core';
 import { hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
+import { MirrorShape } from './generation.js';
 import {
   followPoll,
   HistoryTable,
   openVersion,
   namesBeside,
   readLastPoll,
-  versionColumnsOf,
   type LastPoll,
   type Poll,
 } from './historyTable.js';
@@ -130,7 +130,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
       return { ledger, target, mode, shape: rows, staging: new StagingTable(database, ledger.table, rows) };
     const last = readLastPoll(await ledger.load(historyRecord));
     const { clock = systemClock, increment } = context;
-    const staging = new StagingTable(database, ledger.table, versionColumnsOf(rows));
+    const staging = new StagingTable(database, ledger.table, new MirrorShape(rows, 'versions'));
     const before = await ledger.load(rowsRecord);
     const seen = new RowsSeen({ source: context.source, columns: rows.columns, reserved: '#', before });
     const table = new HistoryTable(database, staging);

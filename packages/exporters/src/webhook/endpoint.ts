@@ -124,7 +124,7 @@ export function prepareEndpoint(options: EndpointOptions): Endpoint {
         }
         return stamp.headers(message);
       };
-      return { sender, send: signedSend({ sender, headers, clock }) };
+      return { sender, send: signedSend(sender, clock, headers) };
     },
   };
 }
@@ -157,7 +157,7 @@ function openStamp(options: Pick<EndpointOptions, 'secret' | 'headers'>, url: UR
   return {
     given: JSON.stringify({ secrets, headers }),
     secrets: collectSecrets({ secrets, headers, url }),
-    headers: (message) => ({ ...headers, ...sign.headers(message) }),
+    headers: (message) => ({ ...headers, ...sign(message) }),
   };
 }
 
@@ -168,17 +168,14 @@ function readCredentials({ secret, headers = {} }: Pick<EndpointOptions, 'secret
   };
 }
 
-const unsigned: Signer = { headers: ({ id }) => ({ 'webhook-id': id }) };
+const unsigned: Signer = ({ id }) => ({ 'webhook-id': id });
 
-export interface SignedSendOptions {
-  readonly sender: Sender;
-  /** The headers of an attempt, with its signature. */
-  readonly headers: (message: Signed) => Headers;
-  readonly clock: Clock;
-}
-
-/** Signs each attempt separately, because a receiver refuses a signature that is minutes old. */
-export function signedSend({ sender, headers, clock }: SignedSendOptions): Send {
+/**
+ * Signs each attempt separately, because a receiver refuses a signature that is minutes old.
+ *
+ * @param headers those of an attempt, with its signature
+ */
+export function signedSend(sender: Sender, clock: Clock, headers: (message: Signed) => Headers): Send {
   return async ({ id, body }, signal) => {
     let attempts = 0;
     const signedHeaders = (): Readonly<Record<string, string>> => {

@@ -7,6 +7,7 @@ import {
   SinkError,
   SluiceError,
 } from '@sluice/core';
+import { sortNames } from '../columnValue.js';
 import { toJson } from '../toJson.js';
 import { keyInWords } from '../keyInWords.js';
 import { hash } from 'node:crypto';
@@ -119,12 +120,6 @@ function checkId(id: unknown): string {
 /** Hashes the content of a row. The order of its fields does not matter. */
 export function rowId(source: string, key: string, row: object): string {
   // JSON never contains NUL, so the separator makes the hashed text unambiguous.
-  const text = `${JSON.stringify(source)}\0${JSON.stringify(key)}\0${toJson(row, sortFields)}\0`;
+  const text = `${JSON.stringify(source)}\0${JSON.stringify(key)}\0${toJson(row, sortNames)}\0`;
   return hash('sha256', text).slice(0, 32);
-}
-
-/** A replacer for `JSON.stringify` that sorts the fields of objects. */
-function sortFields(_name: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

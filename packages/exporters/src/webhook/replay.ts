@@ -68,23 +68,9 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
     onProgress: true,
     onRefused: true,
   });
-  const endpoint = prepareEndpoint(options);
-  const {
-    url,
-    secret,
-    headers,
-    timeout,
-    allowAddresses,
-    resolve: lookUp,
-    retry,
-    onEvent,
-    random,
-    adapter,
-    ...replaying
-  } = options;
-  const { sender, send } = endpoint.open();
+  const { sender, send } = prepareEndpoint(options).open();
   try {
-    return await replayDeadLetters(path, send, replaying);
+    return await replayDeadLetters(path, send, options);
   } finally {
     await sender.close();
   }
@@ -97,8 +83,8 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
  * changed. After a cancelled or killed replay the same call resumes, and sends at most the running letters twice.
  */
 export async function replayDeadLetters(path: string, send: Send, options: ReplayOptions = {}): Promise<ReplayCounts> {
-  const { deliveries = 1, signal = new AbortController().signal, onProgress, onRefused, ...state } = options;
-  const { fileSystem = nodeFileSystem } = state;
+  const { deliveries = 1, signal = new AbortController().signal, fileSystem = nodeFileSystem } = options;
+  const { newId, breakLock, trustFileSystem, onWarning, processes, clock } = options;
   checkCount('deliveries', deliveries);
   await checkDeadLetterFile(path, fileSystem);
   signal.throwIfAborted();
@@ -107,7 +93,8 @@ export async function replayDeadLetters(path: string, send: Send, options: Repla
   const kindOf = (name: string): ReturnType<FileSystem['kind']> => withPath(fileSystem.kind(name), name, 'inspected');
   // A replay that is killed at its end can leave the folder without the file.
   if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
-  const release = await fileState(folder, state).lock(signal);
+  const lock = { newId, breakLock, trustFileSystem, onWarning, fileSystem, processes, clock };
+  const release = await fileState(folder, lock).lock(signal);
   try {
     const journal = await DeadLetterJournal.open(fileSystem, folder);
     try {

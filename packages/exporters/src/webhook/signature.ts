@@ -8,11 +8,8 @@ export interface Signed {
   readonly body: string;
 }
 
-/** Signs messages, once with each secret. */
-export interface Signer {
-  /** The three headers of the specification. */
-  headers(message: Signed): Readonly<Record<string, string>>;
-}
+/** Signs a message, once with each secret: the headers of the specification. */
+export type Signer = (message: Signed) => Readonly<Record<string, string>>;
 
 const prefix = 'whsec_';
 /** In bytes. The specification asks for 24 to 64, but its example and many secrets in use have fewer. */
@@ -32,15 +29,13 @@ export function signer(secrets: readonly string[]): Signer {
       option: 'secret',
     });
   const keys = secrets.map(decodeSecret);
-  return {
-    headers: ({ id, timestamp, body }) => ({
-      'webhook-id': id,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': keys
-        .map((key) => `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`)
-        .join(' '),
-    }),
-  };
+  return ({ id, timestamp, body }) => ({
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': keys
+      .map((key) => `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`)
+      .join(' '),
+  });
 }
 
 function decodeSecret(secret: string): Buffer {

@@ -10,7 +10,7 @@ const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 describe('W3 signatures', () => {
   test('are those of the vectors that the specification and its libraries share', () => {
     expect(
-      signer([secret]).headers({
+      signer([secret])({
         id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
         timestamp: 1614265330,
         body: '{"test": 2432232314}',
@@ -21,7 +21,7 @@ describe('W3 signatures', () => {
       'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
     });
     expect(
-      signer(['whsec_plJ3nmyCDGBKInavdOK15jsl']).headers({
+      signer(['whsec_plJ3nmyCDGBKInavdOK15jsl'])({
         id: 'msg_loFOjxBNrRLzqYUf',
         timestamp: 1731705121,
         body: '{"event_type":"ping","data":{"success":true}}',
@@ -33,7 +33,7 @@ describe('W3 signatures', () => {
     const now = Math.floor(Date.now() / 1000);
     fc.assert(
       fc.property(fc.json(), fc.stringMatching(/^[\w-]{1,40}$/), (body, id) => {
-        const headers = signer([secret]).headers({ id, timestamp: now, body });
+        const headers = signer([secret])({ id, timestamp: now, body });
         expect(new Webhook(secret).verify(body, { ...headers })).toEqual(JSON.parse(body));
         expect(() => new Webhook(other).verify(body, { ...headers })).toThrow(/signature/i);
         expect(() => new Webhook(secret).verify(`${body} `, { ...headers })).toThrow(/signature/i);
@@ -43,7 +43,7 @@ describe('W3 signatures', () => {
 
   test('are two while one secret replaces the other: each of them is good', () => {
     const body = '{"a":1}';
-    const headers = signer([secret, other]).headers({ id: 'one', timestamp: Math.floor(Date.now() / 1000), body });
+    const headers = signer([secret, other])({ id: 'one', timestamp: Math.floor(Date.now() / 1000), body });
     expect(headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
     for (const either of [secret, other]) expect(new Webhook(either).verify(body, { ...headers })).toEqual({ a: 1 });
   });
@@ -68,5 +68,5 @@ test.each([
 test.each([16, 64])('takes a secret of %d bytes, with its prefix and without', (bytes) => {
   const key = Buffer.alloc(bytes, 9).toString('base64');
   const message = { id: 'a', timestamp: 1, body: '' };
-  expect(signer([key]).headers(message)).toEqual(signer([`whsec_${key}`]).headers(message));
+  expect(signer([key])(message)).toEqual(signer([`whsec_${key}`])(message));
 });

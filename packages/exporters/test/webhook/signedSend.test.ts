@@ -21,7 +21,7 @@ test('W3 each attempt is signed anew, with its own time and the same id', async 
     },
   };
   const sign = signer([secret]);
-  const send = signedSend({ sender, headers: (message) => ({ 'x-a': 'b', ...sign.headers(message) }), clock });
+  const send = signedSend(sender, clock, (message) => ({ 'x-a': 'b', ...sign(message) }));
   expect(await send({ id: 'one', body: '{}' }, new AbortController().signal)).toEqual({
     attempts: 2,
   });
