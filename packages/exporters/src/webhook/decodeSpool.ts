@@ -2,40 +2,23 @@ import { CheckpointError } from '@sluice/core';
 import type { LettersPosition } from './deadLetterFile.js';
 import type { Outgoing } from './outgoing.js';
 
-/** Pages that became durable together. */
-interface SpoolRecord {
+/** Pages that became durable together. Plain JSON. */
+export interface SpoolRecord {
+  /** Of this form. */
+  readonly v: 2;
   readonly sinkPosition: WebhookPosition;
   readonly pages: readonly SpooledPage[];
   /** Ids of records that were removed from the log. */
-  readonly recent: readonly string[];
+  readonly recent?: readonly string[];
 }
 
 /** Reads a record of the spool, whose log has checksums. @throws CheckpointError if it has another version. */
 export function decodeSpoolRecord(record: unknown): SpoolRecord {
-  const {
-    v,
-    sinkPosition,
-    pages,
-    recent = [],
-  } = record as {
-    v: number;
-    sinkPosition: WebhookPosition;
-    pages: [string, number, [string, string | null, string][]][];
-    recent?: string[];
-  };
-  if (v !== 1)
-    throw new CheckpointError('The spool was written by another version of Sluice, which can resume from it.', {}, [
-      { kind: 'restart' },
-    ]);
-  return {
-    sinkPosition,
-    recent,
-    pages: pages.map(([at, first, records]) => ({
-      at,
-      first,
-      records: records.map(([id, key, body]) => ({ id, key, body })),
-    })),
-  };
+  const { v } = record as { readonly v: unknown };
+  if (v === 2) return record as SpoolRecord;
+  throw new CheckpointError('The spool was written by another version of Sluice, which can resume from it.', {}, [
+    { kind: 'restart' },
+  ]);
 }
 
 /** Reads the position in a checkpoint. @throws CheckpointError if it is not a webhook's. */

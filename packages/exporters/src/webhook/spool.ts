@@ -1,5 +1,5 @@
 import type { StateLog } from '@sluice/core';
-import { decodeSpoolRecord, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
+import { decodeSpoolRecord, type SpooledPage, type SpoolRecord, type WebhookPosition } from './decodeSpool.js';
 
 export const startOfTarget: WebhookPosition = { next: 1, dead: 0, letters: null };
 
@@ -31,7 +31,7 @@ export class Spool {
     let sinkPosition = committed;
     for await (const record of this.#log?.read() ?? []) {
       const spooled = decodeSpoolRecord(record);
-      for (const id of spooled.recent) recent.add(id, 0);
+      for (const id of spooled.recent ?? []) recent.add(id, 0);
       if (spooled.sinkPosition.next >= sinkPosition.next) ({ sinkPosition } = spooled);
       for (const page of spooled.pages) {
         page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
@@ -43,7 +43,7 @@ export class Spool {
 
   /** Durable together when it resolves. After a crash, records before `sinkPosition` are not sent again. */
   async append(pages: readonly SpooledPage[], sinkPosition: WebhookPosition): Promise<void> {
-    await this.#log?.append(encodePages(pages, sinkPosition));
+    await this.#log?.append({ v: 2, sinkPosition, pages } satisfies SpoolRecord);
   }
 
   /** Removes all pages if the spool is large. They must be committed. */
@@ -53,7 +53,7 @@ export class Spool {
 
   /** Removes all pages, but keeps the recent ids. They must be committed. */
   async empty(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
-    await this.#log?.replace([{ ...encodePages([], sinkPosition), recent: [...recent] }]);
+    await this.#log?.replace([{ v: 2, sinkPosition, pages: [], recent: [...recent] } satisfies SpoolRecord]);
   }
 
   remove(): Promise<void> {
@@ -63,14 +63,6 @@ export class Spool {
   close(): Promise<void> {
     return this.#log?.close() ?? Promise.resolve();
   }
-}
-
-function encodePages(pages: readonly SpooledPage[], sinkPosition: WebhookPosition): object {
-  return {
-    v: 1,
-    sinkPosition,
-    pages: pages.map(({ at, first, records }) => [at, first, records.map(({ id, key, body }) => [id, key, body])]),
-  };
 }
 
 /** At least this many ids are kept: a row that the API lists again is recognized within this many records. */

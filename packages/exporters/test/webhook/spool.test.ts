@@ -57,7 +57,7 @@ describe('W1 the spool', () => {
 
   test('of another version is refused', async () => {
     const state = memoryState();
-    await state.log('spool').append({ v: 2 });
+    await state.log('spool').append({ v: 1 });
     await expect(new Spool(state.log('spool')).read(placeAt(1))).rejects.toMatchObject({ code: 'checkpoint' });
   });
 
