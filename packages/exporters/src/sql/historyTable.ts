@@ -41,17 +41,10 @@ export function readLastPoll(record: unknown): LastPoll {
 
 /** The poll that follows another one. Pure. */
 export function followPoll(last: LastPoll, { observedAt, isIncomplete }: WatchedWalk): Poll {
-  return {
-    generation: (last?.generation ?? 0) + 1,
-    at: laterThan(last, observedAt),
-    isComplete: isIncomplete !== true,
-  };
-}
-
-/** A time, or the first one after the last poll if it is not later: else a version would end before it began. */
-function laterThan(last: LastPoll, time: string): string {
-  const ms = Date.parse(time);
-  return new Date(last ? Math.max(ms, Date.parse(last.at) + 1) : ms).toISOString();
+  const ms = Date.parse(observedAt);
+  // Later than the last poll: else a version would end before it began.
+  const at = new Date(last ? Math.max(ms, Date.parse(last.at) + 1) : ms).toISOString();
+  return { generation: (last?.generation ?? 0) + 1, at, isComplete: isIncomplete !== true };
 }
 
 /** The values that a version begins with, in the order of its columns. */
@@ -93,8 +86,8 @@ export class HistoryTable {
   readonly #missing: string;
 
   /** @param compares whether a difference in a column makes a version; default: in all */
-  constructor(database: Database, staging: StagingTable, compares: (column: string) => boolean = () => true) {
-    const { name, sql } = staging.target;
+  constructor(staging: StagingTable, compares: (column: string) => boolean = () => true) {
+    const { name, sql, database } = staging.target;
     this.#database = database;
     this.#staging = staging;
     this.#sql = sql;

@@ -49,7 +49,7 @@ export class MirrorTable<T> {
   /** @param hasRecord its rows are a mirror's */
   constructor(database: Database, table: TableName, shape: MirrorShape<T>, hasRecord: boolean) {
     this.#staging = new StagingTable(database, table, shape);
-    this.#history = shape.kept === 'versions' ? new HistoryTable(database, this.#staging, shape.compares) : undefined;
+    this.#history = shape.kept === 'versions' ? new HistoryTable(this.#staging, shape.compares) : undefined;
     this.#shape = shape;
     this.#hasRecord = hasRecord;
   }

@@ -106,14 +106,6 @@ export function tableSink<T extends object>(database: Database, target: string, 
         { option: 'mode' },
       );
   };
-  const createShape = (
-    context: SinkContext<T>,
-    effective: TablePosition['mode'],
-    existing: readonly ExistingColumn[] | undefined,
-  ): TableShape<T> => {
-    const wanted = { columns, key, schema, mode: effective, isCanonical: effective === 'history' };
-    return createTableShape(database, context.schema, wanted, existing);
-  };
   /** Rows that an earlier run published are replaced when it starts over, if the table had no others. */
   const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode | 'history'> => {
     if (!restart || mode !== 'fail') return mode;
@@ -125,7 +117,8 @@ export function tableSink<T extends object>(database: Database, target: string, 
     effective: TablePosition['mode'],
     existing: readonly ExistingColumn[] | undefined,
   ): Promise<WriterParts<T>> => {
-    const rows = createShape(context, effective, existing);
+    const wanted = { columns, key, schema, mode: effective, isCanonical: isHistory };
+    const rows = createTableShape(database, context.schema, wanted, existing);
     if (!isHistory)
       return { ledger, target, mode, shape: rows, staging: new StagingTable(database, ledger.table, rows) };
     const last = readLastPoll(await ledger.load(historyRecord));
@@ -133,7 +126,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
     const staging = new StagingTable(database, ledger.table, new MirrorShape(rows, 'versions'));
     const before = await ledger.load(rowsRecord);
     const seen = new RowsSeen({ source: context.source, columns: rows.columns, reserved: '#', before });
-    const table = new HistoryTable(database, staging);
+    const table = new HistoryTable(staging);
     const history = { last, clock, isPartial: increment !== undefined, seen, table };
     return { ledger, target, mode, shape: rows, staging, history };
   };
