@@ -79,6 +79,7 @@ export class HistoryTable {
   readonly #staging: StagingTable;
   readonly #database: Database;
   readonly #sql: string;
+  readonly #sameKey: string;
   readonly #names: ReturnType<typeof namesBeside>;
   readonly #polls: string;
   readonly #compares: (column: string) => boolean;
@@ -91,6 +92,7 @@ export class HistoryTable {
     this.#database = database;
     this.#staging = staging;
     this.#sql = sql;
+    this.#sameKey = staging.target.sameKey(sql, staged);
     this.#compares = compares;
     this.#names = namesBeside(name.full, database);
     this.#polls = quoteTable(this.#names.polls, database);
@@ -309,9 +311,9 @@ export class HistoryTable {
     const table = quoteTable(this.#missing, this.#database);
     if (missing === 'stay') {
       if ((await session.readColumns(this.#missing)) === undefined) return;
-      const isBack = this.#staging.target.key.map((name) => `${staged}.${quote(name)} = ${table}.${quote(name)}`);
+      const isBack = this.#staging.target.sameKey(staged, table);
       await session.run(
-        `DELETE FROM ${table} WHERE EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${isBack.join(' AND ')})`,
+        `DELETE FROM ${table} WHERE EXISTS (SELECT 1 FROM ${this.#staging.sql} AS ${staged} WHERE ${isBack})`,
       );
       return;
     }
@@ -330,11 +332,6 @@ export class HistoryTable {
     const [found] = await session.rows(`SELECT max(${validFrom}) AS latest FROM ${this.#staging.sql}`);
     const latest = found?.['latest'];
     return latest instanceof Date ? latest.getTime() : typeof latest === 'string' ? Date.parse(latest) : undefined;
-  }
-
-  get #sameKey(): string {
-    const { key } = this.#staging.target;
-    return key.map((name) => `${this.#sql}.${quote(name)} = ${staged}.${quote(name)}`).join(' AND ');
   }
 
   /** The staged rows that have no version now. */

@@ -199,7 +199,7 @@ class Publication {
     this.#traits = traits;
     this.#mode = mode;
     this.#isByKey = target.key.length > 0 && (mode === 'merge' || mode === 'replace');
-    this.#sameKey = target.key.map((name) => `${target.sql}.${quote(name)} = ${staged}.${quote(name)}`).join(' AND ');
+    this.#sameKey = target.sameKey(target.sql, staged);
   }
 
   /** One statement does it: nothing but the key decides what becomes of a row. */

@@ -167,10 +167,9 @@ export class StagingTable {
 
   /** Keeps the last row of each key, the one that the API sent last. Returns how many others there were. */
   async keepLastPerKey(session: Session): Promise<number> {
-    const same = this.target.key.map((name) => `${later}.${quote(name)} = ${this.sql}.${quote(name)}`);
     await session.run(`CREATE INDEX ${quote(this.#keyIndex)} ON ${this.sql} (${this.target.keyNames})`);
     return session.run(
-      `DELETE FROM ${this.sql} WHERE EXISTS (SELECT 1 FROM ${this.sql} AS ${later} WHERE ${same.join(' AND ')} AND ${later}.${this.order} > ${this.sql}.${this.order})`,
+      `DELETE FROM ${this.sql} WHERE EXISTS (SELECT 1 FROM ${this.sql} AS ${later} WHERE ${this.target.sameKey(later, this.sql)} AND ${later}.${this.order} > ${this.sql}.${this.order})`,
     );
   }
 

@@ -33,6 +33,11 @@ export class TargetTable {
     this.keyNames = key.map(quote).join(', ');
   }
 
+  /** The condition that rows of two tables have the same key. */
+  sameKey(table: string, other: string): string {
+    return this.key.map((name) => `${table}.${quote(name)} = ${other}.${quote(name)}`).join(' AND ');
+  }
+
   /**
    * What it does besides storing rows; `undefined` if it is not there.
    *
