@@ -92,8 +92,11 @@ export function toBoolean(value: unknown): boolean | undefined {
   return value === 'true' ? true : value === 'false' ? false : undefined;
 }
 
-/** UTC with all its parts: what most timestamps look like. Days that not every month has are left to the other one. */
-const plainInstant =
+/**
+ * UTC with all its parts, which all databases take: what most timestamps look like. Days that not every month has are left
+ * to the other one.
+ */
+export const plainInstant =
   /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z$/;
 
 /** The microseconds of most timestamps, without arithmetic of large integers; `undefined` for all others. */
@@ -102,11 +105,6 @@ function plainMicros(value: unknown): string | undefined {
   const ms = Date.parse(value);
   // Digits of a fraction that `Date` has no room for.
   return ms > 0 ? String(ms) + value.slice('2000-01-01T00:00:00.000'.length, -1).padEnd(3, '0') : undefined;
-}
-
-/** Whether a text is a point in time in a form that all databases take: no for some that are valid. */
-export function isPlainInstant(text: string): boolean {
-  return plainInstant.test(text);
 }
 
 const instant =

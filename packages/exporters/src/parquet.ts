@@ -6,6 +6,7 @@
 
 import { dirname, join, resolve } from 'node:path';
 import {
+  checkCount,
   checkOptions,
   ConfigError,
   type Json,
@@ -78,14 +79,15 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
   const { columns, ifExists = 'fail', rowGroup = defaultRowGroup, fileSystem = nodeFileSystem } = options;
   if (options.path === '' || /[/\\]$/.test(options.path))
     throw new ConfigError(`The path ${JSON.stringify(options.path)} does not name a file.`);
-  if (!Number.isSafeInteger(rowGroup) || rowGroup < 1)
-    throw new ConfigError(`rowGroup must be an integer of at least 1, not ${rowGroup}.`, { option: 'rowGroup' });
+  checkCount('rowGroup', rowGroup);
   const asked: string = ifExists;
   if (asked === 'append')
     throw new ConfigError(`Rows can't be appended to ${options.path}: its index comes last.`, { option: 'ifExists' });
   const path = resolve(options.path);
   const newPart = (): PartFile => new PartFile(fileSystem, path, ifExists);
-  const newRows = (): CommittedRows<T> => new CommittedRows<T>(path, columns, fileSystem);
+  const folder = `${path}.sluice`;
+  const rowsPath = join(folder, 'rows.jsonl');
+  const rowsSink = fileSink(typedRowFormat<T>(columns), { path: rowsPath, fileSystem });
   const checkSource = ({ schema, isEndless }: SinkContext<T>): readonly Column[] => {
     if (isEndless)
       throw new ConfigError(
@@ -98,7 +100,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
     identity: { format: 'parquet', columns: columns ? [...columns] : null, rowGroup },
     target: path,
     delivery: 'exactly-once',
-    withoutPartition: (sinkPosition, partition) => newRows().withoutPartition(sinkPosition, partition),
+    withoutPartition: (sinkPosition, partition) => rowsSink.withoutPartition?.(sinkPosition, partition) ?? null,
     finished: async (sinkPosition) => {
       const at = decodeEncodedEnd(sinkPosition);
       const isThere = at && ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
@@ -108,14 +110,15 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
       checkSource(context);
       await loadParquetLibrary();
       await fileSink(typedRowFormat<T>(columns), { path, ifExists, fileSystem }).check?.(context);
-      await newRows().check(context);
+      // The folder is created when the sink opens.
+      if ((await withPath(fileSystem.kind(folder), folder, 'inspected')) !== 'absent') await rowsSink.check?.(context);
     },
     open: async (context) => {
       const typed = checkSource(context);
       const library = await loadParquetLibrary();
       const { resumeAt, restart, signal, warn } = context;
       const part = newPart();
-      const rows = newRows();
+      const rows = new CommittedRows(rowsPath, rowsSink, fileSystem);
       const encoded = resumeAt && decodeEncodedEnd(resumeAt.sinkPosition);
       if (encoded) {
         await part.resumeSealed(encoded);
@@ -222,25 +225,16 @@ class CommittedRows<T> {
   #writer: SinkWriter<T> | undefined;
   #end: FilePosition | undefined;
 
-  constructor(path: string, columns: readonly string[] | undefined, fileSystem: FileSystem) {
-    this.#folder = `${path}.sluice`;
-    this.#file = join(this.#folder, 'rows.jsonl');
+  constructor(path: string, sink: Sink<T>, fileSystem: FileSystem) {
+    this.#folder = dirname(path);
+    this.#file = path;
     this.#fs = fileSystem;
-    this.#sink = fileSink(typedRowFormat<T>(columns), { path: this.#file, fileSystem });
+    this.#sink = sink;
   }
 
   get writer(): SinkWriter<T> {
     if (!this.#writer) throw new SinkError(`${this.#file} is closed.`);
     return this.#writer;
-  }
-
-  withoutPartition(sinkPosition: Json, partition: number): Json {
-    return this.#sink.withoutPartition?.(sinkPosition, partition) ?? null;
-  }
-
-  async check(context: SinkContext<T>): Promise<void> {
-    // The folder is created when the sink opens.
-    if (await this.#isThere(this.#folder)) await this.#sink.check?.(context);
   }
 
   async open(context: SinkContext<T>): Promise<void> {
@@ -295,14 +289,10 @@ class CommittedRows<T> {
   async #removeLeftovers(): Promise<void> {
     await withPath(this.#fs.unlink(`${this.#file}.part`), this.#file, 'removed');
     const segments = `${this.#file}.sluice`;
-    if (!(await this.#isThere(segments))) return;
+    if ((await withPath(this.#fs.kind(segments), segments, 'inspected')) === 'absent') return;
     for (const name of await withPath(this.#fs.list(segments), segments, 'inspected'))
       await withPath(this.#fs.unlink(join(segments, name)), segments, 'cleared');
     await this.#removeFolder(segments);
-  }
-
-  async #isThere(path: string): Promise<boolean> {
-    return (await withPath(this.#fs.kind(path), path, 'inspected')) !== 'absent';
   }
 
   /** It stays if it contains something else, e.g. a checkpoint. */

@@ -309,7 +309,7 @@ describe('D7 a Parquet file', () => {
   test.each([
     ['a column is unknown', { columns: ['none'] }, /There is no column "none"/],
     ['a column is named twice', { columns: ['id', 'id'] }, /named twice/],
-    ['a row group has no rows', { rowGroup: 0 }, /rowGroup must be an integer/],
+    ['a row group has no rows', { rowGroup: 0 }, /^rowGroup is 0: it must be a whole number of at least 1\.$/],
     ['the path names no file', { path: 'folder/' }, /does not name a file/],
     ['the path is empty', { path: '' }, /does not name a file/],
   ])('is refused if %s', async (_what, options, message) => {

@@ -1,9 +1,9 @@
 import type { ColumnType } from '@sluice/core';
 import {
   integerText,
-  isPlainInstant,
   jsonText,
   numberText,
+  plainInstant,
   plainText,
   timestampMicros,
   toBoolean,
@@ -37,7 +37,7 @@ export function sqlReader(
       };
     case 'timestamp':
       return (value) => {
-        if (typeof value === 'string' && (isCanonical ? isExactInstant(value) : isPlainInstant(value))) return value;
+        if (typeof value === 'string' && (isCanonical ? isExactInstant(value) : plainInstant.test(value))) return value;
         const micros = timestampMicros(value);
         if (micros === undefined) return undefined;
         if (timestamp) return timestamp(micros);
@@ -56,7 +56,7 @@ export function sqlReader(
 
 /** Most instants have the text already that all notations of them get: with milliseconds. */
 function isExactInstant(text: string): boolean {
-  return text.length === '2000-01-01T00:00:00.000Z'.length && isPlainInstant(text);
+  return text.length === '2000-01-01T00:00:00.000Z'.length && plainInstant.test(text);
 }
 
 /** In UTC, with milliseconds, or with microseconds if it has some. */
