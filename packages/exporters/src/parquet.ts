@@ -77,17 +77,17 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
     strictTypes: true,
   });
   const { columns, ifExists = 'fail', rowGroup = defaultRowGroup, fileSystem = nodeFileSystem } = options;
-  if (options.path === '' || /[/\\]$/.test(options.path))
-    throw new ConfigError(`The path ${JSON.stringify(options.path)} does not name a file.`);
   checkCount('rowGroup', rowGroup);
   const asked: string = ifExists;
   if (asked === 'append')
     throw new ConfigError(`Rows can't be appended to ${options.path}: its index comes last.`, { option: 'ifExists' });
+  const format = typedRowFormat<T>(columns);
+  const target = fileSink(format, { path: options.path, ifExists, fileSystem });
   const path = resolve(options.path);
   const newPart = (): PartFile => new PartFile(fileSystem, path, ifExists);
   const folder = `${path}.sluice`;
   const rowsPath = join(folder, 'rows.jsonl');
-  const rowsSink = fileSink(typedRowFormat<T>(columns), { path: rowsPath, fileSystem });
+  const rowsSink = fileSink(format, { path: rowsPath, fileSystem });
   const checkSource = ({ schema, isEndless }: SinkContext<T>): readonly Column[] => {
     if (isEndless)
       throw new ConfigError(
@@ -103,13 +103,12 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
     withoutPartition: (sinkPosition, partition) => rowsSink.withoutPartition?.(sinkPosition, partition) ?? null,
     finished: async (sinkPosition) => {
       const at = decodeEncodedEnd(sinkPosition);
-      const isThere = at && ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
-      return isThere ? { target: path, bytes: at.bytes } : undefined;
+      return at && target.finished?.({ ...at });
     },
     check: async (context) => {
       checkSource(context);
       await loadParquetLibrary();
-      await fileSink(typedRowFormat<T>(columns), { path, ifExists, fileSystem }).check?.(context);
+      await target.check?.(context);
       // The folder is created when the sink opens.
       if ((await withPath(fileSystem.kind(folder), folder, 'inspected')) !== 'absent') await rowsSink.check?.(context);
     },

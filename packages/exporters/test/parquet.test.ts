@@ -310,8 +310,8 @@ describe('D7 a Parquet file', () => {
     ['a column is unknown', { columns: ['none'] }, /There is no column "none"/],
     ['a column is named twice', { columns: ['id', 'id'] }, /named twice/],
     ['a row group has no rows', { rowGroup: 0 }, /^rowGroup is 0: it must be a whole number of at least 1\.$/],
-    ['the path names no file', { path: 'folder/' }, /does not name a file/],
-    ['the path is empty', { path: '' }, /does not name a file/],
+    ['the path names no file', { path: 'folder/' }, /ends like a folder's/],
+    ['the path is empty', { path: '' }, /^The path of the file is empty\.$/],
   ])('is refused if %s', async (_what, options, message) => {
     await expect(
       exported([], schemaOf({ id: 'text' }), options).catch((error: unknown) => error),
