@@ -10,7 +10,7 @@ import {
 } from '@sluice/core/node';
 import { encodeDeadLetter, type DeadLetter } from './deadLetter.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
-import { deadLettersIn, type LetterLine } from './letterLines.js';
+import { deadLettersIn } from './letterLines.js';
 import { LineFile } from './lineFile.js';
 
 /** How much of a dead letter file is committed, and by which export. Plain JSON, for a checkpoint. */
@@ -163,7 +163,8 @@ async function findEnd(
   const onTorn = (line: number, start: number): void => {
     if (position && !isFound && start < position.bytes) cut = line;
   };
-  for await (const line of lettersIfThere(fileSystem, path, onTorn)) {
+  const isThere = (await withPath(fileSystem.kind(path), path, 'inspected')) !== 'absent';
+  for await (const line of isThere ? deadLettersIn(fileSystem, path, onTorn) : []) {
     const isOwn = line.run === position?.run;
     // The export's own letters after its position are truncated, unless another export's letters follow.
     if (isOwn && isFound) continue;
@@ -179,13 +180,4 @@ async function findEnd(
     `${path} is shorter than a checkpoint says, or was changed since${what}, and letters of that export are in it. Move it away to continue without them: nothing was changed.`,
     { path, ...(cut !== undefined && { line: cut }) },
   );
-}
-
-async function* lettersIfThere(
-  fileSystem: FileSystem,
-  path: string,
-  onTorn: (line: number, start: number) => void,
-): AsyncGenerator<LetterLine, void, undefined> {
-  if ((await withPath(fileSystem.kind(path), path, 'inspected')) !== 'absent')
-    yield* deadLettersIn(fileSystem, path, onTorn);
 }
