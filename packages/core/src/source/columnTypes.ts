@@ -2,8 +2,6 @@ import { hintFor, unknownOption } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { inWords, shownText } from '../values.js';
 
-const columnTypes = ['text', 'integer', 'number', 'boolean', 'timestamp', 'json'] as const;
-
 /**
  * What a column holds. `null` and absent fields are in any.
  * - `text`.
@@ -13,7 +11,17 @@ const columnTypes = ['text', 'integer', 'number', 'boolean', 'timestamp', 'json'
  * - `timestamp`: ISO 8601 text with a zone, to the microsecond, or a `Date`.
  * - `json`: any value.
  */
-export type ColumnType = (typeof columnTypes)[number];
+export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
+
+/** An object, so that the compiler finds one that is missing. */
+const columnTypes = {
+  text: true,
+  integer: true,
+  number: true,
+  boolean: true,
+  timestamp: true,
+  json: true,
+} satisfies Record<ColumnType, true>;
 
 interface Typed {
   readonly columns: readonly string[];
@@ -26,17 +34,15 @@ interface Typed {
  * @throws ConfigError that says what it must be.
  */
 export function checkTypes(owner: string, { columns, types = {} }: Typed): void {
+  const known = Object.keys(columnTypes);
   const refuse = (what: string, hint: string): never => {
     throw new ConfigError(`${owner} is invalid at types: ${what}. ${hint}`, { option: 'types' });
   };
   for (const [name, type] of Object.entries(types)) {
     if (!columns.includes(name)) refuse(`${shownText(name)} is not a column`, hintFor(name, columns));
-    if (type === undefined || columnTypes.some((each) => each === type)) continue;
+    if (type === undefined || known.some((each) => each === type)) continue;
     const given = typeof type === 'string' ? shownText(type) : inWords(type);
-    refuse(
-      `${shownText(name)} is ${given}, which is not a type`,
-      hintFor(typeof type === 'string' ? type : '', columnTypes),
-    );
+    refuse(`${shownText(name)} is ${given}, which is not a type`, hintFor(typeof type === 'string' ? type : '', known));
   }
 }
 
