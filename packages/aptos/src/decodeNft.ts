@@ -1,4 +1,4 @@
-import type { Answer, DocumentReader, FoundRows, Paging } from '@sluice/core';
+import type { ReadableResponse, DocumentReader, FoundRows, Paging } from '@sluice/core';
 import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
 
 /**
@@ -6,7 +6,7 @@ import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
  *
  * @throws DecodeError with the path in the document. It is not retried: a retry would get the same response.
  */
-export function findNfts({ body, read }: Answer): FoundRows {
+export function findNfts({ body, read }: ReadableResponse): FoundRows {
   const document = read.recordWith(['result', 'cursor', 'hasNextPage'], body, '');
   return { rows: read.rows(document['result']), at: 'result?' };
 }

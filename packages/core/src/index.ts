@@ -38,7 +38,7 @@ export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
 export { rowOf, type Each, type RowOfOptions } from './api/each.js';
 export { graphqlErrors, type GraphqlErrorOptions } from './api/graphqlErrors.js';
 export type { RequestPlace } from './api/requestPlace.js';
-export type { Answer, PageAnswer, Selector } from './api/answer.js';
+export type { ReadableResponse, PageResponse, Selector } from './api/pageResponse.js';
 export { apisOf, sourcesOf, type ApiSource, type SourceDescription, type WalkBounds } from './api/apiSource.js';
 
 // Events

@@ -107,6 +107,8 @@ export interface ReadTableOptions extends Pick<SqlitePlace, 'path'>, TableToRead
  *
  * @param use reads the rows, which end with its promise
  * @example
+ * import { readTable } from '@sluice/exporters/sqlite';
+ *
  * const signal = AbortSignal.timeout(60_000);
  * const count = await readTable({ path: 'holdings.sqlite', table: 'holdings', signal }, async ({ rows }) => {
  *   let count = 0;

@@ -1,4 +1,4 @@
-import type { Answer, DocumentReader, FoundRows } from '@sluice/core';
+import type { ReadableResponse, DocumentReader, FoundRows } from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
 
 /**
@@ -6,13 +6,14 @@ import type { EvmStream } from './evmStream.js';
  * or absent. A `cursor` that is `null`, empty or absent ends the listing; a short page does not.
  */
 export const inStreamPage = {
-  rows: ({ body, read }: Answer): FoundRows => {
+  rows: ({ body, read }: ReadableResponse): FoundRows => {
     const document = read.recordWith(['result', 'cursor', 'total'], body, '');
     return { rows: read.rows(document['result']), at: 'result?' };
   },
-  cursor: ({ body, read }: Answer): string | undefined => read.cursor(read.record(body, '')['cursor'], 'cursor'),
+  cursor: ({ body, read }: ReadableResponse): string | undefined =>
+    read.cursor(read.record(body, '')['cursor'], 'cursor'),
   /** Only displayed and compared, so an invalid total is ignored. */
-  total: ({ body, read }: Answer): number | undefined => {
+  total: ({ body, read }: ReadableResponse): number | undefined => {
     const { total } = read.record(body, '');
     return typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 ? total : undefined;
   },

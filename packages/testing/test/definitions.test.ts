@@ -8,7 +8,7 @@ import {
   createClient,
   defineApi,
   listing,
-  type PageAnswer,
+  type PageResponse,
   type BodyParser,
   type Paging,
   type Until,
@@ -93,7 +93,7 @@ const anyCsv = (text: string): readonly Coin[] => {
 };
 const csv = { path: '/csv', rows: '' };
 const pages = byPage({ param: 'page' });
-const isShorter = ({ items, requested = 0 }: PageAnswer): boolean => items < requested;
+const isShorter = ({ items, requested = 0 }: PageResponse): boolean => items < requested;
 
 interface Tested {
   readonly areRowsStill?: boolean;

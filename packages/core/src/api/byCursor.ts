@@ -1,6 +1,6 @@
 import { checkOptions } from '../checks.js';
 import { ExactNumber } from '../json.js';
-import type { Selector } from './answer.js';
+import type { Selector } from './pageResponse.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder, headersRead } from './documentPath.js';
 import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
@@ -53,19 +53,19 @@ export function byCursor(options: CursorOptions): Paging {
       const text = cursorOf(from);
       return put(first, 'isNumber' in from ? new ExactNumber(text) : text);
     },
-    next(answer) {
-      const { read } = answer;
-      const follows = flag.find(answer);
+    next(response) {
+      const { read } = response;
+      const follows = flag.find(response);
       if (follows === false) return 'end';
-      const found = cursor.find(answer);
-      const isExact = Number.isSafeInteger(found) || cursor.isExactNumber(answer);
+      const found = cursor.find(response);
+      const isExact = Number.isSafeInteger(found) || cursor.isExactNumber(response);
       const text = isExact ? String(found) : read.cursor(found, cursor.text);
       const isNumber = place.into !== undefined && isExact;
       if (text !== undefined) return isNumber ? { cursor: text, isNumber } : { cursor: text };
       if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
-      if (cursor.isMissing(answer)) answer.warnIfFull(`correct paging: ${cursor.text || 'cursor'} is missing`);
+      if (cursor.isMissing(response)) response.warnIfFull(`correct paging: ${cursor.text || 'cursor'} is missing`);
       return 'end';
     },
-    more: (answer) => flag.find(answer) === true,
+    more: (response) => flag.find(response) === true,
   };
 }

@@ -51,9 +51,9 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       const known = decodeKeyset(cursorOf(from), keys.length);
       return keys.reduce((request, { put }, nth) => put(request, known[nth] ?? ''), first);
     },
-    next(answer) {
-      const { rows, items, read } = answer;
-      const follows = flag.find(answer);
+    next(response) {
+      const { rows, items, read } = response;
+      const follows = flag.find(response);
       if (follows === false) return 'end';
       if (rows.length === 0) {
         if (items > 0) throw leftOutFault(read);
@@ -64,7 +64,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       const last = keys.map(({ path }) => readKey(path, rows.at(-1), inRow));
       return { cursor: jsonText(last) };
     },
-    more: (answer) => flag.find(answer) === true,
+    more: (response) => flag.find(response) === true,
   };
 }
 

@@ -2,7 +2,7 @@ import { checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import { isSendableQuery } from '../http/query.js';
-import type { PageAnswer, Selector } from './answer.js';
+import type { PageResponse, Selector } from './pageResponse.js';
 import { shownText } from '../values.js';
 import { finder, headersRead } from './documentPath.js';
 import { nextIn } from './namedNext.js';
@@ -45,20 +45,21 @@ export function byLink(options: LinkOptions = {}): Paging {
   const { at } = options;
   const flag = moreFlag(options);
   const selector = at === undefined ? undefined : finder(at);
-  const next = (answer: PageAnswer): { readonly cursor: string } | 'end' => {
-    const follows = flag.find(answer);
+  const next = (response: PageResponse): { readonly cursor: string } | 'end' => {
+    const follows = flag.find(response);
     if (follows === false) return 'end';
     const where = selector ? selector.text : 'the Link header';
-    const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);
-    if (uri !== undefined) return { cursor: cursorTo(uri.trim(), where, answer) };
-    if (follows) throw answer.read.fault(where, 'more rows follow, but there is no address');
-    const named = selector || answer.from || answer.headers['link'] !== undefined ? undefined : nextIn(answer.body);
+    const uri = selector ? response.read.cursor(selector.find(response), where) : linkedNext(response, where);
+    if (uri !== undefined) return { cursor: cursorTo(uri.trim(), where, response) };
+    if (follows) throw response.read.fault(where, 'more rows follow, but there is no address');
+    const named =
+      selector || response.from || response.headers['link'] !== undefined ? undefined : nextIn(response.body);
     if (named !== undefined)
-      answer.warn(
+      response.warn(
         `the first page has no Link header, so the listing ends, but it names a next page at ${named}. If it is one, write how the API continues, e.g. byLink({ at: ${JSON.stringify(named)} }) or byCursor().`,
       );
-    else if (selector ? selector.isMissing(answer) : answer.headers['link'] === undefined)
-      answer.warnIfFull(`correct paging: ${where || 'its address'} is missing`);
+    else if (selector ? selector.isMissing(response) : response.headers['link'] === undefined)
+      response.warnIfFull(`correct paging: ${where || 'its address'} is missing`);
     return 'end';
   };
   return {
@@ -72,15 +73,15 @@ export function byLink(options: LinkOptions = {}): Paging {
     }),
     next,
     // An address that stays the same is not one of a next page: the API advances by itself, until it has no more rows.
-    more(answer) {
-      const to = next(answer);
-      return to !== 'end' && !(answer.from && cursorOf(answer.from) === to.cursor);
+    more(response) {
+      const to = next(response);
+      return to !== 'end' && !(response.from && cursorOf(response.from) === to.cursor);
     },
   };
 }
 
 /** The address of the next page in the `Link` header. @throws DecodeError if the header is invalid. */
-export function linkedNext({ headers, read }: PageAnswer, where: string): string | undefined {
+export function linkedNext({ headers, read }: PageResponse, where: string): string | undefined {
   const links = parseLinkHeader(headers['link'] ?? '');
   if (!links) throw read.fault(where, 'it is not written as RFC 8288 says');
   // With an anchor it is a link of something else than this page. Sentry marks the link of its last page.
@@ -90,7 +91,7 @@ export function linkedNext({ headers, read }: PageAnswer, where: string): string
 }
 
 /** Path and query of the next page, below the base URL. The query is as the server wrote it. */
-function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecret }: PageAnswer): string {
+function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecret }: PageResponse): string {
   const page = baseUrl + path;
   if (!URL.canParse(uri, page)) throw read.fault(where, 'it has no URL of a next page');
   const next = new URL(uri, page);

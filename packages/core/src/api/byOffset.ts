@@ -56,9 +56,9 @@ export function byOffset(options: OffsetOptions): Paging {
     ...sets,
     reads: flag.reads,
     request: (first, at) => put(first, base + offsetOf(at)),
-    next(answer) {
-      const { rows, newRows, total, requested, firstRows, from, read, items } = answer;
-      const follows = flag.find(answer);
+    next(response) {
+      const { rows, newRows, total, requested, firstRows, from, read, items } = response;
+      const follows = flag.find(response);
       if (follows === false) return 'end';
       if (newRows === 0 && items > rows.length) throw leftOutFault(read);
       const received = (from ? offsetOf(from) : 0) + rows.length;
@@ -73,7 +73,7 @@ export function byOffset(options: OffsetOptions): Paging {
       const isOfListing = total !== undefined && total > rows.length;
       return isOfListing && received >= total && !isFull && !follows ? 'end' : 'by-offset';
     },
-    more: (answer) => flag.find(answer) === true,
+    more: (response) => flag.find(response) === true,
   };
 }
 
@@ -91,9 +91,9 @@ function bySize(place: RequestPlace, base: number, flag: MoreFlag): Paging {
     reads: flag.reads,
     needsPageSize: true,
     request: (first, at) => put(first, parseOffset(cursorOf(at))),
-    next(answer) {
-      const { items, total = 0, requested = items, from, firstRows, warn } = answer;
-      const follows = flag.find(answer);
+    next(response) {
+      const { items, total = 0, requested = items, from, firstRows, warn } = response;
+      const follows = flag.find(response);
       if (follows === false) return 'end';
       const next = (from ? parseOffset(cursorOf(from)) : base) + requested;
       // Rows of a page may be left out, so only a total can tell an empty page from the last one. It ends nothing: it may
@@ -107,7 +107,7 @@ function bySize(place: RequestPlace, base: number, flag: MoreFlag): Paging {
         );
       return { cursor: String(next) };
     },
-    more: (answer) => flag.find(answer) === true,
+    more: (response) => flag.find(response) === true,
   };
 }
 

@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { isCount } from '../values.js';
 import { checkCount, checkOptions } from '../checks.js';
-import type { PageAnswer, Selector } from './answer.js';
+import type { PageResponse, Selector } from './pageResponse.js';
 import { cursorOf, type Paging } from './paging.js';
 import { type Finder, finder, headersRead } from './documentPath.js';
 import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
@@ -45,33 +45,33 @@ export function byPage(options: PageNumberOptions): Paging {
   checkCount('first', first, { min: 0 });
   const flag = moreFlag({ more, last });
   const counted = pages === undefined ? undefined : finder(pages);
-  const numberOf = ({ from }: PageAnswer): number => (from ? parsePageNumber(cursorOf(from)) : first);
+  const numberOf = ({ from }: PageResponse): number => (from ? parsePageNumber(cursorOf(from)) : first);
   /** Whether there is a page behind this one; unknown without a flag and the number of pages. */
-  const isMore = (answer: PageAnswer): boolean | undefined => {
-    const follows = flag.find(answer);
+  const isMore = (response: PageResponse): boolean | undefined => {
+    const follows = flag.find(response);
     if (follows !== undefined) return follows;
-    const count = counted && readPages(counted, answer);
-    return count === undefined ? undefined : numberOf(answer) - first + 1 < count;
+    const count = counted && readPages(counted, response);
+    return count === undefined ? undefined : numberOf(response) - first + 1 < count;
   };
   return {
     identity: { by: 'page', ...identity, first, pages: counted?.identity ?? null, ...flag.identity },
     ...sets,
     reads: flag.reads && headersRead(counted),
     request: (request, at) => put(request, parsePageNumber(cursorOf(at))),
-    next(answer) {
-      const goesOn = isMore(answer) ?? answer.items > 0;
-      return goesOn ? { cursor: String(numberOf(answer) + 1) } : 'end';
+    next(response) {
+      const goesOn = isMore(response) ?? response.items > 0;
+      return goesOn ? { cursor: String(numberOf(response) + 1) } : 'end';
     },
-    more: (answer) => isMore(answer) === true,
+    more: (response) => isMore(response) === true,
   };
 }
 
-function readPages(pages: Finder, answer: PageAnswer): number | undefined {
-  const found = pages.find(answer);
+function readPages(pages: Finder, response: PageResponse): number | undefined {
+  const found = pages.find(response);
   if (found === undefined) return undefined;
   const count = typeof found === 'string' && /^\d{1,15}$/.test(found) ? Number(found) : found;
   if (isCount(count)) return count;
-  throw answer.read.fault(pages.text, 'it is not a number of pages');
+  throw response.read.fault(pages.text, 'it is not a number of pages');
 }
 
 function parsePageNumber(cursor: string): number {

@@ -148,7 +148,7 @@ export function bySince(options: SinceOptions): Paging {
           const { from } = since ?? {};
           return paging.request(from === undefined ? first : put(first, { ...since, from }), at);
         },
-        next: (answer) => paging.next(answer),
+        next: (response) => paging.next(response),
       }
     : pageByValue(by);
   return {
@@ -167,8 +167,8 @@ export function bySince(options: SinceOptions): Paging {
     fields: [...(place?.sets.fields ?? []), ...(end?.sets.fields ?? []), ...(paging?.fields ?? [])],
     headers: [...(place?.sets.headers ?? []), ...(end?.sets.headers ?? []), ...(paging?.headers ?? [])],
     request: (first, at, since) => pages.request(first, at, since),
-    next: (answer) => pages.next(answer),
-    more: (answer) => paging?.more?.(answer) === true,
+    next: (response) => pages.next(response),
+    more: (response) => paging?.more?.(response) === true,
     needsPageSize: paging?.needsPageSize ?? !paging,
     increment: {
       compare: (a, b) => rule.compare(a, b),
@@ -181,7 +181,7 @@ export function bySince(options: SinceOptions): Paging {
       // Rows may appear late, and the API's clock may be behind ours.
       windows: listWindows && ((from, moment) => listWindows(from, moment - overlap)),
       from: put,
-      newRows: (page, answer) => pages.newRows(page, answer),
+      newRows: (page, response) => pages.newRows(page, response),
     },
   };
 }

@@ -15,13 +15,13 @@ interface ConditionalRequest<Row> {
   readonly fingerprint: () => Promise<string>;
   /** Sends the request, with `If-None-Match` if there is a tag. */
   readonly send: (tag?: string) => Promise<ApiResponse>;
-  readonly read: (answer: ApiResponse) => UndecodedPage<Row>;
+  readonly read: (response: ApiResponse) => UndecodedPage<Row>;
   /** The headers that say whether a page ends the listing; absent if that is unknown. */
   readonly reads: readonly string[] | undefined;
 }
 
 interface Content<Row> {
-  readonly answer: ApiResponse;
+  readonly response: ApiResponse;
   readonly received: readonly unknown[];
   readonly rows: readonly Row[];
 }
@@ -44,10 +44,10 @@ export class ConditionalPages<Row> {
     const page = cache.find(key);
     const content = page && this.#contents.get(page);
     if (page && content) {
-      const answer = await send(page.tag);
-      if (answer.status !== notModified) return this.#stored(key, credential, answer, request);
-      const isOwn = isSameTag(answer.headers['etag'] ?? page.tag, page.tag) && (await fingerprint()) === credential;
-      const reused = isOwn ? reusedPage(content, answer, request) : undefined;
+      const response = await send(page.tag);
+      if (response.status !== notModified) return this.#stored(key, credential, response, request);
+      const isOwn = isSameTag(response.headers['etag'] ?? page.tag, page.tag) && (await fingerprint()) === credential;
+      const reused = isOwn ? reusedPage(content, response, request) : undefined;
       if (reused) {
         cache.countUse();
         return reused;
@@ -61,13 +61,13 @@ export class ConditionalPages<Row> {
   async #stored(
     key: string,
     credential: string,
-    answer: ApiResponse,
+    response: ApiResponse,
     { cache, fingerprint, read }: ConditionalRequest<Row>,
   ): Promise<UndecodedPage<Row>> {
     cache.drop(key);
-    const page = read(answer);
+    const page = read(response);
     const { received } = page;
-    const tag = entityTagOf(answer.headers);
+    const tag = entityTagOf(response.headers);
     if (tag === undefined || page.isIncomplete || (await fingerprint()) !== credential) return page;
     return {
       ...page,
@@ -77,7 +77,7 @@ export class ConditionalPages<Row> {
         // A decoder may modify what it gets. The page could then not be compared with others, or read again.
         if (fingerprintOf(received) !== before) return rows;
         const stored = { tag, rows: received.length, bytes: jsonLengthOf(received) };
-        if (cache.store(key, stored)) this.#contents.set(stored, { answer, received, rows });
+        if (cache.store(key, stored)) this.#contents.set(stored, { response, received, rows });
         return rows;
       },
     };
@@ -89,11 +89,11 @@ export class ConditionalPages<Row> {
  * 15.4.5). Then the page's own ones count, unless it ends the listing: there may be a next page by now.
  */
 function reusedPage<Row>(
-  { answer, received, rows }: Content<Row>,
+  { response, received, rows }: Content<Row>,
   { headers }: ApiResponse,
   { read, reads }: ConditionalRequest<Row>,
 ): UndecodedPage<Row> | undefined {
-  const page = read({ ...answer, headers: { ...answer.headers, ...headers } });
+  const page = read({ ...response, headers: { ...response.headers, ...headers } });
   const repeatsHeaders = reads?.every((name) => Object.hasOwn(headers, name)) === true;
   const isSame = page.received.length === received.length && received.every((row, nth) => row === page.received[nth]);
   if (!isSame || page.isIncomplete || (page.next === 'end' && !repeatsHeaders)) return undefined;

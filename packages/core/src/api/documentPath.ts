@@ -3,7 +3,7 @@ import { isExactNumber } from '../http/response/exactNumbers.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, isRecord, kindOf } from '../values.js';
-import type { Answer, Selector } from './answer.js';
+import type { ReadableResponse, Selector } from './pageResponse.js';
 
 export interface DocumentPath {
   /** For errors, e.g. `data.items`; empty for the document itself. */
@@ -230,11 +230,11 @@ export interface Finder {
   /** The path for errors; empty for a function. */
   readonly text: string;
   readonly identity: Json;
-  find(answer: Answer): unknown;
+  find(response: ReadableResponse): unknown;
   /** Whether what a path finds is the text of a number, or a number beyond 2^53 that is not rounded. */
-  isExactNumber(answer: Answer): boolean;
+  isExactNumber(response: ReadableResponse): boolean;
   /** Whether the response lacks the path, or the function returns nothing: `null` says more. */
-  isMissing(answer: Answer): boolean;
+  isMissing(response: ReadableResponse): boolean;
 }
 
 /** The headers that selectors look at: none, or unknown if one is a function. */
@@ -251,7 +251,7 @@ export function finder(where: Selector<unknown>): Finder {
       identity: 'function',
       find: where,
       isExactNumber: () => false,
-      isMissing: (answer) => where(answer) === undefined,
+      isMissing: (response) => where(response) === undefined,
     };
   const path = documentPath(where);
   return {

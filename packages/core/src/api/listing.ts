@@ -28,7 +28,7 @@ import { checkUntil, type Until } from './until.js';
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
   /** Decodes a response to the first page, for tests, as if from `https://api.example.com/`. @throws DecodeError. */
-  read(answer: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
+  read(response: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
   /** The source of the same API whose rows are its parents. */
   readonly each?: string;
   /** Whether its rows have a key, so that they can be parents. */

@@ -11,7 +11,7 @@ import type { HttpMethod } from '../http/requestDetails.js';
 import { frozenJson, type Json } from '../json.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';
 import { kindOf } from '../values.js';
-import type { Answer, Selector } from './answer.js';
+import type { ReadableResponse, Selector } from './pageResponse.js';
 import { documentPath, finder } from './documentPath.js';
 
 /** The request of a {@link login}, below the API's base URL (`path`) or elsewhere (`url`). */
@@ -40,7 +40,7 @@ export interface LoginOptions {
   /** Where the response has the token: a path in its document, or a function, e.g. of its headers. */
   readonly token: Selector<unknown>;
   /** Ms for which a token is valid, or a function that returns them. Default: until the API refuses the token. */
-  readonly lifetime?: number | ((answer: Answer) => number);
+  readonly lifetime?: number | ((response: ReadableResponse) => number);
 }
 
 /**
@@ -95,13 +95,17 @@ export function login(options: LoginOptions): LoginSecret {
     auth: credentialsOf(request.auth),
     read(response, route) {
       const read = documentReader(route);
-      const answer: Answer = { ...response, read, at: (text) => documentPath(text).find(response.body, read) };
+      const readable: ReadableResponse = {
+        ...response,
+        read,
+        at: (text) => documentPath(text).find(response.body, read),
+      };
       const failed = (what: string): DecodeError => read.fault('', `the ${what} function of login() failed`, doesItFit);
-      const found = selector.isPath ? selector.find(answer) : called(() => selector.find(answer), failed('token'));
+      const found = selector.isPath ? selector.find(readable) : called(() => selector.find(readable), failed('token'));
       const text = typeof found === 'number' ? String(found) : found;
       if (typeof text !== 'string' || text === '')
         throw read.fault(selector.text, `it is ${text === '' ? 'empty' : kindOf(text)}, and not a token`, doesItFit);
-      const life = typeof lifetime === 'number' ? lifetime : called(() => lifetime(answer), failed('lifetime'));
+      const life = typeof lifetime === 'number' ? lifetime : called(() => lifetime(readable), failed('lifetime'));
       if (typeof life !== 'number' || !(life > 0))
         throw read.fault('', `the lifetime function of login() returned no number of ms above 0`, doesItFit);
       return { secret: text, lifetime: life };

@@ -1,7 +1,7 @@
 import type { OptionKind } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { Json } from '../json.js';
-import type { Answer, Selector } from './answer.js';
+import type { ReadableResponse, Selector } from './pageResponse.js';
 import { finder, headersRead } from './documentPath.js';
 
 /** Where a response says whether more rows follow: one of both. */
@@ -20,7 +20,7 @@ export interface MoreFlag {
   readonly identity: Readonly<Record<string, Json>>;
   readonly reads: readonly string[] | undefined;
   /** Whether more rows follow; `undefined` without an option. @throws DecodeError if it is neither `true` nor `false`. */
-  find(answer: Answer): boolean | undefined;
+  find(response: ReadableResponse): boolean | undefined;
 }
 
 /** @throws ConfigError if both are given, or a path is invalid. */
@@ -39,9 +39,9 @@ export function moreFlag({
   return {
     identity: { [more === undefined ? 'last' : 'more']: selector.identity },
     reads: headersRead(selector),
-    find(answer) {
-      const found = selector.find(answer);
-      if (typeof found !== 'boolean') throw answer.read.fault(selector.text, 'it is neither true nor false');
+    find(response) {
+      const found = selector.find(response);
+      if (typeof found !== 'boolean') throw response.read.fault(selector.text, 'it is neither true nor false');
       return more === undefined ? !found : found;
     },
   };

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { isCount } from '../values.js';
-import type { PageAnswer } from './answer.js';
+import type { PageResponse } from './pageResponse.js';
 import { linkedNext } from './byLink.js';
 import { findField, nextIn } from './namedNext.js';
 import type { Paging } from './paging.js';
@@ -23,39 +23,39 @@ export function onePage(): Paging {
     request() {
       throw new ConfigError('This listing has one page, so there is no cursor in it. Start without startAt.');
     },
-    next(answer) {
-      const named = namedNext(answer);
+    next(response) {
+      const named = namedNext(response);
       if (named !== undefined)
-        throw answer.read.fault(
+        throw response.read.fault(
           named,
           'it names a next page, but paging is onePage(), so rows would be missed. Write how the API continues, e.g. byLink(), byCursor() or byPage()',
           '',
         );
-      const { items, warn } = answer;
-      const stated = answer.total === undefined ? largerTotal(answer) : undefined;
+      const { items, warn } = response;
+      const stated = response.total === undefined ? largerTotal(response) : undefined;
       if (stated !== undefined)
         warn(
           `the only page has ${items} rows, and says at ${stated} that there are more. If so, replace onePage() with how the API continues, e.g. byPage() or byOffset().`,
         );
-      else answer.warnIfFull('replace onePage() with how the API continues');
+      else response.warnIfFull('replace onePage() with how the API continues');
       return 'end';
     },
   };
 }
 
 /** The place that names a next page, if one does. */
-function namedNext(answer: PageAnswer): string | undefined {
-  if (linkedNext(answer, 'the Link header') !== undefined) return 'the Link header';
-  if (answer.headers['x-next-page']) return 'the header x-next-page';
-  if (Number(answer.headers['x-total-pages']) > 1) return 'the header x-total-pages';
-  return nextIn(answer.body);
+function namedNext(response: PageResponse): string | undefined {
+  if (linkedNext(response, 'the Link header') !== undefined) return 'the Link header';
+  if (response.headers['x-next-page']) return 'the header x-next-page';
+  if (Number(response.headers['x-total-pages']) > 1) return 'the header x-total-pages';
+  return nextIn(response.body);
 }
 
 const totals =
   /^(total|totalcount|totalresults|totalitems|totalrecords|totalelements|totalsize|totalhits|recordstotal)$/;
 
 /** The place of a number of rows that is larger than those of the page. Only a warning: it may count something else. */
-function largerTotal({ headers, body, items }: PageAnswer): string | undefined {
+function largerTotal({ headers, body, items }: PageResponse): string | undefined {
   const header = ['x-total-count', 'x-total'].find((name) => Number(headers[name]) > items);
   if (header !== undefined) return `the header ${header}`;
   return findField(body, (name, value) => totals.test(name) && isCount(value) && value > items);

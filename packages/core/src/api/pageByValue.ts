@@ -1,6 +1,6 @@
 import { ConfigError, PaginationError } from '../errors.js';
 import { isList } from '../values.js';
-import type { PageAnswer } from './answer.js';
+import type { PageResponse } from './pageResponse.js';
 import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
 import { checkOrder, findUnwanted, pageIncrement, rowValues, type SinceField } from './sinceField.js';
 
@@ -39,14 +39,14 @@ export function pageByValue(by: SinceField): ValuePages {
         increment: pageIncrement(by, rows, { at, emitted }),
       };
     },
-    next: (answer) => nextAfter(by, answer),
+    next: (response) => nextAfter(by, response),
   };
 }
 
-function nextAfter(by: SinceField, answer: PageAnswer): { readonly cursor: string } | 'end' {
+function nextAfter(by: SinceField, response: PageResponse): { readonly cursor: string } | 'end' {
   const { field, rule, doesFilter, isCoarse } = by;
-  const { from, since, requested, read, items } = answer;
-  const rows = rowValues(by, answer.rows, read);
+  const { from, since, requested, read, items } = response;
+  const rows = rowValues(by, response.rows, read);
   checkOrder(by, rows, 'ascending', read);
   const last = rows.at(-1)?.value;
   if (last === undefined) {

@@ -8,7 +8,7 @@ import type { PageCursor } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';
 import { isCount, isList, isRecord, kindOf } from '../values.js';
-import type { Answer, PageAnswer, Selector } from './answer.js';
+import type { ReadableResponse, PageResponse, Selector } from './pageResponse.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentMessages } from './documentMessages.js';
 import { documentPath, finder, type Finder, rowsPath } from './documentPath.js';
@@ -33,7 +33,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
    * with `?`. With `[*]` it selects a row in each item of a list, e.g. `items[*].node` or `groups[*].members[*]`; whether
    * a page was full or the last one is judged by the outermost list. Or a function that returns the rows and that path.
    */
-  readonly rows: string | ((answer: Answer) => FoundRows);
+  readonly rows: string | ((response: ReadableResponse) => FoundRows);
   /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
   readonly total?: Selector<unknown>;
   readonly paging: Paging;
@@ -124,18 +124,18 @@ export function pageReader<Row>({
           { status, excerpt: '', details: { route: name } },
         );
       const at = (text: string): unknown => documentPath(text).find(body, read);
-      const answer: Answer = { status, headers, body, read, at };
+      const response: ReadableResponse = { status, headers, body, read, at };
       try {
         // A 205 must have no content (RFC 9110, 15.3.6). What a server sends in spite of that are rows.
         const hasDocument = !isEnd && !(noContent.includes(status) && body === null);
         const found = hasDocument
-          ? findOrQuote(findRows, answer, endpoint)
+          ? findOrQuote(findRows, response, endpoint)
           : isEnd
-            ? lastRows(findRows, answer)
+            ? lastRows(findRows, response)
             : noRows;
-        const count = hasDocument && total ? readTotal(total, answer) : undefined;
+        const count = hasDocument && total ? readTotal(total, response) : undefined;
         // Not spread: V8 then makes hidden classes for each page.
-        const pageAnswer: PageAnswer = {
+        const pageResponse: PageResponse = {
           status,
           headers,
           body,
@@ -162,10 +162,10 @@ export function pageReader<Row>({
         };
         // Without a document, only headers can say that more follow.
         const isOver = isEnd || (!hasDocument && !paging.reads?.length);
-        const next = isOver ? 'end' : paging.next(pageAnswer);
+        const next = isOver ? 'end' : paging.next(pageResponse);
         const hash = pageHash(until, found.rows);
         const isPartial = partial !== undefined;
-        const isLast = next !== 'end' && !isPartial && endsAt(end, { answer: pageAnswer, walked, hash, largest });
+        const isLast = next !== 'end' && !isPartial && endsAt(end, { response: pageResponse, walked, hash, largest });
         largest = Math.max(largest, found.items);
         if (isLast && until === 'repeated-page') return { ...withoutRows, total: count };
         if (isPartial) warnOfPart(partial);
@@ -206,10 +206,10 @@ const noContent: readonly number[] = [204, 205];
 const noRows: ListedRows = { rows: [], path: '', items: 0 };
 
 /** The rows of a response that ends the listing: an error has none, and another document may have no list. */
-function lastRows(find: (answer: Answer) => ListedRows, answer: Answer): ListedRows {
-  if (answer.status >= 300) return noRows;
+function lastRows(find: (response: ReadableResponse) => ListedRows, response: ReadableResponse): ListedRows {
+  if (response.status >= 300) return noRows;
   try {
-    return find(answer);
+    return find(response);
   } catch {
     return noRows;
   }
@@ -236,28 +236,28 @@ interface ListedRows {
 
 /** Where there are no rows, an API may say why, in spite of its success status: `{"ok":false,"error":"missing_scope"}`. */
 function findOrQuote(
-  findRows: (answer: Answer) => ListedRows,
-  answer: Answer,
+  findRows: (response: ReadableResponse) => ListedRows,
+  response: ReadableResponse,
   endpoint: ReadingApi['endpoint'],
 ): ListedRows {
   try {
-    return findRows(answer);
+    return findRows(response);
   } catch (error) {
-    const said = SluiceError.is(error, 'decode') ? quote(documentMessages(answer.body), endpoint) : '';
+    const said = SluiceError.is(error, 'decode') ? quote(documentMessages(response.body), endpoint) : '';
     if (said !== '' && SluiceError.is(error)) amend(error, `The document says: "${said}".`);
     throw error;
   }
 }
 
 /** Only a path may allow a missing list. @throws ConfigError if it is invalid. */
-function rowFinder(where: ResponseSpec<unknown>['rows']): (answer: Answer) => ListedRows {
-  if (typeof where === 'function') return (answer) => checkFoundRows(where(answer), answer);
+function rowFinder(where: ResponseSpec<unknown>['rows']): (response: ReadableResponse) => ListedRows {
+  if (typeof where === 'function') return (response) => checkFoundRows(where(response), response);
   const path = rowsPath(where);
   return ({ body, read }) => ({ path: path.text, ...(path.find(body, read) ?? { rows: [], items: 0 }) });
 }
 
 /** What a function found. One in JavaScript may return anything. */
-function checkFoundRows(found: unknown, { body, read }: Answer): ListedRows {
+function checkFoundRows(found: unknown, { body, read }: ReadableResponse): ListedRows {
   if (!isRecord(found) || typeof found['at'] !== 'string')
     throw read.fault(
       '',
@@ -273,12 +273,12 @@ function checkFoundRows(found: unknown, { body, read }: Answer): ListedRows {
   return { rows, path, items: isList(list) ? Math.max(list.length, rows.length) : rows.length };
 }
 
-function readTotal(total: Finder, answer: Answer): number | undefined {
-  const value = total.find(answer);
+function readTotal(total: Finder, response: ReadableResponse): number | undefined {
+  const value = total.find(response);
   if (value === undefined || value === null) return undefined;
   const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (isCount(count)) return count;
-  throw answer.read.fault(total.text, `it is ${kindOf(value)}, and not a number of rows`);
+  throw response.read.fault(total.text, `it is ${kindOf(value)}, and not a number of rows`);
 }
 
 const longestQuote = 500;

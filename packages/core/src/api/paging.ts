@@ -5,7 +5,7 @@ import type { FetchedPage, Json, UndecodedPage, WalkedPages } from '../source/de
 import type { DocumentReader } from '../source/documentReader.js';
 import type { Increment, Since } from '../source/increment.js';
 import type { ListWindows } from './sinceWindows.js';
-import type { PageAnswer } from './answer.js';
+import type { PageResponse } from './pageResponse.js';
 
 /** A request below the base URL. */
 export interface PageAddress {
@@ -55,12 +55,12 @@ export interface Paging {
    */
   request(first: PageAddress, at: PageCursor, since?: Since): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */
-  next(answer: PageAnswer): FetchedPage<unknown>['next'];
+  next(response: PageResponse): FetchedPage<unknown>['next'];
   /**
    * Whether a response states that more rows follow, e.g. with `more: true`. A listing's `until` then does not end it. A
    * cursor states nothing, since some APIs send one with every page. Default: no response does.
    */
-  more?(answer: PageAnswer): boolean;
+  more?(response: PageResponse): boolean;
   /** Whether a listing needs a `pageSize` with the API's maximum. Default: no. */
   readonly needsPageSize?: boolean;
   /** How rows are found that are new since an earlier walk: made by `bySince`. */
@@ -82,10 +82,10 @@ export interface IncrementalPaging extends Increment {
   /** Divides the listing into windows. Default: it is one, without an end. */
   readonly windows?: ListWindows | undefined;
   /** Leaves out rows that are known, from an earlier page or an earlier walk. */
-  newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
+  newRows<Row>(page: UndecodedPage<Row>, response: SinceResponse): UndecodedPage<Row>;
 }
 
-interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested' | 'items'> {
+interface SinceResponse extends Pick<PageResponse, 'read' | 'from' | 'requested' | 'items'> {
   readonly since: Since;
   /** When the API responded, by its own clock (wall time in ms). */
   readonly at: number;

@@ -3,7 +3,7 @@ import { hintFor } from '../checks.js';
 import type { WalkedPages } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import { kindOf, shownText } from '../values.js';
-import type { PageAnswer } from './answer.js';
+import type { PageResponse } from './pageResponse.js';
 import type { PageSize } from './requestSpec.js';
 import type { Paging } from './paging.js';
 
@@ -23,7 +23,7 @@ const kinds = ['short-page', 'no-rows', 'repeated-page'] as const;
  *
  * A page with a partial error ends none.
  */
-export type Until = (typeof kinds)[number] | ((page: PageAnswer) => boolean);
+export type Until = (typeof kinds)[number] | ((page: PageResponse) => boolean);
 
 /** What {@link endsAt} needs of a listing. */
 export interface EndSpec {
@@ -34,7 +34,7 @@ export interface EndSpec {
 
 /** A page about which its paging says that the listing continues. */
 interface OpenPage {
-  readonly answer: PageAnswer;
+  readonly response: PageResponse;
   readonly walked: WalkedPages;
   /** Identifies its rows, if they are compared with those of the page before. */
   readonly hash: string | undefined;
@@ -72,29 +72,29 @@ export function pageHash(until: Until | undefined, rows: readonly unknown[]): st
 
 /** Whether `until` ends a listing at a page at which its paging does not. @throws DecodeError if its function fails. */
 export function endsAt({ until, paging, pageSize }: EndSpec, page: OpenPage): boolean {
-  const { answer } = page;
+  const { response } = page;
   if (until === undefined || isMoreStated(paging, page)) return false;
-  if (typeof until === 'function') return decide(until, answer);
-  if (until === 'no-rows') return answer.items === 0;
+  if (typeof until === 'function') return decide(until, response);
+  if (until === 'no-rows') return response.items === 0;
   if (until === 'short-page') return isLastByItsSize(page, pageSize?.max);
   return isLastRepeated(page, pageSize?.max);
 }
 
-function isMoreStated(paging: Paging, { answer, walked }: OpenPage): boolean {
-  const { total = walked.total, newRows } = answer;
+function isMoreStated(paging: Paging, { response, walked }: OpenPage): boolean {
+  const { total = walked.total, newRows } = response;
   if (total !== undefined && walked.rows !== undefined && total > walked.rows + newRows) return true;
-  return paging.more?.(answer) === true;
+  return paging.more?.(response) === true;
 }
 
 /** A function in JavaScript may return anything. */
-function decide(until: (page: PageAnswer) => unknown, answer: PageAnswer): boolean {
-  const ends = until(answer);
+function decide(until: (page: PageResponse) => unknown, response: PageResponse): boolean {
+  const ends = until(response);
   if (typeof ends === 'boolean') return ends;
-  throw answer.read.fault('', `its until function returned ${kindOf(ends)}. It must return true or false`, '');
+  throw response.read.fault('', `its until function returned ${kindOf(ends)}. It must return true or false`, '');
 }
 
 function isLastByItsSize(
-  { answer: { items, requested }, walked, largest }: OpenPage,
+  { response: { items, requested }, walked, largest }: OpenPage,
   max: number | undefined,
 ): boolean {
   if (items === 0) return true;
@@ -104,12 +104,12 @@ function isLastByItsSize(
   return items < Math.min(size, walked.firstRows ?? size);
 }
 
-function isLastRepeated({ answer, walked, hash }: OpenPage, max: number | undefined): boolean {
+function isLastRepeated({ response, walked, hash }: OpenPage, max: number | undefined): boolean {
   if (hash === undefined || hash !== walked.hash) return false;
   if (walked.pages > 1) return true;
   const { firstRows = Infinity, rows } = walked;
-  const isShort = firstRows < sizeOf(answer.requested, max) && !usualSizes.includes(firstRows);
-  return isShort || (rows !== undefined && (answer.total ?? walked.total) === rows);
+  const isShort = firstRows < sizeOf(response.requested, max) && !usualSizes.includes(firstRows);
+  return isShort || (rows !== undefined && (response.total ?? walked.total) === rows);
 }
 
 /** The rows of a full page. Two are requested to read a known one again, also of an API that sends one at a time. */

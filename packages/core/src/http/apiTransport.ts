@@ -53,11 +53,11 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       limiter,
       signal,
       shownUrl: () => secrets.redact(url),
-      read: (answer, now, from) => {
-        const { redirectTo, refusal: redirectRefusal } = redirectOf(answer, from, redirects);
+      read: (received, now, from) => {
+        const { redirectTo, refusal: redirectRefusal } = redirectOf(received, from, redirects);
         if (redirectTo !== undefined) return { redirectTo };
         const isOfTag = message.method === 'GET' && isConditional(message.headers);
-        return readResponse(answer, { now, isConditional: isOfTag, redirectRefusal, ...context });
+        return readResponse(received, { now, isConditional: isOfTag, redirectRefusal, ...context });
       },
       ...message,
     });

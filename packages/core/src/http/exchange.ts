@@ -294,8 +294,8 @@ export class Exchange {
         credentials.worked?.(stamped);
         const { body, pause = 0 } = reading;
         if (pause > 0) this.#pauseFor(pause, 'retry-after');
-        const answer = { status, headers: response.headers, body, attempts: number };
-        return from.redirects === 0 ? answer : { ...answer, redirectedTo: from.url };
+        const result = { status, headers: response.headers, body, attempts: number };
+        return from.redirects === 0 ? result : { ...result, redirectedTo: from.url };
       }
       const fault = underQuota(reading.fault, notice, this.#wasForbidden);
       this.#wasForbidden ||= status === 403 && fault.retry;

@@ -25,11 +25,11 @@ export function sendAttempt(
       stop.abort();
     });
     adapter.send(request).then(
-      (answer) => {
+      (response) => {
         cancelDeadline();
         // An adapter that reads only the beginning of a body may resolve in spite of the abort.
         if (stop.signal.aborted) reject(stop.signal.reason);
-        else resolve(answer);
+        else resolve(response);
       },
       (error: unknown) => {
         cancelDeadline();

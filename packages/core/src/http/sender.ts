@@ -119,7 +119,7 @@ export function createSender(options: SenderOptions): Sender {
           current: () => ({ headers: headers() }),
           renew: () => Promise.resolve(false),
         },
-        read: (answer, now) => readReceipt(answer, { route: name, secrets, now }),
+        read: (response, now) => readReceipt(response, { route: name, secrets, now }),
       });
       const { status, attempts } = await sent.catch((error: unknown) => {
         throw SluiceError.is(error) ? Object.assign(error, { fault: 'endpoint' satisfies Fault }) : error;
@@ -142,9 +142,9 @@ export function createSender(options: SenderOptions): Sender {
  *
  * 2xx means accepted. What may succeed later is retried; a `Retry-After` then pauses everything for that endpoint.
  */
-function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadResult {
-  const { status } = answer;
-  if (status >= 200 && status < 300) return { ok: true, body: answer.text };
+function readReceipt(response: AttemptResponse, context: ResponseContext): ReadResult {
+  const { status } = response;
+  if (status >= 200 && status < 300) return { ok: true, body: response.text };
   if (status >= 300 && status < 400) {
     const { route } = context;
     const message = `${route}: the server responded with a redirect (${status}). It was not followed, since it may lead anywhere: use the endpoint's final URL.`;
@@ -152,8 +152,8 @@ function readReceipt(answer: AttemptResponse, context: ResponseContext): ReadRes
     return { ok: false, fault: { error, retry: false, status } };
   }
   const isLater = isRetriedStatus(status);
-  const hint = clockAdvice(answer, context.now) ?? adviceFor(status, isLater);
-  const fault = statusFault(answer, context, { retry: isLater, hint, lower: 'deliveries' });
+  const hint = clockAdvice(response, context.now) ?? adviceFor(status, isLater);
+  const fault = statusFault(response, context, { retry: isLater, hint, lower: 'deliveries' });
   return { ok: false, fault: isLater && fault.retryAfter !== undefined ? { ...fault, pauses: true } : fault };
 }
 

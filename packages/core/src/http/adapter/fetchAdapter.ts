@@ -18,15 +18,15 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     );
   return {
     async send(request) {
-      const answer = respond(request);
+      const response = respond(request);
       // Platforms do not always abort at once.
-      return request.signal ? abortable(answer, request.signal) : answer;
+      return request.signal ? abortable(response, request.signal) : response;
     },
     close: () => Promise.resolve(),
   };
 
   async function respond({ url, method, headers, body, signal, onWrite }: AttemptRequest): Promise<AttemptResponse> {
-    const answer = await fetch(url, {
+    const response = await fetch(url, {
       method,
       headers,
       body: body ?? null,
@@ -40,12 +40,12 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
       throw new AdapterFault(unreadableResponse.test(code ?? '') ? 'not-http' : 'network', code);
     });
     onWrite?.();
-    const sent = Object.fromEntries(answer.headers);
+    const sent = Object.fromEntries(response.headers);
     return {
-      status: answer.type === 'opaqueredirect' ? 302 : answer.status,
+      status: response.type === 'opaqueredirect' ? 302 : response.status,
       headers: sent,
       // With `beginning` only the status counts, so the body is not read.
-      text: bodies === 'whole' ? await readText(answer, sent, maxBodyBytes) : '',
+      text: bodies === 'whole' ? await readText(response, sent, maxBodyBytes) : '',
     };
   }
 }

@@ -59,7 +59,7 @@ export function openLogin(spec: LoginSpec, auth: ApiCredentials, tools: LoginToo
         limiter,
         shownUrl: () => secrets.redact(url),
         credentials: auth,
-        read: (answer, now) => readLogin(answer, { route, secrets, now }),
+        read: (response, now) => readLogin(response, { route, secrets, now }),
         ...message,
       });
       return spec.read({ status, headers, body }, route);
@@ -72,13 +72,13 @@ export function openLogin(spec: LoginSpec, auth: ApiCredentials, tools: LoginToo
   };
 }
 
-function readLogin(answer: AttemptResponse, context: ResponseContext): ReadResult {
-  const { status, text } = answer;
+function readLogin(response: AttemptResponse, context: ResponseContext): ReadResult {
+  const { status, text } = response;
   if (status >= 200 && status < 300) return { ok: true, body: parsed(text) };
   const isRedirect = status >= 300 && status < 400;
   const hint = isRedirect || status === 404 ? "Check the login's address." : 'Check the credentials of the login.';
   const retry = isRetriedStatus(status);
-  return { ok: false, fault: statusFault(answer, context, { retry, hint: retry ? '' : hint, lower: 'rateLimit' }) };
+  return { ok: false, fault: statusFault(response, context, { retry, hint: retry ? '' : hint, lower: 'rateLimit' }) };
 }
 
 /** A token may be in a header, so there may be no document. */

@@ -66,7 +66,7 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
       current: () => ({ headers: authorization }),
       renew: () => Promise.resolve(false),
     },
-    read: (answer, now) => readToken(answer, { route, secrets, now }, grant),
+    read: (response, now) => readToken(response, { route, secrets, now }, grant),
   });
   return decodeToken(body, route);
 }
@@ -76,10 +76,10 @@ export function formEncode(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
-function readToken(answer: AttemptResponse, context: ResponseContext, grant: Grant): ReadResult {
-  const { status } = answer;
+function readToken(response: AttemptResponse, context: ResponseContext, grant: Grant): ReadResult {
+  const { status } = response;
   const { route } = context;
-  const document = parseDocument(answer);
+  const document = parseDocument(response);
   if (status >= 200 && status < 300) {
     if (document !== undefined) return { ok: true, body: document };
     const error = new DecodeError(
@@ -95,7 +95,7 @@ function readToken(answer: AttemptResponse, context: ResponseContext, grant: Gra
   const code = isRecord(document) && typeof document['error'] === 'string' ? document['error'] : '';
   const hint = hints.get(code) ?? (status === 404 || status < 400 ? 'Check tokenUrl.' : '');
   const isLater = isRetriedStatus(status) || code === 'temporarily_unavailable';
-  const fault = statusFault(answer, context, { retry: isLater, hint, lower: 'rateLimit' });
+  const fault = statusFault(response, context, { retry: isLater, hint, lower: 'rateLimit' });
   // RFC 6749, section 5.2: a refused grant is a 400. That it has expired is not the request's fault.
   if (code !== 'invalid_grant' || grant.kind !== 'refresh') return { ok: false, fault };
   const error = new HttpError(`${route} does not accept the refresh token any more (invalid_grant). Sign in again.`, {

@@ -46,10 +46,10 @@ export const clientKey = 'API key';
 const notModified = 304;
 
 /** Reads a response: returns the decoded document, or the reason why the attempt failed. */
-export function readResponse(answer: AttemptResponse, context: ApiResponseContext): ReadResult {
-  const { status, headers } = answer;
+export function readResponse(response: AttemptResponse, context: ApiResponseContext): ReadResult {
+  const { status, headers } = response;
   const { route } = context;
-  if (status === notModified) return readNotModified(answer, context);
+  if (status === notModified) return readNotModified(response, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
     const why = context.redirectRefusal ?? `that would send the ${context.credentials.name} there`;
@@ -62,27 +62,27 @@ export function readResponse(answer: AttemptResponse, context: ApiResponseContex
     const message = `${route}: the server responded with a part of a document (206, with a Content-Range in bytes) to a request for all of it. Is a proxy in between?`;
     return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: true, status });
   }
-  if (!context.responses) return readByStatus(answer, context);
-  const reading = readDocument(answer, context);
+  if (!context.responses) return readByStatus(response, context);
+  const reading = readDocument(response, context);
   let said: SaidMeaning | undefined;
   try {
-    said = askMeaning(answer, reading, context);
+    said = askMeaning(response, reading, context);
   } catch (error) {
     // The status of an outage is enough: what a proxy sends then fits no definition.
-    if (isRetriedStatus(status)) return readByStatus(answer, context);
+    if (isRetriedStatus(status)) return readByStatus(response, context);
     return failure({ error: askingFault(error, route, status), retry: false, status });
   }
-  if (said === undefined) return readByStatus(answer, context, reading);
-  if (said.kind !== 'ok' && said.kind !== 'partial') return failure(saidFault(said, answer, context));
+  if (said === undefined) return readByStatus(response, context, reading);
+  if (said.kind !== 'ok' && said.kind !== 'partial') return failure(saidFault(said, response, context));
   return reading.ok ? { ...reading, pause: said.pause } : reading;
 }
 
 /** Reads a response whose status says what it means. */
-function readByStatus(answer: AttemptResponse, context: ApiResponseContext, reading?: ReadResult): ReadResult {
-  const { status, headers } = answer;
+function readByStatus(response: AttemptResponse, context: ApiResponseContext, reading?: ReadResult): ReadResult {
+  const { status, headers } = response;
   const { now, credentials } = context;
   const kind = defaultKindOf(status);
-  if (kind === 'ok') return reading ?? readDocument(answer, context);
+  if (kind === 'ok') return reading ?? readDocument(response, context);
   const { isSent, name } = credentials;
   const isKeyless = (status === 401 || status === 403) && !isSent && name === clientKey;
   const isAskedToWait =
@@ -90,7 +90,7 @@ function readByStatus(answer: AttemptResponse, context: ApiResponseContext, read
     status < 500 &&
     status !== 407 &&
     retryAfter(headers['retry-after'], headers['date'], now) !== undefined;
-  const fault = statusFault(answer, context, {
+  const fault = statusFault(response, context, {
     retry: kind === 'retry' || kind === 'rate-limited' || isAskedToWait,
     hint: adviceFor(status, credentials),
     lower: 'rateLimit',
@@ -112,11 +112,11 @@ function readNotModified(
   return failure({ error: new HttpError(message, { status, excerpt: '', details: { route } }), retry: false, status });
 }
 
-function readDocument(answer: AttemptResponse, context: ApiResponseContext): ReadResult {
-  const { status, headers, text } = answer;
+function readDocument(response: AttemptResponse, context: ApiResponseContext): ReadResult {
+  const { status, headers, text } = response;
   const { route, secrets, format, parse } = context;
   if ((status === 204 || status === 205) && text === '') return { ok: true, body: null };
-  if (parse && text.trim() !== '') return readParsed(parse, answer, context);
+  if (parse && text.trim() !== '') return readParsed(parse, response, context);
   try {
     // Errors of such an API are documents.
     return { ok: true, body: format === 'jsonLines' && status < 300 ? parseJsonLines(text) : parseExactly(text) };
@@ -137,11 +137,11 @@ function readDocument(answer: AttemptResponse, context: ApiResponseContext): Rea
 }
 
 /** The errors have nothing of the body: only the parser knows where a secret may be in it. */
-function readParsed(parse: BodyParser, answer: AttemptResponse, context: ApiResponseContext): ReadResult {
+function readParsed(parse: BodyParser, response: AttemptResponse, context: ApiResponseContext): ReadResult {
   const { route, maxBodyBytes = Infinity } = context;
-  const { status } = answer;
+  const { status } = response;
   try {
-    return { ok: true, body: parseBody(parse, answer, maxBodyBytes) };
+    return { ok: true, body: parseBody(parse, response, maxBodyBytes) };
   } catch (error) {
     const { kind, message: what } =
       error instanceof ParseFault ? error : new ParseFault('unfit', 'what can not be read');
@@ -194,8 +194,8 @@ function askingFault(error: unknown, route: string, status: number): SluiceError
 }
 
 /** The fault of a response that the definition takes for an error. */
-function saidFault(said: SaidMeaning, answer: AttemptResponse, context: ApiResponseContext): AttemptFault {
-  const { status, headers, text } = answer;
+function saidFault(said: SaidMeaning, response: AttemptResponse, context: ApiResponseContext): AttemptFault {
+  const { status, headers, text } = response;
   const { route, secrets, now, credentials } = context;
   const {
     kind,

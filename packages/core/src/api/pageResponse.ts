@@ -3,7 +3,7 @@ import type { PageCursor } from '../position.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 
 /** A response of the API, with functions to read it. */
-export interface Answer extends ApiResponse {
+export interface ReadableResponse extends ApiResponse {
   /**
    * The value at a path of the body, e.g. `meta.next?`; `undefined` if an optional part is missing.
    *
@@ -15,7 +15,7 @@ export interface Answer extends ApiResponse {
 }
 
 /** A response whose rows have been found, for {@link Paging.next}. */
-export interface PageAnswer extends Answer {
+export interface PageResponse extends ReadableResponse {
   /** The original rows. */
   readonly rows: readonly unknown[];
   /**
@@ -51,4 +51,4 @@ export interface PageAnswer extends Answer {
 }
 
 /** Selects a value: a path in the body, e.g. `data.items`, or a function of the response. */
-export type Selector<T> = string | ((answer: Answer) => T);
+export type Selector<T> = string | ((response: ReadableResponse) => T);
