@@ -17,9 +17,10 @@ export async function busyRuns(limits: readonly number[], minutes: number): Prom
   const file = fileURLToPath(new URL('busyLoop.ts', import.meta.url));
   const loops = Array.from({ length: busyLoops }, () => fork(file));
   try {
-    return await Promise.all(
-      limits.map((limit) => observed(limit, (url) => sendFor(minutes, url, limit), { tls: true })),
-    );
+    const runs = limits.map((limit) => observed(limit, (url) => sendFor(minutes, url, limit), { tls: true }));
+    // The others need the loops until they end, too.
+    await Promise.allSettled(runs);
+    return await Promise.all(runs);
   } finally {
     for (const loop of loops) loop.kill('SIGKILL');
   }

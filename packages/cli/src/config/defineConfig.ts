@@ -108,10 +108,6 @@ export interface Defaults {
   readonly jitter?: Count;
   /** A watch stops after more consecutive failed polls than this. */
   readonly maxFailures?: Count;
-  /** URL of Redis without a password, for clusters. `SLUICE_REDIS_URL` takes precedence. */
-  readonly redis?: string;
-  /** Path of the file with the URL of Redis, if it has a password. */
-  readonly redisUrlFile?: string;
   /** Name of the rate limit that all workers share. */
   readonly limit?: string;
   /** How to show progress. */

@@ -340,9 +340,9 @@ export const groups = {
   redis: group('Redis:', {
     redis: url(
       `URL of Redis without a password [env: ${redisVariable}, with or without one] (default: redis://127.0.0.1:6379)`,
-      { variable: redisVariable },
+      { variable: redisVariable, ...oneRun },
     ),
-    redisUrlFile: file('file with the URL of Redis, if it has a password'),
+    redisUrlFile: file('file with the URL of Redis, if it has a password', oneRun),
   }),
   dashboard: group('Dashboard:', {
     dashboard: port(

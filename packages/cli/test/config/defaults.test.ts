@@ -248,8 +248,6 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   every: true,
   jitter: true,
   maxFailures: true,
-  redis: true,
-  redisUrlFile: true,
   limit: true,
   progress: true,
   quiet: true,
@@ -262,8 +260,11 @@ test('the type of the defaults has every option that may stand there, with its c
     .flat();
   const wanted = options.filter(([, { isForOneRun = false }]) => !isForOneRun).map(([name]) => name);
   expect(Object.keys(known).toSorted()).toEqual([...new Set(wanted)].toSorted());
-  type All = CommandOptions<'nfts export'> & CommandOptions<'watch'> & CommandOptions<'streams watch'>;
-  type Choices = 'ifExists' | 'onDead' | 'onExpired' | 'only' | 'gzip' | 'guardFormulas' | 'quiet';
+  type All = CommandOptions<'nfts export'> &
+    CommandOptions<'watch'> &
+    CommandOptions<'streams watch'> &
+    CommandOptions<'cluster work'>;
+  type Choices = 'ifExists' | 'onDead' | 'onExpired' | 'only' | 'gzip' | 'guardFormulas' | 'limit' | 'quiet';
   expectTypeOf<Pick<Defaults, Choices>>().toEqualTypeOf<Pick<All, Choices>>();
   type Varied = CommandOptions<(typeof names)[number] | 'sources'>;
   expectTypeOf<Defaults['format']>().toEqualTypeOf<Varied['format']>();

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import type { AccessBook } from './credentials/apiAccess.js';
-import type { ApiCredentials } from './credentials/credentials.js';
+import type { ApiCredentials } from './credentials/credentialTypes.js';
 import { readResponse } from './response/readResponse.js';
 import { axiosTransport } from './axiosTransport.js';
 import { isConditional, sentTag } from './response/entityTag.js';

@@ -2,7 +2,7 @@ import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { amend } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptResponse } from './adapter/adapter.js';
-import type { Credentials, Stamped, StampedRequest } from './credentials/credentials.js';
+import type { Credentials, Stamped, StampedRequest } from './credentials/credentialTypes.js';
 import { type SignedRequest, signRequest } from './credentials/signing.js';
 import { type BareRequest, stampRequest } from './credentials/stamp.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
@@ -164,7 +164,14 @@ export class Exchange {
     const { credentials, limiter } = this.#call;
     // An address that a server redirected to may be for once, so each attempt begins with the request's own.
     const requested: RequestedUrl = { url: this.#call.url, redirects: 0 };
-    const again: Again = { number: this.#attempts + 1, isFresh: false, isRenewed: false, outdated: 0, requested };
+    const again: Again = {
+      number: this.#attempts + 1,
+      isFresh: false,
+      isRenewed: false,
+      outdated: 0,
+      waited: 0,
+      requested,
+    };
     for (;;) {
       this.#stop.signal.throwIfAborted();
       this.#stopwatch.run();
@@ -214,21 +221,17 @@ export class Exchange {
   }
 
   /** Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts. */
-  async #send({
-    number,
-    isFresh,
-    isRenewed,
-    outdated,
-    requested: from,
-  }: Again): Promise<TransportResponse | RequestedUrl | Failure | Unsent> {
+  async #send(again: Again): Promise<TransportResponse | RequestedUrl | Failure | Unsent> {
+    const { number, isFresh, isRenewed, outdated, requested: from } = again;
     const { adapter, clock, timeouts, onLimiter } = this.#options;
     const { route, read, limiter, credentials, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
-    const requested = clock.monotonic();
+    const asked = clock.monotonic();
     this.#stopwatch.pause();
     const acquired = limiter.acquire({ route, signal });
     onLimiter?.(limiter);
     const permit = await acquired;
+    again.waited += clock.monotonic() - asked;
     let mayBeWritten = false;
     let ended: (() => void) | undefined;
     let signedAt: number | undefined;
@@ -263,8 +266,9 @@ export class Exchange {
         request: this.#number,
         type: 'attempt',
         attempt: number,
-        waited: began - requested,
+        waited: again.waited,
       }));
+      again.waited = 0;
       onLimiter?.(limiter);
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
@@ -391,6 +395,8 @@ interface Again {
   isRenewed: boolean;
   /** Permits in a row that were too old, but for those that a pause had ended. */
   outdated: number;
+  /** Ms that it has waited for permits since it was begun or sent: one may be given back unused. */
+  waited: number;
   /** A redirect changes it. */
   requested: RequestedUrl;
 }

@@ -4,7 +4,7 @@ import { redacted, reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/credentials/apiAccess.js';
 import { type Credential, ownCredentials } from '../http/credentials/auth.js';
-import type { ApiCredentials } from '../http/credentials/credentials.js';
+import type { ApiCredentials } from '../http/credentials/credentialTypes.js';
 import type { AuthTools } from '../http/credentials/openCredentials.js';
 import type { ApiLimiters } from '../http/limit/apiLimiters.js';
 import { checkBaseUrl } from '../http/origin.js';

@@ -390,6 +390,20 @@ describe('a limiter', () => {
     expect(limiter.state.rate).toMatchObject({ used: 0 });
   });
 
+  test.each([[[{ requests: 100, per: 1_000, concurrency: 2 }]], [[]]])(
+    'L1 serves one that waited before one that need not wait, though both start at once: %j',
+    async (limits) => {
+      const limiter = new LocalLimiter(limits, turnedByHand(), { concurrency: 2 });
+      const running = [await limiter.acquire({ route: 'any' }), await limiter.acquire({ route: 'any' })];
+      const order: string[] = [];
+      const waited = limiter.acquire({ route: 'any' }).then(() => order.push('waited'));
+      for (const permit of running) permit.release();
+      const later = limiter.acquire({ route: 'any' }).then(() => order.push('later'));
+      await Promise.all([waited, later]);
+      expect(order).toEqual(['waited', 'later']);
+    },
+  );
+
   test('L4 counts a place once, however often it is given back', async () => {
     const trial = new Trial({ requests: 5, per: 987, concurrency: 1 });
     asks(trial, 3);

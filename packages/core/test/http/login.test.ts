@@ -135,6 +135,8 @@ describe('R8 a login', () => {
     await client.own.get('/rows');
     isPausing = true;
     const paused = firstValueFrom(client.eventsOf('paused'));
+    const waits: number[] = [];
+    client.eventsOf('attempt').subscribe(({ waited }) => waits.push(waited));
     const refused = client.own.get('/rows');
     await paused;
     const waiting = Array.from({ length: 3 }, () => client.own.get('/rows'));
@@ -142,6 +144,8 @@ describe('R8 a login', () => {
     await Promise.all([refused, ...waiting]);
     const tokens = server.arrived.map(({ headers }) => headers['x-session']).filter((token) => token !== undefined);
     expect(tokens).toEqual([1, 1, 2, 2, 2, 2].map(tokenOf));
+    // Also with a permit that they gave back. The one that logged in waited for that, and not for a permit.
+    expect(waits.filter((waited) => waited >= 59_000)).toHaveLength(3);
   });
 
   test('may say in its response for how long the token is valid', async () => {

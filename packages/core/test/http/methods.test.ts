@@ -105,6 +105,11 @@ describe('A3 a POST', () => {
     expect(transport.delays).toHaveLength(2);
   });
 
+  test('that came too early for the server is sent again, since it has done nothing for it', async () => {
+    const server = await startServer(answer(425), ok());
+    expect(await openTransport(server.url).get(details)).toMatchObject({ attempts: 2 });
+  });
+
   test('that must not be repeated does not use a connection that was idle', async () => {
     const server = await startServer(ok());
     const transport = openTransport(server.url);

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../errors.js';
-import type { ApiCredentials } from './credentials.js';
+import type { ApiCredentials } from './credentialTypes.js';
 import type { Limiter } from '../limit/limiterTypes.js';
 import type { TransportRequest } from '../transport.js';
 

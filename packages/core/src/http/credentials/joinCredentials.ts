@@ -1,6 +1,6 @@
 import type { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
-import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
+import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
 
 interface JoinOptions extends Pick<CredentialTools, 'sha256'> {
   readonly name: string;

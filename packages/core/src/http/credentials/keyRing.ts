@@ -2,7 +2,7 @@ import { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
 import type { Clock } from '../../clock.js';
 import { isRecord } from '../../values.js';
-import type { CredentialTools } from './credentials.js';
+import type { CredentialTools } from './credentialTypes.js';
 import { RecentSecrets } from './recentSecrets.js';
 
 /**
@@ -60,9 +60,10 @@ export class KeyRing {
   /** Of the current secret; absent for the first one of a function, which may be from a cache of the caller's. */
   #use: SecretUse | undefined;
   #expires = Infinity;
-  #isLoading = false;
   /** How often it was declared outdated before the current secret was loaded. */
   #loadedAfter = 0;
+  /** The same of the one that is being fetched. */
+  #loading: { readonly after: number } | undefined;
 
   /**
    * @param source `false`: no secret; `get` returns an empty text. An error: `get` rejects with it.
@@ -88,19 +89,18 @@ export class KeyRing {
     return isIssuer(this.#source) && this.#source.takesPermits;
   }
 
-  /** Whether the last secret is not to be sent any more, e.g. because another one is being fetched. */
+  /** Whether the last secret is not to be sent any more, until another one has been fetched. */
   get hasExpired(): boolean {
-    return this.#isLoading || this.#mustLoad;
+    return this.#isOutdated(this.#loadedAfter) || this.#clock.monotonic() >= this.#expires;
   }
 
   get(): Promise<string> {
-    return (this.#mustLoad ? undefined : this.#current) ?? this.#load('first');
+    const isLatest = this.#loading ? !this.#isOutdated(this.#loading.after) : !this.hasExpired;
+    return (isLatest ? this.#current : undefined) ?? this.#load('first');
   }
 
-  /** Whether `get` fetches another secret, which it does not do while one is being fetched that is new enough. */
-  get #mustLoad(): boolean {
-    const isOutdated = typeof this.#source === 'function' && this.#loadedAfter < this.#outdated.times;
-    return isOutdated || (!this.#isLoading && this.#clock.monotonic() >= this.#expires);
+  #isOutdated(loadedAfter: number): boolean {
+    return typeof this.#source === 'function' && loadedAfter < this.#outdated.times;
   }
 
   /** The API has accepted the current secret. */
@@ -126,20 +126,24 @@ export class KeyRing {
   }
 
   #load(reason: 'first' | 'refused'): Promise<string> {
-    this.#loadedAfter = this.#outdated.times;
-    const requested = this.#fetch(reason);
-    this.#current = requested;
-    this.#isLoading = true;
-    const end = (secret?: Promise<string>): void => {
-      if (this.#current !== requested) return;
-      this.#current = secret;
-      this.#isLoading = false;
-    };
-    requested.then(
-      () => end(requested),
-      () => end(),
+    const loading = { after: this.#outdated.times };
+    this.#loading = loading;
+    const isOvertaken = (): boolean => this.#loading !== loading;
+    const secret = this.#fetch(reason).then(
+      (fetched) => {
+        if (isOvertaken()) return this.get();
+        this.#loadedAfter = loading.after;
+        this.#loading = undefined;
+        return fetched;
+      },
+      (error: unknown) => {
+        if (isOvertaken()) return this.get();
+        this.#current = undefined;
+        this.#loading = undefined;
+        throw error;
+      },
     );
-    return requested;
+    return (this.#current = secret);
   }
 
   async #fetch(reason: 'first' | 'refused'): Promise<string> {

@@ -12,7 +12,7 @@ import {
   type Secret,
   variablesOf,
 } from './auth.js';
-import type { ApiCredentials, CredentialTools, Stamped } from './credentials.js';
+import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
 import { joinCredentials } from './joinCredentials.js';
 import { type ApiKey, KeyRing, type KeyRules, type SecretIssuer } from './keyRing.js';
 import { tokenIssuer } from './oauth2.js';

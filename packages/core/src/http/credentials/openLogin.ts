@@ -11,7 +11,7 @@ import type { LoginSpec } from './auth.js';
 import type { Call } from '../exchange.js';
 import type { Limiter } from '../limit/limiterTypes.js';
 import type { TransportResponse } from '../transport.js';
-import type { ApiCredentials, CredentialTools } from './credentials.js';
+import type { ApiCredentials, CredentialTools } from './credentialTypes.js';
 import type { SecretIssuer } from './keyRing.js';
 
 export interface LoginTools extends CredentialTools {

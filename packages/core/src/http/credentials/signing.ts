@@ -6,7 +6,7 @@ import { encodeQuery } from '../query.js';
 import { ownHeaders } from '../requestDetails.js';
 import { isHeader } from '../sendAttempt.js';
 import { type Secrets, shortestSecret } from './secrets.js';
-import type { Signer, StampedRequest } from './credentials.js';
+import type { Signer, StampedRequest } from './credentialTypes.js';
 import type { Signature, SignFunction, UnsignedRequest } from './signature.js';
 
 /** An attempt with its signatures, which are redacted. */

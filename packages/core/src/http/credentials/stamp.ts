@@ -3,7 +3,7 @@ import { isRecord } from '../../values.js';
 import type { HttpMethod } from '../requestDetails.js';
 import { encodeQuery, withoutParam } from '../query.js';
 import { joinHeaders } from '../sendAttempt.js';
-import type { Stamped, StampedRequest } from './credentials.js';
+import type { Stamped, StampedRequest } from './credentialTypes.js';
 
 /** A request, as it is the same for each of its attempts. */
 export interface BareRequest {

@@ -71,12 +71,18 @@ export class LocalLimiter implements Limiter {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#now + ms);
   }
 
-  async acquire(request: AcquireOptions): Promise<Permit> {
-    const costs = costsOf(this.#windows, request.route);
-    request.signal?.throwIfAborted();
+  // Not `async`: the promise of a queue would resolve later than that of a request that need not wait.
+  acquire(request: AcquireOptions): Promise<Permit> {
+    let costs: readonly number[];
+    try {
+      costs = costsOf(this.#windows, request.route);
+      request.signal?.throwIfAborted();
+    } catch (error) {
+      return Promise.reject(error);
+    }
     // Those before it wait for a timer, a write or a release, which serves this one, too.
     const isBehind = this.#queue.size > 0 || this.#running >= this.#concurrency;
-    if (!isBehind && this.#earliest(costs) <= this.#now) return this.#begin(costs);
+    if (!isBehind && this.#earliest(costs) <= this.#now) return Promise.resolve(this.#begin(costs));
     const permit = this.#queue.wait({ ...request, costs });
     if (!isBehind) this.#takeTurn();
     return permit;

@@ -9,7 +9,7 @@ import {
 } from '../../errors.js';
 import { isRateLimitStatus, isRetriedStatus } from '../../statuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
-import type { ApiCredentials } from '../credentials/credentials.js';
+import type { ApiCredentials } from '../credentials/credentialTypes.js';
 import type { Secrets } from '../credentials/secrets.js';
 import type { RequestDetails } from '../requestDetails.js';
 import { retryAfter } from './retryAfter.js';

@@ -20,7 +20,7 @@ export interface AttemptFault {
   readonly renews?: boolean;
   /** How often it is retried at most, besides the limits of all requests. */
   readonly maxRetries?: number;
-  /** The request was not sent, so it may be sent again, whatever it does. */
+  /** The API has done nothing for the request, so it may be sent again, whatever it does. */
   readonly isUnsent?: boolean;
 }
 
@@ -57,8 +57,11 @@ export function statusFault(
   const error = pauses
     ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower })
     : new HttpError(message, { status, excerpt, details: { route }, advice });
-  return { error, retry, retryAfter: requested, pauses, status };
+  return { error, retry, retryAfter: requested, pauses, status, isUnsent: status === tooEarly };
 }
+
+/** The server has not processed the request, since somebody may have replayed it (RFC 8470, 5.2). */
+const tooEarly = 425;
 
 /** The error of a response that asks for fewer requests. */
 export function rateLimitError(

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { type ApiKey, type IssuedSecret, KeyRing } from '../../src/http/credentials/keyRing.js';
+import { Secrets } from '../../src/http/credentials/secrets.js';
+import { FakeClock } from '../fakeClock.js';
+
+const rules = { failed: 'The function failed.', check: () => undefined, hidden: (secret: string) => [secret] };
+const firstKey = 'key-of-ours-1';
+const nextKey = 'key-of-ours-2';
+const lastKey = 'key-of-ours-3';
+
+interface Call {
+  readonly reason: 'first' | 'refused';
+  readonly resolve: (secret: string) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A ring over a function whose calls the test ends. */
+function openRing() {
+  const calls: Call[] = [];
+  const provider: ApiKey = (reason) =>
+    new Promise((resolve, reject) => {
+      calls.push({ reason, resolve, reject });
+    });
+  const outdated = { times: 0 };
+  const clock = new FakeClock();
+  const ring = new KeyRing(provider, rules, { secrets: new Secrets(), clock, echoedFor: 1_000, outdated });
+  const end = (nth: number, secret: string): void => calls[nth]?.resolve(secret);
+  return { ring, calls, end, outdated, clock };
+}
+
+async function openedRing() {
+  const opened = openRing();
+  const got = opened.ring.get();
+  opened.end(0, firstKey);
+  expect(await got).toBe(firstKey);
+  return opened;
+}
+
+test('T6 an outdated secret is not sent until another one was fetched, once for all', async () => {
+  const { ring, calls, end, outdated } = await openedRing();
+  expect(ring.hasExpired).toBe(false);
+  outdated.times += 1;
+  expect(ring.hasExpired).toBe(true);
+  const got = [ring.get(), ring.get()];
+  expect(calls.map(({ reason }) => reason)).toEqual(['first', 'first']);
+  expect(ring.hasExpired).toBe(true);
+  end(1, nextKey);
+  expect(await Promise.all(got)).toEqual([nextKey, nextKey]);
+  expect(ring.hasExpired).toBe(false);
+  expect(await ring.get()).toBe(nextKey);
+});
+
+test.each(['succeeds', 'fails'])(
+  'T6 one that is outdated while it is fetched gives way to the next one, also if it %s later',
+  async (how) => {
+    const { ring, calls, end, outdated } = await openedRing();
+    outdated.times += 1;
+    const overtaken = ring.get();
+    outdated.times += 1;
+    const latest = ring.get();
+    expect(calls).toHaveLength(3);
+    expect(ring.get()).toBe(latest);
+    end(2, lastKey);
+    expect(await latest).toBe(lastKey);
+    if (how === 'succeeds') end(1, nextKey);
+    else calls[1]?.reject(new Error('out of order'));
+    expect(await overtaken).toBe(lastKey);
+    expect(ring.hasExpired).toBe(false);
+    expect(await ring.get()).toBe(lastKey);
+    expect(calls).toHaveLength(3);
+  },
+);
+
+test('T6 one that is outdated while it is fetched gives way to the next one, also if it comes first', async () => {
+  const { ring, end, outdated } = await openedRing();
+  outdated.times += 1;
+  const overtaken = ring.get();
+  outdated.times += 1;
+  const latest = ring.get();
+  end(1, nextKey);
+  expect(ring.hasExpired).toBe(true);
+  end(2, lastKey);
+  expect(await Promise.all([overtaken, latest])).toEqual([lastKey, lastKey]);
+});
+
+test('T6 after a function that failed, the next request calls it again', async () => {
+  const { ring, calls, end, outdated } = await openedRing();
+  outdated.times += 1;
+  const failed = ring.get();
+  calls[1]?.reject(new Error('not now'));
+  await expect(failed).rejects.toThrow('The function failed.');
+  expect(ring.hasExpired).toBe(true);
+  const again = ring.get();
+  end(2, nextKey);
+  expect(await again).toBe(nextKey);
+  expect(ring.hasExpired).toBe(false);
+});
+
+test('T6 a secret that one path refuses is good for others until another one was fetched', async () => {
+  const { ring, calls, end } = await openedRing();
+  const renewed = ring.renew(firstKey);
+  await expect.poll(() => calls.length).toBe(2);
+  expect(calls[1]?.reason).toBe('refused');
+  expect(ring.hasExpired).toBe(false);
+  end(1, nextKey);
+  expect(await renewed).toBe(true);
+});
+
+test('R8 an expired token is not sent until another one was issued, once for all', async () => {
+  const clock = new FakeClock();
+  const issued: ((secret: IssuedSecret) => void)[] = [];
+  const issue = (): Promise<IssuedSecret> => new Promise((resolve) => issued.push(resolve));
+  const issuer = { takesPermits: false, issue, identify: () => Promise.resolve('id') };
+  const ring = new KeyRing(issuer, rules, { secrets: new Secrets(), clock, echoedFor: 1_000 });
+  const first = ring.get();
+  issued[0]?.({ secret: firstKey, lifetime: 100_000 });
+  expect(await first).toBe(firstKey);
+  // 10 s, a tenth of its life, before its end.
+  await clock.advance(89_999);
+  expect(ring.hasExpired).toBe(false);
+  await clock.advance(1);
+  expect(ring.hasExpired).toBe(true);
+  const got = [ring.get(), ring.get()];
+  expect(issued).toHaveLength(2);
+  expect(ring.hasExpired).toBe(true);
+  issued[1]?.({ secret: nextKey, lifetime: Infinity });
+  expect(await Promise.all(got)).toEqual([nextKey, nextKey]);
+  expect(ring.hasExpired).toBe(false);
+});
