@@ -1,6 +1,6 @@
 // Every kind of API that a definition can describe, each with an example.
 import { bodies } from './bodies.js';
-import { credentials } from './credentialTypes.js';
+import { credentials } from './credentials.js';
 import { ends } from './ends.js';
 import { increments } from './increments.js';
 import type { Kind } from './kind.js';
