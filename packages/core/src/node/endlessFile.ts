@@ -3,7 +3,7 @@ import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { AppendFile, isDamage, startOfFile, type FilePosition } from './appendFile.js';
 import { withPath } from './diskFault.js';
 import type { FileSystem } from './fileSystem.js';
-import { checkTarget, keepMode, readRights, type TargetFile } from './partFile.js';
+import { checkPath, keepMode, readRights, type TargetFile } from './partFile.js';
 
 interface EndlessFileOptions {
   readonly ifExists: 'fail' | 'overwrite';
@@ -56,7 +56,7 @@ export class EndlessFile implements TargetFile {
   }
 
   check(): Promise<void> {
-    return checkTarget(this.#fs, this.path, this.#options.ifExists);
+    return checkPath(this.#fs, this.path, this.#options.ifExists);
   }
 
   async create(restart: boolean): Promise<void> {

@@ -81,7 +81,7 @@ export class PartFile implements TargetFile {
   }
 
   async check(restart: boolean): Promise<void> {
-    await this.#checkTarget();
+    await this.#checkPath();
     const kind = await withPath(this.#fs.kind(this.#part), this.#part, 'inspected');
     if (!(await withPath(this.#fs.isOurs(this.#part), this.#part, 'inspected')))
       throw new SinkError(
@@ -113,7 +113,7 @@ export class PartFile implements TargetFile {
     this.#file = await AppendFile.reopen(this.#fs, this.#part, sinkPosition);
     this.#isCommitted = true;
     this.#copied = copied;
-    await this.#checkTarget();
+    await this.#checkPath();
     if (this.#ifExists === 'append') await this.#checkCopied();
   }
 
@@ -193,8 +193,8 @@ export class PartFile implements TargetFile {
     throw new SinkError(`${this.#part} ${damaged}.`, { details: { path: this.#part, damaged, isSound: false } });
   }
 
-  #checkTarget(): Promise<void> {
-    return checkTarget(this.#fs, this.path, this.#ifExists);
+  #checkPath(): Promise<void> {
+    return checkPath(this.#fs, this.path, this.#ifExists);
   }
 
   async #giveName(): Promise<void> {
@@ -259,7 +259,7 @@ export async function keepMode(fileSystem: FileSystem, replaced: FileRights | un
 }
 
 /** Refuses a path that can't be written, without changes. @throws SinkError */
-export async function checkTarget(fileSystem: FileSystem, path: string, ifExists: IfExists): Promise<void> {
+export async function checkPath(fileSystem: FileSystem, path: string, ifExists: IfExists): Promise<void> {
   const folder = dirname(path);
   const folderKind = await withPath(fileSystem.kind(folder), folder, 'inspected');
   if (folderKind === 'absent')

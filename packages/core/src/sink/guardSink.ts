@@ -2,6 +2,7 @@ import { abortableBy } from '../abortable.js';
 import { settlesWithin, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { ConfigError, PluginError, SinkError, SluiceError } from '../errors.js';
+import { isPlain } from '../json.js';
 import type { Json } from '../source/definition.js';
 import type { StateLog } from '../stateLog.js';
 import { inWords, isRecord } from '../values.js';
@@ -115,7 +116,7 @@ function guardWriter<T>(
 ): SinkWriter<T> {
   /** A position that is stored as something else would resume elsewhere. Without state, none is stored. */
   const checkPosition = (position: Json, method: string): Json => {
-    if (!log || isPlain(position)) return position;
+    if (!log || isPlainJson(position)) return position;
     throw new PluginError(
       `${whose} returned a position from ${method} that is not plain JSON (${inWords(position)}), so no run could resume there.`,
     );
@@ -203,13 +204,11 @@ class GuardedCalls {
 }
 
 /** Whether JSON keeps a value as it is. */
-function isPlain(value: unknown, depth = 0): boolean {
+function isPlainJson(value: unknown, depth = 0): boolean {
   if (depth > deepest) return false;
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null)
     return ['string', 'boolean'].includes(typeof value) || value === null;
-  if (Array.isArray(value)) return value.every((item) => isPlain(item, depth + 1));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return false;
-  return Object.values(value).every((field) => field === undefined || isPlain(field, depth + 1));
+  if (Array.isArray(value)) return value.every((item) => isPlainJson(item, depth + 1));
+  return isPlain(value) && Object.values(value).every((field) => field === undefined || isPlainJson(field, depth + 1));
 }

@@ -11,7 +11,7 @@ import {
   type TableName,
 } from '../sql/database.js';
 import { Ledger } from '../sql/ledger.js';
-import { checkTarget, publish } from '../sql/publish.js';
+import { checkMode, publish } from '../sql/publish.js';
 import { StagingTable } from '../sql/stagingTable.js';
 import { TableConnection } from '../sql/tableConnection.js';
 import { checkTableName, createTableShape, type TableShape } from '../sql/tableShape.js';
@@ -81,7 +81,7 @@ export class PostgresRunTable implements RunTable {
       }
       const shape = this.#createShape(rows, await session.readColumns(table.full));
       const staging = new StagingTable(this.#database, table, shape, run.id);
-      await checkTarget(session, staging.target, rows.options.mode ?? 'fail');
+      await checkMode(session, staging.target, rows.options.mode ?? 'fail');
       await staging.create(session);
       // Few bytes, whatever the rows: it finds those of a partition that starts over.
       await session.run(`CREATE INDEX ON ${staging.sql} USING brin (${staging.order}) WITH (autosummarize = on)`);

@@ -23,7 +23,7 @@ const nth = '_sluice_nth';
  * @throws ConfigError if it is a view, or other tables would lose rows; SinkError if the target has rows that this mode
  * does not touch, rows with the same key, or other columns, or loses its rows in a crash.
  */
-export async function checkTarget(
+export async function checkMode(
   session: Session,
   target: TargetTable,
   mode: TableMode,
@@ -101,7 +101,7 @@ export async function publish(
   end: WalkEnd = { isIncomplete: false },
 ): Promise<Published> {
   const { target } = staging;
-  const traits = await checkTarget(session, target, mode);
+  const traits = await checkMode(session, target, mode);
   // Old rows without a key would stay, and be there twice.
   if (traits && mode === 'replace' && end.isIncomplete) await refuseKeyless(session, target);
   checkStaged(target.name.given, rows, await staging.countRows(session));

@@ -27,7 +27,7 @@ import {
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
 import { rowsRecord, RowsSeen } from './rowsRecord.js';
-import { checkStaged, checkStagedAs, checkTarget, publish, type Published } from './publish.js';
+import { checkStaged, checkStagedAs, checkMode, publish, type Published } from './publish.js';
 import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableMode, type TableShape } from './tableShape.js';
 
@@ -131,7 +131,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
     return { ledger, target, mode, shape: rows, staging, history };
   };
   const check = async (session: Session, { history, staging }: WriterParts<T>, effective: TablePosition['mode']) => {
-    if (effective !== 'history') await checkTarget(session, staging.target, effective);
+    if (effective !== 'history') await checkMode(session, staging.target, effective);
     else await history?.table.check(session, history.last !== undefined);
   };
   return {

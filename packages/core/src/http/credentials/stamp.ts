@@ -23,16 +23,13 @@ export interface BareRequest {
  */
 export function stampRequest(request: BareRequest, stamped: Stamped): StampedRequest {
   const { method, headers } = request;
+  const { headers: added, body: fields } = stamped;
   const url = withQuery(withPath(request, stamped.path), stamped.query);
-  if (stamped.body && isForm(headers))
-    return { method, url, headers: joinHeaders(headers, stamped.headers), body: withFormFields(request, stamped.body) };
-  if (!stamped.body) return { method, url, headers: joinHeaders(headers, stamped.headers), body: request.body };
-  return {
-    method,
-    url,
-    headers: joinHeaders({ 'content-type': 'application/json', ...headers }, stamped.headers),
-    body: withFields(request, stamped.body),
-  };
+  if (!fields) return { method, url, headers: joinHeaders(headers, added), body: request.body };
+  if (isForm(headers))
+    return { method, url, headers: joinHeaders(headers, added), body: withFormFields(request, fields) };
+  const typed = joinHeaders({ 'content-type': 'application/json', ...headers }, added);
+  return { method, url, headers: typed, body: withFields(request, fields) };
 }
 
 function withPath({ url, baseUrl }: BareRequest, path = ''): string {
@@ -54,29 +51,32 @@ function isForm(headers: BareRequest['headers']): boolean {
   );
 }
 
+type Fields = Readonly<Record<string, string>>;
+
 /** Adds fields before the others of a form. */
-function withFormFields({ route, body = '' }: BareRequest, fields: Readonly<Record<string, string>>): string {
+function withFormFields({ route, body = '' }: BareRequest, fields: Fields): string {
   const given = new URLSearchParams(body);
-  const taken = Object.keys(fields).find((name) => given.has(name));
-  if (taken !== undefined)
-    throw new ConfigError(
-      `${route} can't get the credential of its body: it has ${JSON.stringify(taken)} already. Leave that out.`,
-      { route },
-    );
+  refuseTaken(route, fields, (name) => given.has(name));
   return `${encodeQuery(fields, 'repeat')}${body === '' ? '' : `&${body}`}`;
 }
 
 /** Adds fields before the others of an object, which stay as they were written. */
-function withFields({ route, method, body = '{}' }: BareRequest, fields: Readonly<Record<string, string>>): string {
-  const refusal = (fault: string): ConfigError =>
-    new ConfigError(`${route} can't get the credential of its body: ${fault}.`, { route });
-  if (method === 'GET') throw refusal('a GET request has no body. Give it another method');
+function withFields({ route, method, body = '{}' }: BareRequest, fields: Fields): string {
+  if (method === 'GET') throw refusal(route, 'a GET request has no body. Give it another method');
   const given = parsed(body);
-  if (!isRecord(given)) throw refusal('its body is not a JSON object');
-  const taken = Object.keys(fields).find((name) => Object.hasOwn(given, name));
-  if (taken !== undefined) throw refusal(`it has ${JSON.stringify(taken)} already. Leave that out`);
+  if (!isRecord(given)) throw refusal(route, 'its body is not a JSON object');
+  refuseTaken(route, fields, (name) => Object.hasOwn(given, name));
   const added = JSON.stringify(fields).slice(0, -1);
   return `${added}${Object.keys(given).length === 0 ? '' : ','}${body.trimStart().slice(1)}`;
+}
+
+function refuseTaken(route: string, fields: Fields, isTaken: (name: string) => boolean): void {
+  const taken = Object.keys(fields).find(isTaken);
+  if (taken !== undefined) throw refusal(route, `it has ${JSON.stringify(taken)} already. Leave that out`);
+}
+
+function refusal(route: string, fault: string): ConfigError {
+  return new ConfigError(`${route} can't get the credential of its body: ${fault}.`, { route });
 }
 
 function parsed(body: string): unknown {
