@@ -317,7 +317,7 @@ class World implements PlayableWorld {
   #exchangesOf(life: Life): Exchanges {
     const exchanges =
       this.#exchanges.get(life) ??
-      new Exchanges((what) => this.violations.push(what), this.#isWalkedAgain || this.#isRefreshed);
+      new Exchanges((what) => this.violations.push(what), this.#isWalkedAgain || this.#isRefreshed || this.#mayMove);
     this.#exchanges.set(life, exchanges);
     return exchanges;
   }
@@ -373,6 +373,12 @@ class World implements PlayableWorld {
   get #isWalkedAgain(): boolean {
     const { job, api } = this.#scenario;
     return api.cursorTtl !== null || (job.kind === 'children' && job.parents.some(({ goneAt = 0 }) => goneAt > 0));
+  }
+
+  /** Whether a partition may start over in an export of what is new, as rows moved at the offsets that it is read by. */
+  get #mayMove(): boolean {
+    const { job } = this.#scenario;
+    return job.kind === 'increment' && job.order === 'offsets';
   }
 
   /** Whether the job brings a table up to date, so that a run which can't be resumed is given up for a new one. */
