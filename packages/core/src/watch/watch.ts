@@ -133,7 +133,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     identity: {
       watch: hashOf([info.name, info.rowsIdentity ?? info.identity]),
       endpoint: info.endpoint,
-      sameProject: options.sameProject ?? false,
+      sameProject: options.sameProject,
     },
   };
   return new Source(watched, (walk) => {

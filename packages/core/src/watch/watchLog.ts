@@ -21,7 +21,7 @@ export interface WatchIdentity {
   /** Identifies the API key; absent if the source uses none. */
   readonly endpoint?: Pick<SourceEndpoint, 'keyFingerprint'> | undefined;
   /** Whether state of another key counts as state of the same project. */
-  readonly sameProject?: boolean;
+  readonly sameProject?: boolean | undefined;
 }
 
 const rowsPerRecord = 500;

@@ -327,16 +327,17 @@ export class WatchRun<T> {
   ): Page<Change<T>> {
     const index = this.#pageCount;
     this.#pageCount += 1;
-    const differences = delta?.differences.slice(from, from + changesPerPage) ?? [];
-    return {
-      items: delta ? toChanges({ ...delta, differences }, log.history) : [],
+    const page = {
+      items: [],
       position: encodePosition(position, this.#pageCount),
       index,
       partition: 0,
       endsPartition: false,
-      // Makes an export commit it before the next page or poll.
-      ...(delta && { commit: true }),
     };
+    if (!delta) return page;
+    const differences = delta.differences.slice(from, from + changesPerPage);
+    // Makes an export commit it before the next page or poll.
+    return { ...page, items: toChanges({ ...delta, differences }, log.history), commit: true };
   }
 
   /** G4: an observer that throws changes nothing. The health is also on the page. */

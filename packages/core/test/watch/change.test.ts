@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { changeColumns, toChange, type Difference } from '../../src/watch/change.js';
+import { changeColumns, eventOfChange, isChange, toChange, type Difference } from '../../src/watch/change.js';
 
 const removal: Difference<string> = { type: 'removed', key: 'a', before: 'x', after: null, fields: [] };
 const seen = { watch: 'w', generation: 7, observedAt: '2030-01-01T00:00:00.000Z' };
@@ -13,6 +13,23 @@ test('C8 the same change has the same id, whenever it is given out and whatever 
 
 test('C8 a table of changes has a column for each field', () => {
   expect(Object.keys(toChange(removal, seen)).toSorted()).toEqual(changeColumns.toSorted());
+});
+
+test('a webhook gets the id, the key, the type and the time of a change', () => {
+  const change = toChange(removal, seen);
+  expect(eventOfChange(change)).toEqual({ id: change.id, key: 'a', type: 'removed', timestamp: seen.observedAt });
+});
+
+test('a row is a change if it has all that a change has', () => {
+  const change = { ...toChange(removal, seen) };
+  expect(isChange(change)).toBe(true);
+  for (const name of changeColumns)
+    expect([name, isChange({ ...change, [name]: {} })]).toEqual([name, name === 'before' || name === 'after']);
+  for (const name of changeColumns)
+    expect([name, isChange(Object.fromEntries(Object.entries(change).filter(([each]) => each !== name)))]).toEqual([
+      name,
+      false,
+    ]);
 });
 
 test('C8 changes of another row, time or watch have other ids', () => {
