@@ -77,7 +77,7 @@ async function campaign(): Promise<boolean> {
     watchdog.refresh();
     if ('begins' in message) {
       playing = message.begins;
-      if (playing === seed) began = performance.now();
+      if (total.worlds === 0) began = performance.now();
     } else if ('violations' in message) finds.push(message);
     else add(total, message);
   });

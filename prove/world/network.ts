@@ -325,7 +325,7 @@ function echoOf({ headers }: AttemptRequest, text: string): string {
 }
 
 /** Ms that an answer asks for, where nobody has to ask a clock of their own. */
-function pauseOf({ headers: { 'retry-after': after = '', date = '' } = {} }: Answered): number {
+export function pauseOf({ headers: { 'retry-after': after = '', date = '' } = {} }: Answered): number {
   if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1_000;
   const ms = Date.parse(after) - Date.parse(date);
   return Number.isNaN(ms) ? 0 : ms;

@@ -247,6 +247,7 @@ class World implements PlayableWorld {
                 this.violations.push(`${sent.underWay} requests to ${host} were under way, and ${mostUnderWay} may.`);
               return;
             }
+            this.#apis.sent(url);
             if (this.#endsAtRepeat) {
               const mayBegin = this.#isRefreshed && !url.searchParams.has('cursor');
               this.#repeats.sent(life, schedule.now, mayBegin);

@@ -11,7 +11,7 @@ export interface Found {
   readonly violations: readonly string[];
 }
 
-/** What is told of a world: as it begins, and of what became of it. */
+/** What is told of a world: as it begins, once more or in a smaller form, too, and of what became of it. */
 export type WorldMessage = { readonly begins: number } | ({ readonly ended: number } & Tally);
 
 export type Tally = Pick<Played, 'kills' | 'failures' | 'requests' | 'events' | 'duration'>;
@@ -52,13 +52,19 @@ export async function playSeeds({
       onFound({ seed, scenario, violations });
       return;
     }
-    onFound(await smallest(seed, scenario, platform));
+    onFound(await smallest(seed, scenario, { platform, onWorld }));
   }
 }
 
-async function smallest(seed: number, scenario: AnyScenario, platform: Platform): Promise<Found> {
-  const wrongIn = async (smaller: AnyScenario): Promise<readonly string[]> =>
-    (await playWorld(smaller, platform)).violations;
+async function smallest(
+  seed: number,
+  scenario: AnyScenario,
+  { platform, onWorld }: Pick<Parameters<typeof playSeeds>[0], 'platform' | 'onWorld'>,
+): Promise<Found> {
+  const wrongIn = async (smaller: AnyScenario): Promise<readonly string[]> => {
+    onWorld({ begins: seed });
+    return (await playWorld(smaller, platform)).violations;
+  };
   const [first = ''] = await wrongIn(scenario);
   // Another violation, of what is made up by making it smaller, would lead away.
   const isSame = ([wrong = '']: readonly string[]): boolean => kindOf(wrong) === kindOf(first);

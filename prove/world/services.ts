@@ -9,6 +9,7 @@ import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
 import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Arrived, Service } from './service.js';
 import { epoch } from './platform.js';
+import { pauseOf } from './network.js';
 import { Quota, type QuotaModel } from './quota.js';
 import { Random } from '../../test/kit/random.js';
 import { Repeats, type RepeatsModel } from './repeats.js';
@@ -43,7 +44,10 @@ export interface ApiModel {
 /** Long enough that a client knows a token as old, however late it came, and replaces it when it is refused. */
 const untoldTokenLife = 100_000;
 
-/** Ms after the end of its life in which a token may still arrive: a request can be on its way for as long. */
+/**
+ * Ms after the end of its life, or of a pause that the API asked for, in which a token may still arrive: a request can be on
+ * its way for as long.
+ */
 const tokenGrace = 31_000;
 
 /** How tokens begin, so that they are known wherever they are. */
@@ -52,6 +56,10 @@ export const tokenPrefix = 'token-of-this-world-';
 /** The path without what a redirect adds. */
 export function unmoved(path: string): string {
   return path.replace('/moved/', '/');
+}
+
+function isLogin({ pathname }: URL): boolean {
+  return /^\/tables?\/login$/.test(pathname);
 }
 
 /** From where on a request asks for rows: the query, a header or a form says so. */
@@ -100,6 +108,9 @@ export class Apis {
   readonly #model: Pick<ApiModel, 'isMoved' | 'tokenLife'>;
   /** When each was issued. */
   readonly #tokens: number[] = [];
+  /** The end of the last pause that a process was asked for. Meanwhile a request waits with the newest token that it has. */
+  #shutUntil = 0;
+  #loginSent = -Infinity;
   /** What clients did wrong. */
   readonly wrong: string[] = [];
 
@@ -160,9 +171,15 @@ export class Apis {
     this.#isStill = true;
   }
 
+  /** A process sends a request. */
+  sent(url: URL): void {
+    if (isLogin(url)) this.#loginSent = this.#now();
+  }
+
   /** A process has got an answer. */
   got(url: URL, answer: Answered): void {
     this.#repeats?.got(url, answer);
+    if (answer.status === 429) this.#shutUntil = Math.max(this.#shutUntil, this.#now() + pauseOf(answer));
   }
 
   /** Nothing disturbs the world from now on. */
@@ -182,7 +199,7 @@ export class Apis {
   readonly #answer: Service = ({ url, method, headers, body }): Answered => {
     try {
       if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
-      if (/^\/tables?\/login$/.test(url.pathname)) return this.#login();
+      if (isLogin(url)) return this.#login();
       if (/^\/tables?\//.test(url.pathname)) this.#checkToken(headers['authorization']);
       const isMovable = method === 'GET' && /^\/(table|tables\/rows)\//.test(url.pathname);
       if (this.#model.isMoved && isMovable && !url.pathname.includes('/moved/')) {
@@ -214,10 +231,11 @@ export class Apis {
   #checkToken(authorization = ''): void {
     const { tokenLife } = this.#model;
     if (tokenLife === undefined) return;
-    const issued = this.#tokens[Number(authorization.replace(`Bearer ${tokenPrefix}`, '')) - 1];
-    const age = this.#now() - (issued ?? -Infinity);
+    const issued = this.#tokens[Number(authorization.replace(`Bearer ${tokenPrefix}`, '')) - 1] ?? -Infinity;
+    const age = this.#now() - issued;
     if (tokenLife === 'unknown' && age > untoldTokenLife) throw new Refusal(401, 'This token is not valid any more');
     if (tokenLife === 'unknown' || age <= tokenLife + tokenGrace) return;
+    if (this.#loginSent < issued && this.#now() <= this.#shutUntil + tokenGrace) return;
     this.wrong.push(`A token was sent ${age} ms after it was issued, and it is good for ${tokenLife} ms.`);
   }
 
