@@ -2,8 +2,8 @@ import { checkOptions } from '../checks.js';
 import { ExactNumber } from '../json.js';
 import type { Selector } from './pageResponse.js';
 import { cursorOf, type Paging } from './paging.js';
-import { finder, headersRead } from './documentPath.js';
-import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
+import { finder } from './documentPath.js';
+import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /**
@@ -36,36 +36,31 @@ export type CursorOptions = RequestPlace &
  * @throws ConfigError if a path is invalid. Later: DecodeError if the value is not a cursor.
  */
 export function byCursor(options: CursorOptions): Paging {
-  checkOptions('byCursor()', options, {
-    ...placeKinds,
-    ...moreKinds,
-    at: 'text or a function',
-  });
+  checkOptions('byCursor()', options, { ...placeKinds, ...moreKinds, at: 'text or a function' });
   const { at, more, last, ...place } = options;
   const { identity, sets, put } = parsePlace(place);
   const cursor = finder(at);
-  const flag = moreFlag({ more, last });
-  return {
-    identity: { by: 'cursor', ...identity, at: cursor.identity, ...flag.identity },
-    ...sets,
-    reads: flag.reads && headersRead(cursor),
-    request(first, from) {
-      const text = cursorOf(from);
-      return put(first, 'isNumber' in from ? new ExactNumber(text) : text);
+  return withMoreFlag(
+    { more, last },
+    {
+      identity: { by: 'cursor', ...identity, at: cursor.identity },
+      ...sets,
+      reads: cursor.reads,
+      request(first, from) {
+        const text = cursorOf(from);
+        return put(first, 'isNumber' in from ? new ExactNumber(text) : text);
+      },
+      next(response, follows) {
+        const { read } = response;
+        const found = cursor.find(response);
+        const isExact = Number.isSafeInteger(found) || cursor.isExactNumber(response);
+        const text = isExact ? String(found) : read.cursor(found, cursor.text);
+        const isNumber = place.into !== undefined && isExact;
+        if (text !== undefined) return isNumber ? { cursor: text, isNumber } : { cursor: text };
+        if (follows) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
+        if (cursor.isMissing(response)) response.warnIfFull(`correct paging: ${cursor.text || 'cursor'} is missing`);
+        return 'end';
+      },
     },
-    next(response) {
-      const { read } = response;
-      const follows = flag.find(response);
-      if (follows === false) return 'end';
-      const found = cursor.find(response);
-      const isExact = Number.isSafeInteger(found) || cursor.isExactNumber(response);
-      const text = isExact ? String(found) : read.cursor(found, cursor.text);
-      const isNumber = place.into !== undefined && isExact;
-      if (text !== undefined) return isNumber ? { cursor: text, isNumber } : { cursor: text };
-      if (follows === true) throw read.fault(cursor.text, 'more rows follow, but there is no cursor');
-      if (cursor.isMissing(response)) response.warnIfFull(`correct paging: ${cursor.text || 'cursor'} is missing`);
-      return 'end';
-    },
-    more: (response) => flag.find(response) === true,
-  };
+  );
 }

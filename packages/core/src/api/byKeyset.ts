@@ -5,9 +5,9 @@ import { ExactNumber, jsonText } from '../json.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isList, kindOf } from '../values.js';
 import { type DocumentPath, documentPath } from './documentPath.js';
-import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
+import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';
 import { cursorOf, leftOutFault, type Paging } from './paging.js';
-import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
+import { joinPlaces, parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** One value of the last row, and where the next request has it. */
 export type KeysetValue = RequestPlace & {
@@ -36,25 +36,15 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
   for (const value of values) checkOptions('A value of byKeyset()', value, { ...placeKinds, field: 'text' });
   if (values.length === 0) throw new ConfigError('byKeyset needs at least one value of the last row.');
   const keys = values.map(({ field, ...place }) => ({ ...parsePlace(place), field, path: documentPath(field) }));
-  const flag = moreFlag(options);
-  return {
-    identity: {
-      by: 'keyset',
-      values: keys.map(({ identity, field }) => ({ ...identity, field })),
-      ...flag.identity,
-    },
-    params: keys.flatMap(({ sets }) => sets.params),
-    fields: keys.flatMap(({ sets }) => sets.fields),
-    headers: keys.flatMap(({ sets }) => sets.headers),
-    reads: flag.reads,
+  return withMoreFlag(options, {
+    identity: { by: 'keyset', values: keys.map(({ identity, field }) => ({ ...identity, field })) },
+    ...joinPlaces(keys.map(({ sets }) => sets)),
+    reads: [],
     request(first, from) {
       const known = decodeKeyset(cursorOf(from), keys.length);
       return keys.reduce((request, { put }, nth) => put(request, known[nth] ?? ''), first);
     },
-    next(response) {
-      const { rows, items, read } = response;
-      const follows = flag.find(response);
-      if (follows === false) return 'end';
+    next({ rows, items, read }, follows) {
       if (rows.length === 0) {
         if (items > 0) throw leftOutFault(read);
         if (follows) throw read.fault('', 'more rows follow, but there is no row to continue after');
@@ -64,8 +54,7 @@ export function byKeyset(values: readonly KeysetValue[], options: KeysetOptions 
       const last = keys.map(({ path }) => readKey(path, rows.at(-1), inRow));
       return { cursor: jsonText(last) };
     },
-    more: (response) => flag.find(response) === true,
-  };
+  });
 }
 
 type Key = string | number | boolean | ExactNumber;

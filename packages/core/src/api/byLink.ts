@@ -4,9 +4,9 @@ import { addressOf } from '../http/origin.js';
 import { isSendableQuery } from '../http/query.js';
 import type { PageResponse, Selector } from './pageResponse.js';
 import { shownText } from '../values.js';
-import { finder, headersRead } from './documentPath.js';
+import { finder } from './documentPath.js';
 import { nextIn } from './namedNext.js';
-import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
+import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';
 import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
 const longestShown = 200;
@@ -43,11 +43,8 @@ export interface LinkOptions extends MoreOptions {
 export function byLink(options: LinkOptions = {}): Paging {
   checkOptions('byLink()', options, { ...moreKinds, at: 'text or a function?' });
   const { at } = options;
-  const flag = moreFlag(options);
   const selector = at === undefined ? undefined : finder(at);
-  const next = (response: PageResponse): { readonly cursor: string } | 'end' => {
-    const follows = flag.find(response);
-    if (follows === false) return 'end';
+  const next = (response: PageResponse, follows?: true): { readonly cursor: string } | 'end' => {
     const where = selector ? selector.text : 'the Link header';
     const uri = selector ? response.read.cursor(selector.find(response), where) : linkedNext(response, where);
     if (uri !== undefined) return { cursor: cursorTo(uri.trim(), where, response) };
@@ -62,10 +59,10 @@ export function byLink(options: LinkOptions = {}): Paging {
       response.warnIfFull(`correct paging: ${where || 'its address'} is missing`);
     return 'end';
   };
-  return {
-    identity: { by: 'link', at: selector?.identity ?? null, ...flag.identity },
+  return withMoreFlag(options, {
+    identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
-    reads: flag.reads && (selector ? headersRead(selector) : ['link']),
+    reads: selector ? selector.reads : ['link'],
     request: ({ body, headers }, from) => ({
       ...addressAt(cursorOf(from)),
       ...(body !== undefined && { body }),
@@ -77,7 +74,7 @@ export function byLink(options: LinkOptions = {}): Paging {
       const to = next(response);
       return to !== 'end' && !(response.from && cursorOf(response.from) === to.cursor);
     },
-  };
+  });
 }
 
 /** The address of the next page in the `Link` header. @throws DecodeError if the header is invalid. */

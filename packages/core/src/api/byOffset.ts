@@ -3,8 +3,8 @@ import { ConfigError } from '../errors.js';
 import type { PageCursor } from '../position.js';
 import { shownText } from '../values.js';
 import { byPage } from './byPage.js';
-import { type MoreFlag, moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
-import { cursorOf, leftOutFault, offsetOf, type Paging } from './paging.js';
+import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';
+import { leftOutFault, numberOf, offsetOf, type Paging } from './paging.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 import { usualSizes } from './until.js';
 
@@ -42,39 +42,36 @@ export type OffsetOptions = RequestPlace &
 export function byOffset(options: OffsetOptions): Paging {
   checkOptions('byOffset()', options, { ...placeKinds, ...moreKinds, first: 'a number?', step: 'text?' });
   const { first: base = 0, step = 'row', more, last, ...place } = options;
-  const flag = moreFlag({ more, last });
   checkCount('first', base, { min: 0 });
   const steps: readonly string[] = ['row', 'size', 'page'];
   if (!steps.includes(step))
     throw new ConfigError(`The step of byOffset() is ${shownText(step)}. ${hintFor(step, steps)}`, { option: 'step' });
-  if (step === 'page')
-    return byPage({ ...place, first: base, ...(more !== undefined && { more }), ...(last !== undefined && { last }) });
-  if (step === 'size') return bySize(place, base, flag);
+  if (step === 'page') return byPage({ ...place, first: base, more, last });
+  if (step === 'size') return bySize(place, base, { more, last });
   const { identity, sets, put } = parsePlace(place);
-  return {
-    identity: { by: 'offset', ...identity, ...(base > 0 && { first: base }), ...flag.identity },
-    ...sets,
-    reads: flag.reads,
-    request: (first, at) => put(first, base + offsetOf(at)),
-    next(response) {
-      const { rows, newRows, total, requested, firstRows, from, read, items } = response;
-      const follows = flag.find(response);
-      if (follows === false) return 'end';
-      if (newRows === 0 && items > rows.length) throw leftOutFault(read);
-      const received = (from ? offsetOf(from) : 0) + rows.length;
-      // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
-      if (newRows === 0) {
-        const isStated = follows ?? (total !== undefined && received < total);
-        // An API that allows one row a page sends only the known one, although two were requested.
-        const isOneByOne = rows.length === 1 && (requested === 2 || firstRows === 1);
-        return isOneByOne || (isStated && mayHaveMore(rows, from)) ? 'by-offset' : 'end';
-      }
-      const isFull = requested !== undefined && rows.length >= requested;
-      const isOfListing = total !== undefined && total > rows.length;
-      return isOfListing && received >= total && !isFull && !follows ? 'end' : 'by-offset';
+  return withMoreFlag(
+    { more, last },
+    {
+      identity: { by: 'offset', ...identity, ...(base > 0 && { first: base }) },
+      ...sets,
+      reads: [],
+      request: (first, at) => put(first, base + offsetOf(at)),
+      next({ rows, newRows, total, requested, firstRows, from, read, items }, follows) {
+        if (newRows === 0 && items > rows.length) throw leftOutFault(read);
+        const received = (from ? offsetOf(from) : 0) + rows.length;
+        // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
+        if (newRows === 0) {
+          const isStated = follows ?? (total !== undefined && received < total);
+          // An API that allows one row a page sends only the known one, although two were requested.
+          const isOneByOne = rows.length === 1 && (requested === 2 || firstRows === 1);
+          return isOneByOne || (isStated && mayHaveMore(rows, from)) ? 'by-offset' : 'end';
+        }
+        const isFull = requested !== undefined && rows.length >= requested;
+        const isOfListing = total !== undefined && total > rows.length;
+        return isOfListing && received >= total && !isFull && !follows ? 'end' : 'by-offset';
+      },
     },
-    more: (response) => flag.find(response) === true,
-  };
+  );
 }
 
 /** Whether a page without a new row does not prove the end: after the known row, or for the first page. */
@@ -83,19 +80,16 @@ function mayHaveMore(rows: readonly unknown[], from: PageCursor | undefined): bo
 }
 
 /** The cursor is the offset itself: it depends on no rows, so the last row cannot be read again. */
-function bySize(place: RequestPlace, base: number, flag: MoreFlag): Paging {
+function bySize(place: RequestPlace, base: number, flag: MoreOptions): Paging {
   const { identity, sets, put } = parsePlace(place);
-  return {
-    identity: { by: 'offset', ...identity, step: 'size', ...(base > 0 && { first: base }), ...flag.identity },
+  return withMoreFlag(flag, {
+    identity: { by: 'offset', ...identity, step: 'size', ...(base > 0 && { first: base }) },
     ...sets,
-    reads: flag.reads,
+    reads: [],
     needsPageSize: true,
-    request: (first, at) => put(first, parseOffset(cursorOf(at))),
-    next(response) {
-      const { items, total = 0, requested = items, from, firstRows, warn } = response;
-      const follows = flag.find(response);
-      if (follows === false) return 'end';
-      const next = (from ? parseOffset(cursorOf(from)) : base) + requested;
+    request: (first, at) => put(first, numberOf(at, 'an offset')),
+    next({ items, total = 0, requested = items, from, firstRows, warn }, follows) {
+      const next = (from ? numberOf(from, 'an offset') : base) + requested;
       // Rows of a page may be left out, so only a total can tell an empty page from the last one. It ends nothing: it may
       // count only rows that are listed, and the offset counts all.
       if (items === 0 && total <= next - base && !follows) return 'end';
@@ -107,11 +101,5 @@ function bySize(place: RequestPlace, base: number, flag: MoreFlag): Paging {
         );
       return { cursor: String(next) };
     },
-    more: (response) => flag.find(response) === true,
-  };
-}
-
-function parseOffset(cursor: string): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new ConfigError('startAt is not an offset. Give one as text, e.g. "200", or start without it.');
+  });
 }

@@ -1,10 +1,8 @@
-import { ConfigError } from '../errors.js';
-import { isCount } from '../values.js';
 import { checkCount, checkOptions } from '../checks.js';
 import type { PageResponse, Selector } from './pageResponse.js';
-import { cursorOf, type Paging } from './paging.js';
-import { type Finder, finder, headersRead } from './documentPath.js';
-import { moreFlag, moreKinds, type MoreOptions } from './moreFlag.js';
+import { numberOf, type Paging } from './paging.js';
+import { finder, readCount } from './documentPath.js';
+import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';
 import { parsePlace, placeKinds, type RequestPlace } from './requestPlace.js';
 
 /** Options of {@link byPage}: where a request has the page number, e.g. `{ param: 'page' }`, and how it counts. */
@@ -43,38 +41,25 @@ export function byPage(options: PageNumberOptions): Paging {
   const { first = 1, pages, more, last, ...place } = options;
   const { identity, sets, put } = parsePlace(place);
   checkCount('first', first, { min: 0 });
-  const flag = moreFlag({ more, last });
   const counted = pages === undefined ? undefined : finder(pages);
-  const numberOf = ({ from }: PageResponse): number => (from ? parsePageNumber(cursorOf(from)) : first);
-  /** Whether there is a page behind this one; unknown without a flag and the number of pages. */
+  const pageOf = ({ from }: PageResponse): number => (from ? numberOf(from, 'a page number') : first);
+  /** Whether there is a page behind this one; unknown without the number of pages. */
   const isMore = (response: PageResponse): boolean | undefined => {
-    const follows = flag.find(response);
-    if (follows !== undefined) return follows;
-    const count = counted && readPages(counted, response);
-    return count === undefined ? undefined : numberOf(response) - first + 1 < count;
+    const count = counted && readCount('pages', counted, response);
+    return count === undefined ? undefined : pageOf(response) - first + 1 < count;
   };
-  return {
-    identity: { by: 'page', ...identity, first, pages: counted?.identity ?? null, ...flag.identity },
-    ...sets,
-    reads: flag.reads && headersRead(counted),
-    request: (request, at) => put(request, parsePageNumber(cursorOf(at))),
-    next(response) {
-      const goesOn = isMore(response) ?? response.items > 0;
-      return goesOn ? { cursor: String(numberOf(response) + 1) } : 'end';
+  return withMoreFlag(
+    { more, last },
+    {
+      identity: { by: 'page', ...identity, first, pages: counted?.identity ?? null },
+      ...sets,
+      reads: counted ? counted.reads : [],
+      request: (request, at) => put(request, numberOf(at, 'a page number')),
+      next(response, follows) {
+        const goesOn = follows ?? isMore(response) ?? response.items > 0;
+        return goesOn ? { cursor: String(pageOf(response) + 1) } : 'end';
+      },
+      more: (response) => isMore(response) === true,
     },
-    more: (response) => isMore(response) === true,
-  };
-}
-
-function readPages(pages: Finder, response: PageResponse): number | undefined {
-  const found = pages.find(response);
-  if (found === undefined) return undefined;
-  const count = typeof found === 'string' && /^\d{1,15}$/.test(found) ? Number(found) : found;
-  if (isCount(count)) return count;
-  throw response.read.fault(pages.text, 'it is not a number of pages');
-}
-
-function parsePageNumber(cursor: string): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new ConfigError('startAt is not a page number. Give one as text, e.g. "7", or start without it.');
+  );
 }

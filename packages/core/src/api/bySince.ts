@@ -6,7 +6,7 @@ import { documentPath } from './documentPath.js';
 import { pageByValue } from './pageByValue.js';
 import { pageInside, type SinceOrder } from './pageInside.js';
 import type { IncrementalPaging, PageAddress, Paging, SinceBounds } from './paging.js';
-import { type NoPlace, parsePlace, placeKinds, type Placing, type RequestPlace } from './requestPlace.js';
+import { joinPlaces, type NoPlace, parsePlace, placeKinds, type Placing, type RequestPlace } from './requestPlace.js';
 import { givenValue, type SinceField } from './sinceField.js';
 import { type SinceRule, sinceRules, type SinceType } from './sinceValue.js';
 import { fillSlot } from './sinceSlot.js';
@@ -163,9 +163,7 @@ export function bySince(options: SinceOptions): Paging {
       order,
       paging: paging?.identity ?? null,
     },
-    params: [...(place?.sets.params ?? []), ...(end?.sets.params ?? []), ...(paging?.params ?? [])],
-    fields: [...(place?.sets.fields ?? []), ...(end?.sets.fields ?? []), ...(paging?.fields ?? [])],
-    headers: [...(place?.sets.headers ?? []), ...(end?.sets.headers ?? []), ...(paging?.headers ?? [])],
+    ...joinPlaces([place?.sets, end?.sets, paging]),
     request: (first, at, since) => pages.request(first, at, since),
     next: (response) => pages.next(response),
     more: (response) => paging?.more?.(response) === true,

@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.js';
 import { isExactNumber } from '../http/response/exactNumbers.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
-import { isList, isRecord, kindOf } from '../values.js';
+import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { ReadableResponse, Selector } from './pageResponse.js';
 
 export interface DocumentPath {
@@ -226,7 +226,8 @@ function readField(value: unknown, name: string | number, at: string, read: Docu
 
 /** A {@link Selector} ready to use, whether a path or a function. */
 export interface Finder {
-  readonly isPath: boolean;
+  /** The headers that it looks at: none, or unknown if it is a function. */
+  readonly reads: readonly string[] | undefined;
   /** The path for errors; empty for a function. */
   readonly text: string;
   readonly identity: Json;
@@ -237,16 +238,11 @@ export interface Finder {
   isMissing(response: ReadableResponse): boolean;
 }
 
-/** The headers that selectors look at: none, or unknown if one is a function. */
-export function headersRead(...selectors: readonly (Finder | undefined)[]): readonly string[] | undefined {
-  return selectors.every((selector) => selector?.isPath !== false) ? [] : undefined;
-}
-
 /** Parses a selector. @throws ConfigError if its path is invalid. */
 export function finder(where: Selector<unknown>): Finder {
   if (typeof where === 'function')
     return {
-      isPath: false,
+      reads: undefined,
       text: '',
       identity: 'function',
       find: where,
@@ -255,11 +251,21 @@ export function finder(where: Selector<unknown>): Finder {
     };
   const path = documentPath(where);
   return {
-    isPath: true,
+    reads: [],
     text: path.text,
     identity: where,
     find: ({ body, read }) => path.find(body, read),
     isExactNumber: ({ body }) => path.isExactNumber(body),
     isMissing: ({ body }) => path.isMissing(body),
   };
+}
+
+/** A number, or text of digits; `undefined` if a response has none. @throws DecodeError for anything else. */
+export function readCount(of: 'rows' | 'pages', at: Finder, response: ReadableResponse): number | undefined {
+  const value = at.find(response);
+  // APIs that don't count have `null` for a total, and never for a number of pages.
+  if (value === undefined || (value === null && of === 'rows')) return undefined;
+  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (isCount(count)) return count;
+  throw response.read.fault(at.text, `it is ${kindOf(value)}, and not a number of ${of}`);
 }

@@ -12,12 +12,12 @@ import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import { checkKey } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import { listPlacedHeaders, type RequestSpec, requestSpecKinds } from './requestSpec.js';
+import { listPlaces, type RequestSpec, requestSpecKinds } from './requestSpec.js';
 import { parseSteps } from './documentPath.js';
 import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
 import { checkPartitionTable } from './partitionValues.js';
-import { parsePlace, placeKinds } from './requestPlace.js';
+import { placeKinds } from './requestPlace.js';
 import { pageReader, type ReadingApi } from './pageReader.js';
 import { hasSlot } from './sinceSlot.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
@@ -93,7 +93,7 @@ export function listing<
   >({
     ...(each && { each: each.source }),
     hasKey: key !== undefined,
-    placedHeaders: listPlacedHeaders(definition),
+    placedHeaders: listPlaces(definition).headers,
     read({ status = 200, headers = {}, body }, name = 'listing') {
       const document = parse && typeof body === 'string' ? parse(body, headers) : body;
       const asking = new Asking(definition.responses);
@@ -264,20 +264,20 @@ function checkListing(definition: Checked): void {
   }
   const wrong = wrongKind(paging, { params: 'a list', fields: 'a list?', request: 'a function', next: 'a function' });
   if (wrong) throw fault(`paging.${wrong.option}`, wrong.what);
+  const places = listPlaces(definition);
   const names = [
-    ...(pageSize?.param === undefined ? [] : [pageSize.param]),
-    ...paging.params,
+    ...places.params,
     ...Object.entries(typeof query === 'object' ? query : {}).flatMap(([param, value]) =>
       hasSlot('The definition of a listing', paging, value) ? [] : [param],
     ),
   ];
   const headers = [
-    ...listPlacedHeaders(definition),
+    ...places.headers,
     ...(typeof definition.headers === 'object' ? Object.keys(definition.headers) : []),
   ].map((header) => header.toLowerCase());
   const headerTwice = firstRepeated(headers);
   if (headerTwice !== undefined) throw fault('headers', `${JSON.stringify(headerTwice)} is set twice`);
-  const fields = [...(pageSize ? parsePlace(pageSize).sets.fields : []), ...(paging.fields ?? [])];
+  const { fields } = places;
   if (!['GET', 'POST'].includes(method)) throw fault('method', 'it must be GET or POST');
   if (definition.parse !== undefined && definition.format !== undefined)
     throw fault('parse', 'it excludes format: give one of the two');

@@ -101,7 +101,8 @@ export function login(options: LoginOptions): LoginSecret {
         at: (text) => documentPath(text).find(response.body, read),
       };
       const failed = (what: string): DecodeError => read.fault('', `the ${what} function of login() failed`, doesItFit);
-      const found = selector.isPath ? selector.find(readable) : called(() => selector.find(readable), failed('token'));
+      const found =
+        typeof token === 'string' ? selector.find(readable) : called(() => selector.find(readable), failed('token'));
       const text = typeof found === 'number' ? String(found) : found;
       if (typeof text !== 'string' || text === '')
         throw read.fault(selector.text, `it is ${text === '' ? 'empty' : kindOf(text)}, and not a token`, doesItFit);

@@ -7,11 +7,11 @@ import type { ApiResponse, Endpoint } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
 import { documentReader, doesItFit } from '../source/documentReader.js';
-import { isCount, isList, isRecord, kindOf } from '../values.js';
+import { isList, isRecord, kindOf } from '../values.js';
 import type { ReadableResponse, PageResponse, Selector } from './pageResponse.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentMessages } from './documentMessages.js';
-import { documentPath, finder, type Finder, rowsPath } from './documentPath.js';
+import { documentPath, finder, readCount, rowsPath } from './documentPath.js';
 import { thrownFault } from './issueText.js';
 import type { Paging } from './paging.js';
 import { type EndSpec, endsAt, pageHash, type Until } from './until.js';
@@ -133,7 +133,7 @@ export function pageReader<Row>({
           : isEnd
             ? lastRows(findRows, response)
             : noRows;
-        const count = hasDocument && total ? readTotal(total, response) : undefined;
+        const count = hasDocument && total ? readCount('rows', total, response) : undefined;
         // Not spread: V8 then makes hidden classes for each page.
         const pageResponse: PageResponse = {
           status,
@@ -271,14 +271,6 @@ function checkFoundRows(found: unknown, { body, read }: ReadableResponse): Liste
   if (list === undefined && rows.length > 0)
     throw read.fault(path, 'there is no such field, but the rows function found rows and names it as their place', '');
   return { rows, path, items: isList(list) ? Math.max(list.length, rows.length) : rows.length };
-}
-
-function readTotal(total: Finder, response: ReadableResponse): number | undefined {
-  const value = total.find(response);
-  if (value === undefined || value === null) return undefined;
-  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-  if (isCount(count)) return count;
-  throw response.read.fault(total.text, `it is ${kindOf(value)}, and not a number of rows`);
 }
 
 const longestQuote = 500;

@@ -112,6 +112,13 @@ export function cursorOf(at: PageCursor): string {
   throw new ConfigError('This API continues at a cursor, not after a number of rows. Start without startAt.');
 }
 
+/** A cursor that is a number of rows or pages. @throws ConfigError if it is not. */
+export function numberOf(at: PageCursor, what: 'a page number' | 'an offset'): number {
+  const cursor = cursorOf(at);
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new ConfigError(`startAt is not ${what}. Give one as text, e.g. "200", or start without it.`);
+}
+
 /** The offset, for paging that has no cursors. @throws ConfigError if it is a cursor. */
 export function offsetOf(at: PageCursor): number {
   if ('offset' in at) return at.offset;

@@ -5,7 +5,7 @@ import { isHeader } from '../http/sendAttempt.js';
 import { definedJson, ExactNumber, frozenJson, type Json } from '../json.js';
 import { kindOf } from '../values.js';
 import { checkFree } from './requestPlace.js';
-import { type HeaderFields, listPlacedHeaders, type RequestSpec } from './requestSpec.js';
+import { type HeaderFields, listPlaces, type RequestSpec } from './requestSpec.js';
 import { hasSlot } from './sinceSlot.js';
 import { withParams } from './requiredParams.js';
 import { fillFields, fillPath, fillValues, listPathNames } from './template.js';
@@ -25,8 +25,7 @@ export function requestMaker<Params, Values>(
   given: { readonly name: string; readonly baseUrl: string },
 ): (params: object) => PartitionRequest {
   const { name } = given;
-  const reserved = listReservedParams(spec);
-  const placed = listPlacedHeaders(spec);
+  const places = listPlaces(spec);
   const fixedPath = listPathNames(spec.path).length === 0 ? fillPath(spec.path, {}, given) : undefined;
   return (params) => {
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the values are those that its functions take
@@ -35,9 +34,13 @@ export function requestMaker<Params, Values>(
     const headers = evaluate<Params & Values, HeaderFields>(spec.headers ?? {}, all, { name, what: 'headers' });
     return {
       path: fixedPath ?? fillPath(spec.path, params, given),
-      query: copyQuery(name, query, (param, value) => reserved.has(param) && !hasSlot(name, spec.paging, value)),
-      headers: copyHeaders(name, headers, placed),
-      body: makeBody(spec, all, name),
+      query: copyQuery(
+        name,
+        query,
+        (param, value) => places.params.includes(param) && !hasSlot(name, spec.paging, value),
+      ),
+      headers: copyHeaders(name, headers, places.headers),
+      body: makeBody(spec, all, name, places.fields),
       fields: makeFields(spec, all, name),
     };
   };
@@ -56,17 +59,17 @@ function isMaker<Params, Given>(given: Given | ((params: Params) => Given)): giv
 }
 
 function makeBody<Params, Values>(
-  { body, bodyType, paging, pageSize }: RequestSpec<Params, Values>,
+  { body, bodyType, paging }: RequestSpec<Params, Values>,
   params: Params & Values,
   name: string,
+  placed: readonly string[],
 ): Json | undefined {
   if (body === undefined) return undefined;
   const making = { name, what: 'body' } as const;
   const given = typeof body === 'function' ? withParams(body, params, making) : fillValues(body, params, making);
   const made = frozenJson(given, `The body of ${name}`);
   if (bodyType === 'form') formFields(made, `The body of ${name}`);
-  for (const path of [...(paging.fields ?? []), ...(pageSize?.into === undefined ? [] : [pageSize.into])])
-    checkFree(name, made, path, (value) => hasSlot(name, paging, value));
+  for (const path of placed) checkFree(name, made, path, (value) => hasSlot(name, paging, value));
   return made;
 }
 
@@ -131,12 +134,4 @@ function copyQuery(
 function isSendable(value: unknown): value is SentValue {
   if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
-}
-
-/** Query parameters that a definition must not set itself. */
-function listReservedParams({
-  pageSize,
-  paging,
-}: Pick<RequestSpec<never>, 'pageSize' | 'paging'>): ReadonlySet<string> {
-  return new Set([...paging.params, ...(pageSize?.param === undefined ? [] : [pageSize.param])]);
 }

@@ -37,11 +37,21 @@ export interface NoPlace {
   readonly header?: undefined;
 }
 
+/** The names of what is set in a request, so that nothing else sets it. */
+export type Places = Required<Pick<Paging, 'params' | 'fields' | 'headers'>>;
+
+export function joinPlaces(all: readonly (Partial<Places> | undefined)[]): Places {
+  return {
+    params: all.flatMap((each) => each?.params ?? []),
+    fields: all.flatMap((each) => each?.fields ?? []),
+    headers: all.flatMap((each) => each?.headers ?? []),
+  };
+}
+
 /** A {@link RequestPlace} ready to use. */
 export interface Placing {
   readonly identity: Readonly<Record<string, string>>;
-  /** The names of what it sets. */
-  readonly sets: Required<Pick<Paging, 'params' | 'fields' | 'headers'>>;
+  readonly sets: Places;
   /** What the request of a definition has there. Default: nothing. */
   readonly find?: (request: PageAddress) => Json | undefined;
   /** A copy of the request with the value. @throws ConfigError if a header can't have it. */

@@ -4,7 +4,7 @@ import type { Query } from '../http/query.js';
 import type { BodyType } from '../http/requestDetails.js';
 import type { Json } from '../json.js';
 import type { Paging } from './paging.js';
-import { parsePlace, type RequestPlace } from './requestPlace.js';
+import { joinPlaces, parsePlace, type Places, type RequestPlace } from './requestPlace.js';
 
 /** Page size of a listing, in rows, and where a request has it, e.g. in `param: 'limit'` or `into: 'variables.first'`. */
 export type PageSize = RequestPlace & {
@@ -121,10 +121,7 @@ export function choosePageSize(
   return size;
 }
 
-/** Headers that a definition must not set itself. */
-export function listPlacedHeaders({
-  pageSize,
-  paging,
-}: Pick<RequestSpec<never>, 'pageSize' | 'paging'>): readonly string[] {
-  return [...(pageSize ? parsePlace(pageSize).sets.headers : []), ...(paging.headers ?? [])];
+/** What a definition must not set itself, since its page size and its paging do. */
+export function listPlaces({ pageSize, paging }: Pick<RequestSpec<never>, 'pageSize' | 'paging'>): Places {
+  return joinPlaces([pageSize && parsePlace(pageSize).sets, paging]);
 }

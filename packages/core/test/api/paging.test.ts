@@ -491,7 +491,7 @@ describe('paging by page numbers', () => {
       columns: ['id'],
       paging: byPage({ param: 'p', pages: 'pages' }),
     });
-    expect(() => items.read({ body: { items: [], pages } })).toThrow(/at pages: it is not a number of pages/);
+    expect(() => items.read({ body: { items: [], pages } })).toThrow(/at pages: it is .*not a number of pages/);
   });
 });
 
