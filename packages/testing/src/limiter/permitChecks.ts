@@ -131,18 +131,6 @@ export const permitChecks: Checks<OpenLimiter> = {
     await driven.pass(2 * per);
     checkSame(limiter.state.pausedFor, 0, 'pausedFor after a pause');
   },
-
-  'rejects at once when a permit is aborted during a pause': async (open) => {
-    const driven = await open();
-    driven.limiter.pause(1_000 * driven.per);
-    const stop = new AbortController();
-    const requested = driven.acquire({ signal: stop.signal });
-    await driven.settle();
-    const reason = new Error('Nobody waits that long.');
-    stop.abort(reason);
-    await checkRefused(driven, requested, reason, 'during a pause');
-    driven.checkState(0, 0, 'when the only one was aborted during a pause');
-  },
 };
 
 async function checkRefused(driven: DrivenLimiter, requested: RequestedPermit, reason: unknown, when: string) {

@@ -52,14 +52,13 @@ export class DrivenSink {
   }
 
   context(opening: Opening = {}, signal: AbortSignal = new AbortController().signal): SinkContext<unknown> {
-    const { schema } = this.#samples;
     return {
       source: 'testing.rows',
       restart: false,
       isEndless: false,
       signal,
       ...opening,
-      ...(schema && { schema }),
+      schema: this.#samples.schema,
       log: (name) => this.state.log(name),
     };
   }

@@ -73,10 +73,8 @@ export const faultChecks: Checks<WalkedSource> = {
   'refuses a position of another plan before it requests anything': async (walked) => {
     const { partitions } = walked.source.info;
     // A watch has no last page.
-    const begun = pull(walked.source.pages(walked.recorded({})));
-    const first = await walked.next(begun);
-    await begun.return?.();
-    const hasPlan = !first.done && first.value.position.plan !== undefined;
+    const first = await walked.firstPage(walked.recorded());
+    const hasPlan = first?.position.plan !== undefined;
     const made = walked.countsRequests ? walked.requests.made : 0;
     const wrong: readonly PagesOptions[] = [
       { startAt: { before: partitions + 1, begun: {}, rows: 0, pages: 0 } },
@@ -88,11 +86,7 @@ export const faultChecks: Checks<WalkedSource> = {
       { prefetch: 0.5 },
     ];
     for (const options of wrong) {
-      const failure = await catchFailure(async () => {
-        const walk = pull(walked.source.pages(options));
-        await walked.next(walk);
-        await walk.return?.();
-      });
+      const failure = await catchFailure(() => walked.firstPage(options));
       checkSluiceError(failure, `pages(${show(options)}) must be refused with a ConfigError`);
     }
     if (walked.countsRequests) checkSame(walked.requests.made, made, 'The number of requests after all refusals');

@@ -1,7 +1,7 @@
 import type { SourceInfo } from '@sluice/core';
 import { check, checkPlainJson, checkSame, show } from '../check.js';
 import { Skipped, type Checks } from '../suite.js';
-import { pull, type WalkedSource } from './walkedSource.js';
+import type { WalkedSource } from './walkedSource.js';
 
 /** The info of a source, which decides whether a checkpoint fits. */
 export const infoChecks: Checks<WalkedSource> = {
@@ -21,9 +21,7 @@ export const infoChecks: Checks<WalkedSource> = {
       `The columns must be different strings, not ${show(columns)}.`,
     );
     const described = describe(info);
-    const walk = pull(walked.source.pages({ prefetch: 0 }));
-    await walked.next(walk);
-    await walk.return?.();
+    await walked.firstPage({ prefetch: 0 });
     checkSame(describe(walked.source.info), described, 'The description of a source after a walk');
     const what = 'The description of another source like it (a checkpoint would not match)';
     checkSame(describe(walked.another().info), described, what);

@@ -109,15 +109,13 @@ export const walkChecks: Checks<WalkedSource> = {
     const found: unknown[] = [];
     let startAt = pages[0]?.position;
     for (let count = 1; startAt && count < pages.length; count += 1) {
-      const walk = pull(walked.source.pages(walked.recorded({ startAt: reload(startAt), prefetch: 0 })));
-      const next = await walked.next(walk);
-      await walk.return?.();
+      const page = await walked.firstPage(walked.recorded({ startAt: reload(startAt), prefetch: 0 }));
       check(
-        !next.done,
+        page !== undefined,
         `The position of page ${count - 1} leads to no further page, but the source has ${pages.length}.`,
       );
-      found.push(...next.value.items);
-      startAt = next.value.position;
+      found.push(...page.items);
+      startAt = page.position;
     }
     checkRows(found, listRows(pages.slice(1)), 'Walked one page at a time');
   },

@@ -62,6 +62,14 @@ export class WalkedSource {
     return pages;
   }
 
+  /** The first page of a walk, which ends there; `undefined` if it has none. */
+  async firstPage(options: PagesOptions): Promise<Page<unknown> | undefined> {
+    const walk = pull(this.source.pages(options));
+    const next = await this.next(walk);
+    await walk.return?.();
+    return next.done ? undefined : next.value;
+  }
+
   /** The same options for a walk that may start anywhere: a source that discovers its partitions records them. */
   recorded(options: PagesOptions = {}): PagesOptions {
     if (!this.discovers) return options;

@@ -189,7 +189,7 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   })),
 
   'hears of an abort only when a pause is over': mutant(
-    'rejects at once when a permit is aborted during a pause',
+    'rejects at once when a waiting permit is aborted, and forgets it',
     (limiter) => ({
       acquire: async ({ route, signal }) => {
         const permit = await limiter.acquire({ route });
