@@ -7,7 +7,6 @@
 import { checkOptions } from '@sluice/core';
 import { postgresRunTable, type PostgresOptions, type RunTotals, type TableMode } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
-
 import { tableTarget } from './run/tableRun.js';
 
 /** Options of {@link postgresRun}. */
@@ -51,14 +50,8 @@ export function postgresRun(run: PostgresRunOptions): RunTarget {
     requireTotal: true,
   });
   const { url, password, table, mode = 'fail', columns, key, schema, requireTotal } = run;
-  const options = {
-    mode,
-    ...(columns && { columns }),
-    ...(key && { key }),
-    ...(schema && { schema }),
-    ...(requireTotal === false && { requireTotal }),
-  };
-  return tableTarget(postgresRunTable({ url, table, password }), tableAddress(url, table), options);
+  const rows = { mode, columns, key, schema, requireTotal };
+  return tableTarget(postgresRunTable({ url, table, password }), tableAddress(url, table), rows);
 }
 
 /** Where a table is, without a password: as `--to` of the command line has it. */

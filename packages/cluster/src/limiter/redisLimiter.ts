@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { checkOptions, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { encodeLimits } from './decodeLimits.js';
-import { decodeReply } from './decodeReply.js';
 import type { LimiterBookAccess, LimiterCall, LimiterReply } from './limiterCall.js';
 import { limiterScript } from './limiterScript.js';
 import { SharedLimiter } from './sharedLimiter.js';
@@ -91,6 +90,17 @@ export async function callLimiter(redis: Redis, name: string, call: LimiterCall)
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
     return decodeReply(await redis.eval(limiterScript, 1, ...args));
   }
+}
+
+/** In the order of the script. */
+const replyFields = 'status time openedAt granted due queued running pausedFor inForce used'.split(' ');
+
+/** Reads what the script returns. @throws TypeError if something else answered. */
+function decodeReply(value: unknown): LimiterReply {
+  if (!Array.isArray(value) || value.length !== replyFields.length || typeof value[0] !== 'string')
+    throw new TypeError('Redis answered with something else than the limiter does.');
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the script gives all fields in this order
+  return Object.fromEntries(replyFields.map((name, nth) => [name, value[nth]])) as unknown as LimiterReply;
 }
 
 /** The book in Redis. It connects when it is first asked. */
