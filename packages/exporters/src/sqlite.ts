@@ -36,8 +36,7 @@ export type {
   RowVersion,
 } from './sql/readHistory.js';
 export type { TableRows, TableToRead } from './sql/readTable.js';
-export type { TableMode } from './sql/tableShape.js';
-export type { NewFields } from './sql/tableShape.js';
+export type { NewFields, TableMode } from './sql/tableShape.js';
 export type { TableOptions } from './sql/tableSink.js';
 
 /** Where a database of SQLite is. */

@@ -84,8 +84,6 @@ const defaultMaxDeadLetters = 100;
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   checkOptions('webhook()', options, {
     ...endpointNames,
-    url: 'text',
-    secret: 'text or a list or a function or a boolean',
     breakLock: true,
     trustFileSystem: true,
     newId: true,

@@ -8,7 +8,7 @@ export interface RunTotals {
    * `false`: the API's total counts something else than its rows, so `replace` removes rows although fewer were listed.
    * Default: it removes none then.
    */
-  readonly requireTotal?: false;
+  readonly requireTotal?: false | undefined;
 }
 
 /** What becomes of the rows of a run. All its workers have the same. */

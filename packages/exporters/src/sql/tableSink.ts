@@ -140,7 +140,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
     identity: { mode, columns: columns ? [...columns] : null, key: key ? [...key] : null },
     delivery: 'exactly-once',
     state: ledger,
-    ...((mode === 'merge' || mode === 'replace' || isHistory) && { isRefreshed: true }),
+    isRefreshed: mode === 'merge' || mode === 'replace' || isHistory,
     async check(context) {
       checkContext(context);
       const effective = await chooseMode(context);

@@ -2,20 +2,15 @@ import type { Delivery, HttpEvent, SinkContext } from '@sluice/core';
 import type { DeadLetter } from './deadLetter.js';
 import { blamesRecord } from './endpoint.js';
 
-/** Tells the observers of a client about the requests of a webhook, and about dead letters. */
-export interface DeliveryReports {
-  readonly onEvent: (event: HttpEvent) => void;
-  readonly onDeadLetter: (letter: DeadLetter) => void;
-}
-
-/** @param countWaiting counts the records that are not settled. */
-export function deliveryReports(
-  { onDelivery }: Pick<SinkContext<never>, 'onDelivery'>,
-  countWaiting: () => number,
-): DeliveryReports {
+/**
+ * Tells the observers of a client about the requests of a webhook, and about dead letters.
+ *
+ * @param countWaiting counts the records that are not settled.
+ */
+export function deliveryReports({ onDelivery }: Pick<SinkContext<never>, 'onDelivery'>, countWaiting: () => number) {
   const report = (delivery: Omit<Delivery, 'waiting'>): void => onDelivery?.({ ...delivery, waiting: countWaiting() });
   return {
-    onEvent(event) {
+    onEvent: (event: HttpEvent): void => {
       if (event.type === 'attempt') report({ step: 'sent' });
       if (event.type === 'retry') report({ step: 'retry', error: event.error, status: statusOf(event.error) });
       if (event.type !== 'settled' || event.outcome === 'stopped') return;
@@ -26,7 +21,7 @@ export function deliveryReports(
         report({ step: error.code === 'http' && blamesRecord(status) ? 'refused' : 'failed', error, status });
       }
     },
-    onDeadLetter: ({ status }) => report({ step: 'dead-letter', status: status ?? undefined }),
+    onDeadLetter: ({ status }: DeadLetter) => report({ step: 'dead-letter', status: status ?? undefined }),
   };
 }
 

@@ -44,13 +44,13 @@ export const endpointNames = {
   clock: true,
   random: true,
   adapter: true,
-  url: true,
-  secret: true,
+  url: 'text',
+  secret: 'text or a list or a function or a boolean',
   headers: true,
   timeout: true,
   allowAddresses: true,
   resolve: true,
-} as const satisfies Readonly<Record<keyof EndpointOptions, true>>;
+} as const satisfies Readonly<Record<keyof EndpointOptions, string | true>>;
 
 /** A checked endpoint, not connected yet. */
 export interface Endpoint {

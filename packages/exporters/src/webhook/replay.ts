@@ -55,8 +55,6 @@ export interface ReplayCounts {
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
   checkOptions('replay()', options, {
     ...endpointNames,
-    url: 'text',
-    secret: 'text or a list or a function or a boolean',
     newId: true,
     breakLock: true,
     trustFileSystem: true,
