@@ -48,6 +48,7 @@ export class ExportRun<T> {
       source,
       commits,
       restarts: new Map(),
+      stopWithin: state ? (options.stopWithin ?? usualStop) : 0,
       stopped: this.#stopped.signal,
       cancelled: this.#cancelled.signal,
     };
@@ -101,10 +102,10 @@ export class ExportRun<T> {
 
   /** Writes page by page, and commits; at the end seals and closes. A cancelled export ends without a seal. */
   async *#exportFrom(opened: OpenExport<T>): AsyncGenerator<ExportStep, undefined> {
-    const { state, options, commits } = this.#job;
+    const { commits, stopWithin } = this.#job;
     const { writer } = opened;
     await commits.begin(writer);
-    if (state) this.#grace = options.stopWithin ?? usualStop;
+    this.#grace = stopWithin;
     // Before the first request, so that users see at once what was kept.
     if (commits.checkpoint?.sinkPosition !== undefined) yield this.#progress();
     while (!commits.checkpoint?.isSealed) {

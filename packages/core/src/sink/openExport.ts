@@ -1,3 +1,4 @@
+import { settlesWithin } from '../clock.js';
 import { amend, SluiceError, type SluiceErrorCode } from '../errors.js';
 import { newId as randomId } from '../identifiers.js';
 import type { Page } from '../source/page.js';
@@ -16,6 +17,8 @@ export interface ExportJob<T> extends ExportSetup<T> {
   readonly commits: Commits;
   /** How often each partition started over. */
   readonly restarts: Map<number, number>;
+  /** Ms in which it commits what is fetched, and its source ends. 0 without state. */
+  readonly stopWithin: number;
   /** No more pages are requested. */
   readonly stopped: AbortSignal;
   /** Calls of the sink must end, too. */
@@ -26,8 +29,11 @@ export interface ExportJob<T> extends ExportSetup<T> {
 export interface OpenExport<T> {
   readonly writer: SinkWriter<T>;
   readonly pages: AsyncIterator<Page<T>>;
-  /** Cancels the pages, once. Resolves at once, unless the source has state of its own. */
-  readonly stopPages: () => Promise<void>;
+  /**
+   * Cancels the pages, once. Resolves when the source has ended, or after `stopWithin`, as it may hang. One that has state
+   * of its own is waited for without a limit: the next run needs its lock.
+   */
+  readonly stopPages: () => Promise<unknown>;
   /** The target had a position to resume from. */
   readonly isResumed: boolean;
   /** If resuming fails, the earlier run may be given up for a new one. */
@@ -145,14 +151,15 @@ type OpenWalk<T> = Pick<OpenExport<T>, 'pages' | 'stopPages'>;
 
 /** Before the target is touched, since invalid options are rejected here. */
 function openWalk<T>(job: ExportJob<T>): OpenWalk<T> {
-  const { info, options, commits } = job;
+  const { info, options, commits, stopWithin, clock } = job;
   const { source } = fitSource(job.source, options.concurrency, commits.checkpoint?.fitted);
   const pages = source.pages(choosePages(job))[Symbol.asyncIterator]();
-  let stopped: Promise<unknown> | undefined;
-  const stopPages = async (): Promise<void> => {
-    stopped ??= pages.return?.().catch(() => undefined);
-    if (hasState(info)) await stopped;
+  const end = async (): Promise<unknown> => {
+    const ended = Promise.resolve(pages.return?.());
+    return hasState(info) ? ended : settlesWithin(clock, stopWithin, ended);
   };
+  let stopped: Promise<unknown> | undefined;
+  const stopPages = (): Promise<unknown> => (stopped ??= end().catch(() => undefined));
   return { pages, stopPages };
 }
 

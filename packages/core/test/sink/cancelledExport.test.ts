@@ -1,6 +1,14 @@
 import { map } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, exportTo, memoryState, type Page, type Sink, type SinkContext } from '../../src/index.js';
+import {
+  ConfigError,
+  exportTo,
+  memoryState,
+  systemClock,
+  type Page,
+  type Sink,
+  type SinkContext,
+} from '../../src/index.js';
 import { decodeCheckpoint } from '../../src/sink/checkpoint.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink, type Recording } from './recordingSink.js';
@@ -128,7 +136,7 @@ describe('E9 a cancelled export', () => {
     expect(sink.rows).toHaveLength(500);
   });
 
-  test('a source that does not know `drain` is not asked for more', async () => {
+  test('T4 a source that does not know `drain` is not asked for more, nor waited for if it hangs', async () => {
     const stop = new AbortController();
     const source = {
       info: { name: 'slow', identity: null, partitions: 1 },
@@ -140,11 +148,49 @@ describe('E9 a cancelled export', () => {
       },
     };
     const sink = recordingSink<number>();
-    const running = exportTo(source, sink, { state: memoryState() }).run({ signal: stop.signal });
+    const running = exportTo(source, sink, { state: memoryState(), stopWithin: 1 }).run({ signal: stop.signal });
     await expect(running).rejects.toBe('enough');
     expect(sink.rows).toEqual([1]);
     expect(sink.calls).toEqual(['open', 'write', 'flush', 'abort']);
   });
+
+  test.each(['the first checkpoint', 'a commit'])(
+    'an export that fails in %s ends after the read of a page that is under way',
+    async (where) => {
+      const failed = new AbortController();
+      const ended: string[] = [];
+      const source = {
+        info: { name: 'slow', identity: null, partitions: 1 },
+        async *pages(): AsyncGenerator<Page<number>> {
+          const position = { before: 0, begun: {}, rows: 1, pages: 1 };
+          const page = { items: [1], position, index: 0, partition: 0, endsPartition: false };
+          if (where === 'a commit') yield page;
+          await new Promise((resolve) => failed.signal.addEventListener('abort', resolve));
+          // The file is closed some turns later.
+          for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+          ended.push('read');
+          yield page;
+        },
+      };
+      const memory = memoryState();
+      let saves = 0;
+      const state = {
+        ...memory,
+        save: async (name: string, record: Parameters<typeof memory.save>[1]) => {
+          if ((saves += 1) < (where === 'a commit' ? 2 : 1)) return memory.save(name, record);
+          await new Promise(setImmediate);
+          failed.abort();
+          throw new Error('EIO');
+        },
+      };
+      // The commit that is due in a second comes while the next page is read.
+      const after = (ms: number, callback: () => void) => systemClock.after(ms > 1000 ? ms : 1, callback);
+      await exportTo(source, recordingSink<number>(), { state, clock: { ...systemClock, after } })
+        .run()
+        .catch(() => ended.push('export'));
+      expect(ended).toEqual(['read', 'export']);
+    },
+  );
 
   test('stopWithin is checked', async () => {
     const { list } = await startHoldings({ holdings: 5 });
