@@ -4,7 +4,7 @@
  * @module @sluice/exporters/sqlite
  */
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -217,7 +217,7 @@ function foldName(name: string): string {
 /** A part of the name of a folder, the same for all names of a table. File systems have no room for long ones. */
 function folderName(table: string): string {
   const name = encodeURIComponent(foldName(table).toWellFormed());
-  return name.length <= 100 ? name : createHash('sha256').update(name).digest('hex').slice(0, 32);
+  return name.length <= 100 ? name : hash('sha256', name).slice(0, 32);
 }
 
 /**

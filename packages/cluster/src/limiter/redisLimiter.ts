@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { checkOptions, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { encodeLimits } from './decodeLimits.js';
@@ -77,7 +77,7 @@ export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
   });
 }
 
-const sha1 = createHash('sha1').update(limiterScript).digest('hex');
+const sha1 = hash('sha1', limiterScript);
 
 /** Answers one call from the book of this name. */
 export async function callLimiter(redis: Redis, name: string, call: LimiterCall): Promise<LimiterReply> {

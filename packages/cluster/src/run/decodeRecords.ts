@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ConfigError, type Position } from '@sluice/core';
 import { isCount, isRecord } from '../foreignData.js';
 import type { PlanPiece, RunHeader } from './run.js';
@@ -63,7 +63,7 @@ export interface PartitionRecord extends RecordOwner {
  */
 export function sealRecord(record: object): object {
   const content = { format: formatVersion, ...record };
-  return { ...content, sum: sha256(JSON.stringify(content)) };
+  return { ...content, sum: hash('sha256', JSON.stringify(content)) };
 }
 
 /** @throws ConfigError if the record is damaged, or of another version */
@@ -132,10 +132,5 @@ export function openRecord(value: unknown, path: string): unknown {
 function isSealed(value: unknown): value is Record<string, unknown> {
   if (!isRecord(value) || value['format'] !== formatVersion) return false;
   const { sum, ...content } = value;
-  return sha256(JSON.stringify(content)) === sum;
-}
-
-/** The SHA-256 of a text in hex. */
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', JSON.stringify(content)) === sum;
 }

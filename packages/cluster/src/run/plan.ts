@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { ConfigError, type Json, type PageSource, type SourceInfo } from '@sluice/core';
-import { decodeParams, sha256, type CompletePlan, type PlanChunk } from './decodeRecords.js';
+import { decodeParams, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import type { OpenSource, PlanPiece, RunHeader, RunPlan, SourcePartition } from './run.js';
 import { partitionsPerShard } from './storedFile.js';
 
@@ -33,12 +33,12 @@ export async function storePlan(
   plan: RunPlan,
   begin: (source: PageSource<unknown>) => Promise<BegunPlan>,
 ): Promise<RunHeader> {
-  const hash = createHash('sha256');
+  const sum = createHash('sha256');
   let begun: BegunPlan | undefined;
   let chunk: { first: number; pieces: PlanPiece[] } = { first: 0, pieces: [] };
   let chunks = 0;
   const put = async (target: BegunPlan): Promise<void> => {
-    hash.update(JSON.stringify(chunk));
+    sum.update(JSON.stringify(chunk));
     // A complete plan is compared by its hash.
     if (!target.isComplete) await target.putChunk(chunk);
     chunks += 1;
@@ -62,7 +62,7 @@ export async function storePlan(
       `${begun.target} has another plan, with more partitions than these ${partitions}. Submit the same parameters again, or another plan to another target.`,
       { path: begun.target, changed: ['params'] },
     );
-  await begun.complete({ hash: hash.digest('hex'), partitions });
+  await begun.complete({ hash: sum.digest('hex'), partitions });
   return begun.header;
 }
 
@@ -95,7 +95,7 @@ function openPiece(open: OpenSource, params: Json): { piece: PlanPiece; source: 
   if (isUnversioned) throw refuse('an operator of pipePages has no version, so workers could differ. Give it one.');
   if (partitions > maxPartitions)
     throw refuse(`a piece of the plan has ${partitions} partitions. Cut it into pieces of at most ${maxPartitions}.`);
-  return { piece: { params, partitions, identity: sha256(JSON.stringify(identity)) }, source };
+  return { piece: { params, partitions, identity: hash('sha256', JSON.stringify(identity)) }, source };
 }
 
 /** The columns of a source's rows. */

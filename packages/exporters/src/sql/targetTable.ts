@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ConfigError, SinkError } from '@sluice/core';
 import {
   foldTableName,
@@ -121,5 +121,5 @@ export class TargetTable {
 
 /** For names beside a table. Short, since PostgreSQL cuts names at 63 bytes. */
 export function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+  return hash('sha256', text).slice(0, 12);
 }
