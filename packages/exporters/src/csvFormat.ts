@@ -118,7 +118,7 @@ const needsQuotes = /[",\r\n\uFEFF]|^ | $/;
  *
  * The tests compare it with papaparse's `unparse`, which takes 50 % more time, and memory for a table of cells.
  *
- * @example csvField('a "b"') // '"a ""b"""'
+ * @example quoteField('a "b"') // '"a ""b"""'
  */
 function quoteField(text: string): string {
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -140,8 +140,8 @@ const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
  * Puts an apostrophe before text that a spreadsheet would run as a formula. Numbers stay as they are.
  *
  * @see OWASP, CSV injection
- * @example guarded('=1+1') // "'=1+1"
- * @example guarded('-1') // '-1'
+ * @example guardFormula('=1+1') // "'=1+1"
+ * @example guardFormula('-1') // '-1'
  */
 export function guardFormula(text: string): string {
   return startsLikeFormula(text) && !numeric.test(text) ? `'${text}` : text;

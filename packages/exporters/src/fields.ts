@@ -11,8 +11,9 @@ export function checkRow(row: unknown, target: string): Fields {
   );
 }
 
-function isObject(row: unknown): row is Fields {
-  return typeof row === 'object' && row !== null;
+/** Whether something has fields: a row, a record, what a driver gives. */
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Reads one field. An inherited name such as `constructor` is a field only if it is the row's own property. */

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { isObject } from '../fields.js';
 import {
   ConnectionLost,
   quote,
@@ -235,8 +236,8 @@ function isList(value: unknown): value is readonly unknown[] {
 }
 
 function readRowCount(result: unknown): number | null {
-  const isCounted = typeof result === 'object' && result !== null && 'rowCount' in result;
-  return isCounted && typeof result.rowCount === 'number' ? result.rowCount : null;
+  const { rowCount } = isObject(result) ? result : {};
+  return typeof rowCount === 'number' ? rowCount : null;
 }
 
 /** A quoted name or text, in which a question mark is no parameter; or a parameter. */
@@ -365,7 +366,7 @@ const changes = `${parts}
   SELECT sum(pg_stat_get_xact_tuples_inserted(oid)) AS added, sum(pg_stat_get_xact_tuples_updated(oid)) AS changed, sum(pg_stat_get_xact_tuples_deleted(oid)) AS removed FROM part`;
 
 function isUnique(value: unknown): value is Unique {
-  return typeof value === 'object' && value !== null && 'columns' in value && isList(value.columns);
+  return isObject(value) && isList(value['columns']);
 }
 
 /** 22 is a value that the type does not take, 23514 a constraint of the name of its column. */
@@ -403,7 +404,7 @@ function findUnknownCharacter(
   });
 }
 
-/** @example characterIn('character with byte sequence 0xe6 0xbc 0xa2 in encoding …') // '漢' */
+/** @example decodeCharacter('character with byte sequence 0xe6 0xbc 0xa2 in encoding …') // '漢' */
 function decodeCharacter(message: string): string | undefined {
   const [bytes] = /0x[0-9a-f]{2}(?: 0x[0-9a-f]{2})*/.exec(message) ?? [];
   return bytes && Buffer.from(bytes.replace(/0x| /g, ''), 'hex').toString();

@@ -1,4 +1,5 @@
 import { SinkError, type WatchedWalk } from '@sluice/core';
+import { isObject } from '../fields.js';
 import {
   besideTable,
   countRows,
@@ -32,10 +33,8 @@ export type LastPoll = Pick<Poll, 'generation' | 'at'> | undefined;
 
 /** The last poll of a record; `undefined` if it is not one of a history. */
 export function readLastPoll(record: unknown): LastPoll {
-  if (typeof record !== 'object' || record === null || !('poll' in record)) return undefined;
-  const { poll } = record;
-  if (typeof poll !== 'object' || poll === null || !('generation' in poll) || !('at' in poll)) return undefined;
-  const { generation, at } = poll;
+  const { poll } = isObject(record) ? record : {};
+  const { generation, at } = isObject(poll) ? poll : {};
   return typeof generation === 'number' && typeof at === 'string' ? { generation, at } : undefined;
 }
 
@@ -83,6 +82,8 @@ export class HistoryTable {
   readonly #names: ReturnType<typeof namesBeside>;
   readonly #polls: string;
   readonly #compares: (column: string) => boolean;
+  /** For the names of what belongs to it. */
+  readonly #hash: string;
   /** The keys of rows that the last complete walk lacked, and that have a version still. */
   readonly #missing: string;
 
@@ -96,11 +97,8 @@ export class HistoryTable {
     this.#compares = compares;
     this.#names = namesBeside(name.full, database);
     this.#polls = quoteTable(this.#names.polls, database);
-    this.#missing = besideTable(
-      name.full,
-      `_sluice_missing_${shortHash(foldTableName(name.full, database))}`,
-      database,
-    );
+    this.#hash = shortHash(foldTableName(name.full, database));
+    this.#missing = besideTable(name.full, `_sluice_missing_${this.#hash}`, database);
   }
 
   /**
@@ -210,14 +208,13 @@ export class HistoryTable {
       await session.run(`CREATE TABLE ${this.#sql} (${definitions.join(', ')})`);
     }
     await this.#staging.target.fireDeferred(session);
-    const hash = shortHash(foldTableName(name.full, this.#database));
     for (const [kind, unique, on] of [
       ['version', 'UNIQUE ', `(${keyNames}, ${validFrom})`],
       ['live', 'UNIQUE ', `(${keyNames}) WHERE ${isLive}`],
       ['ended', '', `(${validTo}) WHERE ${validTo} IS NOT NULL`],
     ] as const)
       await session.run(
-        `CREATE ${unique}INDEX IF NOT EXISTS ${quote(`_sluice_${kind}_${hash}`)} ON ${this.#sql} ${on}`,
+        `CREATE ${unique}INDEX IF NOT EXISTS ${quote(`_sluice_${kind}_${this.#hash}`)} ON ${this.#sql} ${on}`,
       );
     const polls = pollColumns.map(
       ({ name, type }) => `${quote(name)} ${types[type].name} ${name === 'generation' ? 'PRIMARY KEY' : 'NOT NULL'}`,

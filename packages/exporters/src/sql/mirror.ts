@@ -9,6 +9,7 @@ import {
   type SinkReport,
   type SinkWriter,
 } from '@sluice/core';
+import { isObject } from '../fields.js';
 import type { Database, SqlValue } from './database.js';
 import { encodeValue, MirrorShape, type ComparedWalk, type Displaced } from './generation.js';
 import { namesBeside, readLastPoll } from './historyTable.js';
@@ -236,15 +237,14 @@ function decodePosition(position: Json, table: string): number {
 
 /** The generation of a record; `undefined` if there is none. */
 function decodeGeneration(record: unknown): number | undefined {
-  if (typeof record !== 'object' || record === null || !('generation' in record)) return undefined;
-  return typeof record.generation === 'number' ? record.generation : undefined;
+  const { generation } = isObject(record) ? record : {};
+  return typeof generation === 'number' ? generation : undefined;
 }
 
 /** The displaced rows of a record. */
 function decodeDisplaced(record: unknown): Displaced {
-  if (typeof record !== 'object' || record === null || !('displaced' in record)) return new Map();
-  const { displaced } = record;
-  if (typeof displaced !== 'object' || displaced === null) return new Map();
+  const { displaced } = isObject(record) ? record : {};
+  if (!isObject(displaced)) return new Map();
   const rows = Object.entries(displaced).map(([key, values]: [string, unknown]) => {
     const known: readonly unknown[] = Array.isArray(values) ? values : [];
     return [key, known.map(decodeValue)] as const;

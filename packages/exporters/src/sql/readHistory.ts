@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ConfigError, differingFields, SinkError, type Change } from '@sluice/core';
 import { quote, quoteTable, readNumber, type Database, type Session } from './database.js';
 import { versionColumns } from './generation.js';
 import { numberText, timestampMicros } from '../columnValue.js';
+import type { Fields } from '../fields.js';
 import { namesBeside } from './historyTable.js';
 import { Ledger } from './ledger.js';
 import { isRowsRecord, rowsRecord, type JsonKind } from './rowsRecord.js';
 import { instantText } from './sqlValue.js';
 import { keyColumn, storableKey } from './tableShape.js';
-
-type Row = Readonly<Record<string, unknown>>;
 
 /** Which changes of a history. */
 export interface HistoryChangesOptions {
@@ -30,7 +29,7 @@ export interface RowVersion {
   /** The key of the row. */
   readonly key: string;
   /** Without the columns of the history. */
-  readonly row: Row;
+  readonly row: Fields;
   readonly from: string;
   /** Absent: it is the present one. */
   readonly to?: string;
@@ -67,7 +66,7 @@ export interface History {
    *
    * @throws ConfigError if the key is not one of the table.
    */
-  changes(options?: HistoryChangesOptions): AsyncIterable<Change<Row>>;
+  changes(options?: HistoryChangesOptions): AsyncIterable<Change<Fields>>;
 }
 
 const { from, to, ended, generation } = versionColumns;
@@ -187,7 +186,7 @@ async function* readChanges(
   session: Session,
   shape: HistoryShape,
   { since, key }: HistoryChangesOptions,
-): AsyncGenerator<Change<Row>> {
+): AsyncGenerator<Change<Fields>> {
   const wanted = key === undefined ? [] : keyConditions(shape, key);
   const sameKey = (of: string): string =>
     shape.key.map(({ name }) => `v.${quote(name)} = ${of}.${quote(name)}`).join(' AND ');
@@ -216,7 +215,7 @@ async function* readChanges(
   for await (const found of each(sql, ...parameters, ...parameters)) yield toChange(shape, found);
 }
 
-function toChange(shape: HistoryShape, found: Row): Change<Row> {
+function toChange(shape: HistoryShape, found: Fields): Change<Fields> {
   const valueIn =
     (side: 'v' | 'p') =>
     ({ nth }: HistoryColumn): unknown =>
@@ -226,8 +225,8 @@ function toChange(shape: HistoryShape, found: Row): Change<Row> {
   const generation = found['generation'] === null ? 0 : readNumber(found['generation']);
   const row = rowOf(shape.columns, valueIn('v'));
   const { type } = found;
-  const named = createHash('sha256').update(JSON.stringify([shape.table, key, observedAt, type === 'removed']));
-  const observed = { id: named.digest('hex').slice(0, 28), key, generation, observedAt };
+  const named = hash('sha256', JSON.stringify([shape.table, key, observedAt, type === 'removed']));
+  const observed = { id: named.slice(0, 28), key, generation, observedAt };
   if (type === 'removed') return { ...observed, type: 'removed', before: row, after: null, fields: [] };
   if (type === 'initial' || type === 'added') return { ...observed, type, before: null, after: row, fields: [] };
   const before = rowOf(shape.columns, valueIn('p'));
@@ -235,7 +234,7 @@ function toChange(shape: HistoryShape, found: Row): Change<Row> {
   return { ...observed, type: 'changed', before, after: row, fields };
 }
 
-function rowOf(columns: readonly HistoryColumn[], valueOf: (column: HistoryColumn) => unknown): Row {
+function rowOf(columns: readonly HistoryColumn[], valueOf: (column: HistoryColumn) => unknown): Fields {
   return Object.fromEntries(columns.map((column) => [column.name, readValue(valueOf(column), column)]));
 }
 

@@ -1,4 +1,4 @@
-import { checkRow } from '../fields.js';
+import { checkRow, isObject } from '../fields.js';
 import type { TableColumn } from './database.js';
 
 /** The name of the record of a history's rows. */
@@ -75,12 +75,5 @@ function kindOf(value: unknown): JsonKind | undefined {
 
 /** Whether something is recorded: the record is ours. */
 export function isRowsRecord(record: unknown): record is RowsRecord {
-  return (
-    typeof record === 'object' &&
-    record !== null &&
-    'source' in record &&
-    'kinds' in record &&
-    'ignored' in record &&
-    'reserved' in record
-  );
+  return isObject(record) && ['source', 'kinds', 'ignored', 'reserved'].every((name) => name in record);
 }

@@ -13,6 +13,7 @@ import {
   type StatedTotal,
   type WalkEnd,
 } from '@sluice/core';
+import { isObject, type Fields } from '../fields.js';
 import { hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
 import { MirrorShape } from './generation.js';
 import {
@@ -356,13 +357,13 @@ function pollAt(last: LastPoll, ms: number, isIncomplete = false): Poll {
 
 /** Whether its rows are in the table, unless somebody has dropped that since. */
 async function isPublished(ledger: Ledger, { run }: TablePosition): Promise<boolean> {
-  return (await loadPublished(ledger)).run === run && (await ledger.hasTable());
+  return (await loadPublished(ledger))['run'] === run && (await ledger.hasTable());
 }
 
 /** The run that published last; empty if none did. */
-async function loadPublished(ledger: Ledger): Promise<{ readonly run?: unknown; readonly mode?: unknown }> {
+async function loadPublished(ledger: Ledger): Promise<Fields> {
   const record = await ledger.load(published);
-  return typeof record === 'object' && record !== null ? record : {};
+  return isObject(record) ? record : {};
 }
 
 function isMode(value: unknown): value is TablePosition['mode'] {

@@ -2,6 +2,7 @@ import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
+import { isObject, type Fields } from '../fields.js';
 import { quote, type Connection, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
@@ -190,12 +191,12 @@ async function* eachRow(
   statement: SqliteStatement,
   parameters: readonly SqlValue[],
   signal: AbortSignal,
-): AsyncGenerator<Row, void, undefined> {
+): AsyncGenerator<Fields, void, undefined> {
   statement.setReadBigInts(true);
   const rows = statement.iterate(...parameters);
   for (let next = rows.next(), nth = 1; !next.done; next = rows.next(), nth += 1) {
     const row: unknown = next.value;
-    if (isRow(row)) yield row;
+    if (isObject(row)) yield row;
     if (nth % rowsOfTurn === 0) await nextTurn(undefined, { signal });
   }
 }
@@ -244,7 +245,7 @@ async function loadSqlite(): Promise<SqliteModule> {
 }
 
 function isSqlite(module: unknown): module is SqliteModule {
-  return typeof module === 'object' && module !== null && 'DatabaseSync' in module;
+  return isObject(module) && 'DatabaseSync' in module;
 }
 
 function isMissing(error: unknown): boolean {
@@ -278,10 +279,10 @@ function createSession(db: SqliteDatabase, signal: AbortSignal): Session {
     statements.set(sql, statement);
     return statement;
   };
-  const query = (sql: string, ...parameters: readonly SqlValue[]): Row[] =>
+  const query = (sql: string, ...parameters: readonly SqlValue[]): Fields[] =>
     prepare(sql)
       .all(...parameters)
-      .filter(isRow);
+      .filter(isObject);
   /** SQLite does not tell them, so they are tried. A part of a compound SELECT has those of its first one. */
   const findCollations = (table: string, names: readonly string[]) => {
     if (names.length === 0) return [];
@@ -332,7 +333,7 @@ function createSession(db: SqliteDatabase, signal: AbortSignal): Session {
       );
     },
     readTraits(table) {
-      const rows = (sql: string): Row[] => query(sql, table);
+      const rows = (sql: string): Fields[] => query(sql, table);
       const [found] = rows(
         "SELECT type, sql FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ?1 COLLATE NOCASE",
       );
@@ -381,12 +382,6 @@ const removal = new RegExp(`\\bDELETE\\b|${replacement.source}`, 'i');
 /** An expression that has the number of a collation, of a column that has the value `A`. */
 const collationOf = (column: string): string => `('a' = ${column}) + 2 * ('A ' = ${column})`;
 const collations: readonly { readonly collation?: string }[] = [{}, { collation: 'NOCASE' }, { collation: 'RTRIM' }];
-
-type Row = Readonly<Record<string, unknown>>;
-
-function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null;
-}
 
 /** Why a constraint or an index of a table refused a statement; `undefined` if none did. */
 export function readRefusal(error: unknown): Refusal | undefined {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isObject } from '../fields.js';
 
 /** A record that the endpoint refused. */
 export interface DeadLetter {
@@ -36,9 +37,7 @@ export function encodeDeadLetter({ id, key, attempts, status, answer, at, record
 /** Reads a line, which may have been edited by hand; `undefined` if it is not a letter. */
 export function decodeDeadLetter(line: Buffer): FiledLetter | undefined {
   const value = parseJson(line);
-  if (typeof value !== 'object' || value === null) return undefined;
-  if (!('id' in value && 'key' in value && 'attempts' in value && 'status' in value)) return undefined;
-  if (!('answer' in value && 'at' in value && 'run' in value && 'record' in value)) return undefined;
+  if (!isObject(value) || !('record' in value)) return undefined;
   const { id, key, attempts, status, answer, at, run, record } = value;
   if (typeof id !== 'string' || typeof answer !== 'string' || typeof at !== 'string') return undefined;
   // The id is sent in a header.
