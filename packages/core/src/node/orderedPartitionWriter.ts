@@ -83,7 +83,7 @@ export class OrderedPartitionWriter {
       // The checkpoint after the last flush is durable now, so only its files are needed.
       settleAll(this.#outdatedFiles.map((name) => this.#folder.remove(name))),
     ]);
-    const named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+    const named = this.#namesWith(waiting);
     this.#outdatedFiles = this.#namedFiles.filter((name) => !named.includes(name));
     this.#namedFiles = named;
     const { front, frontAt } = this.#target;
@@ -119,7 +119,7 @@ export class OrderedPartitionWriter {
       this.#waiting.set(first, { first, front: segment.front, frontAt: segment.frontAt, file });
     }
     if (waiting) await this.#loadWaiting(waiting);
-    this.#namedFiles = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+    this.#namedFiles = this.#namesWith(waiting);
   }
 
   /** Truncates what was written after the position. */
@@ -219,8 +219,10 @@ export class OrderedPartitionWriter {
     await file.close();
   }
 
-  #segmentNames(): string[] {
-    return [...this.#waiting.values()].flatMap(({ first, file }) => (file ? [String(first)] : []));
+  /** The files that a position with these waiting pages names. */
+  #namesWith(waiting: WaitingPages | undefined): string[] {
+    const names = [...this.#waiting.values()].flatMap(({ first, file }) => (file ? [String(first)] : []));
+    return waiting ? [...names, waiting.name] : names;
   }
 
   async #flushWaiting(): Promise<WaitingPages | undefined> {

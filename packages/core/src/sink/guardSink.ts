@@ -143,30 +143,27 @@ function guardWriter<T>(
 class GuardedCalls {
   readonly #whose: string;
   readonly #error: typeof SinkError | typeof PluginError;
-  readonly #clock: Clock;
-  readonly #signal: AbortSignal;
-  readonly #onCall: GuardOptions['onCall'];
+  readonly #options: GuardOptions;
   readonly #untilCancelled: <R>(call: Promise<R>) => Promise<R>;
   #hanging: SluiceError | undefined;
 
-  constructor(whose: string, error: typeof SinkError | typeof PluginError, { clock, signal, onCall }: GuardOptions) {
+  constructor(whose: string, error: typeof SinkError | typeof PluginError, options: GuardOptions) {
     this.#whose = whose;
     this.#error = error;
-    this.#clock = clock;
-    this.#signal = signal;
-    this.#onCall = onCall;
-    this.#untilCancelled = abortableBy(signal);
+    this.#options = options;
+    this.#untilCancelled = abortableBy(options.signal);
   }
 
   /** @param undo takes back what a call returns after nobody waited for it any longer. */
   async make<R>(method: string, call: () => Promise<R>, undo?: (late: R) => unknown): Promise<R> {
     if (this.#hanging) throw this.#hanging;
+    const { clock, signal, onCall } = this.#options;
     // `call` may throw at once.
-    const ended = this.#onCall?.(method);
+    const ended = onCall?.(method);
     const result = (async () => call())();
     if (ended) result.then(ended, ended);
     await this.#untilCancelled(result).catch(() => undefined);
-    if (this.#signal.aborted && !(await settlesWithin(this.#clock, longestCall, result))) {
+    if (signal.aborted && !(await settlesWithin(clock, longestCall, result))) {
       result.then((late) => undo?.(late)).catch(() => undefined);
       throw (this.#hanging ??= this.#tooLong(method));
     }
@@ -187,7 +184,8 @@ class GuardedCalls {
 
   /** The reason of the signal is not an error of the sink. */
   wrapError(error: unknown, method: string): unknown {
-    if (SluiceError.is(error) || (this.#signal.aborted && error === this.#signal.reason)) return error;
+    const { signal } = this.#options;
+    if (SluiceError.is(error) || (signal.aborted && error === signal.reason)) return error;
     const { name, message } = reportOf(error);
     const said = message.trim().replace(/\s+/g, ' ') || name;
     const advice = error instanceof Error ? [{ kind: 'see-cause' } as const] : [];
@@ -197,7 +195,7 @@ class GuardedCalls {
   #tooLong(method: string): SluiceError {
     const message = `${this.#whose} hangs in ${method}: it did not end within ${longestCall / 1000} s after the cancel, and may still be at work.`;
     return new this.#error(message, {
-      cause: this.#signal.reason,
+      cause: this.#options.signal.reason,
       details: { hangsIn: method, ms: longestCall },
     });
   }

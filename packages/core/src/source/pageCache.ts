@@ -54,9 +54,9 @@ export class StoredPages implements PageCache {
   #rows = 0;
   #bytes = 0;
   #walk = 0;
-  /** Whether the current walk has sent a tag, and used a page instead of a response. */
-  #hasAsked = false;
-  #hasUsed = false;
+  /** The last walk that has sent a tag, and the last one that used a page instead of a response. */
+  #askedIn = 0;
+  #usedIn = 0;
   #refusals = 0;
 
   /** @throws ConfigError if a limit is invalid. */
@@ -71,12 +71,12 @@ export class StoredPages implements PageCache {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     entry.walk = this.#walk;
-    this.#hasAsked ||= entry.page !== undefined;
+    if (entry.page) this.#askedIn = this.#walk;
     return entry.page;
   }
 
   countUse(): void {
-    this.#hasUsed = true;
+    this.#usedIn = this.#walk;
   }
 
   store(key: string, page: StoredPage): boolean {
@@ -101,13 +101,11 @@ export class StoredPages implements PageCache {
 
   begin(): void {
     this.#walk += 1;
-    this.#hasAsked = false;
-    this.#hasUsed = false;
   }
 
   /** Ends a complete walk: pages that it did not request are dropped. */
   end(): void {
-    if (this.#hasUsed) this.#refusals = 0;
+    if (this.#usedIn === this.#walk) this.#refusals = 0;
     for (const [key, { page, walk }] of this.#entries) {
       if (walk === this.#walk) continue;
       if (page) this.drop(key);
@@ -118,8 +116,9 @@ export class StoredPages implements PageCache {
   /** Whether stored pages, or the tags themselves, may be why a walk failed. */
   mayHaveCaused(error: unknown): boolean {
     if (!SluiceError.is(error)) return false;
-    if (error.code === 'http') return this.#hasAsked && tagRefusals.includes(Number(error.details['status']));
-    return this.#hasUsed && chainFaults.includes(error.code);
+    if (error.code === 'http')
+      return this.#askedIn === this.#walk && tagRefusals.includes(Number(error.details['status']));
+    return this.#usedIn === this.#walk && chainFaults.includes(error.code);
   }
 
   /** Drops all pages after a walk that they made fail. */

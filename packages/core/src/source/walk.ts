@@ -231,11 +231,9 @@ class Walk<T> {
 
   #hasCapacity(): boolean {
     if (this.#requests.signal.aborted) return false;
-    const { filter, maxRows } = this.#definition;
-    if (maxRows !== undefined) {
-      const fetched = filter ? 0 : this.#ready.reduce((sum, { rows }) => sum + rows, 0);
-      if (this.#emitted + fetched >= maxRows) return false;
-    }
+    const { filter, maxRows = Infinity } = this.#definition;
+    const fetched = filter ? 0 : this.#ready.reduce((sum, { rows }) => sum + rows, 0);
+    if (this.#emitted + fetched >= maxRows) return false;
     return this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0) < this.#capacity;
   }
 
