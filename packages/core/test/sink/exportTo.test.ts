@@ -10,6 +10,7 @@ import {
   memoryState,
   type Page,
   type SinkContext,
+  SinkError,
   type Source,
   type StateStore,
 } from '../../src/index.js';
@@ -377,6 +378,27 @@ describe('exportTo with state', () => {
     await exportTo(list(), sink, { state, commitEvery: 100, onCommitted }).run();
     expect(rows).toBeGreaterThan(0);
     expect(told).toEqual([[rows, false], [500, true], undefined]);
+  });
+
+  test.each([
+    ['ENOENT', [[100, false], undefined]],
+    ['EIO', [[100, false]]],
+  ])('nothing is left to resume from once the folder of the state is gone (%s)', async (platformCode, left) => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const memory = memoryState();
+    const told: unknown[] = [];
+    const state = {
+      ...memory,
+      save: async (...record: Parameters<typeof memory.save>) => {
+        if (told.at(-1) !== undefined) throw new SinkError('No state.', { details: { platformCode } });
+        return memory.save(...record);
+      },
+    };
+    const onCommitted: ExportOptions['onCommitted'] = (checkpoint) =>
+      told.push(checkpoint && [checkpoint.rows, checkpoint.isSealed ?? false]);
+    const running = exportTo(list(), recordingSink<Row>(), { state, commitEvery: 1, onCommitted }).run();
+    await expect(running).rejects.toThrow('No state.');
+    expect(told.filter((each, at) => each !== undefined || at > 1)).toEqual(left);
   });
 
   test('a sealed target is only put in place', async () => {

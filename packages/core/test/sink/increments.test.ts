@@ -17,6 +17,7 @@ import { serve } from '../api/servedApi.js';
 import { Random } from '../../../../test/kit/random.js';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
+import { createIncrements } from '../../src/sink/increments.js';
 import { killBeforeEachStep } from './killedAtEnd.js';
 import { killedAtPage } from './killedAtPage.js';
 import { type Recording, recordingSink } from './recordingSink.js';
@@ -53,6 +54,20 @@ function kept(...increments: readonly (readonly Entry[])[]): Entry[] {
 }
 
 describe('A5 an incremental export', () => {
+  test('has a mark for each source, whatever its page size', () => {
+    const increment = {
+      compare: (a: string, b: string) => a.localeCompare(b),
+      read: (value: string) => value,
+      mark: (latest: string) => latest,
+      wanted: 'a text',
+    };
+    const markOf = (identity: string, rowsIdentity?: string): string =>
+      createIncrements({ name: 'rows', identity, rowsIdentity, partitions: 1, increment }, memoryState(), {}).source
+        .markName;
+    expect(markOf('of a')).not.toBe(markOf('of b'));
+    expect(markOf('in pages of 1', 'rows')).toBe(markOf('in pages of 2', 'rows'));
+  });
+
   test('has all rows at first, then what is new, and of an unchanged table nothing, for one request', async () => {
     const table = await openTable(1);
     table.settle();

@@ -572,6 +572,9 @@ describe('a walk', () => {
     const rows: Row[] = [];
     for await (const page of list({ maxRows: 150 }).pages({ startAt: position })) rows.push(...page.items);
     expect(rows).toHaveLength(50);
+    const before = sandbox.counts.requests;
+    for await (const page of list({ maxRows: 150 }).pages({ prefetch: 3 })) expect(page.items.length).toBeLessThan(101);
+    expect(sandbox.counts.requests - before).toBe(2);
     expect(() =>
       list({ maxRows: 150, partitions: sandbox.owners.map((owner) => [owner]) }).pages({ concurrency: 2 }),
     ).toThrow(ConfigError);

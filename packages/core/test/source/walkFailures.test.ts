@@ -82,6 +82,34 @@ describe('P6 a walk with concurrency that fails', () => {
   });
 });
 
+test('no other partition begins once those done ahead of the first would fill a disk', async () => {
+  let release: () => void = () => undefined;
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
+  const begun: number[] = [];
+  const long = 'x'.repeat(1_200_000);
+  const received = [...Array<string>(999).fill(''), long];
+  const source = createSource<string>({
+    name: 'long',
+    identity: null,
+    schema: { columns: [] },
+    partitions: 20,
+    fetch: async ({ partition }) => {
+      begun.push(partition);
+      if (partition === 0) await isReleased;
+      return { rows: received, next: 'end' };
+    },
+  });
+  const pages = source.pages({ concurrency: 2, prefetch: 2 })[Symbol.asyncIterator]();
+  for (let page = 0; page < 3; page += 1) await pages.next();
+  const next = pages.next();
+  for (let turn = 0; turn < 20; turn += 1) await turnOfTheLoop();
+  expect(begun).toEqual([0, 1, 2, 3]);
+  release();
+  await next;
+  await expect.poll(() => begun.length).toBeGreaterThan(4);
+  await pages.return();
+});
+
 test('P2 a walk reads ahead as far as it may while its consumer is busy with the first page', async () => {
   let asked = 0;
   let answerSecond: () => void = () => undefined;

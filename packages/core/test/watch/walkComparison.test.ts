@@ -57,6 +57,13 @@ describe('a walk is compared with the accepted rows', () => {
     expect(inShort(walked(snapshot, rowsOf(...keys)))).toBe('');
   });
 
+  test('a row that came back is compared with what it is now, though the row before it points to the one that went', () => {
+    const snapshot = accepted(rowsOf('a', 'b', 'c'));
+    snapshot.delete('b');
+    snapshot.set('b', row('b', 'error'));
+    expect(inShort(walked(snapshot, [row('a'), row('b', 'error'), row('c')]))).toBe('');
+  });
+
   test('of a row that is listed twice, the last one counts', () => {
     const { changed, added } = walked(accepted(rowsOf('a')), [
       row('a', 'x'),

@@ -91,6 +91,13 @@ describe('a server that misbehaves makes no false change', () => {
     }
   });
 
+  test('C3 where the last walk of the first snapshot misses a row, and as many more as it takes', async () => {
+    const listing = new Listing(ten);
+    listing.seenAs = (rows, { walk }) => (walk >= 3 ? rows.slice(1) : rows);
+    const { told } = await watchPolls(listing, 4, { confirmations: 3 });
+    expect(told.slice(1)).toEqual([[], ['removed a'], []]);
+  });
+
   test('C3 where it shrinks by more than half, once or twice in a row', async () => {
     const listing = new Listing(ten);
     listing.seenAs = (rows, { walk }) => ([walkOfPoll(3), walkOfPoll(4)].includes(walk) ? rows.slice(0, 4) : rows);
