@@ -31,13 +31,7 @@ const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, constrain
 
 /** Opens a database file, and creates it if it is not there. */
 export async function openSqlite(path: string, signal: AbortSignal): Promise<Connection> {
-  const { DatabaseSync } = await loadSqlite();
-  let db: SqliteDatabase;
-  try {
-    db = new DatabaseSync(path);
-  } catch (error) {
-    throw explainError(error, path);
-  }
+  const db = await openFile(path, { readOnly: false });
   let journal = 'delete';
   let files: OpenFiles;
   try {
@@ -85,6 +79,15 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
       return Promise.resolve();
     },
   };
+}
+
+async function openFile(path: string, { readOnly }: { readonly readOnly: boolean }): Promise<SqliteDatabase> {
+  const { DatabaseSync } = await loadSqlite();
+  try {
+    return new DatabaseSync(path, { readOnly });
+  } catch (error) {
+    throw explainError(error, path, readOnly ? 'read' : 'written');
+  }
 }
 
 /** The files of an open database. SQLite goes on writing them wherever they are, even if they have no name any more. */
@@ -147,14 +150,8 @@ function identifyFile({ dev, ino }: BigIntStats): string {
 
 /** Opens a database file only to read it. @throws SinkError if it is not there. */
 export async function readSqlite(path: string, signal: AbortSignal): Promise<Connection> {
-  const { DatabaseSync } = await loadSqlite();
   if (!existsSync(path)) throw new SinkError(`${path} does not exist.`, { details: { path } });
-  let db: SqliteDatabase;
-  try {
-    db = new DatabaseSync(path, { readOnly: true });
-  } catch (error) {
-    throw explainError(error, path, 'read');
-  }
+  const db = await openFile(path, { readOnly: true });
   return {
     async transaction(work) {
       db.exec('PRAGMA busy_timeout = 0; BEGIN');
