@@ -10,8 +10,8 @@ export const deepestDocument = 500;
  */
 export function parseExactly(json: string): unknown {
   const document: unknown = JSON.parse(json);
-  const found = findNumbers(document, 0);
-  if (found === numbers.none || !(hasLongNumber(json) || mayHaveExponent(json, found))) return document;
+  checkDepth(document, 0);
+  if (!mayBeChanged.test(json)) return document;
   // Only valid JSON is rewritten, so what is between two strings has numbers, literals and punctuation.
   const { text, hasLarge } = quoteNumbers(json);
   if (text === json && !hasLarge) return document;
@@ -35,77 +35,19 @@ export function isExactNumber(parent: unknown, name: string | number): boolean {
  */
 const exactNames: unique symbol = Symbol.for('sluice.exactNames');
 
-/** Shorter numbers without an exponent fit a double. */
-const longNumber = 16;
-/** Such as 1e16. */
-const shortestChanged = 4;
-const exponent = /\d[eE][+-]?\d+(?:[\s,\]}]|$)/;
+/** Shorter numbers without an exponent fit a double. What precedes one tells it from most of what is in a string. */
+const mayBeChanged = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE][+-]?\d)/;
 const changeable = /-?(?:[\d.]{16}|[\d.]+[eE])[\d.eE+-]*/g;
-const zero = 48;
-const nine = 57;
-const dot = 46;
+/** Characters of the shortest one, such as 1e16. */
+const shortestChanged = 4;
 
-/** The numbers of a document, by what a short text with an exponent can have become: each one says less than the next. */
-const numbers = { none: 0, ordinary: 1, zero: 2, extreme: 3 };
-/** Below it, a double has fewer digits. */
-const leastNormal = 2 ** -1022;
-
-/**
- * What numbers a document has. To look at all of its values takes a tenth of the time of looking for them in its text.
- *
- * @throws RangeError if it is nested too deep
- */
-function findNumbers(value: unknown, depth: number): number {
-  if (typeof value === 'number') return kindOfNumber(value);
-  if (!isParent(value)) return numbers.none;
+/** @throws RangeError if lists and objects are nested too deep. */
+function checkDepth(value: unknown, depth: number): void {
+  if (!isParent(value)) return;
   if (depth === deepestDocument)
     throw new RangeError(`The lists and objects of a document are nested more than ${deepestDocument} levels deep.`);
-  let found = numbers.none;
-  if (Array.isArray(value)) for (const item of value) found = Math.max(found, findNumbers(item, depth + 1));
-  else for (const name in value) found = Math.max(found, findNumbers(value[name], depth + 1));
-  return found;
-}
-
-/** Fifteen digits and an exponent are changed only if it leads beyond the doubles that have as many. */
-function kindOfNumber(value: number): number {
-  if (value === 0) return numbers.zero;
-  const size = Math.abs(value);
-  return size < leastNormal || size > Number.MAX_SAFE_INTEGER ? numbers.extreme : numbers.ordinary;
-}
-
-function mayHaveExponent(json: string, found: number): boolean {
-  // What has become a zero has a negative one.
-  if (found === numbers.zero && !json.includes('e-') && !json.includes('E-')) return false;
-  return found >= numbers.zero && exponent.test(json);
-}
-
-/**
- * Whether a number may have so many digits. Looking at every 16th character is several times faster than a pattern; what
- * stands before it tells a number from most of what is in a string.
- */
-function hasLongNumber(json: string): boolean {
-  const { length } = json;
-  for (let at = longNumber - 1; at < length; at += longNumber) {
-    if (!isOfNumber(json, at)) continue;
-    let from = at;
-    let to = at + 1;
-    while (isOfNumber(json, from - 1)) from -= 1;
-    while (isOfNumber(json, to)) to += 1;
-    if (to - from >= longNumber && /^$|[\s:,[-]/.test(json.charAt(from - 1)) && !isQuoted(json, from)) return true;
-    at = Math.max(at, to - 1);
-  }
-  return false;
-}
-
-/** Whether a number is in a string, since an escaped quote is before it, as in the text of another document. */
-function isQuoted(json: string, number: number): boolean {
-  const colon = json[number - 1] === '-' ? number - 2 : number - 1;
-  return json[colon] === ':' && json[colon - 1] === '"' && isEscaped(json, colon - 1);
-}
-
-function isOfNumber(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return (code >= zero && code <= nine) || code === dot;
+  if (Array.isArray(value)) for (const item of value) checkDepth(item, depth + 1);
+  else for (const name in value) checkDepth(value[name], depth + 1);
 }
 
 /** A document whose numbers are texts if `JSON.parse` would change them. */
