@@ -4,7 +4,7 @@
 //
 //   npm run prove -- mutants --count 30 --seed 7
 //
-// No file is changed: the tests receive the mutated text instead. `--at http/startLog.ts:46` tries all mutants of a file,
+// No file is changed: the tests receive the mutated text instead. `--at http/requestWindows.ts:46` tries all mutants of a file,
 // or of a line.
 import { randomInt } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -50,7 +50,9 @@ if (onlyFolder !== undefined && !folders.includes(onlyFolder))
 const sources = await sourcesOf(join(core, 'src'), folders);
 const candidates = sampled(sources, { count, seed, folder: onlyFolder, at });
 if (candidates.length === 0)
-  refuse(`Nothing can be changed at "${at ?? ''}": give a file as http/startLog.ts, or a line as http/startLog.ts:46.`);
+  refuse(
+    `Nothing can be changed at "${at ?? ''}": give a file as http/requestWindows.ts, or a line as http/requestWindows.ts:46.`,
+  );
 
 const began = performance.now();
 const folder = await mkdtemp(join(tmpdir(), 'sluice-mutants-'));

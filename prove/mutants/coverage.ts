@@ -20,7 +20,7 @@ export interface CoveringTest {
 /** A source, its mutants, and for each mutant the probe that says which tests execute it. */
 export interface Source {
   readonly path: string;
-  /** As printed: `http/startLog.ts`. */
+  /** As printed: `http/requestWindows.ts`. */
   readonly name: string;
   readonly text: string;
   readonly mutants: readonly (Mutant & { readonly probe: number | undefined })[];

@@ -1,6 +1,6 @@
 /** A mutant that no test can detect, because it behaves like the source. */
 export interface Equivalent {
-  /** As printed: `http/startLog.ts`. */
+  /** As printed: `http/requestWindows.ts`. */
   readonly file: string;
   /** Its line, trimmed. */
   readonly line: string;

@@ -6,7 +6,7 @@ import { equivalents, type Equivalent } from './equivalent.js';
 export interface Candidate {
   readonly source: Source;
   readonly mutant: Source['mutants'][number];
-  /** `http/startLog.ts:46` */
+  /** `http/requestWindows.ts:46` */
   readonly where: string;
   /** `> -> >=` */
   readonly change: string;
@@ -19,7 +19,7 @@ export interface SampleOptions {
   readonly seed: number;
   /** Only this folder. */
   readonly folder?: string | undefined;
-  /** All of this file, or of this line: `http/startLog.ts:46`. */
+  /** All of this file, or of this line: `http/requestWindows.ts:46`. */
   readonly at?: string | undefined;
 }
 

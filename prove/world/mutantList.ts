@@ -142,7 +142,7 @@ export const mutantList: readonly Mutant[] = [
       'await this.remove();',
     ],
   ]),
-  ...inFile('packages/core/src/http/limit/startLog.ts', [
+  ...inFile('packages/core/src/http/limit/requestWindows.ts', [
     ['one start too many fits into a window', '(costs[this.#w] ?? 1) - max;', '(costs[this.#w] ?? 1) - max - 1;'],
     ['a window is a little short', 'at + this.#window.span > now', 'at + this.#window.span * 0.98 > now'],
   ]),
@@ -363,7 +363,7 @@ export const mutantList: readonly Mutant[] = [
       'body: request.body ?? withValue(request.body, steps, value)',
     ],
   ]),
-  ...inFile('packages/core/src/http/credentials/keyRing.ts', [
+  ...inFile('packages/core/src/http/credentials/renewedSecret.ts', [
     ['a token is sent when its life is over', 'this.#expires = expiryOf(issued, lifetime);', ''],
     ['a token that the API refuses is not replaced', "if (this.#current === before) void this.#load('refused');", ''],
     ['an error repeats a token', 'this.#hidden.replace(this.#rules.hidden(secret));', ''],

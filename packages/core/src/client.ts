@@ -6,7 +6,7 @@ import { longestText } from './errorReport.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { closedError } from './http/requestErrors.js';
 import { AccessBook } from './http/credentials/apiAccess.js';
-import type { ApiKey } from './http/credentials/keyRing.js';
+import type { ApiKey } from './http/credentials/renewedSecret.js';
 import { apiTransport } from './http/apiTransport.js';
 import { ApiLimiters } from './http/limit/apiLimiters.js';
 import type { Limit } from './http/limit/limit.js';

@@ -107,7 +107,7 @@ export {
   type StoredSecret,
 } from './http/credentials/auth.js';
 export { login, type LoginOptions, type LoginRequest } from './api/login.js';
-export type { ApiKey } from './http/credentials/keyRing.js';
+export type { ApiKey } from './http/credentials/renewedSecret.js';
 export type { Signature, SignFunction, UnsignedRequest } from './http/credentials/signature.js';
 
 // Limiters

@@ -1,5 +1,5 @@
 import { SluiceError } from './errors.js';
-import { isRetriedStatus } from './statuses.js';
+import { isRetriedStatus } from './retriedStatuses.js';
 
 /**
  * Whether the same walk may succeed later without any change: the network failed, the API was busy or down, a response

@@ -2,7 +2,7 @@ import { createAdapter } from '#adapter';
 import { checkOptions } from '../checks.js';
 import { systemClock } from '../clock.js';
 import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
-import { isRateLimitStatus, isRetriedStatus } from '../statuses.js';
+import { isRateLimitStatus, isRetriedStatus } from '../retriedStatuses.js';
 import type { AddressGuard, AttemptResponse } from './adapter/adapter.js';
 import type { ReadResult } from './response/readResponse.js';
 import { httpDate } from './response/retryAfter.js';

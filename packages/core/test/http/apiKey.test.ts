@@ -3,7 +3,7 @@ import { ConfigError, createClient, HttpError } from '../../src/index.js';
 import { expectNoKey } from './canary.js';
 import { openTransport } from './openTransport.js';
 import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
-import type { ApiKey } from '../../src/http/credentials/keyRing.js';
+import type { ApiKey } from '../../src/http/credentials/renewedSecret.js';
 
 const refused = answer(401, '{"message":"who are you"}');
 type Provider = Exclude<ApiKey, string>;

@@ -1,7 +1,7 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createAdapter } from '../../src/http/adapter/nodeAdapter.js';
 import { AccessBook } from '../../src/http/credentials/apiAccess.js';
-import type { ApiKey } from '../../src/http/credentials/keyRing.js';
+import type { ApiKey } from '../../src/http/credentials/renewedSecret.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
 import { openApiKey } from '../../src/http/credentials/openCredentials.js';
 import type { HttpEvent } from '../../src/http/events.js';

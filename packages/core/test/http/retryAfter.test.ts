@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isRetriedStatus } from '../../src/statuses.js';
+import { isRetriedStatus } from '../../src/retriedStatuses.js';
 import { dateAfter, retryAfter } from '../../src/http/response/retryAfter.js';
 import { backoff, defaultRetry } from '../../src/http/retry/retryOptions.js';
 

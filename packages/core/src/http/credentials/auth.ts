@@ -3,7 +3,7 @@ import { ConfigError } from '../../errors.js';
 import { inWords, isList, isRecord, shownText } from '../../values.js';
 import type { Json } from '../../json.js';
 import type { HttpMethod } from '../requestDetails.js';
-import type { ApiKey } from './keyRing.js';
+import type { ApiKey } from './renewedSecret.js';
 import type { SignFunction } from './signature.js';
 
 /**

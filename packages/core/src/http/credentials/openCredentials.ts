@@ -14,7 +14,7 @@ import {
 } from './auth.js';
 import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
 import { joinCredentials } from './joinCredentials.js';
-import { type ApiKey, KeyRing, type KeyRules, type SecretIssuer } from './keyRing.js';
+import { type ApiKey, RenewedSecret, type SecretRules, type SecretIssuer } from './renewedSecret.js';
 import { tokenIssuer } from './oauth2.js';
 import { type LoginTools, openLogin } from './openLogin.js';
 import { shortestSecret } from './secrets.js';
@@ -28,7 +28,7 @@ export interface AuthTools extends LoginTools, Pick<TokenServer, 'limiter'> {
 }
 
 /** What a secret may be, and what must not be shown of it. */
-interface SecretForm extends Partial<Pick<KeyRules, 'hidden'>> {
+interface SecretForm extends Partial<Pick<SecretRules, 'hidden'>> {
   /** Default: printable ASCII, which any header may have. */
   readonly form?: RegExp;
 }
@@ -38,12 +38,12 @@ const shortestRedacted = 6;
 
 /** Opens the client's own key. @throws ConfigError if it cannot be sent, or is too short to be redacted. */
 export function openApiKey(apiKey: ApiKey | false, tools: CredentialTools): ApiCredentials {
-  return keyCredentials(new KeyRing(apiKey, apiKeyRules, tools), (key) => ({ headers: { 'X-API-Key': key } }), {
+  return keyCredentials(new RenewedSecret(apiKey, apiKeyRules, tools), (key) => ({ headers: { 'X-API-Key': key } }), {
     name: clientKey,
   });
 }
 
-const apiKeyRules: KeyRules = {
+const apiKeyRules: SecretRules = {
   failed: 'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
   check(key) {
     if (typeof key !== 'string' || key === '')
@@ -79,7 +79,7 @@ export function openCredentials(auth: readonly Credential[], tools: AuthTools): 
   const unset = variablesOf(auth).filter((env) => valueOf(env, tools) === undefined);
   const error = unset.length > 1 ? missing(api, unset) : undefined;
   if (all.length > 1 || error) return joinCredentials(all, { name, unset: error, ...tools });
-  return all[0] ?? keyCredentials(openRing(false, tools), () => ({ headers: {} }), { name });
+  return all[0] ?? keyCredentials(openRenewed(false, tools), () => ({ headers: {} }), { name });
 }
 
 /** What two credentials can't both have. */
@@ -105,7 +105,7 @@ function openCredential(auth: Credential, tools: AuthTools, name: string): ApiCr
   switch (auth.kind) {
     case 'header':
       return keyCredentials(
-        openRing(auth.secret, tools),
+        openRenewed(auth.secret, tools),
         (secret) => ({ headers: { [auth.name]: auth.prefix + secret } }),
         { name },
       );
@@ -113,19 +113,19 @@ function openCredential(auth: Credential, tools: AuthTools, name: string): ApiCr
       const { param } = auth;
       const stamp = (secret: string): Stamped => ({ headers: {}, query: { [param]: secret } });
       const withoutSecret = (address: string): string => withoutParams(address, [param]);
-      return keyCredentials(openRing(auth.secret, tools), stamp, { name, withoutSecret });
+      return keyCredentials(openRenewed(auth.secret, tools), stamp, { name, withoutSecret });
     }
     case 'path': {
       const pathOf = (secret: string): string => auth.path.replace(/\{\w+\}/, () => encodeSegment(secret));
-      const ring = openRing(auth.secret, tools, { form: /^(?!\.{1,2}$)[\x21-\x7e]+$/ });
-      return keyCredentials(ring, (secret) => ({ headers: {}, path: pathOf(secret) }), {
+      const renewed = openRenewed(auth.secret, tools, { form: /^(?!\.{1,2}$)[\x21-\x7e]+$/ });
+      return keyCredentials(renewed, (secret) => ({ headers: {}, path: pathOf(secret) }), {
         name,
         withoutSecret: (address, secret) => (secret === '' ? address : withoutPath(address, pathOf(secret))),
       });
     }
     case 'body': {
       const stamp = (secret: string): Stamped => ({ headers: {}, body: { [auth.field]: secret } });
-      return keyCredentials(openRing(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, { name });
+      return keyCredentials(openRenewed(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, { name });
     }
     case 'sign': {
       const signatures = new SignatureSecrets(tools.secrets);
@@ -133,7 +133,7 @@ function openCredential(auth: Credential, tools: AuthTools, name: string): ApiCr
         headers: {},
         signers: [new RequestSigner(tools.api, auth.sign, secret, signatures)],
       });
-      return keyCredentials(openRing(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, {
+      return keyCredentials(openRenewed(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, {
         name,
         withoutSecret: (address) => withoutParams(address, [...signatures.params]),
       });
@@ -155,12 +155,12 @@ function openPair({ user, password = '' }: BasicPair, tools: AuthTools, name: st
   const pair = (text: string): string => (isKey ? `${text}:${password}` : `${userName}:${text}`);
   // Of a name whose variable is not set, that is the error.
   const secret = isKey || userName === undefined ? user : password;
-  const ring = openRing(secret, tools, {
+  const renewed = openRenewed(secret, tools, {
     hidden: (text) => [text, pair(text)],
     // The pair is sent in base64, so it may have any characters, but only a password may have a colon.
     form: isKey ? /^[^:\p{Cc}]+$/u : /^\P{Cc}+$/u,
   });
-  return keyCredentials(ring, (text) => ({ headers: { Authorization: `Basic ${base64(pair(text))}` } }), { name });
+  return keyCredentials(renewed, (text) => ({ headers: { Authorization: `Basic ${base64(pair(text))}` } }), { name });
 }
 
 /** The user beside a password; `undefined` if its variable is not set. */
@@ -186,8 +186,8 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
     if (typeof secret === 'object' && 'login' in secret)
       throw new ConfigError(`The secrets of oauth2 of ${api} can't come from a login.`, { api });
     // Some servers quote what they were sent.
-    const ring = openRing(secret, tools, { hidden: (text) => [text, formEncode(text)] });
-    return () => ring.get();
+    const renewed = openRenewed(secret, tools, { hidden: (text) => [text, formEncode(text)] });
+    return () => renewed.get();
   };
   const server: TokenServer = {
     ...tools,
@@ -201,52 +201,52 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
     { save: options.save, tokenUrl, clientId, scope },
     { ...tools, refreshToken: openSecret(refreshToken), request: (grant) => requestToken(server, grant) },
   );
-  const ring = new KeyRing(issuer, tokenRules, tools);
-  return keyCredentials(ring, (token) => ({ headers: { Authorization: `Bearer ${token}` } }), {
+  const renewed = new RenewedSecret(issuer, tokenRules, tools);
+  return keyCredentials(renewed, (token) => ({ headers: { Authorization: `Bearer ${token}` } }), {
     name: `token of ${api}`,
   });
 }
 
 /** Its issuer has checked a token, and hides it before it can be quoted. */
-const tokenRules: KeyRules = { failed: '', check: () => undefined, hidden: () => [] };
+const tokenRules: SecretRules = { failed: '', check: () => undefined, hidden: () => [] };
 
-/** How the credential of a ring is named, and taken out of addresses. */
+/** How a credential with a renewed secret is named, and taken out of addresses. */
 interface KeyTraits {
   readonly name: string;
   /** Default: addresses have nothing of it. */
   readonly withoutSecret?: (address: string, secret: string) => string;
 }
 
-/** Credentials with the current secret of a ring. */
+/** Credentials with the current one of a renewed secret. */
 function keyCredentials(
-  ring: KeyRing,
+  renewed: RenewedSecret,
   stamp: (secret: string) => Stamped,
   { name, withoutSecret = (address) => address }: KeyTraits,
 ): ApiCredentials {
   let last: { readonly secret: string; readonly stamped: Stamped } | undefined;
   return {
     name,
-    isSent: ring.hasKey,
+    isSent: renewed.hasKey,
     withoutSecret: (address) => withoutSecret(address, last?.secret ?? ''),
     async prepare({ hasPermit, untimed }) {
       // A login takes permits, of which the attempt may have the last one. Then the token is sent that there is.
-      if (ring.takesPermits && hasPermit && last) return;
-      const secret = ring.takesPermits ? await untimed(ring.get()) : await ring.get();
+      if (renewed.takesPermits && hasPermit && last) return;
+      const secret = renewed.takesPermits ? await untimed(renewed.get()) : await renewed.get();
       if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
     },
-    current: (evenExpired) => (ring.hasExpired && !evenExpired ? undefined : last?.stamped),
+    current: (evenExpired) => (renewed.hasExpired && !evenExpired ? undefined : last?.stamped),
     worked(sent) {
-      if (last?.stamped === sent) ring.worked();
+      if (last?.stamped === sent) renewed.worked();
     },
-    renew: async (refused) => last?.stamped !== refused || ring.renew(last.secret),
-    fingerprint: (salt) => ring.fingerprint(salt),
+    renew: async (refused) => last?.stamped !== refused || renewed.renew(last.secret),
+    fingerprint: (salt) => renewed.fingerprint(salt),
   };
 }
 
-function openRing(secret: Secret | false, tools: AuthTools, form: SecretForm = {}): KeyRing {
+function openRenewed(secret: Secret | false, tools: AuthTools, form: SecretForm = {}): RenewedSecret {
   const { hidden = (text: string): readonly string[] => [text], form: allowed = /^[\x20-\x7e]+$/ } = form;
   const { api, warn } = tools;
-  const rules: KeyRules = {
+  const rules: SecretRules = {
     id: typeof secret === 'object' && 'id' in secret ? secret.id : undefined,
     failed: `The function that fetches the credential of ${api} failed. Call it by itself to see why.`,
     check(text) {
@@ -261,7 +261,7 @@ function openRing(secret: Secret | false, tools: AuthTools, form: SecretForm = {
     },
     hidden: (text) => hidden(text).filter(({ length }) => length >= shortestRedacted),
   };
-  return new KeyRing(findSource(secret, tools), rules, tools);
+  return new RenewedSecret(findSource(secret, tools), rules, tools);
 }
 
 function findSource(secret: Secret | false, tools: AuthTools): ApiKey | false | ConfigError | SecretIssuer {

@@ -1,6 +1,6 @@
 import { sha256, shortHasher } from '../../identifiers.js';
 import { jsonText } from '../../json.js';
-import { isRetriedStatus } from '../../statuses.js';
+import { isRetriedStatus } from '../../retriedStatuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import { addressOf, checkBaseUrl } from '../origin.js';
 import { encodeRequest } from '../requestDetails.js';
@@ -12,7 +12,7 @@ import type { Call } from '../exchange.js';
 import type { Limiter } from '../limit/limiterTypes.js';
 import type { TransportResponse } from '../transport.js';
 import type { ApiCredentials, CredentialTools } from './credentialTypes.js';
-import type { SecretIssuer } from './keyRing.js';
+import type { SecretIssuer } from './renewedSecret.js';
 
 export interface LoginTools extends CredentialTools {
   /** The API, for messages. */

@@ -1,5 +1,5 @@
 import { ConfigError, DecodeError, HttpError } from '../../errors.js';
-import { isRetriedStatus } from '../../statuses.js';
+import { isRetriedStatus } from '../../retriedStatuses.js';
 import { isRecord } from '../../values.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ReadResult } from '../response/readResponse.js';

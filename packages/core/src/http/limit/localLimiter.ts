@@ -4,7 +4,7 @@ import { Lateness } from './lateness.js';
 import { checkLimit, costsOf, rateWindows, rateUse, type Limit, type RateWindow } from './limit.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
 import { newPermit } from './permit.js';
-import { type Start, StartLog } from './startLog.js';
+import { type Start, RequestWindows } from './requestWindows.js';
 import { WaitQueue } from './waitQueue.js';
 
 interface CostlyRequest extends AcquireOptions {
@@ -25,7 +25,7 @@ interface LocalLimiterOptions {
 }
 
 /**
- * A limiter of one process. The log of the actual starts decides when the next request may start.
+ * A limiter of one process. The actual starts decide when the next request may start.
  *
  * A request that may start at once does. When a queue forms, a job of Bottleneck begins to serve it, since Bottleneck runs
  * at most some 400 jobs a second. Without limits there is none.
@@ -36,7 +36,7 @@ export class LocalLimiter implements Limiter {
   readonly #concurrency: number;
   readonly #longestPending: number;
   readonly #queue = new WaitQueue<Permit, CostlyRequest>(() => this.#serve());
-  readonly #starts: StartLog;
+  readonly #starts: RequestWindows;
   readonly #lateness: Lateness;
   #bottleneck: Bottleneck | undefined;
   #running = 0;
@@ -52,7 +52,7 @@ export class LocalLimiter implements Limiter {
     this.#windows = rateWindows(limits);
     this.#concurrency = concurrency;
     this.#longestPending = longestPending;
-    this.#starts = new StartLog(this.#windows);
+    this.#starts = new RequestWindows(this.#windows);
     this.#lateness = new Lateness(limits);
   }
 
@@ -149,7 +149,7 @@ export class LocalLimiter implements Limiter {
 
 /**
  * Bottleneck schedules by the wall clock, and would stall if that is set back: no job starts before the last start plus
- * `minTime`, nor before Bottleneck was created. A large negative `minTime` lifts the first limit, since the log does
+ * `minTime`, nor before Bottleneck was created. A large negative `minTime` lifts the first limit, since the windows do
  * the spacing; an empty first job the second.
  */
 function newBottleneck(): Bottleneck {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import { RateLimitError } from '../../errors.js';
-import { isQuotaStatus, isRateLimitStatus } from '../../statuses.js';
+import { isQuotaStatus, isRateLimitStatus } from '../../retriedStatuses.js';
 import type { ObservedResponse, QuotaNotice } from './limiterTypes.js';
 import { doubt, learn, quotaStart, spend, type KnownQuota } from './quotaPace.js';
 import type { QuotaReport, QuotaRules } from './rateLimitHeaders.js';

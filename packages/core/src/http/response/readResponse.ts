@@ -7,7 +7,7 @@ import {
   SluiceError,
   UnexpectedRedirectError,
 } from '../../errors.js';
-import { isRateLimitStatus, isRetriedStatus } from '../../statuses.js';
+import { isRateLimitStatus, isRetriedStatus } from '../../retriedStatuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ApiCredentials } from '../credentials/credentialTypes.js';
 import type { Secrets } from '../credentials/secrets.js';

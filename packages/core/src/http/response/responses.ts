@@ -1,6 +1,6 @@
 import { hintFor } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
-import { isRateLimitStatus, isRetriedStatus } from '../../statuses.js';
+import { isRateLimitStatus, isRetriedStatus } from '../../retriedStatuses.js';
 import { isRecord, kindOf, shownText } from '../../values.js';
 
 /**

@@ -1,5 +1,5 @@
 import { type Advice, type ErrorDetails, HttpError, RateLimitError, type SluiceError } from '../../errors.js';
-import { isRateLimitStatus } from '../../statuses.js';
+import { isRateLimitStatus } from '../../retriedStatuses.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { Secrets } from '../credentials/secrets.js';
 import type { Quota, QuotaNotice } from '../limit/limiterTypes.js';

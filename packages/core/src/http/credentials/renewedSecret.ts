@@ -26,8 +26,8 @@ export interface IssuedSecret {
   readonly lifetime: number;
 }
 
-/** What a {@link KeyRing} does with its secrets. */
-export interface KeyRules {
+/** What a {@link RenewedSecret} does with its secrets. */
+export interface SecretRules {
   /** The message for a function that failed. */
   readonly failed: string;
   /** @throws ConfigError if it cannot be the secret. */
@@ -39,7 +39,7 @@ export interface KeyRules {
 }
 
 /** `false`: no secret. An error: there is none, and `get` rejects with it. */
-type KeySource = ApiKey | false | ConfigError | SecretIssuer;
+type SecretSource = ApiKey | false | ConfigError | SecretIssuer;
 
 /** When a secret was issued, and whether the API has accepted it since. */
 interface SecretUse {
@@ -49,9 +49,9 @@ interface SecretUse {
 }
 
 /** Provides the current secret of an API, and fetches another one after a 401. */
-export class KeyRing {
-  readonly #source: KeySource;
-  readonly #rules: KeyRules;
+export class RenewedSecret {
+  readonly #source: SecretSource;
+  readonly #rules: SecretRules;
   readonly #hidden: RecentSecrets;
   readonly #hash: (text: string) => Promise<string>;
   readonly #clock: Clock;
@@ -69,7 +69,7 @@ export class KeyRing {
    * @param source `false`: no secret; `get` returns an empty text. An error: `get` rejects with it.
    * @throws ConfigError if it is a text that cannot be the secret.
    */
-  constructor(source: KeySource, rules: KeyRules, tools: CredentialTools) {
+  constructor(source: SecretSource, rules: SecretRules, tools: CredentialTools) {
     this.#source = source;
     this.#rules = rules;
     this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
@@ -181,7 +181,7 @@ export class KeyRing {
 }
 
 /** In JavaScript, a key may be anything, e.g. `null`. */
-function isIssuer(source: KeySource): source is SecretIssuer {
+function isIssuer(source: SecretSource): source is SecretIssuer {
   return isRecord(source) && 'issue' in source;
 }
 

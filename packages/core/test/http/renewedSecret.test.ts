@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ApiKey, type IssuedSecret, KeyRing } from '../../src/http/credentials/keyRing.js';
+import { type ApiKey, type IssuedSecret, RenewedSecret } from '../../src/http/credentials/renewedSecret.js';
 import { Secrets } from '../../src/http/credentials/secrets.js';
 import { FakeClock } from '../fakeClock.js';
 
@@ -14,8 +14,8 @@ interface Call {
   readonly reject: (error: Error) => void;
 }
 
-/** A ring over a function whose calls the test ends. */
-function openRing() {
+/** One over a function whose calls the test ends. */
+function openRenewed() {
   const calls: Call[] = [];
   const provider: ApiKey = (reason) =>
     new Promise((resolve, reject) => {
@@ -23,85 +23,85 @@ function openRing() {
     });
   const outdated = { times: 0 };
   const clock = new FakeClock();
-  const ring = new KeyRing(provider, rules, { secrets: new Secrets(), clock, echoedFor: 1_000, outdated });
+  const source = new RenewedSecret(provider, rules, { secrets: new Secrets(), clock, echoedFor: 1_000, outdated });
   const end = (nth: number, secret: string): void => calls[nth]?.resolve(secret);
-  return { ring, calls, end, outdated, clock };
+  return { source, calls, end, outdated, clock };
 }
 
-async function openedRing() {
-  const opened = openRing();
-  const got = opened.ring.get();
+async function openedSource() {
+  const opened = openRenewed();
+  const got = opened.source.get();
   opened.end(0, firstKey);
   expect(await got).toBe(firstKey);
   return opened;
 }
 
 test('T6 an outdated secret is not sent until another one was fetched, once for all', async () => {
-  const { ring, calls, end, outdated } = await openedRing();
-  expect(ring.hasExpired).toBe(false);
+  const { source, calls, end, outdated } = await openedSource();
+  expect(source.hasExpired).toBe(false);
   outdated.times += 1;
-  expect(ring.hasExpired).toBe(true);
-  const got = [ring.get(), ring.get()];
+  expect(source.hasExpired).toBe(true);
+  const got = [source.get(), source.get()];
   expect(calls.map(({ reason }) => reason)).toEqual(['first', 'first']);
-  expect(ring.hasExpired).toBe(true);
+  expect(source.hasExpired).toBe(true);
   end(1, nextKey);
   expect(await Promise.all(got)).toEqual([nextKey, nextKey]);
-  expect(ring.hasExpired).toBe(false);
-  expect(await ring.get()).toBe(nextKey);
+  expect(source.hasExpired).toBe(false);
+  expect(await source.get()).toBe(nextKey);
 });
 
 test.each(['succeeds', 'fails'])(
   'T6 one that is outdated while it is fetched gives way to the next one, also if it %s later',
   async (how) => {
-    const { ring, calls, end, outdated } = await openedRing();
+    const { source, calls, end, outdated } = await openedSource();
     outdated.times += 1;
-    const overtaken = ring.get();
+    const overtaken = source.get();
     outdated.times += 1;
-    const latest = ring.get();
+    const latest = source.get();
     expect(calls).toHaveLength(3);
-    expect(ring.get()).toBe(latest);
+    expect(source.get()).toBe(latest);
     end(2, lastKey);
     expect(await latest).toBe(lastKey);
     if (how === 'succeeds') end(1, nextKey);
     else calls[1]?.reject(new Error('out of order'));
     expect(await overtaken).toBe(lastKey);
-    expect(ring.hasExpired).toBe(false);
-    expect(await ring.get()).toBe(lastKey);
+    expect(source.hasExpired).toBe(false);
+    expect(await source.get()).toBe(lastKey);
     expect(calls).toHaveLength(3);
   },
 );
 
 test('T6 one that is outdated while it is fetched gives way to the next one, also if it comes first', async () => {
-  const { ring, end, outdated } = await openedRing();
+  const { source, end, outdated } = await openedSource();
   outdated.times += 1;
-  const overtaken = ring.get();
+  const overtaken = source.get();
   outdated.times += 1;
-  const latest = ring.get();
+  const latest = source.get();
   end(1, nextKey);
-  expect(ring.hasExpired).toBe(true);
+  expect(source.hasExpired).toBe(true);
   end(2, lastKey);
   expect(await Promise.all([overtaken, latest])).toEqual([lastKey, lastKey]);
 });
 
 test('T6 after a function that failed, the next request calls it again', async () => {
-  const { ring, calls, end, outdated } = await openedRing();
+  const { source, calls, end, outdated } = await openedSource();
   outdated.times += 1;
-  const failed = ring.get();
+  const failed = source.get();
   calls[1]?.reject(new Error('not now'));
   await expect(failed).rejects.toThrow('The function failed.');
-  expect(ring.hasExpired).toBe(true);
-  const again = ring.get();
+  expect(source.hasExpired).toBe(true);
+  const again = source.get();
   end(2, nextKey);
   expect(await again).toBe(nextKey);
-  expect(ring.hasExpired).toBe(false);
+  expect(source.hasExpired).toBe(false);
 });
 
 test('T6 a secret that one path refuses is good for others until another one was fetched', async () => {
-  const { ring, calls, end } = await openedRing();
-  const renewed = ring.renew(firstKey);
+  const { source, calls, end } = await openedSource();
+  const renewed = source.renew(firstKey);
   await expect.poll(() => calls.length).toBe(2);
   expect(calls[1]?.reason).toBe('refused');
-  expect(ring.hasExpired).toBe(false);
+  expect(source.hasExpired).toBe(false);
   end(1, nextKey);
   expect(await renewed).toBe(true);
 });
@@ -111,19 +111,19 @@ test('R8 an expired token is not sent until another one was issued, once for all
   const issued: ((secret: IssuedSecret) => void)[] = [];
   const issue = (): Promise<IssuedSecret> => new Promise((resolve) => issued.push(resolve));
   const issuer = { takesPermits: false, issue, identify: () => Promise.resolve('id') };
-  const ring = new KeyRing(issuer, rules, { secrets: new Secrets(), clock, echoedFor: 1_000 });
-  const first = ring.get();
+  const source = new RenewedSecret(issuer, rules, { secrets: new Secrets(), clock, echoedFor: 1_000 });
+  const first = source.get();
   issued[0]?.({ secret: firstKey, lifetime: 100_000 });
   expect(await first).toBe(firstKey);
   // 10 s, a tenth of its life, before its end.
   await clock.advance(89_999);
-  expect(ring.hasExpired).toBe(false);
+  expect(source.hasExpired).toBe(false);
   await clock.advance(1);
-  expect(ring.hasExpired).toBe(true);
-  const got = [ring.get(), ring.get()];
+  expect(source.hasExpired).toBe(true);
+  const got = [source.get(), source.get()];
   expect(issued).toHaveLength(2);
-  expect(ring.hasExpired).toBe(true);
+  expect(source.hasExpired).toBe(true);
   issued[1]?.({ secret: nextKey, lifetime: Infinity });
   expect(await Promise.all(got)).toEqual([nextKey, nextKey]);
-  expect(ring.hasExpired).toBe(false);
+  expect(source.hasExpired).toBe(false);
 });

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Start, StartLog, type StartWindow } from '../../src/http/limit/startLog.js';
+import { type Start, RequestWindows, type StartWindow } from '../../src/http/limit/requestWindows.js';
 
 const at = (...times: number[]): Start[] => times.map((time) => ({ at: time, costs: [1] }));
 
-/** A log with these starts, which are written. */
-function logOf(windows: readonly StartWindow[], starts: readonly Start[]): StartLog {
-  const log = new StartLog(windows);
-  for (const start of starts) log.settle(start, start.at);
-  return log;
+/** Windows with these starts, which are written. */
+function windowsOf(windows: readonly StartWindow[], starts: readonly Start[]): RequestWindows {
+  const opened = new RequestWindows(windows);
+  for (const start of starts) opened.settle(start, start.at);
+  return opened;
 }
 
 const earliestStart = (
@@ -16,7 +16,7 @@ const earliestStart = (
   windows: readonly StartWindow[],
   costs: readonly number[],
   now: number,
-): number => logOf(windows, starts).earliest(costs, now);
+): number => windowsOf(windows, starts).earliest(costs, now);
 
 const threePerSecond: StartWindow[] = [{ max: 3, span: 1_000 }];
 
@@ -57,7 +57,7 @@ describe('the next start', () => {
   });
 
   test('L1 never exceeds any window, whatever the stalls, and is never later than it has to be', () => {
-    const windows = fc.array(
+    const anyWindows = fc.array(
       fc.record({ max: fc.integer({ min: 3, max: 9 }), span: fc.integer({ min: 1, max: 500 }) }),
       {
         minLength: 1,
@@ -68,16 +68,16 @@ describe('the next start', () => {
       maxLength: 60,
     });
     fc.assert(
-      fc.property(windows, asked, (limits, requests) => {
+      fc.property(anyWindows, asked, (limits, requests) => {
         let now = 0;
-        const log = new StartLog(limits);
+        const windows = new RequestWindows(limits);
         const all: Start[] = [];
         for (const { stall, costs } of requests) {
           now += stall;
-          const start = log.earliest(costs, now);
+          const start = windows.earliest(costs, now);
           if (start > now) expect(exceeded(limits, [...all, { at: start - 0.5, costs }])).toBe(true);
           now = start;
-          log.settle({ at: now, costs }, now);
+          windows.settle({ at: now, costs }, now);
           all.push({ at: now, costs });
         }
         expect(exceeded(limits, all)).toBe(false);
@@ -87,51 +87,51 @@ describe('the next start', () => {
 });
 
 test('L1 counts those that are not written, until they are given up', () => {
-  const log = new StartLog(threePerSecond);
+  const windows = new RequestWindows(threePerSecond);
   const [first, second, third] = [
     { at: 10_000, costs: [1] },
     { at: 10_001, costs: [1] },
     { at: 10_002, costs: [1] },
   ];
-  for (const pending of [first!, second!, third!]) log.add(pending);
-  expect(log.used(500)).toEqual([3]);
-  expect(log.earliest([1], 500)).toBe(11_000);
-  expect(log.earliest([2], 500)).toBe(11_001);
-  log.settle(second!, undefined);
-  expect(log.earliest([1], 500)).toBe(500);
-  log.settle(first!, 600);
-  expect(log.earliest([2], 700)).toBe(1_600);
-  expect(log.used(1_600)).toEqual([1]);
-  expect(log.used(11_002)).toEqual([0]);
+  for (const pending of [first!, second!, third!]) windows.add(pending);
+  expect(windows.used(500)).toEqual([3]);
+  expect(windows.earliest([1], 500)).toBe(11_000);
+  expect(windows.earliest([2], 500)).toBe(11_001);
+  windows.settle(second!, undefined);
+  expect(windows.earliest([1], 500)).toBe(500);
+  windows.settle(first!, 600);
+  expect(windows.earliest([2], 700)).toBe(1_600);
+  expect(windows.used(1_600)).toEqual([1]);
+  expect(windows.used(11_002)).toEqual([0]);
 });
 
 test('L1 counts a start later or earlier in a rate, and not in a burst', () => {
-  const log = new StartLog([
+  const windows = new RequestWindows([
     { max: 3, span: 1_000, per: 1_000 },
     { max: 3, span: 500 },
   ]);
-  const [, second] = [0, 100, 200].map((time) => log.settle({ at: time, costs: [1, 1] }, time));
-  log.shift(second!, 400);
-  expect(log.earliest([2, 1], 300)).toBe(1_200);
-  expect(log.earliest([3, 1], 300)).toBe(1_500);
-  expect(log.earliest([0, 2], 300)).toBe(600);
-  expect(log.used(600)).toEqual([3, 1]);
+  const [, second] = [0, 100, 200].map((time) => windows.settle({ at: time, costs: [1, 1] }, time));
+  windows.shift(second!, 400);
+  expect(windows.earliest([2, 1], 300)).toBe(1_200);
+  expect(windows.earliest([3, 1], 300)).toBe(1_500);
+  expect(windows.earliest([0, 2], 300)).toBe(600);
+  expect(windows.used(600)).toEqual([3, 1]);
   // It is a start of its own by now, and what has left stays away.
-  log.shift(second!, 5_000);
-  expect(log.used(1_600)).toEqual([0, 0]);
-  log.shift(second!, 5_000);
-  expect(log.used(1_600)).toEqual([0, 0]);
+  windows.shift(second!, 5_000);
+  expect(windows.used(1_600)).toEqual([0, 0]);
+  windows.shift(second!, 5_000);
+  expect(windows.used(1_600)).toEqual([0, 0]);
 });
 
 test('L1 looks at each start once, however many a window has', () => {
   let looks = 0;
   const costs = new Proxy([1], { get: (target, name) => (name === '0' && (looks += 1), Reflect.get(target, name)) });
-  const log = new StartLog([{ max: 1e9, span: 60_000 }]);
+  const windows = new RequestWindows([{ max: 1e9, span: 60_000 }]);
   for (let now = 0; now < 100_000; now += 1) {
-    expect(log.earliest([1], now)).toBe(now);
-    log.settle({ at: now, costs }, now);
+    expect(windows.earliest([1], now)).toBe(now);
+    windows.settle({ at: now, costs }, now);
   }
-  expect(log.used(100_000)).toEqual([59_999]);
+  expect(windows.used(100_000)).toEqual([59_999]);
   expect(looks).toBeLessThanOrEqual(200_000);
 });
 

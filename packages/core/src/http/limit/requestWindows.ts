@@ -14,13 +14,13 @@ export interface Start {
  * The starts so far. It counts actual starts, not planned ones, so a stalled process neither bursts afterwards nor loses
  * its share. Its times are monotonic. To ask it costs the same however many starts a window has.
  */
-export class StartLog {
-  readonly #windows: readonly WindowLog[];
+export class RequestWindows {
+  readonly #windows: readonly RequestWindow[];
   /** Of requests that are not written yet, in the order in which they are given up. There are few, each with a permit. */
   readonly #pending = new Set<Start>();
 
   constructor(windows: readonly StartWindow[]) {
-    this.#windows = windows.map((window, w) => new WindowLog(window, w));
+    this.#windows = windows.map((window, w) => new RequestWindow(window, w));
   }
 
   /** Adds a start whose request is not written yet. */
@@ -62,7 +62,7 @@ export class StartLog {
 const mostKept = 1_000;
 
 /** The written starts that are in a window, oldest first, and what they cost. */
-class WindowLog {
+class RequestWindow {
   readonly #window: StartWindow;
   /** Its place in the costs. */
   readonly #w: number;
