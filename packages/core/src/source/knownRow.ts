@@ -25,10 +25,10 @@ export async function fetchBehindKnownRow<T>(
   if (at === undefined || 'cursor' in at || lastRow === undefined) return { page: await fetch(at, 1), known: 0 };
   const page = await fetch({ offset: at.offset - 1 }, 2);
   const { received } = page;
-  const hasEnded = page.isEnd && received.length === 0;
-  if (!hasEnded && !beginsWith(received, lastRow))
+  if (page.isEnd && received.length === 0) return { page, known: 0 };
+  if (!beginsWith(received, lastRow))
     throw movedRows(place(), received.length > 0 && fingerprintOf(received) === first);
-  if (hasEnded || received.length > 1 || page.next !== 'by-offset') return { page, known: 1 };
+  if (received.length > 1 || page.next !== 'by-offset') return { page, known: 1 };
   // The API sends one row at a time.
   const behind = await fetch(at, 1);
   if (beginsWith(behind.received, lastRow)) {
