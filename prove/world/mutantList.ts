@@ -344,7 +344,7 @@ export const mutantList: readonly Mutant[] = [
       'const isPast = rows.length > 0',
     ],
   ]),
-  ...inFile('packages/core/src/sink/retryExport.ts', [
+  ...inFile('packages/core/src/sink/startOver.ts', [
     [
       'a partition whose rows moved does not start over',
       "return info.increment && SluiceError.is(error, 'rows-moved') ? 'rows-moved' : undefined;",
@@ -453,7 +453,7 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/sql/stagingTable.ts', [
     ['partitions are in no order', 'const place = partition * rowsOfPartition + nth;', 'const place = nth;'],
   ]),
-  ...inFile('packages/exporters/src/sql/publish.ts', [
+  ...inFile('packages/exporters/src/sql/mergeStaged.ts', [
     [
       'replace keeps rows that the export lacks',
       'const found = await this.#session.run(`DELETE FROM ${gone}`);',

@@ -1,6 +1,6 @@
 import { checkCount, checkOptions, type OptionKind, wrongKind } from '../checks.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
-import { Asking } from '../http/response/asking.js';
+import { ResponseMeanings } from '../http/response/responseMeanings.js';
 import { checkResponses, type Responses } from '../http/response/responses.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import { checkTypes } from '../source/columnTypes.js';
@@ -96,8 +96,8 @@ export function listing<
     placedHeaders: listPlaces(definition).headers,
     read({ status = 200, headers = {}, body }, name = 'listing') {
       const document = parse && typeof body === 'string' ? parse(body, headers) : body;
-      const asking = new Asking(definition.responses);
-      const partial = asking.partialOf(name, { status, headers, body: document, page: 1, isFirst: true });
+      const meanings = new ResponseMeanings(definition.responses);
+      const partial = meanings.partialOf(name, { status, headers, body: document, page: 1, isFirst: true });
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
         { status, headers, body: document, partial },
         {

@@ -203,7 +203,7 @@ export class Exchange {
     const { clock } = this.#options;
     const { fault, delay, left } = failure;
     const { route } = this.#call;
-    const finalError = this.#retries.next(failure, { route, attempts: this.#attempts, now: clock.now() });
+    const finalError = this.#retries.errorIfLast(failure, { route, attempts: this.#attempts, now: clock.now() });
     if (finalError) throw finalError;
     if ((fault.retryAfter ?? 0) > 0) this.#stopwatch.pause();
     this.#emit('retry', () => ({
@@ -332,7 +332,7 @@ export class Exchange {
     const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
     const fault = isUndecided ? { ...found, retry: false } : found;
     if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
-    const failure = this.#retries.failed(fault, this.#attempts, took);
+    const failure = this.#retries.planNext(fault, this.#attempts, took);
     this.#pauseLimiter(failure);
     return failure;
   }

@@ -9,7 +9,7 @@ import type { AuthTools } from '../http/credentials/openCredentials.js';
 import type { ApiLimiters } from '../http/limit/apiLimiters.js';
 import { checkBaseUrl } from '../http/origin.js';
 import type { Secrets } from '../http/credentials/secrets.js';
-import { Asking } from '../http/response/asking.js';
+import { ResponseMeanings } from '../http/response/responseMeanings.js';
 import { checkResponses } from '../http/response/responses.js';
 import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -97,16 +97,16 @@ function endpoint(
     try {
       const all = { ...headers, ...request.headers };
       const { route, page = 1 } = request;
-      const asking = new Asking(request.responses, responses);
+      const meanings = new ResponseMeanings(request.responses, responses);
       const sent = {
         arrays,
         ...request,
         ...(Object.keys(all).length > 0 && { headers: all }),
-        responses: asking.responses,
+        responses: meanings.meaningOf,
         baseUrl: checked,
       };
       const { status, headers: received, body, redirectedTo } = await transport(own(sent));
-      const partial = asking.partialOf(route, { status, headers: received, body, page, isFirst: page === 1 });
+      const partial = meanings.partialOf(route, { status, headers: received, body, page, isFirst: page === 1 });
       return {
         status,
         headers: received,

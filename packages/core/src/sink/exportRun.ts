@@ -12,7 +12,7 @@ import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js
 import { guardSink, guardStore, isHanging, type GuardOptions } from './guardSink.js';
 import type { Release } from './lockQueue.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
-import { retryExport } from './retryExport.js';
+import { startOver } from './startOver.js';
 import type { Sink, SinkReport, SinkWriter } from './sink.js';
 import { findShortfall, judgeEnd } from './walkEnd.js';
 
@@ -90,7 +90,7 @@ export class ExportRun<T> {
         return;
       } catch (error) {
         if (this.#isStopped()) throw error;
-        const openAgain = await retryExport(this.#job, error, opened);
+        const openAgain = await startOver(this.#job, error, opened);
         this.#grace = 0;
         this.#opened = undefined;
         await opened.stopPages();

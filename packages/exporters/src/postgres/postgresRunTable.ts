@@ -11,7 +11,7 @@ import {
   type TableName,
 } from '../sql/database.js';
 import { Ledger } from '../sql/ledger.js';
-import { checkMode, publish } from '../sql/publish.js';
+import { checkMode, mergeStaged } from '../sql/mergeStaged.js';
 import { StagingTable } from '../sql/stagingTable.js';
 import { TableConnection } from '../sql/tableConnection.js';
 import { checkTableName, createTableShape, type TableShape } from '../sql/tableShape.js';
@@ -177,7 +177,7 @@ export class PostgresRunTable implements RunTable {
           const isCompared = mode === 'replace' && requireTotal !== false && !isIncomplete;
           const short = isCompared ? await shortOfTotal(within, tables, run) : undefined;
           const end = short ? { isIncomplete: true, shortOfTotal: short } : { isIncomplete };
-          const { kept } = await publish(within, staging, mode, rows, end).catch((error: unknown) => {
+          const { kept } = await mergeStaged(within, staging, mode, rows, end).catch((error: unknown) => {
             throw asFinal(error, short !== undefined);
           });
           if ((await within.readColumns(this.#beside(table, '_sluice'))) !== undefined)

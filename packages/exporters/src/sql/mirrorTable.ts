@@ -27,7 +27,7 @@ import {
   type Values,
 } from './generation.js';
 import { endVersion, followPoll, HistoryTable, isLive, openVersion, type LastPoll, type Poll } from './historyTable.js';
-import { publish } from './publish.js';
+import { mergeStaged } from './mergeStaged.js';
 import { StagingTable } from './stagingTable.js';
 import type { TargetTable } from './targetTable.js';
 import { vacateRows } from './vacateRows.js';
@@ -107,7 +107,7 @@ export class MirrorTable<T> {
     const { target } = this.#staging;
     if (!this.#history || !poll) {
       await stage(session, this.#staging, rows);
-      await publish(session, this.#staging, 'replace', rows.length);
+      await mergeStaged(session, this.#staging, 'replace', rows.length);
       await target.createKey(session);
       return countRows(session, target.sql);
     }

@@ -28,7 +28,7 @@ import {
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
 import { rowsRecord, RowsSeen } from './rowsRecord.js';
-import { checkStaged, checkStagedAs, checkMode, publish, type Published } from './publish.js';
+import { checkStaged, checkStagedAs, checkMode, mergeStaged, type Published } from './mergeStaged.js';
 import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableMode, type TableShape } from './tableShape.js';
 
@@ -310,7 +310,7 @@ class TableWriter<T> implements SinkWriter<T> {
           const done: Published =
             mode === 'history'
               ? { kept: await this.#publishVersions(session) }
-              : await publish(session, staging, mode, this.#staged, this.#end);
+              : await mergeStaged(session, staging, mode, this.#staged, this.#end);
           await ledger.putPublished(session, { run, mode });
           return done;
         });

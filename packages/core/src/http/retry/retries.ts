@@ -32,7 +32,7 @@ export class Retries {
   }
 
   /** @param took ms of the attempt; not counted for the first failure, since the outage starts at its end */
-  failed(fault: AttemptFault, attempt: number, took: number): AttemptFailure {
+  planNext(fault: AttemptFault, attempt: number, took: number): AttemptFailure {
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
     const left = Math.max(0, this.#policy.for - outage);
     // The last attempt starts when the time for retries ends.
@@ -51,7 +51,7 @@ export class Retries {
    * @param now wall time in ms
    * @returns the error of the last attempt, if it was the last
    */
-  next(
+  errorIfLast(
     { fault, left, uncounted = 0 }: AttemptFailure,
     { route, attempts, now }: { readonly route: string; readonly attempts: number; readonly now: number },
   ): SluiceError | undefined {

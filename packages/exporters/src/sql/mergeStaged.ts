@@ -93,7 +93,7 @@ async function refuseKeyless(session: Session, { name, sql, key }: TargetTable):
  * from new ones after an incomplete walk; CheckpointError if staged rows are gone, or their keys were compared in another
  * way than those of the target are now
  */
-export async function publish(
+export async function mergeStaged(
   session: Session,
   staging: StagingTable,
   mode: TableMode,
@@ -106,15 +106,15 @@ export async function publish(
   if (traits && mode === 'replace' && end.isIncomplete) await refuseKeyless(session, target);
   checkStaged(target.name.given, rows, await staging.countRows(session));
   if (traits) await checkStagedAs(session, staging);
-  const publication = traits && new Publication(session, staging, traits, mode);
-  const isUpsert = publication?.isUpsert === true;
+  const merge = traits && new StagedMerge(session, staging, traits, mode);
+  const isUpsert = merge?.isUpsert === true;
   const twins = target.key.length > 0 && !isUpsert ? await staging.keepLastPerKey(session) : 0;
-  if (!publication) {
+  if (!merge) {
     await staging.becomeTarget(session);
     return { kept: 0 };
   }
-  const publishing = isUpsert ? publication.upsert(end) : publication.run(rows - twins, end);
-  const published = await publishing.catch((error: unknown) => {
+  const merging = isUpsert ? merge.upsert(end) : merge.updateThenInsert(rows - twins, end);
+  const published = await merging.catch((error: unknown) => {
     throw explainTwin(error, target, mode) ?? error;
   });
   await staging.drop(session);
@@ -181,7 +181,7 @@ interface Before {
 }
 
 /** Rows on their way from a staging table into a target that is there, within one transaction. */
-class Publication {
+class StagedMerge {
   readonly #session: Session;
   readonly #staging: StagingTable;
   readonly #target: TargetTable;
@@ -239,7 +239,7 @@ class Publication {
   }
 
   /** @param rows those that are staged, without others of their keys */
-  async run(rows: number, end: WalkEnd): Promise<Published> {
+  async updateThenInsert(rows: number, end: WalkEnd): Promise<Published> {
     const { hasRules } = this.#traits;
     const rowsBefore = hasRules || this.#mode !== 'append' ? await this.#count(this.#target.sql) : 0;
     const { kept, removed } = await this.#removeMissing(end);

@@ -9,7 +9,7 @@ const maxRestarts = 3;
  * How to open an export again after an error: with one partition from its start, or as a new run in place of the one
  * that this one resumes. Throws the error if neither helps.
  */
-export async function retryExport<T>(
+export async function startOver<T>(
   job: ExportJob<T>,
   error: unknown,
   opened: OpenExport<T>,

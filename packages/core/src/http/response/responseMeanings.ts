@@ -2,15 +2,15 @@ import { HttpError } from '../../errors.js';
 import { meaningOf, type ReceivedResponse, type ResponseMeaning, type Responses } from './responses.js';
 
 /** Asks what the responses to one request mean: once for each attempt. */
-export class Asking {
+export class ResponseMeanings {
   /** What the transport asks; absent if there is nobody to ask. */
-  readonly responses: ((received: ReceivedResponse) => ResponseMeaning | undefined) | undefined;
+  readonly meaningOf: ((received: ReceivedResponse) => ResponseMeaning | undefined) | undefined;
   #isAsked = false;
   #last: ResponseMeaning | undefined;
 
   constructor(...asked: readonly (Responses | undefined)[]) {
     if (asked.every((each) => each === undefined)) return;
-    this.responses = (received) => {
+    this.meaningOf = (received) => {
       this.#isAsked = true;
       this.#last = undefined;
       return (this.#last = meaningOf(asked, received));
@@ -25,8 +25,8 @@ export class Asking {
    */
   partialOf(route: string, received: ReceivedResponse): string | undefined {
     const { status } = received;
-    if (this.responses && !this.#isAsked && status !== 304) {
-      const kind = this.responses(received)?.kind ?? 'ok';
+    if (this.meaningOf && !this.#isAsked && status !== 304) {
+      const kind = this.meaningOf(received)?.kind ?? 'ok';
       if (kind !== 'ok' && kind !== 'partial')
         throw new HttpError(`${route}: a response with status ${status} that no request was sent for means ${kind}.`, {
           status,
