@@ -51,7 +51,8 @@ export const oddHeaders: readonly Header[] = [
     'Alt-Svc: h3=":443"',
     'Trailer: __proto__',
     'Vary: *',
-    `X-Long: ${'x'.repeat(8_000)}`,
+    // Three of them and the longest status line fit into the 16 kB that Node takes.
+    `X-Long: ${'x'.repeat(4_000)}`,
     'X-Bytes: \u00ff\u00fe',
     'X-Empty:',
   ].map((text) => ({ text, isDoubtful: false })),
