@@ -27,6 +27,18 @@ export const equivalents: readonly Equivalent[] = [
     because: 'It is a short cut: the long way finds the same.',
   },
   {
+    file: 'watch/differingFields.ts',
+    line: 'for (let at = 0; at < length; at += 1) {',
+    change: '< -> <=',
+    because: 'Beyond their end, both lists have nothing.',
+  },
+  {
+    file: 'watch/watchLog.ts',
+    line: 'if (this.#size > minSize + this.#snapshot.rows.size && this.#staged.length === 0) {',
+    change: '> -> >=',
+    because: 'The log is written anew a record earlier.',
+  },
+  {
     file: 'watch/watchLog.ts',
     line: 'const rowsPerRecord = 500;',
     change: '500 -> 499',

@@ -42,3 +42,21 @@ describe("C6 the first record of a watch's log", () => {
     expect(() => decoded({ ...base, base: 2 })).toThrow(/newer version of Sluice/);
   });
 });
+
+describe('C6 a delta of a log', () => {
+  const delta = { generation: 3, observedAt: '2030-01-01T00:00:00.000Z', missing: {}, differences: [] };
+
+  test('is read as it was written', () => {
+    expect(decoded(delta)).toEqual({ kind: 'delta', ...delta, missing: new Map() });
+    expect(decoded({ ...delta, isIncomplete: true })).toMatchObject({ kind: 'delta', isIncomplete: true });
+  });
+
+  test.each([
+    ['generation', -1],
+    ['generation', '3'],
+    ['observedAt', undefined],
+    ['differences', {}],
+  ])('is refused where %s is %j, and the rest is as it was', (field, value) => {
+    expect(() => decoded({ ...delta, [field]: value })).toThrow(CheckpointError);
+  });
+});

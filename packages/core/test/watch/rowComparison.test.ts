@@ -192,6 +192,7 @@ describe('C10 what is compared', () => {
     const fields = fieldsBetween({ equals, ignore: ['status', 'stats.seen'] });
     expect(fields(before, { ...before, status: 'error', stats: { ...before.stats, seen: 7 } })).toEqual([]);
     expect(fields(before, { ...before, list: [7] })).toEqual(['list']);
+    expect(fieldsBetween({ equals, ignore: ['status'] })(before, { ...before, status: 'error' })).toEqual([]);
   });
 
   test('project with a field that no row has is refused; ignore may name one that is still to come', () => {

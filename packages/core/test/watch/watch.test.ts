@@ -152,6 +152,18 @@ describe('a server that misbehaves makes no false change', () => {
     }
   });
 
+  test.each([1, 2, 3])(
+    'C3 where walk %i of the first poll is short of its total: the initial rows are incomplete',
+    async (short) => {
+      const listing = new Listing(ten);
+      listing.total = (rows) => rows.length;
+      listing.seenAs = (rows, { walk }) => (walk === short ? rows.slice(0, 6) : rows);
+      const { told, pages } = await watchPolls(listing, 2);
+      expect(told).toEqual([initial, []]);
+      expect(pages.map(({ walk }) => walk?.isIncomplete)).toEqual([short <= 2 || undefined, short === 3 || undefined]);
+    },
+  );
+
   const a = ten.map(({ id }) => id).join('');
   /** What each partition sends, a page per text and a row per letter, and how many it says that there are. */
   test.each<[string, readonly [ids: string, total?: number][][], { readonly hasOperator: true }?]>([
