@@ -408,6 +408,9 @@ class World implements PlayableWorld {
     if (!SluiceError.is(error)) return false;
     const { network, disk, api, job, clockSteps } = this.#scenario;
     if (error.code === 'lock') return ('rival' in job && job.rival) || this.#store?.explains(life, error.code) === true;
+    // Its rival may break its lock before it knows that it has it.
+    const isBroken = 'rival' in job && job.rival && this.#scenario.store?.breakLock === true;
+    if (error.code === 'sink' && error.message.includes('(57P01)') && isBroken) return true;
     // A later page may be refused, and the first one not any more.
     const isRefused = job.kind === 'increment' && job.tables?.some(({ refused }) => refused) === true;
     if (error.code === 'cursor-refused') return api.cursorTtl !== null;

@@ -52,11 +52,20 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly (AbortSigna
   });
 }
 
-/** Whether a promise settles within `ms`. It leaves no timer behind. */
+const afterStandstill = 1_000;
+
+/**
+ * Whether a promise settles within `ms`. It leaves no timer behind. A process that stood still, e.g. since its machine
+ * slept, hears of its timers before it hears of all else that has happened meanwhile, so it waits a second more.
+ */
 export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
   if (ms === Infinity) return Promise.resolve(true);
   return new Promise((resolve) => {
-    const cancel = clock.after(ms, () => resolve(false));
+    const until = clock.monotonic() + ms;
+    let cancel = clock.after(ms, () => {
+      if (clock.monotonic() - until < afterStandstill) resolve(false);
+      else cancel = clock.after(afterStandstill, () => resolve(false));
+    });
     const onSettled = (): void => {
       cancel();
       resolve(true);
