@@ -59,7 +59,7 @@ export function byLink(options: LinkOptions = {}): Paging {
       response.warnIfFull(`correct paging: ${where || 'its address'} is missing`);
     return 'end';
   };
-  return withMoreFlag(options, {
+  const paging = withMoreFlag(options, {
     identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
     reads: selector ? selector.reads : ['link'],
@@ -69,12 +69,15 @@ export function byLink(options: LinkOptions = {}): Paging {
       ...(headers && { headers }),
     }),
     next,
+  });
+  return {
+    ...paging,
     // An address that stays the same is not one of a next page: the API advances by itself, until it has no more rows.
     more(response) {
-      const to = next(response);
-      return to !== 'end' && !(response.from && cursorOf(response.from) === to.cursor);
+      const to = paging.next(response);
+      return typeof to === 'object' && !(response.from && cursorOf(response.from) === to.cursor);
     },
-  });
+  };
 }
 
 /** The address of the next page in the `Link` header. @throws DecodeError if the header is invalid. */

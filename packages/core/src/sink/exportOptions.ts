@@ -54,8 +54,8 @@ export interface ExportOptions extends Identifiers {
   readonly incremental?: true | IncrementalOptions | undefined;
   /**
    * After a cancel, an export with state writes and commits the pages that it has fetched, and requests no more. After
-   * so many ms it cancels the sink, too; the next run fetches again what is not committed. Default 2,000; 0 cancels the
-   * sink at once.
+   * so many ms it cancels the sink, too; the next run fetches again what is not committed. However it ends, it waits for
+   * the end of its source for as long. Default 2,000; 0 cancels the sink at once.
    */
   readonly stopWithin?: number | undefined;
   /**

@@ -179,6 +179,8 @@ export class ExportRun<T> {
    */
   async #end(run: AsyncGenerator<ExportStep, undefined>): Promise<void> {
     this.#stopped.abort();
+    const { clock, stopWithin } = this.#job;
+    const until = clock.monotonic() + stopWithin;
     const stopTimer = this.#cancelSinkLater();
     if (!this.#isDrainable) void this.#opened?.stopPages();
     // A write can't be interrupted half-way, so a cancelled run goes on to its end. Its failure is recorded.
@@ -186,7 +188,7 @@ export class ExportRun<T> {
     stopTimer();
     this.#cancelSink();
     try {
-      await this.#opened?.stopPages();
+      await this.#opened?.stopPages(until - clock.monotonic());
       if (this.#opened && !this.report) await this.#abort(this.#opened);
       await this.#job.commits.increments?.close?.();
     } finally {

@@ -30,10 +30,10 @@ export interface OpenExport<T> {
   readonly writer: SinkWriter<T>;
   readonly pages: AsyncIterator<Page<T>>;
   /**
-   * Cancels the pages, once. Resolves when the source has ended, or after `stopWithin`, as it may hang. One that has state
-   * of its own is waited for without a limit: the next run needs its lock.
+   * Cancels the pages, once. Resolves when the source has ended, or after so many ms (default `stopWithin`), as it may
+   * hang. One that has state of its own is waited for without a limit: the next run needs its lock.
    */
-  readonly stopPages: () => Promise<unknown>;
+  readonly stopPages: (within?: number) => Promise<unknown>;
   /** The target had a position to resume from. */
   readonly isResumed: boolean;
   /** If resuming fails, the earlier run may be given up for a new one. */
@@ -154,12 +154,12 @@ function openWalk<T>(job: ExportJob<T>): OpenWalk<T> {
   const { info, options, commits, stopWithin, clock } = job;
   const { source } = fitSource(job.source, options.concurrency, commits.checkpoint?.fitted);
   const pages = source.pages(choosePages(job))[Symbol.asyncIterator]();
-  const end = async (): Promise<unknown> => {
-    const ended = Promise.resolve(pages.return?.());
-    return hasState(info) ? ended : settlesWithin(clock, stopWithin, ended);
-  };
   let stopped: Promise<unknown> | undefined;
-  const stopPages = (): Promise<unknown> => (stopped ??= end().catch(() => undefined));
+  const stopPages = async (within = stopWithin): Promise<unknown> => {
+    stopped ??= (async () => pages.return?.())().catch(() => undefined);
+    if (hasState(info)) return stopped;
+    return within > 0 ? settlesWithin(clock, within, stopped) : undefined;
+  };
   return { pages, stopPages };
 }
 

@@ -256,9 +256,15 @@ describe("R2 until: 'no-rows'", () => {
   test.each<[string, Paging]>([
     ['cursor', byCursor({ param: 'scroll', at: 'scroll' })],
     ['address', byLink({ at: 'link' })],
+    ['address, with a flag that stays true,', byLink({ at: 'link', more: 'more' })],
   ])('R2 ends one whose API gives one %s for the whole batch', async (_what, paging) => {
     const { source, asked } = await open({ paging, until: 'no-rows' }, (_url, nth) => ({
-      body: { items: nth > 3 ? [] : numbered(5, (nth - 1) * 5), scroll: 'b6c2', link: '/api/batch?id=b6c2' },
+      body: {
+        items: nth > 3 ? [] : numbered(5, (nth - 1) * 5),
+        scroll: 'b6c2',
+        link: '/api/batch?id=b6c2',
+        more: true,
+      },
     }));
     expect(await source.toArray()).toEqual(numbered(15));
     expect(asked).toHaveLength(4);

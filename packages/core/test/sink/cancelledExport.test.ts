@@ -10,6 +10,7 @@ import {
   type SinkContext,
 } from '../../src/index.js';
 import { decodeCheckpoint } from '../../src/sink/checkpoint.js';
+import { FakeClock } from '../fakeClock.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink, type Recording } from './recordingSink.js';
 
@@ -152,6 +153,51 @@ describe('E9 a cancelled export', () => {
     await expect(running).rejects.toBe('enough');
     expect(sink.rows).toEqual([1]);
     expect(sink.calls).toEqual(['open', 'write', 'flush', 'abort']);
+  });
+
+  test('T4 a source that drains and hangs has one time of stopWithin for both', async () => {
+    const stop = new AbortController();
+    const clock = new FakeClock();
+    let hangs: () => void = () => undefined;
+    const isHanging = new Promise<void>((resolve) => (hangs = resolve));
+    const source = {
+      info: { name: 'slow', identity: null, partitions: 1, isDrainable: true as const },
+      async *pages(): AsyncGenerator<Page<number>> {
+        const position = { before: 0, begun: {}, rows: 1, pages: 1 };
+        yield { items: [1], position, index: 0, partition: 0, endsPartition: false };
+        hangs();
+        yield await new Promise<never>(() => undefined);
+      },
+    };
+    const options = { state: memoryState(), clock, stopWithin: 500 };
+    const running = exportTo(source, recordingSink<number>(), options).run({ signal: stop.signal });
+    await isHanging;
+    stop.abort('enough');
+    await clock.asked(500);
+    const time = clock.monotonic();
+    const advanced = clock.advance(500);
+    await expect(running).rejects.toBe('enough');
+    await advanced;
+    expect(clock.monotonic() - time).toBe(500);
+  });
+
+  test('with stopWithin: Infinity, an export waits until its source has ended', async () => {
+    const stop = new AbortController();
+    const ended: string[] = [];
+    const source = {
+      info: { name: 'slow', identity: null, partitions: 1 },
+      async *pages(): AsyncGenerator<Page<number>> {
+        const position = { before: 0, begun: {}, rows: 1, pages: 1 };
+        yield { items: [1], position, index: 0, partition: 0, endsPartition: false };
+        stop.abort('enough');
+        for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+        ended.push('source');
+      },
+    };
+    const options = { state: memoryState(), stopWithin: Infinity };
+    const running = exportTo(source, recordingSink<number>(), options).run({ signal: stop.signal });
+    await running.catch(() => ended.push('export'));
+    expect(ended).toEqual(['source', 'export']);
   });
 
   test.each(['the first checkpoint', 'a commit'])(

@@ -98,6 +98,9 @@ function isEscaped(json: string, quote: number): boolean {
   return (quote - start) % 2 === 1;
 }
 
+/** So many digits survive in a double, unless it is smaller than the least one that has all of its own. */
+const survivingDigits = 15;
+const leastNormal = 2 ** -1022;
 /** Digits that identify a double: C's `%.17g`. `toPrecision` writes up to 100. */
 const enoughDigits = 17;
 const mostDigits = 100;
@@ -108,6 +111,8 @@ function isExact(token: string): boolean {
   if (/^-?\d+$/.test(token)) return Number.isSafeInteger(value);
   if (!Number.isFinite(value)) return false;
   if (String(value) === token) return true;
+  const size = Math.abs(value);
+  if (token.length <= survivingDigits && size >= leastNormal && size <= Number.MAX_SAFE_INTEGER) return true;
   const wanted = decimal(token);
   const digits = /\d+/.exec(wanted)?.[0].length ?? 0;
   if (digits >= mostDigits) return false;
