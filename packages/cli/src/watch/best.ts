@@ -1,3 +1,10 @@
+import { statusTone } from '@sluice/core';
+
+/** An order in which statuses that stand for a failure come first. */
+export function badFirst(one: string | null | undefined, other: string | null | undefined): number {
+  return Number(statusTone(other ?? '') === 'bad') - Number(statusTone(one ?? '') === 'bad');
+}
+
 /** The first ones by an order, of any number. */
 export class Best<T> {
   readonly #max: number;

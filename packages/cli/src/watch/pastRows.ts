@@ -1,4 +1,3 @@
-import { statusTone } from '@sluice/core';
 import type { Dashboard, Past, PastRow } from '@sluice/dashboard';
 import type { History, RowVersion } from '@sluice/exporters/sqlite';
 import type { Environment } from '../environment/environment.js';
@@ -6,7 +5,7 @@ import { type DeclaredRows, findDeclared } from '../source/declaredRows.js';
 import { readHistory } from '../target/readHistory.js';
 import { tableName } from '../target/tableTarget.js';
 import { fieldText } from '../terminal/format.js';
-import { Best } from './best.js';
+import { badFirst, Best } from './best.js';
 import { PollGaps } from './pollGaps.js';
 
 /** Ms before the start of a watch that its page shows. */
@@ -30,25 +29,21 @@ async function readPast(history: History, now: number): Promise<Past | undefined
   const declared = findDeclared(history.source);
   if (!declared?.schema.statusOf) return undefined;
   const polls = new PollGaps();
-  let first: number | undefined;
-  let last = 0;
-  for await (const { at } of history.polls()) {
-    last = Date.parse(at);
-    first ??= last;
-    polls.add(last);
-  }
-  if (first === undefined || last < now - shownBefore) return undefined;
+  for await (const { at } of history.polls()) polls.add(Date.parse(at));
+  const { first = 0, last = 0 } = polls;
+  if (last < now - shownBefore) return undefined;
   const since = Math.max(first, now - shownBefore);
   const best = new Best<PastRow>(
     maxRows,
-    (one, other) => rankOf(other) - rankOf(one) || changedAt(other) - changedAt(one),
+    (one, other) =>
+      badFirst(one.statuses.at(-1)?.status, other.statuses.at(-1)?.status) || changedAt(other) - changedAt(one),
   );
   let versions: RowVersion[] = [];
   const end = (): void => {
     if (versions.length > 0) best.add(toPast(versions, declared, since));
   };
   for await (const version of history.versions({ since: new Date(since).toISOString(), columns: declared.told })) {
-    if (versions[0] && versions[0].key !== version.key) {
+    if (versions[0]?.key !== version.key) {
       end();
       versions = [];
     }
@@ -77,10 +72,6 @@ function toPast(versions: readonly RowVersion[], { schema }: DeclaredRows, since
   // As the watch calls it, which may be otherwise than the table does.
   const key = last && schema.key?.(last.row);
   return { key: typeof key === 'string' ? key : (last?.key ?? ''), ...(name && { name }), statuses };
-}
-
-function rankOf({ statuses }: PastRow): number {
-  return Number(statusTone(statuses.at(-1)?.status ?? '') === 'bad');
 }
 
 function changedAt({ statuses }: PastRow): number {

@@ -18,14 +18,16 @@ const base = Math.log(1.05);
 export class PollGaps {
   readonly #intervals = new Map<number, number>();
   #longest: Gap[] = [];
-  #last: number | undefined;
   polls = 0;
+  first: number | undefined;
+  last: number | undefined;
 
   /** @param at in ms since 1970, later than the one before */
   add(at: number): void {
     this.polls += 1;
-    const from = this.#last;
-    this.#last = at;
+    const from = this.last;
+    this.first ??= at;
+    this.last = at;
     if (from === undefined || at <= from) return;
     const bucket = Math.round(Math.log(at - from) / base);
     this.#intervals.set(bucket, (this.#intervals.get(bucket) ?? 0) + 1);

@@ -3,7 +3,7 @@ import type { History, RowVersion } from '@sluice/exporters/sqlite';
 import { Failure } from '../../errors/errors.js';
 import { type DeclaredRows, findDeclared } from '../../source/declaredRows.js';
 import { fieldText } from '../../terminal/format.js';
-import { Best } from '../../watch/best.js';
+import { badFirst, Best } from '../../watch/best.js';
 import { type Gap, PollGaps, unseenTime } from '../../watch/pollGaps.js';
 
 /** What a report shows of a history. Times are in ms since 1970. */
@@ -127,14 +127,11 @@ type Span = Pick<HistoryFigures, 'from' | 'to' | 'polls' | 'incompletePolls' | '
 async function readPolls(history: History): Promise<Span> {
   const gaps = new PollGaps();
   let incompletePolls = 0;
-  let from: number | undefined;
-  let to = 0;
   for await (const { at, isComplete } of history.polls()) {
-    to = Date.parse(at);
-    from ??= to;
-    gaps.add(to);
+    gaps.add(Date.parse(at));
     if (!isComplete) incompletePolls += 1;
   }
+  const { first: from, last: to = 0 } = gaps;
   if (from === undefined) throw new Failure('The history has no poll yet: nothing is known of its rows.');
   // One poll has no time; it is drawn as a moment.
   return { from, to: Math.max(to, from + 1), polls: gaps.polls, incompletePolls, gaps: gaps.list() };
@@ -156,7 +153,8 @@ interface OpenOutage extends Pick<Outage, 'from' | 'to' | 'status' | 'message'> 
 class RowFold {
   readonly key: string;
   readonly #context: RowContext;
-  readonly #cells: StripCells;
+  /** What each step shows. */
+  readonly #cells: (Segment | undefined)[] = [];
   #name: string;
   #outage: OpenOutage | undefined;
   #versions = 0;
@@ -170,7 +168,6 @@ class RowFold {
     this.key = key;
     this.#name = key;
     this.#context = context;
-    this.#cells = new StripCells(context.span);
   }
 
   add({ row, from: began, to: ended, ended: reason }: RowVersion): Segment {
@@ -189,7 +186,7 @@ class RowFold {
       if (this.#outage && this.#outage.to !== from) this.#endOutage('removed');
       const outage = this.#outage ?? { from, first: status, message: '' };
       const message = shorten(fieldText(row['statusMessage'])) || outage.message;
-      this.#outage = { from: outage.from, to, first: outage.first, status, message };
+      this.#outage = { ...outage, to, status, message };
     }
     if (reason === 'removed') this.#endOutage('removed');
     return { from, to, status };
@@ -197,12 +194,12 @@ class RowFold {
 
   end(): Strip {
     this.#endOutage('not yet');
-    if (this.#segment) this.#cells.draw(this.#segment);
+    if (this.#segment) this.#draw(this.#segment);
     const status = this.#isPresent ? this.#segment?.status : undefined;
     return {
       name: this.#name,
       key: this.key,
-      segments: this.#cells.list(),
+      segments: [...new Set(this.#cells)].filter((segment) => segment !== undefined),
       ...(status !== undefined && { status }),
       versions: this.#versions,
       outages: this.#outages,
@@ -215,8 +212,19 @@ class RowFold {
   #extend(next: Segment): void {
     const last = this.#segment;
     const isSame = last?.to === next.from && last.status === next.status && this.#context.hasStatus;
-    if (last && !isSame) this.#cells.draw(last);
+    if (last && !isSame) this.#draw(last);
     this.#segment = last && isSame ? { ...last, to: next.to } : next;
+  }
+
+  /** Of what happens within a step, the worst is shown, so that a short outage does not get lost. */
+  #draw(segment: Segment): void {
+    const { span } = this.#context;
+    const first = Math.max(0, Math.min(steps - 1, Math.floor(stepAt(segment.from, span))));
+    const end = Math.max(first + 1, Math.min(steps, Math.ceil(stepAt(segment.to, span))));
+    for (let nth = first; nth < end; nth += 1) {
+      const old = this.#cells[nth];
+      if (!old || severity(segment.status) >= severity(old.status)) this.#cells[nth] = segment;
+    }
   }
 
   #endOutage(ended: Outage['ended']): void {
@@ -233,50 +241,24 @@ class RowFold {
   }
 }
 
-/** The parts of a strip. Of what happens within one, the worst is shown, so that a short outage does not get lost. */
-class StripCells {
-  readonly #from: number;
-  readonly #step: number;
-  readonly #cells: (Segment | undefined)[] = [];
-
-  constructor({ from, to }: Gap) {
-    this.#from = from;
-    this.#step = Math.max(1, to - from) / steps;
-  }
-
-  draw(segment: Segment): void {
-    const first = Math.max(0, Math.min(steps - 1, Math.floor((segment.from - this.#from) / this.#step)));
-    const end = Math.max(first + 1, Math.min(steps, Math.ceil((segment.to - this.#from) / this.#step)));
-    for (let nth = first; nth < end; nth += 1) {
-      const old = this.#cells[nth];
-      if (!old || severity(segment) >= severity(old)) this.#cells[nth] = segment;
-    }
-  }
-
-  list(): readonly Segment[] {
-    const shown: Segment[] = [];
-    for (let nth = 0; nth < steps; nth += 1) {
-      const segment = this.#cells[nth];
-      if (segment && segment !== shown.at(-1)) shown.push(segment);
-    }
-    return shown;
-  }
+/** Where a time is, in steps from the first poll. */
+function stepAt(at: number, { from, to }: Gap): number {
+  return (at - from) / ((to - from) / steps);
 }
 
-function severity({ status }: Segment): number {
+/** The worse, the higher. */
+function severity(status: string): number {
   const tone = statusTone(status);
   return tone === 'bad' ? 2 : tone === 'warn' ? 1 : 0;
 }
 
 /** How many rows have which status, as the mean of each step. */
 class CountsOverTime {
-  readonly #from: number;
-  readonly #step: number;
+  readonly #span: Gap;
   readonly #counts = new Map<string, { now: number; readonly counts: Float64Array }>();
 
-  constructor({ from, to }: Gap) {
-    this.#from = from;
-    this.#step = Math.max(1, to - from) / steps;
+  constructor(span: Gap) {
+    this.#span = span;
   }
 
   add({ from, to, status }: Segment, isNow: boolean): void {
@@ -284,25 +266,23 @@ class CountsOverTime {
     const found = this.#counts.get(name) ?? { now: 0, counts: new Float64Array(steps) };
     this.#counts.set(name, found);
     if (isNow) found.now += 1;
-    const begin = Math.max(0, (from - this.#from) / this.#step);
-    const end = Math.min(steps, (to - this.#from) / this.#step);
+    const begin = Math.max(0, stepAt(from, this.#span));
+    const end = Math.min(steps, stepAt(to, this.#span));
     for (let nth = Math.floor(begin); nth < end; nth += 1)
       found.counts[nth] = (found.counts[nth] ?? 0) + Math.min(end, nth + 1) - Math.max(begin, nth);
   }
 
   list(): readonly StatusCounts[] {
     const all = Array.from(this.#counts, ([name, found]): StatusCounts => ({ name, ...found }));
-    const isBad = ({ name }: StatusCounts): number => Number(statusTone(name) === 'bad');
     return all.toSorted(
-      (one, other) => isBad(other) - isBad(one) || other.now - one.now || (one.name < other.name ? -1 : 1),
+      (one, other) => badFirst(one.name, other.name) || other.now - one.now || (one.name < other.name ? -1 : 1),
     );
   }
 }
 
 function moreOfInterest(one: Strip, other: Strip): number {
-  const isBad = ({ status = '' }: Strip): number => Number(statusTone(status) === 'bad');
   return (
-    isBad(other) - isBad(one) ||
+    badFirst(one.status, other.status) ||
     other.failing - one.failing ||
     other.changedAt - one.changedAt ||
     (one.key < other.key ? -1 : 1)
