@@ -50,7 +50,7 @@ async function reportOn(options: CommandOptions<'checkpoint show'>, environment:
   const table = config && matchNamed(file, 'sinks', config) ? undefined : tableName(file);
   if (table) {
     const shown = table.kind === 'sqlite' ? `${table.path}#${table.table}` : file;
-    return reportTable(shown, (await openTable(table, {}, environment)).state);
+    return reportTable(shown, (await openTable(table, environment)).sink({}).state);
   }
   return reportFolder(named ? await findState(resolve(environment.folder, stateFolder(named))) : state);
 }

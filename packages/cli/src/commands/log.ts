@@ -2,11 +2,10 @@ import { systemClock, type Change } from '@sluice/core';
 import { jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
-import { exitCodes, UsageError } from '../errors/errors.js';
+import { exitCodes } from '../errors/errors.js';
 import type { History } from '@sluice/exporters/sqlite';
 import { declaredHoldings, declaredStreams } from '../source/declaredRows.js';
-import { readHistory } from '../target/readHistory.js';
-import { tableName } from '../target/tableTarget.js';
+import { openTable, requireTable } from '../target/tableTarget.js';
 import type { Colors } from '../terminal/colors.js';
 import { lineOptions } from '../watch/changeTarget.js';
 import { changeText, RowsAtStart } from '../watch/changeText.js';
@@ -18,14 +17,10 @@ type Row = Readonly<Record<string, unknown>>;
 export const log: Run<'log'> = async ({ table, key, since, format = 'text' }, environment) => {
   const { stdout, stderr } = environment;
   refuseClosed(stdout);
-  const named = tableName(table, 'The table');
-  if (!named)
-    throw new UsageError(
-      `${table} is not a table: name one as FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE.`,
-    );
+  const { readHistory } = await openTable(requireTable(table), environment);
   const from = since === undefined ? undefined : new Date(Math.max(0, systemClock.now() - since)).toISOString();
   let changes = 0;
-  await readHistory(named, environment, async (history) => {
+  await readHistory(async (history) => {
     const view = viewOf(history, stdout.colors);
     const options = lineOptions(stdout);
     const start = new RowsAtStart(view, options);

@@ -5,8 +5,7 @@ import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Failure } from '../errors/errors.js';
 import { standardOutput } from '../options/targetOptions.js';
 import { publishFile } from '../target/publishFile.js';
-import { readHistory } from '../target/readHistory.js';
-import { tableName } from '../target/tableTarget.js';
+import { openTable, tableName } from '../target/tableTarget.js';
 import { formatCount } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { countFigures, findSubject, subjects } from './report/figures.js';
@@ -61,7 +60,8 @@ async function readFigures(file: string, heading: Heading, environment: Environm
   });
   if (figures) return { page: reportPage(figures, heading), rows: figures.rows, noun: figures.subject.noun };
   if (table && isHistory(columns)) {
-    const history = await readHistory(table, environment, foldHistory);
+    const { readHistory } = await openTable(table, environment);
+    const history = await readHistory(foldHistory);
     return { page: historyPage(history, heading), rows: history.rows, noun: history.noun };
   }
   const known = subjects.map(({ source }) => source).join(' and ');

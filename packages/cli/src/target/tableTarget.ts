@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
-import type { Change, Sink } from '@sluice/core';
-import type { TableSink } from '@sluice/exporters/sqlite';
+import type { Change } from '@sluice/core';
+import type { History, SqliteMirrorOptions, SqliteOptions, TableRows } from '@sluice/exporters/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/commands.js';
@@ -47,34 +47,55 @@ export function tableName(to: string, called = '--to'): TableName | undefined {
   return { kind: 'postgres', url: url.href, table };
 }
 
-export type TableTargetOptions = Pick<GroupOptions<'target'>, 'columns' | 'mode' | 'keyColumns' | 'schema'> &
+/** For a command that reads a table. @throws UsageError if a text names something else. */
+export function requireTable(text: string): TableName {
+  const named = tableName(text, 'The table');
+  if (named) return named;
+  throw new UsageError(
+    `${text} is not a table: name one as FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE.`,
+  );
+}
+
+type SinkOptions = Omit<SqliteOptions, 'path' | 'table'>;
+type MirrorOptions = Omit<SqliteMirrorOptions, 'path' | 'table'>;
+
+/** What the package of a database does with a table. It is loaded on demand: most exports write files. */
+export async function openTable({ table, ...named }: TableName, environment: Environment) {
+  const { folder, signal } = environment;
+  if (named.kind === 'sqlite') {
+    const library = await import('@sluice/exporters/sqlite');
+    const place = { table, path: resolve(folder, named.path) };
+    return {
+      sink: <T extends object>(options: SinkOptions) => library.sqlite<T>({ ...options, ...place }),
+      mirror: <T extends object>(options: MirrorOptions) => library.sqliteMirror<T>({ ...options, ...place }),
+      readRows: <R>(use: (found: TableRows) => Promise<R>) => library.readTable({ ...place, signal }, use),
+      readHistory: <R>(use: (history: History) => Promise<R>) => library.readHistory({ ...place, signal }, use),
+      compact: (keep: number) => library.compactHistory({ ...place, keep, signal }),
+    };
+  }
+  const library = await import('@sluice/exporters/postgres');
+  const place = { table, ...addPassword(named.url, environment) };
+  return {
+    sink: <T extends object>(options: SinkOptions) => library.postgres<T>({ ...options, ...place }),
+    mirror: <T extends object>(options: MirrorOptions) => library.postgresMirror<T>({ ...options, ...place }),
+    readRows: <R>(use: (found: TableRows) => Promise<R>) => library.readTable({ ...place, signal }, use),
+    readHistory: <R>(use: (history: History) => Promise<R>) => library.readHistory({ ...place, signal }, use),
+    compact: (keep: number) => library.compactHistory({ ...place, keep, signal }),
+  };
+}
+
+type TableTargetOptions = Pick<GroupOptions<'target'>, 'columns' | 'mode' | 'keyColumns' | 'schema'> &
   OptionsOf<'breakLock'>;
 
 /** The target of rows in a table. It keeps its own checkpoints. */
 export function tableTarget<T extends object>(
   to: string,
   named: TableName,
-  options: TableTargetOptions,
+  { columns, mode, keyColumns: key, schema, breakLock }: TableTargetOptions,
   environment: Environment,
 ): Target<T> {
-  return { kind: 'table', name: to, format: named.kind, open: () => openTable(named, options, environment) };
-}
-
-/** The sink of a table. */
-export async function openTable<T extends object>(
-  named: TableName,
-  options: TableTargetOptions,
-  environment: Environment,
-): Promise<TableSink<T>> {
-  const { columns, mode, keyColumns: key, schema, breakLock = false } = options;
-  const shared = { table: named.table, columns, mode, key, schema, breakLock };
-  // Loaded on demand: most exports write files.
-  if (named.kind === 'sqlite') {
-    const { sqlite } = await import('@sluice/exporters/sqlite');
-    return sqlite<T>({ ...shared, path: resolve(environment.folder, named.path) });
-  }
-  const { postgres } = await import('@sluice/exporters/postgres');
-  return postgres<T>({ ...shared, ...addPassword(named.url, environment) });
+  const open = async () => (await openTable(named, environment)).sink<T>({ columns, mode, key, schema, breakLock });
+  return { kind: 'table', name: to, format: named.kind, open };
 }
 
 type MirrorTargetOptions = Pick<
@@ -87,19 +108,11 @@ type MirrorTargetOptions = Pick<
 export function mirrorTarget<T extends object>(
   to: string,
   named: TableName,
-  options: MirrorTargetOptions,
+  { columns, mode, keyColumns: key, deletedAt, schema, breakLock }: MirrorTargetOptions,
   environment: Environment,
 ): Target<Change<T>> {
-  const { columns, keyColumns: key, mode, deletedAt = false, schema, breakLock = false } = options;
-  const shared = { table: named.table, columns, key, mode, deletedAt, schema, breakLock };
-  const open = async (): Promise<Sink<Change<T>>> => {
-    if (named.kind === 'sqlite') {
-      const { sqliteMirror } = await import('@sluice/exporters/sqlite');
-      return sqliteMirror<T>({ ...shared, path: resolve(environment.folder, named.path) });
-    }
-    const { postgresMirror } = await import('@sluice/exporters/postgres');
-    return postgresMirror<T>({ ...shared, ...addPassword(named.url, environment) });
-  };
+  const options = { columns, mode, key, deletedAt, schema, breakLock };
+  const open = async () => (await openTable(named, environment)).mirror<T>(options);
   return { kind: 'table', name: to, format: named.kind, open };
 }
 

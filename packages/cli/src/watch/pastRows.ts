@@ -2,8 +2,7 @@ import type { Dashboard, Past, PastRow } from '@sluice/dashboard';
 import type { History, RowVersion } from '@sluice/exporters/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { type DeclaredRows, findDeclared } from '../source/declaredRows.js';
-import { readHistory } from '../target/readHistory.js';
-import { tableName } from '../target/tableTarget.js';
+import { openTable, tableName } from '../target/tableTarget.js';
 import { fieldText } from '../terminal/format.js';
 import { badFirst, Best } from './best.js';
 import { PollGaps } from './pollGaps.js';
@@ -17,7 +16,9 @@ const maxRows = 100;
 export async function showPast(page: Dashboard, to: string, now: number, environment: Environment): Promise<void> {
   const table = tableName(to);
   if (!table) return;
-  const past = readHistory(table, environment, (history) => readPast(history, now));
+  const past = openTable(table, environment).then(({ readHistory }) =>
+    readHistory((history) => readPast(history, now)),
+  );
   // The first start creates the table. Whatever else is wrong with it is for the watch to say.
   const found = await past.catch(() => undefined);
   environment.signal.throwIfAborted();

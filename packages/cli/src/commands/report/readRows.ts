@@ -8,7 +8,7 @@ import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparqu
 import type { Environment } from '../../environment/environment.js';
 import { Failure, UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
-import { addPassword, tableName } from '../../target/tableTarget.js';
+import { openTable, tableName } from '../../target/tableTarget.js';
 import { formatNumber } from '../../terminal/format.js';
 import type { ReportRow } from './figures.js';
 
@@ -34,15 +34,8 @@ export async function readRows<R>(name: string, environment: Environment, use: U
   const { signal } = environment;
   const table = tableName(name, called);
   const signalled: Use<R> = ({ columns, rows }) => use({ columns, rows: untilAborted(rows, signal) });
-  if (table?.kind === 'postgres') {
-    const { readTable } = await import('@sluice/exporters/postgres');
-    return readTable({ table: table.table, signal, ...addPassword(table.url, environment) }, signalled);
-  }
-  const path = resolve(environment.folder, table?.path ?? name);
-  if (table) {
-    const { readTable } = await import('@sluice/exporters/sqlite');
-    return readTable({ path, table: table.table, signal }, use);
-  }
+  if (table) return (await openTable(table, environment)).readRows(signalled);
+  const path = resolve(environment.folder, name);
   const read = readers.find(([pattern]) => pattern.test(path))?.[1];
   if (!read) throw new UsageError(`${name} is not what sluice report reads: ${kinds}.`);
   if (!existsSync(path)) throw new Failure(`${name} does not exist.`);
