@@ -336,7 +336,8 @@ class TableWriter<T> implements SinkWriter<T> {
     await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
     await ledger.put(session, rowsRecord, seen.toRecord());
     await staging.drop(session);
-    return isIncomplete ? kept : 0;
+    // An increment is not meant to have the other rows.
+    return this.#end.isIncomplete ? kept : 0;
   }
 
   async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {

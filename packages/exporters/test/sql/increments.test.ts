@@ -14,8 +14,16 @@ describe.each(databaseKinds)('an incremental export into a table of $name', ({ o
     for (let nth = 0; nth < 100; nth += 1) listed.change();
     await listed.listen();
     const database = await open();
-    const increment = (mode: TableMode, full = false, { signal, ...options }: ExportOptions & RunOptions = {}) => {
-      const sink = database.sink<Entry>({ table: 'entries', mode, ...(mode === 'merge' && { key: ['id'] }) });
+    const increment = (
+      mode: TableMode | 'history',
+      full = false,
+      { signal, ...options }: ExportOptions & RunOptions = {},
+    ) => {
+      const sink = database.sink<Entry>({
+        table: 'entries',
+        mode,
+        ...((mode === 'merge' || mode === 'history') && { key: ['id'] }),
+      });
       return exportTo(entriesOf(listed), sink, { incremental: { full }, ...options }).run({
         ...(signal && { signal }),
       });
@@ -147,5 +155,14 @@ describe.each(databaseKinds)('an incremental export into a table of $name', ({ o
     await increment('append');
     expect(await texts()).toHaveLength(first.length + 1);
     await expect(increment('append', true)).rejects.toThrow('and be there twice');
+  });
+
+  test('D9 a history ends no version, and does not count the rows that an increment leaves out', async () => {
+    const { listed, increment, texts } = await opened();
+    listed.now += 130_000;
+    await increment('history');
+    const first = await texts();
+    expect(await increment('history')).not.toHaveProperty('rowsNotRemoved');
+    expect(await texts()).toEqual(first);
   });
 });
