@@ -152,6 +152,7 @@ describe('what is said', () => {
     [['baseUrl', 'maxRows', 'pipePages'], 'library.books', '--only'],
     [['paging', 'shelf'], 'library.books', 'paging, shelf'],
     [['to'], 'library.books', '--to'],
+    [['isAppended'], 'library.books', '--if-exists'],
     [
       ['partitions', 'offset', 'collection_whitelist'],
       'library.books',

@@ -69,6 +69,7 @@ describe('E6 a checkpoint of another plan is refused', () => {
       ['--format', [...args, '--format', 'jsonl']],
       ['--include-collections', [...args, '--include-collections', 'ab']],
       ['--no-guard-formulas', [...args, '--no-guard-formulas']],
+      ['--if-exists', [...args, '--if-exists', 'append']],
     ];
     for (const [flag, changed] of others)
       expect((await refused(changed, { cwd })).replace(/node \S+\.js/, 'sluice')).toBe(

@@ -85,6 +85,7 @@ const settings: ReadonlyMap<string, string> = new Map([
   ['pagesPerMember', '--gzip'],
   ['guardFormulas', '--no-guard-formulas'],
   ['endpoint', '--forward'],
+  ['isAppended', '--if-exists'],
 ]);
 
 /** For holdings, which have an option for each parameter. */
