@@ -7,7 +7,7 @@ import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
 import { readHeaders } from '../input/readHeaders.js';
-import { readInput, whyUnreadable } from '../input/readInput.js';
+import { readInput } from '../input/readInput.js';
 import { standardOutput } from '../options/targetOptions.js';
 import { publishFile } from '../target/publishFile.js';
 import { formatCount } from '../terminal/format.js';
@@ -114,13 +114,7 @@ async function request({ url, headers, secrets }: Sent, { variables, signal }: E
 }
 
 async function readDocument(file: string, environment: Environment): Promise<unknown> {
-  let text: string;
-  try {
-    text = await readInput(file, environment);
-  } catch (error) {
-    environment.signal.throwIfAborted();
-    throw new UsageError(`The file of --from can't be read: ${whyUnreadable(error)}.`);
-  }
+  const text = await readInput(file, 'The file of --from', environment);
   try {
     return JSON.parse(text);
   } catch {

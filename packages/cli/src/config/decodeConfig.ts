@@ -36,7 +36,8 @@ export function decodeDefaultExport(module: unknown, name: string): unknown {
   throw new UsageError(`${name} has no default export. Write "export default { plugins: [], defaults: {} }".`);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** Whether a value is an object and not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -26,9 +26,10 @@ import {
 import { type Notice, followNotices } from '../progress/notices.js';
 import { rateAdvice } from '../progress/rateAdvice.js';
 import type { ProgressMode } from '../progress/reporter.js';
+import { readField } from '../source/decodeRecords.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { keptText, newsOf, removedText, resumedAt, resumedLine, summaryLine } from './messages.js';
+import { newsOf, notRemovedText, removedText, resumedAt, resumedLine, summaryLine } from './messages.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowTarget.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
@@ -169,11 +170,12 @@ export async function exportRows<T>(
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
     });
     if (isLast) page?.end({ outcome: 'finished', message: redact(summary, secrets) });
+    const shownName = visibleText(name);
     // It may also be that of its parents, which the report does not have.
     const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined;
-    if (isTotalInTheWay) reporter.warn(keptText(visibleText(name), rowsNotRemoved, true));
-    const removed = removedText(visibleText(name), report.rows, changes);
-    if (removed !== undefined) reporter.warn(removed);
+    if (isTotalInTheWay) reporter.warn(notRemovedText(shownName, rowsNotRemoved, true));
+    const removed = [...removedText(shownName, report.rows, changes)];
+    removed.forEach(reporter.warn);
     const results = {
       target: name,
       bytes,
@@ -190,10 +192,9 @@ export async function exportRows<T>(
     if (advice !== undefined) reporter.info(advice);
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
-    const news = mode === 'silent' ? [...newsOf(report, visibleText(name), isTotalInTheWay)] : [];
-    if (mode === 'silent' && removed !== undefined) news.push(removed);
-    if (mode === 'silent' && finishedAt !== undefined) news.push(summary);
-    for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
+    const news = [...newsOf(report, shownName, isTotalInTheWay), ...removed];
+    if (finishedAt !== undefined) news.push(summary);
+    if (mode === 'silent') for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);
     return { report, tally, waited: frame.waited() };
   });
@@ -202,14 +203,9 @@ export async function exportRows<T>(
 /** What exports once more what is complete. */
 function sayAgain(kind: TargetKind, identity: Json): string {
   if (kind === 'file') return '--if-exists overwrite to export it again';
-  return `--restart to export it again${isAppended(identity) ? ': its rows are there twice then' : ''}`;
-}
-
-/** Whether a table keeps the rows that it has, as the identity of its sink says. */
-function isAppended(identity: Json): boolean {
-  if (typeof identity !== 'object' || identity === null || !('mode' in identity)) return false;
-  const { mode } = identity;
-  return mode === 'append';
+  // A table that is appended to keeps the rows that it has.
+  const isAppended = readField(identity, 'mode') === 'append';
+  return `--restart to export it again${isAppended ? ': its rows are there twice then' : ''}`;
 }
 
 /** @example nounFor(8, { one: 'wallet', count: 40 }) // ['group of wallets', 'groups of wallets'] */

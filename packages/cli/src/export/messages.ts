@@ -147,18 +147,18 @@ export function* newsOf(
 ): Generator<string> {
   if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
   if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
-  if (rowsNotRemoved !== undefined) yield keptText(target, rowsNotRemoved, isTotalInTheWay);
+  if (rowsNotRemoved !== undefined) yield notRemovedText(target, rowsNotRemoved, isTotalInTheWay);
 }
 
 /** That more than half of a target's rows are gone, which may be a wrong parameter. */
-export function removedText(target: string, rows: number, changes: RowChanges | undefined): string | undefined {
-  if (!changes || changes.removed * 2 <= changes.before) return undefined;
+export function* removedText(target: string, rows: number, changes: RowChanges | undefined): Generator<string> {
+  if (!changes || changes.removed * 2 <= changes.before) return;
   const { before, removed } = changes;
-  return `${formatNumber(removed)} of ${formatCount(before, 'row was', 'rows were')} removed from ${target}: the export has ${formatNumber(rows)}.`;
+  yield `${formatNumber(removed)} of ${formatCount(before, 'row was', 'rows were')} removed from ${target}: the export has ${formatNumber(rows)}.`;
 }
 
 /** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */
-export function keptText(target: string, rows: number, isShort: boolean): string {
+export function notRemovedText(target: string, rows: number, isShort: boolean): string {
   const remedy = isShort ? ' If the total counts something else, --no-require-total removes them.' : '';
   return `${target} keeps ${formatCount(rows, 'row')} that the walk did not find, since it was incomplete.${remedy}`;
 }

@@ -1,7 +1,7 @@
 import { ownerAddress } from '@sluice/aptos';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
-import { readInput, standardInput, whyUnreadable } from './readInput.js';
+import { readInput, standardInput } from './readInput.js';
 
 /** That of the library. */
 export const defaultOwnersPerRequest = 10;
@@ -24,7 +24,8 @@ export async function findOwners(
     return given;
   }
   const name = ownersFile === standardInput ? 'stdin' : ownersFile;
-  const owners = [...given, ...readOwners(await readOwnersFile(ownersFile, environment), name)];
+  const text = await readInput(ownersFile, `The owners' file ${ownersFile}`, environment);
+  const owners = [...given, ...readOwners(text, name)];
   if (owners.length === 0) throw new UsageError(`${name} holds no address. Write one a line, like 0x1.`);
   return owners;
 }
@@ -33,15 +34,6 @@ export async function findOwners(
 export function describeOwners({ length }: readonly string[], { owner, ownersFile }: OwnerOptions): string {
   const places = [owner && '--owner', ownersFile === standardInput ? 'stdin' : ownersFile];
   return `${String(length)} of ${places.filter((place) => place !== undefined).join(' and ')}`;
-}
-
-async function readOwnersFile(file: string, environment: Environment): Promise<string> {
-  try {
-    return await readInput(file, environment);
-  } catch (error) {
-    environment.signal.throwIfAborted();
-    throw new UsageError(`The owners' file ${file} can't be read: ${whyUnreadable(error)}.`);
-  }
 }
 
 /** The addresses in a text: one per line, `#` starts a comment. @param name the text's name in errors. */

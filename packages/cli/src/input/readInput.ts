@@ -19,11 +19,21 @@ export function isReadable(file: string | undefined): boolean {
 class TooMuchInput extends Error {}
 
 /**
- * The text of a file, or of stdin for `-`. Rejects with the system's error, or immediately with the signal's reason.
+ * The text of a file, or of stdin for `-`. Rejects immediately with the signal's reason.
  *
- * @param max bytes; rejects with `TooMuchInput` beyond, also if the input never ends.
+ * @param called its name in errors. @throws UsageError if it can't be read.
  */
-export async function readInput(file: string, { stdin, folder, signal }: Environment, max = Infinity): Promise<string> {
+export async function readInput(file: string, called: string, environment: Environment): Promise<string> {
+  try {
+    return await readUpTo(Infinity, file, environment);
+  } catch (error) {
+    environment.signal.throwIfAborted();
+    throw new UsageError(`${called} can't be read: ${whyUnreadable(error)}.`);
+  }
+}
+
+/** The same, with the system's error. @param max bytes; rejects with `TooMuchInput` beyond, also if the input never ends. */
+async function readUpTo(max: number, file: string, { stdin, folder, signal }: Environment): Promise<string> {
   signal.throwIfAborted();
   const input = file === standardInput ? stdin : createReadStream(resolve(folder, file));
   const stop = (): void => {
@@ -84,7 +94,7 @@ export async function readNamedFile(
 ): Promise<string> {
   try {
     if (file !== standardInput) await checkFile(file, option, environment);
-    return await readInput(file, environment, maxBytes);
+    return await readUpTo(maxBytes, file, environment);
   } catch (error) {
     environment.signal.throwIfAborted();
     if (error instanceof TooMuchInput)

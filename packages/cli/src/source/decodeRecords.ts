@@ -16,3 +16,8 @@ export function asRecordChanges(source: PageSource<Change<unknown>>): PageSource
 export function asJson(values: Rows): Json {
   return JSON.parse(JSON.stringify(values)) as Json;
 }
+
+/** A field of a value that was stored as JSON; `undefined` if it has none. */
+export function readField(value: Json | undefined, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}

@@ -44,20 +44,8 @@ type WatchCommandOptions = GroupOptions<
 > &
   OptionsOf<'pageSize'>;
 
-/** The options of the library that the command line sets. */
-type Watching = Pick<
-  WatchOptions<object>,
-  | 'every'
-  | 'jitter'
-  | 'polls'
-  | 'ignore'
-  | 'acceptRemovals'
-  | 'sameProject'
-  | 'maxFailures'
-  | 'retry'
-  | 'state'
-  | 'onHealth'
->;
+/** Options of the library, whatever the rows. */
+type Watching = Omit<WatchOptions<object>, 'key' | 'project' | 'equals'>;
 
 /** What to watch. */
 export interface WatchedRows<Added, T> extends Pick<ExportedRows<Added, T>, 'add' | 'wallets'> {

@@ -15,55 +15,52 @@ const maxPartitions = 8;
 
 /** Explains the state of an export or a watch to people. @param now ms since 1970. */
 export function reportLines(report: StateReport, now: number): ReportLine[] {
-  const lines = 'log' in report ? watchLines(report, now) : exportLines(report, now);
-  return [...lines].flatMap(([label, text]) => (text === undefined ? [] : [[label, text] as const]));
+  return [...listLines(report, now)].flatMap(([label, text]) => (text === undefined ? [] : [[label, text] as const]));
 }
 
 /** A line without a text is left out. */
-type Lines = Generator<readonly [label: string, text: string | undefined]>;
+type Lines<Next = void> = Generator<readonly [label: string, text: string | undefined], Next>;
 
-function* exportLines(report: CheckpointReport, now: number): Lines {
-  const { target, source, file, writtenAt, holder, finishedAt, rows, pages, table, isRefreshed } = report;
-  const isFinished = finishedAt !== undefined;
+function* listLines(report: StateReport, now: number): Lines {
+  const { table, holder } = report;
+  const { target, source, madeWith = {} } = 'log' in report ? (report.written ?? {}) : report;
+  const { command, ...settings } = madeWith;
+  const named = Object.entries(settings).map(([name, value]) => `${name}: ${value}`);
   yield ['target', target];
   yield ['source', source];
-  yield* makingLines(report);
-  if (isFinished) {
-    yield ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`];
-    yield ['file', file && finishedFileText(file)];
-    yield ['table', table && missingTable];
-  } else {
-    yield ['kept', keptText(report)];
-    yield* partitionLines(report);
-    yield ['written', writtenAt && writtenText(writtenAt, now)];
-    yield ['file', file && fileText(file)];
-  }
+  yield ['made', named.length === 0 ? undefined : `with ${named.join('; ')}`];
+  yield ['command', command];
+  const next = yield* 'log' in report ? watchLines(report, now) : exportLines(report, now);
+  yield ['table', table && 'it no longer exists: somebody has dropped it'];
   yield ['in use', holder && holderText(holder)];
-  if (!isFinished) yield ['next', nextText(report)];
-  else yield ['next', table || isRefreshed ? exportedAgain : afterFinish(file)];
+  yield ['next', next];
 }
 
-function* watchLines({ log, written, holder, table }: WatchReport, now: number): Lines {
-  const { target, source, changes = 0, generation = 0, file, forwarded } = written ?? {};
+/** Returns what to do next. */
+function* exportLines(report: CheckpointReport, now: number): Lines<string> {
+  const { file, writtenAt, finishedAt, rows, pages } = report;
+  if (finishedAt !== undefined) {
+    yield ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`];
+    yield ['file', file && finishedFileText(file)];
+    return afterFinish(report);
+  }
+  yield ['kept', progressText(report)];
+  yield* partitionLines(report);
+  yield ['written', writtenAt && writtenText(writtenAt, now)];
+  yield ['file', file && fileText(file)];
+  return nextText(report);
+}
+
+/** Returns what to do next. */
+function* watchLines({ log, written, holder, table }: WatchReport, now: number): Lines<string> {
+  const { changes = 0, generation = 0, file, forwarded } = written ?? {};
   const isLost = table !== undefined || ('isMissing' in log && generation > 0);
   const kept = `${formatCount(changes, 'change')}, up to generation ${formatNumber(generation)}`;
-  yield ['target', target];
-  yield ['source', source];
-  yield* makingLines(written ?? {});
   yield ['known', knownText(log, isLost)];
   yield ['kept', written && `${kept}${forwarded ? notTakenText(forwarded) : ''}`];
   yield ['written', 'writtenAt' in log ? writtenText(log.writtenAt, now) : undefined];
   yield ['file', file && fileText(file)];
-  yield ['table', table && missingTable];
-  yield ['in use', holder && holderText(holder)];
-  yield ['next', nextText({ file, holder, isDamaged: isLost })];
-}
-
-function* makingLines({ madeWith = {} }: Pick<CheckpointReport, 'madeWith'>): Lines {
-  const { command, ...settings } = madeWith;
-  const named = Object.entries(settings).map(([name, value]) => `${name}: ${value}`);
-  yield ['made', named.length === 0 ? undefined : `with ${named.join('; ')}`];
-  yield ['command', command];
+  return nextText({ file, holder, isDamaged: isLost });
 }
 
 function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
@@ -74,11 +71,8 @@ function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): s
     : `${name} was changed since: it has ${formatBytes(bytes)}, and had ${formatBytes(keptBytes)}`;
 }
 
-const missingTable = 'it no longer exists: somebody has dropped it';
-const exportedAgain = 'The same command exports it again, from the start.';
-
-function afterFinish(file: PartFileState | undefined): string {
-  if (file?.fit === 'missing') return exportedAgain;
+function afterFinish({ file, table, isRefreshed }: CheckpointReport): string {
+  if (table || isRefreshed || file?.fit === 'missing') return 'The same command exports it again, from the start.';
   if (file?.fit === 'shorter' || file?.fit === 'longer')
     return 'The same command is refused, since the name is taken; with --if-exists overwrite it exports again, from the start.';
   const again = file ? '--if-exists overwrite' : '--restart';
@@ -89,7 +83,7 @@ function writtenText(writtenAt: string, now: number): string {
   return `${formatDuration(Math.max(0, now - Date.parse(writtenAt)))} ago (${writtenAt})`;
 }
 
-function keptText({ rows, pages, isSealed, forwarded, file }: CheckpointReport): string {
+function progressText({ rows, pages, isSealed, forwarded, file }: CheckpointReport): string {
   const kept = `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`;
   if (forwarded) {
     const sent = `${kept} are sent${notTakenText(forwarded)}`;

@@ -5,6 +5,7 @@ import { type Checkpoint, decodeCheckpoint, type Json, type StateStore } from '@
 import { fileState, type LockHolder } from '@sluice/core/node';
 import type { TableState } from '@sluice/exporters/sqlite';
 import { Failure } from '../../errors/errors.js';
+import { readField } from '../../source/decodeRecords.js';
 import { namedIn } from '../../target/namedSink.js';
 
 /** What the state of an export or a watch says. Contains neither cursors nor the key. */
@@ -248,10 +249,6 @@ async function compareFile(path: string, sinkPosition: Json | undefined): Promis
 async function measureFile(path: string): Promise<number | undefined> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() ? found.size : undefined;
-}
-
-function readField(sinkPosition: Json | undefined, name: string): unknown {
-  return typeof sinkPosition === 'object' && sinkPosition !== null ? Reflect.get(sinkPosition, name) : undefined;
 }
 
 export interface StateFolder {

@@ -4,11 +4,11 @@ import { exitCodes, UsageError } from '../../errors/errors.js';
 import { runExport } from '../../export/runExport.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { tableName } from '../../target/tableTarget.js';
-import { withCluster, withRun } from './withCluster.js';
+import { withCluster, withNamedRun } from './withCluster.js';
 
 /** `sluice cluster merge RUN --to FILE`: writes the rows of a finished run, as one machine would have. */
 export const clusterMerge: Run<'cluster merge'> = async ({ run: named, ...options }, environment, invocation) => {
-  const source: PageSource<object> = await withRun(named, options, environment, ({ target }, { library }) => {
+  const source: PageSource<object> = await withNamedRun(named, options, environment, ({ target }, { library }) => {
     if (tableName(target)) throw new UsageError(`The rows of ${named} are in its table: there is nothing to merge.`);
     return library.sourceOfRun(target);
   });
@@ -17,7 +17,7 @@ export const clusterMerge: Run<'cluster merge'> = async ({ run: named, ...option
 
 /** `sluice cluster cancel RUN`: lets no worker commit any more. */
 export const clusterCancel: Run<'cluster cancel'> = ({ run: named, ...options }, environment) => {
-  return withRun(named, options, environment, async ({ run, name }, { cluster }) => {
+  return withNamedRun(named, options, environment, async ({ run, name }, { cluster }) => {
     await cluster.cancel(name, run);
     const { done, partitions } = await run.status();
     environment.stderr.print(
@@ -29,7 +29,7 @@ export const clusterCancel: Run<'cluster cancel'> = ({ run: named, ...options },
 
 /** `sluice cluster clean RUN`: removes what a run left behind, but not its rows. */
 export const clusterClean: Run<'cluster clean'> = ({ run: named, ...options }, environment) => {
-  return withRun(named, options, environment, async ({ run, name }, { cluster }) => {
+  return withNamedRun(named, options, environment, async ({ run, name }, { cluster }) => {
     const removed = await cluster.clean(name, run);
     environment.stderr.print(`Removed ${formatCount(removed, 'file')} that no record of ${name} names.\n`);
     return exitCodes.done;

@@ -10,7 +10,7 @@ import { formatCount, formatDuration, formatNumber } from '../../terminal/format
 import { table } from '../../terminal/textTable.js';
 import { labelledLines, visibleText } from '../../terminal/text.js';
 import { showOnPage } from './statusPage.js';
-import { withCluster, withRun, type NamedRun, type OpenedCluster } from './withCluster.js';
+import { withCluster, withNamedRun, type NamedRun, type OpenedCluster } from './withCluster.js';
 
 /** Ms between looks while a run is waited for. */
 const lookEvery = 2_000;
@@ -24,7 +24,7 @@ export const clusterStatus: Run<'cluster status'> = (options, environment) => {
     throw new UsageError('--dashboard shows one run: name it. "sluice cluster status" lists what there is.');
   if (options.run === undefined)
     return withCluster(options, environment, (opened) => listRuns(options, environment, opened));
-  return withRun(options.run, options, environment, (run, opened) => showRun(run, options, environment, opened));
+  return withNamedRun(options.run, options, environment, (run, opened) => showRun(run, options, environment, opened));
 };
 
 async function listRuns(

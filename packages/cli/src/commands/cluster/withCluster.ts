@@ -50,7 +50,7 @@ export interface NamedRun {
 }
 
 /** Opens a run by its name in Redis, or by where its rows are, for as long as `work` takes. */
-export async function withRun<R>(
+export async function withNamedRun<R>(
   named: string,
   options: RedisOptions,
   environment: Environment,

@@ -1,3 +1,4 @@
+import { isRecord } from '../../config/decodeConfig.js';
 import { quoteText } from './quoteText.js';
 
 /** A value of a document, and its path as listings write it. */
@@ -27,7 +28,7 @@ export function listFields(document: unknown): readonly Field[] {
 /** The lists of objects in a document, that of the most rows first. */
 export function findRowLists(document: unknown): readonly RowList[] {
   const lists = walk(document).flatMap(({ path, value }) => {
-    const rows = Array.isArray(value) ? value.filter(isObject) : [];
+    const rows = Array.isArray(value) ? value.filter(isRecord) : [];
     return rows.length > 0 && Array.isArray(value) && rows.length === value.length ? [{ path, rows }] : [];
   });
   return lists.sort((a, b) => b.rows.length - a.rows.length);
@@ -39,17 +40,13 @@ export function joinPath(path: string, name: string): string {
   return `${path}[${quoteText(name)}]`;
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** All values outside of lists, level by level. */
 function walk(document: unknown): readonly { name: string; path: string; value: unknown }[] {
   const found = [{ name: '', path: '', value: document }];
   let level = found.slice();
   for (let depth = 0; depth < deepest; depth += 1) {
     level = level.flatMap(({ path, value }) =>
-      isObject(value)
+      isRecord(value)
         ? Object.entries(value).map(([name, value]) => ({ name, path: joinPath(path, name), value }))
         : [],
     );

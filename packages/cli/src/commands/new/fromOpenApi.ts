@@ -1,5 +1,6 @@
+import { isRecord } from '../../config/decodeConfig.js';
 import { Failure } from '../../errors/errors.js';
-import { type Field, isObject, joinPath } from './documentFields.js';
+import { type Field, joinPath } from './documentFields.js';
 import type { ApiDraft, Code, Guess, ListingDraft } from './draft.js';
 import { guessPageSize, nameListing } from './fromExample.js';
 import { guessPaging, type Param } from './guessPaging.js';
@@ -10,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Whether a document is a description by OpenAPI 3 or Swagger 2. */
 export function isOpenApi(document: unknown): document is Fields {
-  return isObject(document) && (typeof document['openapi'] === 'string' || document['swagger'] === '2.0');
+  return isRecord(document) && (typeof document['openapi'] === 'string' || document['swagger'] === '2.0');
 }
 
 /**
@@ -28,7 +29,7 @@ export function draftFromOpenApi(
 ): ApiDraft {
   const names = new Set<string>();
   const listings = Object.entries(objectAt(document, 'paths')).flatMap(([path, item]): ListingDraft[] => {
-    const listing = isObject(item) ? draftListing(document, path, item) : undefined;
+    const listing = isRecord(item) ? draftListing(document, path, item) : undefined;
     if (!listing) return [];
     const name = findFreeName(listing.name, path, names);
     names.add(name);
@@ -92,8 +93,8 @@ function findFreeName(name: string, path: string, taken: ReadonlySet<string>): s
 /** The address of OpenAPI's first server, or that of Swagger. */
 function findBaseUrl(document: Fields, from: URL | undefined): string {
   const [server] = listAt(document, 'servers');
-  const given = isObject(server) ? textAt(server, 'url') : undefined;
-  const variables = isObject(server) ? objectAt(server, 'variables') : {};
+  const given = isRecord(server) ? textAt(server, 'url') : undefined;
+  const variables = isRecord(server) ? objectAt(server, 'variables') : {};
   const filled = given?.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const known = objectAt(variables, name)['default'];
     return typeof known === 'string' ? known : whole;
@@ -136,7 +137,7 @@ function findResponseSchema(document: Fields, get: Fields): Fields | undefined {
   for (const [, each] of responses.sort(([a], [b]) => a.localeCompare(b))) {
     const response = resolve(document, each);
     const media = Object.entries(objectAt(response, 'content')).find(([type]) => /json|^\*\/\*/.test(type))?.[1];
-    const schema = isObject(media) ? media['schema'] : response['schema'];
+    const schema = isRecord(media) ? media['schema'] : response['schema'];
     if (schema !== undefined) return resolve(document, schema);
   }
   return undefined;
@@ -187,7 +188,7 @@ const kinds: Readonly<Record<string, Field['kind']>> = {
 };
 
 function describeParam(document: Fields, param: Fields): Param {
-  const schema = isObject(param['schema']) ? resolve(document, param['schema']) : param;
+  const schema = isRecord(param['schema']) ? resolve(document, param['schema']) : param;
   const { default: value, maximum } = schema;
   return {
     name: String(param['name']),
@@ -202,12 +203,12 @@ function nameType(schema: Fields): string {
   const name = [type].flat().find((each) => each !== 'null');
   if (name === 'string') return format === 'date-time' ? 'timestamp' : 'text';
   if (name === 'integer' || name === 'number' || name === 'boolean') return name;
-  return name === 'object' || name === 'array' || isObject(schema['properties']) ? 'json' : 'text';
+  return name === 'object' || name === 'array' || isRecord(schema['properties']) ? 'json' : 'text';
 }
 
 /** A schema, a parameter or a response in place of a reference to it. `allOf` is merged, of others the first counts. */
 function resolve(document: Fields, value: unknown, depth = 0): Fields {
-  if (!isObject(value) || depth > 20) return {};
+  if (!isRecord(value) || depth > 20) return {};
   const reference = textAt(value, '$ref');
   if (reference !== undefined) return resolve(document, followReference(document, reference), depth + 1);
   const all = listAt(value, 'allOf').map((each) => resolve(document, each, depth + 1));
@@ -228,18 +229,18 @@ function followReference(document: Fields, reference: string): unknown {
   let found: unknown = document;
   for (const part of reference.slice(2).split('/')) {
     const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+    found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
   return found;
 }
 
 function objectAt(value: unknown, name: string): Fields {
-  const found = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  return isObject(found) ? found : {};
+  const found = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return isRecord(found) ? found : {};
 }
 
 function listAt(value: unknown, name: string): readonly unknown[] {
-  const found = isObject(value) ? value[name] : undefined;
+  const found = isRecord(value) ? value[name] : undefined;
   return Array.isArray(found) ? found : [];
 }
 

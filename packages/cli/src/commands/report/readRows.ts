@@ -5,6 +5,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createGunzip, gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse';
 import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
+import { isRecord } from '../../config/decodeConfig.js';
 import type { Environment } from '../../environment/environment.js';
 import { Failure, UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
@@ -138,7 +139,7 @@ function decodeLine(parts: readonly Buffer[]): string {
 function parseRow(line: string): ReportRow | undefined {
   try {
     const row: unknown = JSON.parse(line);
-    return isRow(row) && !Array.isArray(row) ? row : undefined;
+    return isRecord(row) ? row : undefined;
   } catch {
     return undefined;
   }
@@ -171,10 +172,6 @@ async function readBytes(handle: FileHandle, start: number, end: number): Promis
   const bytes = new Uint8Array(end - start);
   const { bytesRead } = await handle.read(bytes, 0, bytes.length, start);
   return bytes.buffer.slice(0, bytesRead);
-}
-
-function isRow(value: unknown): value is ReportRow {
-  return typeof value === 'object' && value !== null;
 }
 
 const readers: readonly (readonly [RegExp, Reader])[] = [
