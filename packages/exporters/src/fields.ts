@@ -21,3 +21,12 @@ export function fieldReader(column: string): (fields: Fields) => unknown {
   if (!(column in Object.prototype)) return (fields) => fields[column];
   return (fields) => (Object.hasOwn(fields, column) ? fields[column] : undefined);
 }
+
+/** The value of a JSON text; `undefined` if it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

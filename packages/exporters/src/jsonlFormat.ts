@@ -1,5 +1,6 @@
 import { checkOptions, type RowFormat, shownText } from '@sluice/core';
 import { checkColumns } from './columns.js';
+import { isObject, parseJson } from './fields.js';
 import { toJson } from './toJson.js';
 
 /** How rows become JSON Lines. */
@@ -57,12 +58,8 @@ function faultOfRow(
 }
 
 function fieldNames(line: string): readonly string[] | undefined {
-  try {
-    const row: unknown = JSON.parse(line);
-    return typeof row === 'object' && row !== null && !Array.isArray(row) ? Object.keys(row) : undefined;
-  } catch {
-    return undefined;
-  }
+  const row = parseJson(line);
+  return isObject(row) && !Array.isArray(row) ? Object.keys(row) : undefined;
 }
 
 function pickFields(row: object, columns: readonly string[]): object {

@@ -1,5 +1,5 @@
 import { ConfigError, PaginationError } from '../errors.js';
-import { isList } from '../values.js';
+import { isList, parseJson } from '../values.js';
 import type { PageResponse } from './pageResponse.js';
 import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
 import { checkOrder, findUnwanted, pageIncrement, rowValues, type SinceField } from './sinceField.js';
@@ -74,15 +74,12 @@ function nextAfter(by: SinceField, response: PageResponse): { readonly cursor: s
 
 /** A cursor of {@link pageByValue}. */
 function decodeSince(cursor: string): { readonly value: string; readonly rows: readonly string[] } {
-  try {
-    const decoded: unknown = JSON.parse(cursor);
-    if (isList(decoded)) {
-      const [value, rows] = decoded;
-      if (typeof value === 'string' && isList(rows) && rows.every((row) => typeof row === 'string'))
-        return { value, rows };
-    }
-  } catch {
-    // Not JSON: a person has given it, or another paging.
+  // What is not JSON was given by a person, or by another paging.
+  const decoded = parseJson(cursor);
+  if (isList(decoded)) {
+    const [value, rows] = decoded;
+    if (typeof value === 'string' && isList(rows) && rows.every((row) => typeof row === 'string'))
+      return { value, rows };
   }
   throw new ConfigError('startAt is not a cursor of bySince. Give a position that a walk has reached.');
 }

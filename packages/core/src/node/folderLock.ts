@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
 import { secondWatchError, type Release, type StateUse } from '../sink/lockQueue.js';
+import { parseJson } from '../values.js';
 import { withPath } from './diskFault.js';
 import { platformCode, unlessAbsent, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
@@ -184,12 +185,8 @@ async function listClaims(
 }
 
 function decodeIdentity(bytes: Buffer): ProcessIdentity | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString());
-    return isProcessIdentity(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(bytes.toString());
+  return isProcessIdentity(value) ? value : undefined;
 }
 
 function lockedError(folder: string, { name, process, liveness }: Claim): LockError {

@@ -3,7 +3,7 @@ import { ConfigError, differingFields, SinkError, type Change } from '@sluice/co
 import { quote, quoteTable, readNumber, type Database, type Session } from './database.js';
 import { versionColumns } from './generation.js';
 import { numberText, timestampMicros } from '../columnValue.js';
-import type { Fields } from '../fields.js';
+import { type Fields, parseJson } from '../fields.js';
 import { namesBeside } from './historyTable.js';
 import { Ledger } from './ledger.js';
 import { isRowsRecord, rowsRecord, type JsonKind } from './rowsRecord.js';
@@ -256,11 +256,8 @@ function readValue(value: unknown, { kind, declared }: HistoryColumn): unknown {
   if (typeof value === 'bigint') return value !== 0n;
   if (typeof value !== 'string' || kind === undefined || kind === 'text') return value;
   if (kind === 'number') return readExactly(value);
-  try {
-    return JSON.parse(value);
-  } catch {
-    return value;
-  }
+  const parsed = parseJson(value);
+  return parsed === undefined ? value : parsed;
 }
 
 /** A number that has these digits; else the text. */
@@ -311,10 +308,6 @@ function keyConditions({ key, reserved }: HistoryShape, wanted: string): readonl
 }
 
 function parseList(text: string): readonly string[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Array.isArray(value) ? value.map(String) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return Array.isArray(value) ? value.map(String) : undefined;
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject } from '../fields.js';
+import { isObject, parseJson } from '../fields.js';
 
 /** A record that the endpoint refused. */
 export interface DeadLetter {
@@ -36,7 +36,8 @@ export function encodeDeadLetter({ id, key, attempts, status, answer, at, record
 
 /** Reads a line, which may have been edited by hand; `undefined` if it is not a letter. */
 export function decodeDeadLetter(line: Buffer): FiledLetter | undefined {
-  const value = parseJson(line);
+  // Decoding invalid UTF-8 would change the text.
+  const value = isUtf8(line) ? parseJson(line.toString()) : undefined;
   if (!isObject(value) || !('record' in value)) return undefined;
   const { id, key, attempts, status, answer, at, run, record } = value;
   if (typeof id !== 'string' || typeof answer !== 'string' || typeof at !== 'string') return undefined;
@@ -55,14 +56,4 @@ export function decodeDeadLetter(line: Buffer): FiledLetter | undefined {
 export function isTornLetter(line: Buffer, isEnded: boolean): boolean {
   const isLetter = line.subarray(0, lineStart.length).every((byte, at) => byte === 0 || byte === lineStart[at]);
   return isLetter && (!isEnded || line.includes(0));
-}
-
-/** Invalid UTF-8 is refused, because decoding it would change the text. */
-function parseJson(line: Buffer): unknown {
-  if (!isUtf8(line)) return undefined;
-  try {
-    return JSON.parse(line.toString());
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../errors.js';
-import { isRecord } from '../../values.js';
+import { isRecord, parseJson } from '../../values.js';
 import type { HttpMethod } from '../requestDetails.js';
 import { encodeQuery, withoutParam } from '../query.js';
 import { joinHeaders } from '../sendAttempt.js';
@@ -63,7 +63,7 @@ function withFormFields({ route, body = '' }: BareRequest, fields: Fields): stri
 /** Adds fields before the others of an object, which stay as they were written. */
 function withFields({ route, method, body = '{}' }: BareRequest, fields: Fields): string {
   if (method === 'GET') throw refusal(route, 'a GET request has no body. Give it another method');
-  const given = parsed(body);
+  const given = parseJson(body);
   if (!isRecord(given)) throw refusal(route, 'its body is not a JSON object');
   refuseTaken(route, fields, (name) => Object.hasOwn(given, name));
   const added = JSON.stringify(fields).slice(0, -1);
@@ -77,12 +77,4 @@ function refuseTaken(route: string, fields: Fields, isTaken: (name: string) => b
 
 function refusal(route: string, fault: string): ConfigError {
   return new ConfigError(`${route} can't get the credential of its body: ${fault}.`, { route });
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,6 @@
 import { ConfigError, DecodeError, HttpError } from '../../errors.js';
 import { isRetriedStatus } from '../../retriedStatuses.js';
-import { isRecord } from '../../values.js';
+import { isRecord, parseJson } from '../../values.js';
 import type { AttemptResponse } from '../adapter/adapter.js';
 import type { ReadResult } from '../response/readResponse.js';
 import { type ResponseContext, statusFault } from '../response/statusFault.js';
@@ -116,14 +116,11 @@ const hints: ReadonlyMap<string, string> = new Map([
 
 /** Some servers answer with a form, as GitHub does by default, and not all of these say so. */
 function parseDocument({ headers, text }: AttemptResponse): unknown {
-  try {
-    const document: unknown = JSON.parse(text);
-    return document;
-  } catch {
-    const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
-    if (!isForm && !/^(?:[\w.-]+=[^&\s<>]*&)*(?:access_token|error)=/.test(text)) return undefined;
-    return Object.fromEntries(new URLSearchParams(text));
-  }
+  const document = parseJson(text);
+  if (document !== undefined) return document;
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
+  if (!isForm && !/^(?:[\w.-]+=[^&\s<>]*&)*(?:access_token|error)=/.test(text)) return undefined;
+  return Object.fromEntries(new URLSearchParams(text));
 }
 
 /** Types of tokens that need more than to be sent (RFC 9449 and others). Slack's `bot` and Apigee's `BearerToken` don't. */
