@@ -5,24 +5,36 @@ interface ColumnValue {
   /**
    * The value as decimal text, other text or a boolean, none of which JSON changes; `undefined` if it does not fit.
    * Nothing is rounded. `null` and absent fields are the caller's.
+   *
+   * @param isCanonical whether values that are equal get the same text. Default `false`
    */
-  readonly read: (value: unknown) => string | boolean | undefined;
+  readonly read: (value: unknown, isCanonical?: boolean) => string | boolean | undefined;
   /** Why a value does not fit, as the end of a sentence about it. */
   readonly misfit: string;
 }
 
 /** What the type of a column means in every sink that has types. */
 export const columnValues: Readonly<Record<ColumnType, ColumnValue>> = {
-  text: { read: (value) => plainText(value), misfit: 'is not text and has no JSON' },
+  text: { read: plainText, misfit: 'is not text and has no JSON' },
   integer: { read: integerText, misfit: 'is not an exact integer (beyond 2^53 it must be text or a BigInt)' },
-  number: { read: numberText, misfit: 'is not a decimal number' },
+  number: {
+    read: (value, isCanonical) => (isCanonical ? withoutEndingZeros(numberText(value)) : numberText(value)),
+    misfit: 'is not a decimal number',
+  },
   boolean: { read: toBoolean, misfit: 'is neither true nor false' },
   timestamp: {
     read: (value) => plainMicros(value) ?? timestampMicros(value)?.toString(),
     misfit: 'is not an ISO 8601 timestamp with a zone, to the microsecond',
   },
-  json: { read: (value) => jsonText(value), misfit: 'has no JSON (a BigInt, a cycle)' },
+  json: { read: jsonText, misfit: 'has no JSON (a BigInt, a cycle)' },
 };
+
+/**
+ * What a format has for each type of a column. A type that it lacks is stored as text.
+ *
+ * @template T how the format declares a type
+ */
+export type StoredTypes<T> = { readonly text: T } & Readonly<Partial<Record<ColumnType, T>>>;
 
 /** A text with an exponent may stand for more digits than fit into memory. */
 const maxDigits = 131_072;

@@ -225,14 +225,8 @@ function folderName(table: string): string {
  *
  * @see https://www.sqlite.org/datatype3.html, section 3.1
  */
-const text = { name: 'TEXT', fits: /^$|^(?!.*int).*(?:char|clob|text|blob)/is };
-
 const types: Database['types'] = {
-  text,
-  integer: text,
-  number: text,
+  text: { name: 'TEXT', fits: /^$|^(?!.*int).*(?:char|clob|text|blob)/is },
   boolean: { name: 'INTEGER', fits: /^/ },
-  timestamp: text,
-  json: text,
   generation: { name: 'INTEGER', fits: /int/i },
 };

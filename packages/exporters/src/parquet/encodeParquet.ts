@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
-import { ConfigError, type ColumnType, SinkError } from '@sluice/core';
+import { ConfigError, SinkError } from '@sluice/core';
 import type { ByteWriter, ParquetWriter, SchemaElement } from 'hyparquet-writer';
 import type { Column } from '../columns.js';
-import { numberText, withoutEndingZeros } from '../columnValue.js';
+import { numberText, type StoredTypes, withoutEndingZeros } from '../columnValue.js';
 
 /** The library that encodes Parquet. */
 export interface ParquetLibrary {
@@ -53,7 +53,7 @@ export async function encodeParquet(
   lines: AsyncIterable<string>,
   { columns, asText, rowGroup, append, signal }: ParquetEncoding,
 ): Promise<InexactColumns> {
-  const types = columns.map(({ name, type }) => parquetTypes[asText.has(name) ? 'text' : type]);
+  const types = columns.map(({ name, type }) => parquetTypes[asText.has(name) ? 'text' : type] ?? parquetTypes.text);
   const bytes = new ByteWriter();
   const flush = async (): Promise<void> => {
     await append(bytes.getBytes());
@@ -133,7 +133,7 @@ interface ParquetType {
 const digitsOfDecimal = 38;
 const decimal = { precision: digitsOfDecimal, scale: 0 };
 
-const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
+const parquetTypes: StoredTypes<ParquetType> = {
   text: {
     element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
     value: checkText,

@@ -1,4 +1,5 @@
 import type { ColumnType, Release } from '@sluice/core';
+import type { StoredTypes } from '../columnValue.js';
 
 /** A value as a database stores it. */
 export type SqlValue = string | number | bigint | null;
@@ -182,7 +183,7 @@ export interface Database {
   readonly hasSchemas: boolean;
   /** The name of a table with its schema, whether it is there or not. Default: the name. */
   readonly withSchema?: (session: Session, table: string) => Promise<string>;
-  readonly types: Readonly<Record<TableColumn['type'], DeclaredType>>;
+  readonly types: StoredTypes<DeclaredType> & { readonly generation: DeclaredType };
   /** Why a table refused a value of a statement, by its type, a constraint or an index; `undefined` if it did not. */
   readonly readRefusal: (error: unknown) => Refusal | undefined;
   /** The collation by which only the same text is equal. */
@@ -222,6 +223,11 @@ interface DeclaredType {
   readonly name: string;
   /** The declared types of existing columns that hold its values unchanged. */
   readonly fits: RegExp;
+}
+
+/** How a database declares a type. */
+export function declareType({ types }: Pick<Database, 'types'>, type: TableColumn['type']): DeclaredType {
+  return types[type] ?? types.text;
 }
 
 /** The name of a column as SQL has it, whatever its characters. */

@@ -1,6 +1,7 @@
 import { SinkError, type WatchedWalk } from '@sluice/core';
 import { isObject } from '../fields.js';
 import {
+  declareType,
   besideTable,
   countRows,
   foldTableName,
@@ -198,12 +199,12 @@ export class HistoryTable {
   /** Creates what is missing: the table, that of its polls, and the views. */
   async create(session: Session): Promise<void> {
     const { name, keyNames, columns } = this.#staging.target;
-    const { types } = this.#database;
     const isNew = (await session.readColumns(name.full)) === undefined;
     if (isNew) {
       const required = new Set<string>([from.name, generation.name]);
       const definitions = columns.map(
-        ({ name, type }) => `${quote(name)} ${types[type].name}${required.has(name) ? ' NOT NULL' : ''}`,
+        ({ name, type }) =>
+          `${quote(name)} ${declareType(this.#database, type).name}${required.has(name) ? ' NOT NULL' : ''}`,
       );
       await session.run(`CREATE TABLE ${this.#sql} (${definitions.join(', ')})`);
     }
@@ -217,7 +218,8 @@ export class HistoryTable {
         `CREATE ${unique}INDEX IF NOT EXISTS ${quote(`_sluice_${kind}_${this.#hash}`)} ON ${this.#sql} ${on}`,
       );
     const polls = pollColumns.map(
-      ({ name, type }) => `${quote(name)} ${types[type].name} ${name === 'generation' ? 'PRIMARY KEY' : 'NOT NULL'}`,
+      ({ name, type }) =>
+        `${quote(name)} ${declareType(this.#database, type).name} ${name === 'generation' ? 'PRIMARY KEY' : 'NOT NULL'}`,
     );
     await session.run(`CREATE TABLE IF NOT EXISTS ${this.#polls} (${polls.join(', ')})`);
     // Polls of versions that somebody dropped say nothing any more.

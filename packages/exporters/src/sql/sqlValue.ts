@@ -1,14 +1,5 @@
 import type { ColumnType } from '@sluice/core';
-import {
-  integerText,
-  jsonText,
-  numberText,
-  plainInstant,
-  plainText,
-  timestampMicros,
-  toBoolean,
-  withoutEndingZeros,
-} from '../columnValue.js';
+import { columnValues, plainInstant, timestampMicros } from '../columnValue.js';
 import type { Database, SqlValue } from './database.js';
 
 /**
@@ -27,31 +18,21 @@ export function sqlReader(
   { timestamp }: Pick<Database, 'timestamp'> = {},
   isCanonical = false,
 ): (value: unknown) => SqlValue | undefined {
-  switch (type) {
-    case 'text':
-      return (value) => storableText(plainText(value, isCanonical));
-    case 'boolean':
-      return (value) => {
-        const read = toBoolean(value);
-        return read === undefined ? undefined : BigInt(read);
-      };
-    case 'timestamp':
-      return (value) => {
-        if (typeof value === 'string' && (isCanonical ? isExactInstant(value) : plainInstant.test(value))) return value;
-        const micros = timestampMicros(value);
-        if (micros === undefined) return undefined;
-        if (timestamp) return timestamp(micros);
-        if (isCanonical) return instantText(micros);
-        return value instanceof Date ? value.toISOString() : String(value);
-      };
-    case 'integer':
-      return integerText;
-    case 'number':
-      if (!isCanonical) return numberText;
-      return (value) => withoutEndingZeros(numberText(value));
-    case 'json':
-      return (value) => jsonText(value, isCanonical);
-  }
+  if (type === 'timestamp')
+    return (value) => {
+      if (typeof value === 'string' && (isCanonical ? isExactInstant(value) : plainInstant.test(value))) return value;
+      const micros = timestampMicros(value);
+      if (micros === undefined) return undefined;
+      if (timestamp) return timestamp(micros);
+      if (isCanonical) return instantText(micros);
+      return value instanceof Date ? value.toISOString() : String(value);
+    };
+  const { read } = columnValues[type];
+  return (value) => {
+    const given = read(value, isCanonical);
+    if (typeof given === 'boolean') return BigInt(given);
+    return type === 'text' ? storableText(given) : given;
+  };
 }
 
 /** Most instants have the text already that all notations of them get: with milliseconds. */

@@ -1,6 +1,7 @@
 import { CheckpointError, shownText, SinkError } from '@sluice/core';
 import { plainText } from '../columnValue.js';
 import {
+  declareType,
   besideTable,
   countRows,
   foldTableName,
@@ -97,14 +98,14 @@ export class StagingTable {
 
   /** Its columns, as SQL has them. */
   async #defineColumns(session: Session): Promise<readonly Readonly<Record<Definition, string>>[]> {
-    const { types, stagesDeclaredTypes = false, cut, foldName: fold } = this.#database;
+    const { stagesDeclaredTypes = false, cut, foldName: fold } = this.#database;
     const { name: table, columns } = this.target;
     const existing = new Map((await session.readColumns(table.full))?.map((column) => [fold(column.name), column]));
     return columns.map(({ name, type }) => {
       const { declared, collation } = existing.get(fold(name)) ?? {};
       const isCut = declared === undefined ? undefined : cut?.(name, declared);
       // Values that the target would refuse are refused at once, and those that it takes for equal are so here.
-      const given = declared !== undefined && stagesDeclaredTypes ? declared : types[type].name;
+      const given = declared !== undefined && stagesDeclaredTypes ? declared : declareType(this.#database, type).name;
       const ownType = isCut === undefined ? given : `text`;
       const equality = collation === undefined ? '' : ` COLLATE ${collation}`;
       const check = isCut === undefined ? '' : ` CONSTRAINT ${quote(name)} CHECK (NOT (${isCut}))`;

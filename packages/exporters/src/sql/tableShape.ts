@@ -1,7 +1,14 @@
 import { ConfigError, hintFor, shownText, SinkError, type RowKey, type RowSchema } from '@sluice/core';
 import { checkColumns, chooseTypedColumns } from '../columns.js';
 import { fieldReader, checkRow, type Fields } from '../fields.js';
-import { nameInSchema, type Database, type ExistingColumn, type SqlValue, type TableColumn } from './database.js';
+import {
+  declareType,
+  nameInSchema,
+  type Database,
+  type ExistingColumn,
+  type SqlValue,
+  type TableColumn,
+} from './database.js';
 import { keyInWords } from '../keyInWords.js';
 import { sqlReader, storableText } from './sqlValue.js';
 
@@ -207,7 +214,7 @@ export function checkTable(
     if (!found)
       return [isKeyColumn(name) ? `${name}, for the key that the source has, is missing` : `${name} is missing`];
     if (found.isGenerated) return [`${name} is computed by the database`];
-    const wanted = database.types[type];
+    const wanted = declareType(database, type);
     if (wanted.fits.test(found.declared)) return [];
     return [`${name} is ${found.declared || 'untyped'} and should be ${wanted.name}`];
   });
