@@ -82,7 +82,10 @@ function findNameFault(name: string, of: 'column' | 'table'): string | undefined
   if (name.includes('\0')) return 'has a NUL character';
   if (parts.some((part) => Buffer.byteLength(part) > longestName))
     return `is longer than the ${longestName} bytes that PostgreSQL keeps of one`;
-  if (of === 'column') return undefined;
+  if (of === 'column' && /^(tableoid|ctid|[cx]min|[cx]max)$/.test(name)) return 'is that of a column of every table';
+  if (of === 'column') return name === '' ? 'is empty' : undefined;
+  // Rows in `pg_temp` would be gone with the connection.
+  if (parts.length > 1 && name.startsWith('pg_')) return 'is in a schema that PostgreSQL keeps for itself';
   if (parts.includes('')) return 'has a dot with nothing before or after it. Write TABLE or SCHEMA.TABLE';
   if (parts.length > 2) return 'has more than one dot. Write TABLE or SCHEMA.TABLE';
   if (parts.some((part) => /^".*"$/s.test(part)))

@@ -160,6 +160,11 @@ describe.each(databaseKinds)('a table of $name that is there', ({ open, name: ki
       expect(await refused('t2', {}, wide)).toMatch(
         /its name is longer than the 63 bytes that PostgreSQL keeps of one\.$/,
       );
+      for (const [name, fault] of [
+        ['xmin', /is that of a column of every table\.$/],
+        ['', /its name is empty\.$/],
+      ] as const)
+        expect(await refused('t2', {}, { columns: ['id', 'name', 'amount', name] })).toMatch(fault);
       expect(() => database.sink({ table: `s.${'é'.repeat(32)}` })).toThrow('longer than the 63 bytes');
       await database.query(
         'CREATE TABLE computed (id numeric GENERATED ALWAYS AS (1) STORED, name text, amount bigint GENERATED ALWAYS AS IDENTITY)',

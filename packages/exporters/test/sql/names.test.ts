@@ -139,6 +139,7 @@ describe.runIf(postgresPrograms !== undefined)('D4 names of a table of PostgreSQ
       'is in quotation marks, which would be part of it. Leave them out: names are taken letter by letter',
     ],
     ['public._sluice', "is one of Sluice's own"],
+    ['pg_temp.t', 'is in a schema that PostgreSQL keeps for itself'],
   ])('do not include %j', (table, fault) => {
     const url = 'postgres://localhost/x';
     for (const make of [() => postgres({ url, table }), () => postgresMirror({ url, table })])
