@@ -7,16 +7,12 @@ import { exitCodes } from '../errors/errors.js';
 /** The program, as the package that completes takes it. */
 type Program = Parameters<typeof tab>[0];
 
-/** What each shell needs besides: bash's script knows when files are wanted, but not that they are there by default. */
-const additions: Readonly<Record<string, string>> = {
-  bash: '\ncomplete -o default -F __sluice_complete sluice\n',
-};
-
 /** `sluice completion SHELL`: prints a script that asks `sluice complete` at each Tab. */
 export const completion: Run<'completion'> = async ({ shell }, { stdout }) => {
   // It prints the script itself.
   script(shell, 'sluice', 'sluice');
-  await stdout.write(additions[shell] ?? '');
+  // Bash's knows when files are wanted, but not that they are there by default.
+  if (shell === 'bash') await stdout.write('\ncomplete -o default -F __sluice_complete sluice\n');
   return exitCodes.done;
 };
 

@@ -79,14 +79,10 @@ function replayProgress({ replayed, stillDead, left }: ReplayCounts): string {
 /** How many letters are left, and why. @example '3 left (1 refused again, 2 behind one with their key)' */
 function replayRest({ stillDead, left }: ReplayCounts): string {
   if (left === 0) return 'none left';
+  if (stillDead === 0) return `${formatNumber(left)} left`;
   const pending = left - stillDead;
-  const why = [
-    ...(stillDead > 0 ? [`${formatNumber(stillDead)} refused again`] : []),
-    ...(pending > 0 && stillDead > 0
-      ? [`${formatNumber(pending)} behind one with ${pending === 1 ? 'its' : 'their'} key`]
-      : []),
-  ];
-  return `${formatNumber(left)} left${why.length === 0 ? '' : ` (${why.join(', ')})`}`;
+  const behind = pending > 0 ? `, ${formatNumber(pending)} behind one with ${pending === 1 ? 'its' : 'their'} key` : '';
+  return `${formatNumber(left)} left (${formatNumber(stillDead)} refused again${behind})`;
 }
 
 /** `sluice dlq show`: lists dead letters with the responses to them. May run during an export or a replay. */

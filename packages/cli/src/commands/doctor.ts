@@ -82,9 +82,7 @@ async function* findings(
       // One client per API, since a wrong base URL closes the client. Without a key, this only checks the base URL.
       await using client = createClient({ ...quickOptions(options, key, environment), links: [rate.link] });
       const source = smallestRequest[api](client, address);
-      return key === undefined
-        ? { notAsked: 'was not checked, since there is no key' }
-        : await probe(client, source, signal);
+      return key === undefined ? undefined : await probe(client, source, signal);
     });
   }
   if (known === undefined || known.sources.length === 0) return;

@@ -49,12 +49,9 @@ export function applyDefaults(
     if ((variables[variable] ?? '').trim() !== '') continue;
     if (!isApplicable(name, own.value, given, isSink)) continue;
     // Paths are relative to the configuration's folder.
-    const path = isPath && typeof own.value === 'string' && own.value !== standardInput ? own.value : undefined;
-    command.setOptionValueWithSource(
-      name,
-      path === undefined ? own.value : resolve(dirname(file.path), path),
-      'config',
-    );
+    const isFile = isPath && typeof own.value === 'string' && own.value !== standardInput;
+    const set = isFile ? resolve(dirname(file.path), own.value) : own.value;
+    command.setOptionValueWithSource(name, set, 'config');
     used.add(name);
   }
   return used;

@@ -31,7 +31,6 @@ import type { Target, TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { newsOf, notRemovedText, removedText, resumedAt, resumedLine, summaryLine } from './messages.js';
 import type { Resumption } from './resume.js';
-import { standardOutputName } from './rowTarget.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
 
 interface RowExport<T> {
@@ -105,7 +104,7 @@ export async function exportRows<T>(
     wait: signal.aborted ? { kind: 'stopping' } : frame.wait(),
     sent: forwarding?.tally,
   });
-  const mode = modeFor(options, name, environment);
+  const mode = modeFor(options, kind, environment);
   // Loaded on demand: only terminals have a bar.
   const bar = mode === 'bar' ? (await import('../progress/progressLine.js')).progressLine : undefined;
   const shown = {
@@ -235,13 +234,13 @@ function explainStop(signal: AbortSignal, show: (message: string) => void): () =
 
 function modeFor(
   { progress, quiet }: GroupOptions<'progress'>,
-  target: string,
+  target: TargetKind,
   { stdout, stderr }: Environment,
 ): ProgressMode {
   if (quiet) return 'silent';
   if (progress !== undefined) return progress;
   // The rows appear on the terminal, where a bar would overwrite them.
-  if (target === standardOutputName && stdout.isTerminal) return 'none';
+  if (target === 'stdout' && stdout.isTerminal) return 'none';
   return stderr.isTerminal ? 'bar' : 'plain';
 }
 

@@ -5,7 +5,6 @@ import { ownStateHint } from '../target/statePlace.js';
 import { type Target, type TargetKind, targetWords } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
 import { type CommittedState, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
-import { standardOutputName } from './rowTarget.js';
 
 /** The early end of an export that can be resumed. */
 interface ResumableEnd {
@@ -56,16 +55,17 @@ function committedText(rows: number, kind: TargetKind): string {
 
 /** Errors that the same command would raise again; their own messages say what to do. */
 const permanentErrors: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
-  ...([
-    'cursor-refused',
-    'no-progress',
-    'missing-cursor',
-    'rows-moved',
-    'rows-missing',
-    'too-many-pages',
-    'secret-in-cursor',
-  ] as const),
-  ...(['config', 'checkpoint', 'lock', 'response-too-large'] as const),
+  'cursor-refused',
+  'no-progress',
+  'missing-cursor',
+  'rows-moved',
+  'rows-missing',
+  'too-many-pages',
+  'secret-in-cursor',
+  'config',
+  'checkpoint',
+  'lock',
+  'response-too-large',
 ]);
 
 /** Whether the error's own message advises to restart, since the target is damaged. */
@@ -85,7 +85,7 @@ function canResume(error: unknown, isSealed: boolean): boolean {
 /** An export that ended early. */
 interface UnfinishedRun {
   readonly error: unknown;
-  readonly target: Pick<Target<never>, 'kind' | 'name' | 'forwarding'>;
+  readonly target: Pick<Target<never>, 'kind' | 'forwarding'>;
   /** Absent if the export was refused, or ended before it started. */
   readonly latest: ExportProgress | undefined;
   /** Absent if it can't be resumed. */
@@ -94,7 +94,7 @@ interface UnfinishedRun {
 
 /** What an early end means for an export to any target; `undefined` if there is nothing to add to the error. */
 export function exportInterruption({ error, target, latest, resuming }: UnfinishedRun): InterruptionReport | undefined {
-  const { kind, name, forwarding } = target;
+  const { kind, forwarding } = target;
   const isRefused = SluiceError.is(error, 'cursor-refused');
   if (resuming) {
     const { committed, commands } = resuming;
@@ -111,13 +111,12 @@ export function exportInterruption({ error, target, latest, resuming }: Unfinish
     ].filter((sentence) => sentence !== undefined);
     return sentences.length === 0 ? undefined : { ...report, consequence: sentences.join(' ') };
   }
-  if (isRefused && name === standardOutputName)
-    return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
+  if (isRefused && kind === 'stdout') return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
   if (!(error instanceof Interruption)) return undefined;
   const rows = latest?.rows ?? 0;
   return {
     consequence:
-      name === standardOutputName
+      kind === 'stdout'
         ? `The output ends early, after ${formatCount(rows, 'row')}.`
         : `${formatCount(rows, 'row was', 'rows were')} fetched; no incomplete file is left. Run the same command again to start over.`,
   };

@@ -31,13 +31,11 @@ export function knownApis(config: Pick<Config, 'plugins'>, environment: Environm
 
 /** Replaces what only stands in: base URLs of built-in APIs; and names the variable of the shared key. */
 function completeApi({ baseUrl, ...api }: ApiDescription, { variables }: Environment): KnownApi {
-  const { auth } = api;
-  const known = {
+  return {
     ...api,
-    auth: auth.map((each) => (each.kind === 'client-key' ? { ...each, variables: [keyVariable] } : each)),
+    auth: api.auth.map((each) => (each.kind === 'client-key' ? { ...each, variables: [keyVariable] } : each)),
+    baseUrl: isApiName(api.name) ? findBaseUrl(api.name, {}, variables) : baseUrl,
   };
-  const address = isApiName(api.name) ? findBaseUrl(api.name, {}, variables) : baseUrl;
-  return { ...known, baseUrl: address };
 }
 
 /** The values of all variables that have secrets, and the secrets of the environment. */

@@ -35,12 +35,10 @@ export function unknownSource(name: string, names: readonly string[]): UsageErro
 /** @param names all sources. */
 export function unknownApi(api: string, names: readonly string[], { file }: Pick<Config, 'file'>): UsageError {
   const others = [...new Set([...names.map((each) => each.split('.')[0] ?? ''), ...Object.keys(apis)])].toSorted();
-  const hint = hintFor(api, others);
-  if (nearestName(api, others) !== undefined)
-    return new UsageError(`There is no API ${JSON.stringify(api)} with sources. ${hint}`);
-  return new UsageError(
-    `There is no API ${JSON.stringify(api)} with sources. ${hint} ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
-  );
+  const known = `There is no API ${JSON.stringify(api)} with sources. ${hintFor(api, others)}`;
+  if (nearestName(api, others) !== undefined) return new UsageError(known);
+  const more = file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.';
+  return new UsageError(`${known} ${more}`);
 }
 
 /**

@@ -116,7 +116,7 @@ async function watchChanges<Added, T extends object>(
     every: interval,
     jitter,
     polls: maxPolls,
-    ...(ignore && { ignore }),
+    ignore,
     acceptRemovals,
     sameProject,
     maxFailures,

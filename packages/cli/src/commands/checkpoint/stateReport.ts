@@ -171,19 +171,8 @@ function missingCheckpoint(what: string, target?: string): Failure {
 }
 
 function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
-  const {
-    source,
-    madeWith,
-    isSealed = false,
-    finishedAt,
-    savedAt,
-    rows,
-    pages,
-    sinkPosition,
-    partitions,
-    position,
-  } = checkpoint;
-  const mode = readField(sinkPosition, 'mode');
+  const { source, madeWith, isSealed = false, finishedAt, rows, pages, position } = checkpoint;
+  const mode = readField(checkpoint.sinkPosition, 'mode');
   const open = Object.entries(position.begun).map(([partition, at]): OpenPartition => ({
     partition: Number(partition) + 1,
     pages: at.pages,
@@ -200,8 +189,8 @@ function reportExport(name: string, checkpoint: Checkpoint): CheckpointReport {
     isRefreshed: mode === 'merge' || mode === 'replace' || mode === 'history' || undefined,
     rows,
     pages,
-    partitions: { total: partitions, finished: position.before + finishedAhead, open },
-    writtenAt: savedAt,
+    partitions: { total: checkpoint.partitions, finished: position.before + finishedAhead, open },
+    writtenAt: checkpoint.savedAt,
   };
 }
 

@@ -57,7 +57,7 @@ async function submit(
       const run = await cluster.submit({
         name,
         source,
-        open: (params: Readonly<Record<string, unknown>>) => found(params),
+        open: found,
         params: paramsFor(found),
         to: await targetAt(to, library, environment, options),
       });

@@ -29,12 +29,7 @@ export const clusterWork: Run<'cluster work'> = (options, environment, { config 
       const reporter = openReporter(mode, shown, { output: environment.stderr, clock: systemClock });
       reportRereads(reporter, mode, environment);
       const work = cluster.work({
-        sources: Object.fromEntries(
-          Array.from(sourcesOf(client), ([name, source]) => [
-            name,
-            (params: Parameters<typeof source>[0]) => source(params),
-          ]),
-        ),
+        sources: Object.fromEntries(sourcesOf(client)),
         untilDone,
         signal: environment.signal,
         openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),

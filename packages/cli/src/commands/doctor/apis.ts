@@ -19,27 +19,20 @@ export function missingBaseUrl(api: ApiName, level: 'warn' | 'fail'): Finding {
   return finding(level, api, `no address. For "${commandsOf[api]}" set ${variable}, or give ${option}.`);
 }
 
-/** The duration of a request in ms; or, if none was sent, what the finding says instead. */
-type Probed = number | NotAsked;
-
-interface NotAsked {
-  readonly notAsked: string;
-}
-
-/** Probes a built-in API. */
+/** Probes a built-in API. @param probe resolves to the duration of a request in ms; to `undefined` without a key. */
 export async function apiFinding(
   api: ApiName,
   address: string,
   options: BaseUrls,
   { hasFlag }: Environment,
   rate: Pick<RateNote, 'take'>,
-  probe: () => Promise<Probed>,
+  probe: () => Promise<number | undefined>,
 ): Promise<Finding> {
   try {
-    const probed = await probe();
-    return typeof probed === 'number'
-      ? finding('ok', api, `${address} answered in ${formatDuration(probed)} and accepted the key${rate.take()}`)
-      : finding('warn', api, `${address} ${probed.notAsked}`);
+    const took = await probe();
+    return took === undefined
+      ? finding('warn', api, `${address} was not checked, since there is no key`)
+      : finding('ok', api, `${address} answered in ${formatDuration(took)} and accepted the key${rate.take()}`);
   } catch (error) {
     const usageError = baseUrlError(error, options);
     if (usageError instanceof UsageError) return finding('fail', api, usageError.message);
@@ -59,20 +52,15 @@ export async function sourceFinding(
   credentials: SentCredentials,
   { hasFlag }: Environment,
   rate: Pick<RateNote, 'take'>,
-  probe: (source: RowSource) => Promise<Probed>,
+  probe: (source: RowSource) => Promise<number>,
 ): Promise<Finding> {
   const description = source.describe();
   const { name: subject, params } = description;
   const rows = requestOneRow(source, description, hasFlag);
+  if (typeof rows === 'string') return finding('ok', subject, rows);
   try {
-    const probed = 'notAsked' in rows ? rows : await probe(rows);
-    return finding(
-      'ok',
-      subject,
-      typeof probed === 'number'
-        ? `answered in ${formatDuration(probed)}${nameUnknown(description)}${rate.take()}`
-        : probed.notAsked,
-    );
+    const took = await probe(rows);
+    return finding('ok', subject, `answered in ${formatDuration(took)}${nameUnknown(description)}${rate.take()}`);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
     return describeRefusal(subject, error, credentials, params === undefined, hasFlag);
@@ -88,24 +76,24 @@ function nameUnknown({ hasKey, pageSize }: SourceDescription): string {
   return unknown.length === 0 ? '' : `. Its definition does not say: ${unknown.join('; ')}`;
 }
 
-/** The source limited to one row, unless it has none without parameters. */
+/** The source limited to one row; or, if it has none without parameters, what the finding says instead. */
 function requestOneRow(
   source: ApiSource,
   { name, params = [], pageSize }: SourceDescription,
   hasFlag: Environment['hasFlag'],
-): RowSource | NotAsked {
+): RowSource | string {
   const required = params.filter(({ isRequired }) => isRequired);
   if (required.length > 0) {
     const needed = required.map((param) => `--param ${param.name}=…`).join(' ');
     const how = `sluice export ${name} ${needed} --max-rows 1 --to -`;
-    return { notAsked: `was not checked, since it needs ${needed}. To check it: ${how}` };
+    return `was not checked, since it needs ${needed}. To check it: ${how}`;
   }
   try {
     return withParams(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
   } catch (error) {
     const said = SluiceError.is(error) ? explainInFlags(error, hasFlag) : thrownText(error);
     const why = said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;
-    return { notAsked: `was not checked. ${why}` };
+    return `was not checked. ${why}`;
   }
 }
 

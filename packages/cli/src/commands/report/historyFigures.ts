@@ -45,7 +45,7 @@ export interface Strip {
   readonly key: string;
   readonly segments: readonly Segment[];
   /** How it is now; absent if the row is gone. */
-  readonly status?: string;
+  readonly status: string | undefined;
   readonly versions: number;
   readonly outages: number;
   /** Ms in outages, as far as somebody looked. */
@@ -200,7 +200,7 @@ class RowFold {
       name: this.#name,
       key: this.key,
       segments: [...new Set(this.#cells)].filter((segment) => segment !== undefined),
-      ...(status !== undefined && { status }),
+      status,
       versions: this.#versions,
       outages: this.#outages,
       failing: this.#failing,

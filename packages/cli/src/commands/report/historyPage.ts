@@ -31,26 +31,22 @@ export function historyPage(
   return htmlPage({
     title: `History of ${formatCount(rows, ...noun)} in ${name}`,
     text: `${source === undefined ? 'Rows' : `Rows of ${source}`} from ${utcTime(figures.from)} to ${utcTime(figures.to)}, read at ${utcTime(madeAt.getTime())}. All times are UTC.`,
-    figures: headFigures(figures),
+    figures: [...headFigures(figures)],
     sections,
     style: style + gapStyle(gaps, figures),
   });
 }
 
-function headFigures({ noun, present, polls, gaps, hasStatus, outages }: HistoryFigures): [string, string][] {
+function* headFigures({ noun, present, polls, gaps, hasStatus, outages }: HistoryFigures): Generator<[string, string]> {
   const [longest] = outages.longest;
-  return [
-    [`${capitalize(noun[1])} now`, formatNumber(present)],
-    ...(hasStatus
-      ? ([
-          ['Failing now', formatNumber(outages.open)],
-          ['Outages', formatNumber(outages.count)],
-        ] satisfies [string, string][])
-      : []),
-    ...(longest ? [['Longest outage', spanText(longest.seen)] satisfies [string, string]] : []),
-    ['Polls', formatNumber(polls)],
-    ['Gaps', formatNumber(gaps.length)],
-  ];
+  yield [`${capitalize(noun[1])} now`, formatNumber(present)];
+  if (hasStatus) {
+    yield ['Failing now', formatNumber(outages.open)];
+    yield ['Outages', formatNumber(outages.count)];
+  }
+  if (longest) yield ['Longest outage', spanText(longest.seen)];
+  yield ['Polls', formatNumber(polls)];
+  yield ['Gaps', formatNumber(gaps.length)];
 }
 
 function gapText({ gaps, polls, incompletePolls }: HistoryFigures): string {

@@ -19,7 +19,7 @@ export function reportPage(
   return htmlPage({
     title: `${formatCount(rows, ...subject.noun)} in ${name}`,
     text: `Rows of ${subject.source}, read at ${utcTime(madeAt.getTime())} UTC.`,
-    figures: headFigures(figures),
+    figures: [...headFigures(figures)],
     sections,
   });
 }
@@ -67,20 +67,14 @@ export function utcTime(ms: number): string {
 }
 
 /** The numbers that are looked for first. */
-function headFigures({ subject, rows, groups, time, filled }: Figures): [label: string, value: string][] {
+function* headFigures({ subject, rows, groups, time, filled }: Figures): Generator<[label: string, value: string]> {
   const [first, last] = [time?.periods[0], time?.periods.at(-1)].map((period) => period?.name);
   const empty = filled.filter(({ count }) => count === 0).length;
-  return [
-    [capitalize(subject.noun[1]), formatNumber(rows)],
-    ...groups.map(({ noun, size, top }): [string, string] => [
-      capitalize(pluralOf(noun)),
-      size === undefined ? `over ${formatNumber(top.length)}` : formatNumber(size),
-    ]),
-    ...(first === undefined || last === undefined
-      ? []
-      : [['Last changed', first === last ? first : `${first} to ${last}`] satisfies [string, string]]),
-    ['Empty columns', `${formatNumber(empty)} of ${formatNumber(filled.length)}`],
-  ];
+  yield [capitalize(subject.noun[1]), formatNumber(rows)];
+  for (const { noun, size, top } of groups)
+    yield [capitalize(pluralOf(noun)), size === undefined ? `over ${formatNumber(top.length)}` : formatNumber(size)];
+  if (first !== undefined && last !== undefined) yield ['Last changed', first === last ? first : `${first} to ${last}`];
+  yield ['Empty columns', `${formatNumber(empty)} of ${formatNumber(filled.length)}`];
 }
 
 export function capitalize(text: string): string {
