@@ -175,7 +175,7 @@ export class Exchange {
     for (;;) {
       this.#stop.signal.throwIfAborted();
       this.#stopwatch.run();
-      await credentials.prepare({ hasPermit: false, untimed: this.#untimed });
+      await credentials.prepare?.({ hasPermit: false, untimed: this.#untimed });
       const outcome = await this.#send(again);
       if (outcome === 'stale') again.isFresh = true;
       else if (outcome === 'expired') again.isRenewed = true;
@@ -191,7 +191,7 @@ export class Exchange {
   async #renew({ fault, sent }: Failure): Promise<boolean> {
     if (this.#wasRenewed || fault.renews !== true) return false;
     this.#wasRenewed = true;
-    return this.#call.credentials.renew(sent);
+    return (await this.#call.credentials.renew?.(sent)) ?? false;
   }
 
   /**
@@ -223,7 +223,7 @@ export class Exchange {
   /** Acquires a permit and sends the attempt. The permit is given back if nothing was written: in doubt, it counts. */
   async #send(again: Again): Promise<TransportResponse | RequestedUrl | Failure | Unsent> {
     const { number, isFresh, isRenewed, outdated, requested: from } = again;
-    const { adapter, clock, timeouts, onLimiter } = this.#options;
+    const { adapter, clock, timeouts, maxBodyBytes, address = 'base URL', onLimiter } = this.#options;
     const { route, read, limiter, credentials, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
     const asked = clock.monotonic();
@@ -245,13 +245,13 @@ export class Exchange {
       // The abort may come in the same moment as the permit.
       signal.throwIfAborted();
       this.#stopwatch.run();
-      if (isRenewed) await credentials.prepare({ hasPermit: true, untimed: this.#untimed });
+      if (isRenewed) await credentials.prepare?.({ hasPermit: true, untimed: this.#untimed });
       // Added here, where links, axios, retries and errors cannot see the credentials.
       const stamped = credentials.current(isRenewed);
       if (!stamped) return 'expired';
       const request = stampRequest(from.redirects === 0 ? this.#call : { ...this.#call, url: from.url }, stamped);
       // Signed with its permit, so that a time in the signature is that of sending.
-      const sent: Partial<SignedRequest> & StampedRequest = stamped.signers
+      const sent: Partial<SignedRequest> & StampedRequest = stamped.signers?.length
         ? await signRequest(request, stamped.signers, signal)
         : request;
       ended = sent.ended;
@@ -277,13 +277,16 @@ export class Exchange {
         { url, method, headers, body, isFresh: isNew, signal, onWrite },
         { adapter, clock, deadline: timeouts.response, stop: this.#stop },
       );
-      // The deadline of the attempt aborted it. A request that is over stays aborted.
-      if (response === 'late' && !this.#isOver) this.#stop = new AbortController();
-      if (response instanceof AdapterFault && response.kind === 'stale' && !isNew) return 'stale';
-      if (response instanceof AdapterFault && response.kind === 'outdated' && outdated < maxOutdated) return 'outdated';
       const took = clock.monotonic() - began;
-      if (response instanceof AdapterFault || response === 'late')
-        return { sent: stamped, ...this.#failure(this.#faultOf(response), took) };
+      if (response instanceof AdapterFault) {
+        const { kind } = response;
+        // The deadline of the attempt aborted it. A request that is over stays aborted.
+        if (kind === 'late' && !this.#isOver) this.#stop = new AbortController();
+        if (kind === 'stale' && !isNew) return kind;
+        if (kind === 'outdated' && outdated < maxOutdated) return kind;
+        const fault = connectionFault(response, route, { timeouts, maxBodyBytes, url: this.#call.url, address });
+        return { sent: stamped, ...this.#failure(fault, took) };
+      }
       const { status } = response;
       // What it says reaches the limiter before the next permit, since this one is still held.
       const notice = permit.observe?.({ status, headers: response.headers }) ?? {};
@@ -319,14 +322,6 @@ export class Exchange {
       if (!this.#isOver) this.#stopwatch.run();
     }
   };
-
-  #faultOf(fault: AdapterFault | 'late'): AttemptFault {
-    const { timeouts, maxBodyBytes, address = 'base URL' } = this.#options;
-    const { route, url } = this.#call;
-    if (fault === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
-    const { connect } = timeouts;
-    return connectionFault(fault, route, { connect, maxBodyBytes, url, address });
-  }
 
   #failure(found: AttemptFault, took: number): AttemptFailure {
     const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;

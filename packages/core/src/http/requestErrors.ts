@@ -1,6 +1,7 @@
 import { type Advice, DecodeError, NetworkError, RequestTimeoutError, ResponseTooLargeError } from '../errors.js';
 import { isCertificateFault } from '../isTransient.js';
 import type { AdapterFault } from './adapter/adapter.js';
+import type { Timeouts } from './requestTimes.js';
 import type { AttemptFault } from './response/statusFault.js';
 
 /** The error of an attempt without a response. `limits` (ms, bytes) is for the message. */
@@ -8,7 +9,7 @@ export function connectionFault(
   fault: AdapterFault,
   route: string,
   limits: {
-    readonly connect: number;
+    readonly timeouts: Timeouts;
     readonly maxBodyBytes: number;
     readonly url: string;
     /** The option that has the address, in words. */
@@ -30,7 +31,9 @@ export function connectionFault(
   });
   switch (fault.kind) {
     case 'connect-timeout':
-      return { error: timeoutError(route, 'connect', limits.connect, host), retry: true, isUnsent: true };
+      return { error: timeoutError(route, 'connect', limits.timeouts.connect, host), retry: true, isUnsent: true };
+    case 'late':
+      return { error: timeoutError(route, 'response', limits.timeouts.response), retry: true };
     case 'network':
     case 'stale': {
       if (noHttp1.test(fault.platformCode ?? '')) return { ...unreadable(notHttp(fault, address)), isUnsent: true };

@@ -13,15 +13,15 @@ interface SendOptions {
 /**
  * Sends one attempt and waits for its response.
  *
- * @returns the response, or why there is none: `late` after the deadline, whether or not the adapter stops at once.
+ * @returns the response, or why there is none; after the deadline, whether or not the adapter stops at once
  */
 export function sendAttempt(
   request: AttemptRequest,
   { adapter, clock, deadline, stop }: SendOptions,
-): Promise<AttemptResponse | AdapterFault | 'late'> {
+): Promise<AttemptResponse | AdapterFault> {
   return new Promise((resolve, reject) => {
     const cancelDeadline = clock.after(deadline, () => {
-      resolve('late');
+      resolve(new AdapterFault('late'));
       stop.abort();
     });
     adapter.send(request).then(

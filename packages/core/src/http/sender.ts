@@ -114,11 +114,7 @@ export function createSender(options: SenderOptions): Sender {
         shownUrl: () => origin,
         headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
         limiter,
-        credentials: {
-          prepare: () => Promise.resolve(),
-          current: () => ({ headers: headers() }),
-          renew: () => Promise.resolve(false),
-        },
+        credentials: { current: () => ({ headers: headers() }) },
         read: (response, now) => readReceipt(response, { route: name, secrets, now }),
       });
       const { status, attempts } = await sent.catch((error: unknown) => {

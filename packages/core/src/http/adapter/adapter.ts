@@ -75,12 +75,13 @@ export class AdapterFault extends Error {
   /**
    * `stale`: the server closed a reused connection before it sent a byte of the response. `outdated`: `onWrite` did not
    * allow the write. `not-http`: it sent what this platform can't read as HTTP/1.1. `encoding` and `charset`: the body
-   * is not what its headers say, or nothing that this platform decodes.
+   * is not what its headers say, or nothing that this platform decodes. `late`: it did not come before the deadline.
    */
   readonly kind:
     | 'network'
     | 'stale'
     | 'outdated'
+    | 'late'
     | 'connect-timeout'
     | 'not-http'
     | 'cut-body'

@@ -5,15 +5,15 @@ import type { Signature } from './signature.js';
 
 /** What is added to one attempt. */
 export interface Stamped {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Query parameters by name. */
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>> | undefined;
   /** What is between the base URL and the request's path: encoded, with a leading slash. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** Fields of the JSON body. */
-  readonly body?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, string>> | undefined;
   /** Sign the attempt when everything else is added, one after another. */
-  readonly signers?: readonly Signer[];
+  readonly signers?: readonly Signer[] | undefined;
 }
 
 /** An attempt as it is sent: header names are in lower case. */
@@ -24,12 +24,13 @@ export interface StampedRequest {
   readonly body: string | undefined;
 }
 
-/** Signs attempts with one secret. */
-export interface Signer {
-  /** @throws ConfigError if the function failed, or its signature can't be added. */
-  sign(request: StampedRequest): Promise<Required<Signature>>;
-  /** Redacts a signature. Returns what to call when the attempt has ended. */
-  hide(signature: Required<Signature>): () => void;
+/** Signs an attempt. */
+export type Signer = (request: StampedRequest) => Promise<CheckedSignature>;
+
+/** A signature that can be added. */
+export interface CheckedSignature extends Required<Signature> {
+  /** Redacts it. Returns what to call when the attempt has ended. */
+  readonly hide: () => () => void;
 }
 
 /** When credentials are prepared for an attempt. */
@@ -42,14 +43,14 @@ export interface PrepareMoment {
 
 /** Added to each attempt below links and retries, so that only the adapter sees it. */
 export interface Credentials {
-  /** Resolves when there are credentials. */
-  prepare(moment: PrepareMoment): Promise<void>;
+  /** Resolves when there are credentials. Default: there always are. */
+  prepare?(moment: PrepareMoment): Promise<void>;
   /** Those to send now, after `prepare`; `undefined` if they have expired since, unless expired ones will do. */
   current(evenExpired: boolean): Stamped | undefined;
   /** Called when the API accepted these. */
   worked?(sent: Stamped): void;
-  /** Whether there are other ones than these, which the API refused. */
-  renew(refused: Stamped): Promise<boolean>;
+  /** Whether there are other ones than these, which the API refused. Default: there are none. */
+  renew?(refused: Stamped): Promise<boolean>;
 }
 
 /** The credentials of one API. */

@@ -21,7 +21,7 @@ export function joinCredentials(
     isSent: true,
     async prepare(moment) {
       if (unset) throw unset;
-      for (const each of all) await each.prepare(moment);
+      for (const each of all) await each.prepare?.(moment);
     },
     current(evenExpired) {
       const found: Stamped[] = [];
@@ -40,7 +40,8 @@ export function joinCredentials(
     },
     async renew(refused) {
       let isRenewed = false;
-      for (const [nth, part] of (parts.get(refused) ?? []).entries()) if (await all[nth]?.renew(part)) isRenewed = true;
+      for (const [nth, part] of (parts.get(refused) ?? []).entries())
+        if (await all[nth]?.renew?.(part)) isRenewed = true;
       return isRenewed;
     },
     async fingerprint(salt) {
@@ -52,16 +53,12 @@ export function joinCredentials(
 }
 
 function joinStamps(all: readonly Stamped[]): Stamped {
-  const path = all.find((each) => each.path !== undefined)?.path;
-  const query = joinFields(all.map((each) => each.query));
-  const body = joinFields(all.map((each) => each.body));
-  const signers = all.flatMap((each) => each.signers ?? []);
   return {
-    headers: joinFields(all.map((each) => each.headers)) ?? {},
-    ...(path !== undefined && { path }),
-    ...(query && { query }),
-    ...(body && { body }),
-    ...(signers.length > 0 && { signers }),
+    headers: joinFields(all.map((each) => each.headers)),
+    query: joinFields(all.map((each) => each.query)),
+    path: all.find((each) => each.path !== undefined)?.path,
+    body: joinFields(all.map((each) => each.body)),
+    signers: all.flatMap((each) => each.signers ?? []),
   };
 }
 

@@ -6,60 +6,48 @@ import type { IssuedSecret, SecretIssuer } from './renewedSecret.js';
 import { RecentSecrets } from './recentSecrets.js';
 import type { Grant, IssuedToken } from './tokenRequest.js';
 
-export interface TokenTools extends CredentialTools {
+interface TokenOptions extends CredentialTools, Pick<OAuth2Options, 'save' | 'scope' | 'tokenUrl'> {
   /** The API, for messages. */
   readonly api: string;
-  /** Requests a token, retries included. */
-  readonly request: (grant: Grant) => Promise<IssuedToken>;
-  /** The refresh token of the options; `undefined` for the grant of client credentials. */
-  readonly refreshToken: (() => Promise<string>) | undefined;
-  readonly warn: (message: string) => void;
-}
-
-/** Whose tokens these are. */
-interface TokenClient {
-  readonly save: OAuth2Options['save'] | undefined;
-  readonly scope: string | undefined;
-  readonly tokenUrl: string;
   /** @throws ConfigError if the variable that has it is not set. */
   readonly clientId: () => string;
+  /** Requests a token, retries included. */
+  readonly request: (grant: Grant) => Promise<IssuedToken>;
+  /** The refresh token to begin with; `undefined` for the grant of client credentials. */
+  readonly initialToken: (() => Promise<string>) | undefined;
+  readonly warn: (message: string) => void;
 }
 
 /**
  * Issues the bearer tokens (RFC 6750) of an API with OAuth 2 (RFC 6749). They take no permit of the API, so a request that
  * holds one may wait for them.
  */
-export function tokenIssuer(client: TokenClient, tools: TokenTools): SecretIssuer {
-  const { tokenUrl, clientId, scope = '' } = client;
-  const shortHash = shortHasher(tools.sha256 ?? sha256);
-  const tokens = new Tokens(client.save, tools);
-  return {
-    takesPermits: false,
-    issue: () => tokens.issue(),
-    // Not the token: the next one must be able to resume.
-    identify: async (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId(), scope])}`),
-  };
-}
-
-class Tokens {
-  readonly #saveToken: TokenClient['save'];
-  readonly #tools: TokenTools;
+export class TokenIssuer implements SecretIssuer {
+  readonly takesPermits = false;
+  readonly #options: TokenOptions;
+  readonly #hash: (text: string) => Promise<string>;
   readonly #hidden: RecentSecrets;
   #refreshToken: string | undefined;
   /** A token with a new refresh token that could not be saved yet. */
   #unsaved: SavedToken | undefined;
   #hasWarned = false;
 
-  constructor(save: TokenClient['save'], tools: TokenTools) {
-    this.#saveToken = save;
-    this.#tools = tools;
-    this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
+  constructor(options: TokenOptions) {
+    this.#options = options;
+    this.#hash = shortHasher(options.sha256 ?? sha256);
+    this.#hidden = new RecentSecrets(options.secrets, options.clock, options.echoedFor);
+  }
+
+  /** Not of the token: the next one must be able to resume. */
+  async identify(salt: string): Promise<string> {
+    const { tokenUrl, clientId, scope = '' } = this.#options;
+    return this.#hash(`${salt}:${JSON.stringify([tokenUrl, clientId(), scope])}`);
   }
 
   async issue(): Promise<IssuedSecret> {
-    const { request, refreshToken } = this.#tools;
+    const { request, initialToken } = this.#options;
     await this.#save();
-    const sent = refreshToken && (this.#refreshToken ?? (await refreshToken()));
+    const sent = initialToken && (this.#refreshToken ?? (await initialToken()));
     const token = await request(sent === undefined ? { kind: 'client' } : { kind: 'refresh', refreshToken: sent });
     const { accessToken, lifetime } = token;
     const next = sent === undefined ? undefined : (token.refreshToken ?? sent);
@@ -70,11 +58,11 @@ class Tokens {
 
   /** The token is used only when it is saved: if the process ended before, the next one would have none. */
   async #replaceRefreshToken(token: IssuedToken & { readonly refreshToken: string }): Promise<void> {
-    const { api, clock, warn } = this.#tools;
+    const { api, clock, save, warn } = this.#options;
     const { refreshToken, accessToken, lifetime } = token;
     // The one before may not be accepted any more, whether or not this one can be saved.
     this.#refreshToken = refreshToken;
-    if (!this.#saveToken) {
+    if (!save) {
       if (!this.#hasWarned)
         warn(
           `The token server of ${api} replaces refresh tokens, and the new one is lost when this process ends. Give oauth2 a function \`save\` that stores it.`,
@@ -91,13 +79,13 @@ class Tokens {
   async #save(): Promise<void> {
     if (!this.#unsaved) return;
     try {
-      await this.#saveToken?.(this.#unsaved);
+      await this.#options.save?.(this.#unsaved);
       this.#unsaved = undefined;
     } catch {
       // The error is not passed on: it may contain a token.
       throw new ConfigError(
-        `The function \`save\` of ${this.#tools.api} failed, so the new refresh token is not stored. Call it by itself to see why.`,
-        { api: this.#tools.api },
+        `The function \`save\` of ${this.#options.api} failed, so the new refresh token is not stored. Call it by itself to see why.`,
+        { api: this.#options.api },
       );
     }
   }

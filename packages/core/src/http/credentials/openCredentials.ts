@@ -15,10 +15,10 @@ import {
 import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
 import { joinCredentials } from './joinCredentials.js';
 import { type ApiKey, RenewedSecret, type SecretRules, type SecretIssuer } from './renewedSecret.js';
-import { tokenIssuer } from './oauth2.js';
+import { TokenIssuer } from './oauth2.js';
 import { type LoginTools, openLogin } from './openLogin.js';
 import { shortestSecret } from './secrets.js';
-import { RequestSigner, SignatureSecrets } from './signing.js';
+import { Signatures } from './signing.js';
 import { formEncode, requestToken, type TokenServer } from './tokenRequest.js';
 
 export interface AuthTools extends LoginTools, Pick<TokenServer, 'limiter'> {
@@ -79,7 +79,7 @@ export function openCredentials(auth: readonly Credential[], tools: AuthTools): 
   const unset = variablesOf(auth).filter((env) => valueOf(env, tools) === undefined);
   const error = unset.length > 1 ? missing(api, unset) : undefined;
   if (all.length > 1 || error) return joinCredentials(all, { name, unset: error, ...tools });
-  return all[0] ?? keyCredentials(openRenewed(false, tools), () => ({ headers: {} }), { name });
+  return all[0] ?? keyCredentials(openRenewed(false, tools), () => ({}), { name });
 }
 
 /** What two credentials can't both have. */
@@ -111,31 +111,30 @@ function openCredential(auth: Credential, tools: AuthTools, name: string): ApiCr
       );
     case 'query': {
       const { param } = auth;
-      const stamp = (secret: string): Stamped => ({ headers: {}, query: { [param]: secret } });
+      const stamp = (secret: string): Stamped => ({ query: { [param]: secret } });
       const withoutSecret = (address: string): string => withoutParams(address, [param]);
       return keyCredentials(openRenewed(auth.secret, tools), stamp, { name, withoutSecret });
     }
     case 'path': {
       const pathOf = (secret: string): string => auth.path.replace(/\{\w+\}/, () => encodeSegment(secret));
       const renewed = openRenewed(auth.secret, tools, { form: /^(?!\.{1,2}$)[\x21-\x7e]+$/ });
-      return keyCredentials(renewed, (secret) => ({ headers: {}, path: pathOf(secret) }), {
+      return keyCredentials(renewed, (secret) => ({ path: pathOf(secret) }), {
         name,
         withoutSecret: (address, secret) => (secret === '' ? address : withoutPath(address, pathOf(secret))),
       });
     }
     case 'body': {
-      const stamp = (secret: string): Stamped => ({ headers: {}, body: { [auth.field]: secret } });
+      const stamp = (secret: string): Stamped => ({ body: { [auth.field]: secret } });
       return keyCredentials(openRenewed(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, { name });
     }
     case 'sign': {
-      const signatures = new SignatureSecrets(tools.secrets);
+      const signatures = new Signatures(tools.api, auth.sign, tools.secrets);
       const stamp = (secret: string): Stamped => ({
-        headers: {},
-        signers: [new RequestSigner(tools.api, auth.sign, secret, signatures)],
+        signers: [(request) => signatures.sign(request, secret)],
       });
       return keyCredentials(openRenewed(auth.secret, tools, { form: /^\P{Cc}+$/u }), stamp, {
         name,
-        withoutSecret: (address) => withoutParams(address, [...signatures.params]),
+        withoutSecret: (address) => withoutParams(address, signatures.params),
       });
     }
     case 'basic':
@@ -197,10 +196,14 @@ function openTokens(options: OAuth2Options, tools: AuthTools): ApiCredentials {
     clientSecret: openSecret(clientSecret),
     params: { ...params, scope },
   };
-  const issuer = tokenIssuer(
-    { save: options.save, tokenUrl, clientId, scope },
-    { ...tools, refreshToken: openSecret(refreshToken), request: (grant) => requestToken(server, grant) },
-  );
+  const issuer = new TokenIssuer({
+    ...tools,
+    ...options,
+    tokenUrl,
+    clientId,
+    initialToken: openSecret(refreshToken),
+    request: (grant) => requestToken(server, grant),
+  });
   const renewed = new RenewedSecret(issuer, tokenRules, tools);
   return keyCredentials(renewed, (token) => ({ headers: { Authorization: `Bearer ${token}` } }), {
     name: `token of ${api}`,
@@ -232,7 +235,7 @@ function keyCredentials(
       // A login takes permits, of which the attempt may have the last one. Then the token is sent that there is.
       if (renewed.takesPermits && hasPermit && last) return;
       const secret = renewed.takesPermits ? await untimed(renewed.get()) : await renewed.get();
-      if (last?.secret !== secret) last = { secret, stamped: secret === '' ? { headers: {} } : stamp(secret) };
+      if (last?.secret !== secret) last = { secret, stamped: secret === '' ? {} : stamp(secret) };
     },
     current: (evenExpired) => (renewed.hasExpired && !evenExpired ? undefined : last?.stamped),
     worked(sent) {

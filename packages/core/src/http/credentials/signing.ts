@@ -6,8 +6,8 @@ import { encodeQuery } from '../query.js';
 import { ownHeaders } from '../requestDetails.js';
 import { isHeader } from '../sendAttempt.js';
 import { type Secrets, shortestSecret } from './secrets.js';
-import type { Signer, StampedRequest } from './credentialTypes.js';
-import type { Signature, SignFunction, UnsignedRequest } from './signature.js';
+import type { CheckedSignature, Signer, StampedRequest } from './credentialTypes.js';
+import type { SignFunction, UnsignedRequest } from './signature.js';
 
 /** An attempt with its signatures, which are redacted. */
 export interface SignedRequest extends StampedRequest {
@@ -22,14 +22,14 @@ export async function signRequest(
   signal: AbortSignal,
 ): Promise<SignedRequest> {
   let request = unsigned;
-  const signatures: (() => () => void)[] = [];
-  for (const signer of signers) {
-    const signature = await abortable(signer.sign(request), signal);
+  const signatures: CheckedSignature[] = [];
+  for (const sign of signers) {
+    const signature = await abortable(sign(request), signal);
     const { headers, query } = signature;
     request = { ...request, url: withQuery(request.url, query), headers: { ...request.headers, ...headers } };
-    signatures.push(() => signer.hide(signature));
+    signatures.push(signature);
   }
-  const ends = signatures.map((hide) => hide());
+  const ends = signatures.map((signature) => signature.hide());
   return { ...request, ended: () => ends.forEach((end) => end()) };
 }
 
@@ -38,25 +38,32 @@ function withQuery(url: string, query: Readonly<Record<string, string>>): string
   return added === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${added}`;
 }
 
-/** Makes the signer of an API. */
-export class RequestSigner implements Signer {
+/** The signatures of an API, each redacted while its attempt is on its way, and some time after. */
+export class Signatures {
   readonly #api: string;
   readonly #sign: SignFunction;
-  readonly #secret: string;
-  readonly #signatures: SignatureSecrets;
+  readonly #secrets: Secrets;
+  readonly #params = new Set<string>();
+  /** What is redacted of attempts that have ended, the oldest first. */
+  readonly #ended: (readonly string[])[] = [];
 
-  constructor(api: string, sign: SignFunction, secret: string, signatures: SignatureSecrets) {
+  constructor(api: string, sign: SignFunction, secrets: Secrets) {
     this.#api = api;
     this.#sign = sign;
-    this.#secret = secret;
-    this.#signatures = signatures;
+    this.#secrets = secrets;
   }
 
-  async sign({ method, url, headers, body = '' }: StampedRequest): Promise<Required<Signature>> {
+  /** The query parameters that signatures have set. */
+  get params(): readonly string[] {
+    return [...this.#params];
+  }
+
+  /** @throws ConfigError if the function failed, or its signature can't be added. */
+  async sign({ method, url, headers, body = '' }: StampedRequest, secret: string): Promise<CheckedSignature> {
     const request = Object.freeze({ method, url, headers: Object.freeze({ ...headers }), body });
     let signature: unknown;
     try {
-      signature = await this.#sign(request, this.#secret);
+      signature = await this.#sign(request, secret);
     } catch {
       // The error is not passed on: it may contain the secret.
       throw this.#fault('failed. It must not change the request; call it by itself to see why');
@@ -64,11 +71,7 @@ export class RequestSigner implements Signer {
     return this.#checked(signature, request);
   }
 
-  hide({ headers, query }: Required<Signature>): () => void {
-    return this.#signatures.hide([...Object.values(headers), ...Object.values(query)]);
-  }
-
-  #checked(signature: unknown, request: UnsignedRequest): Required<Signature> {
+  #checked(signature: unknown, request: UnsignedRequest): CheckedSignature {
     if (!isRecord(signature)) throw this.#fault(`returned ${inWords(signature)}. It must return { headers, query }`);
     const unknown = unknownOption(signature, { headers: true, query: true });
     if (unknown !== undefined)
@@ -85,8 +88,9 @@ export class RequestSigner implements Signer {
     const taken = Object.keys(query).find((name) => searchParams.has(name));
     if (taken !== undefined)
       throw this.#fault(`set the query parameter ${JSON.stringify(taken)}, which the request has already`);
-    this.#signatures.addParams(Object.keys(query));
-    return { headers: Object.fromEntries(sent), query };
+    for (const name of Object.keys(query)) this.#params.add(name);
+    const values = [...sent.map(([, value]) => value), ...Object.values(query)];
+    return { headers: Object.fromEntries(sent), query, hide: () => this.#hide(values) };
   }
 
   #texts(option: string, given: unknown): Readonly<Record<string, string>> {
@@ -99,6 +103,16 @@ export class RequestSigner implements Signer {
       texts[name] = value;
     }
     return texts;
+  }
+
+  #hide(values: readonly string[]): () => void {
+    const texts = values.flatMap(secretParts);
+    for (const text of texts) this.#secrets.add(text);
+    return () => {
+      this.#ended.push(texts);
+      const oldest = this.#ended.length > maxEnded ? (this.#ended.shift() ?? []) : [];
+      for (const text of oldest) this.#secrets.remove(text);
+    };
   }
 
   #fault(what: string): SluiceError {
@@ -114,37 +128,6 @@ const shortestPart = 20;
 
 /** A time or a number, which rows and cursors may have as well. */
 const timeOrNumber = /^(?:[\d.]{1,20}|\d{4}-?\d\d-?\d\d([T ][\d:.]+)?(Z|[+-][\d:]+)?|\w{3}, [\w :-]+ GMT)$/;
-
-/** What the signatures of an API added: it is redacted while an attempt is on its way, and some time after. */
-export class SignatureSecrets {
-  readonly #secrets: Secrets;
-  readonly #params = new Set<string>();
-  /** Oldest first. */
-  readonly #ended: (readonly string[])[] = [];
-
-  constructor(secrets: Secrets) {
-    this.#secrets = secrets;
-  }
-
-  /** The query parameters that signatures have set. */
-  get params(): ReadonlySet<string> {
-    return this.#params;
-  }
-
-  addParams(names: readonly string[]): void {
-    for (const name of names) this.#params.add(name);
-  }
-
-  hide(values: readonly string[]): () => void {
-    const texts = values.flatMap(secretParts);
-    for (const text of texts) this.#secrets.add(text);
-    return () => {
-      this.#ended.push(texts);
-      const oldest = this.#ended.length > maxEnded ? (this.#ended.shift() ?? []) : [];
-      for (const text of oldest) this.#secrets.remove(text);
-    };
-  }
-}
 
 /** A value, and the parts of one that has several, e.g. `Signature=…` of an `Authorization` header. */
 function secretParts(value: string): readonly string[] {

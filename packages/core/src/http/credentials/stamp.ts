@@ -23,7 +23,7 @@ export interface BareRequest {
  */
 export function stampRequest(request: BareRequest, stamped: Stamped): StampedRequest {
   const { method, headers } = request;
-  const { headers: added, body: fields } = stamped;
+  const { headers: added = {}, body: fields } = stamped;
   const url = withQuery(withPath(request, stamped.path), stamped.query);
   if (!fields) return { method, url, headers: joinHeaders(headers, added), body: request.body };
   if (isForm(headers))

@@ -61,11 +61,7 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
     shownUrl: () => secrets.redact(url),
     headers: { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' },
     body: encodeQuery(form, 'repeat').replaceAll('%20', '+'),
-    credentials: {
-      prepare: () => Promise.resolve(),
-      current: () => ({ headers: authorization }),
-      renew: () => Promise.resolve(false),
-    },
+    credentials: { current: () => ({ headers: authorization }) },
     read: (response, now) => readToken(response, { route, secrets, now }, grant),
   });
   return decodeToken(body, route);
