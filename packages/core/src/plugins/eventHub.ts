@@ -1,4 +1,4 @@
-import { Observable, type Subscriber } from 'rxjs';
+import { Observable, Subject } from 'rxjs';
 import { reportOf, rewritten, textOf } from '../errorReport.js';
 import { PluginError } from '../errors.js';
 import type { Emit } from '../http/events.js';
@@ -15,6 +15,11 @@ interface Listener {
   readonly plugin: string;
   // A method, so that the compiler accepts a hook for one type of event: it is only called with that one.
   hook(event: ClientEvent): unknown;
+}
+
+interface EventObserver {
+  // A method, as above: it receives only events of the types that it observes.
+  next(event: ClientEvent): void;
 }
 
 /** An event to dispatch, and how many events led to it. */
@@ -34,14 +39,13 @@ const maxEvents = 1_000;
  * The emitter sees no errors: those of hooks are reported, those of subscribers are left to RxJS.
  */
 export class EventHub {
-  readonly #subscribers = new Map<HookName, readonly Subscriber<ClientEvent>[]>();
+  readonly #subjects = new Map(hookNames.map((type) => [type, new Subject<ClientEvent>()]));
   readonly #listeners = new Map<HookName, readonly Listener[]>();
   readonly #redact: (text: string) => string;
   /** The event emitted from outside, and those that it led to. */
   #pending: Pending[] = [];
   /** The depth of the event being dispatched; 0 if none is. */
   #depth = 0;
-  #isComplete = false;
   /** The hook being called. */
   #currentHook: Pick<PluginFaultEvent, 'plugin' | 'hook'> | undefined;
 
@@ -60,24 +64,14 @@ export class EventHub {
   };
 
   /** Whether anybody receives events of a type: those that are frequent are not even thought of otherwise. */
-  readonly isObserved = (type: HookName): boolean => this.#subscribers.has(type) || this.#listeners.has(type);
+  readonly isObserved = (type: HookName): boolean =>
+    this.#subjects.get(type)?.observed === true || this.#listeners.has(type);
 
   /** The events of these types, in the order in which they are dispatched. */
   eventsOf<Type extends HookName>(types: readonly Type[]): Observable<EventOf<Type>> {
-    const own = new Set(types);
     return new Observable((subscriber) => {
-      if (this.#isComplete) {
-        subscriber.complete();
-        return undefined;
-      }
-      for (const type of own) this.#subscribers.set(type, [...(this.#subscribers.get(type) ?? []), subscriber]);
-      return () => {
-        for (const type of own) {
-          const others = this.#subscribers.get(type)?.filter((each) => each !== subscriber) ?? [];
-          if (others.length > 0) this.#subscribers.set(type, others);
-          else this.#subscribers.delete(type);
-        }
-      };
+      const observer: EventObserver = subscriber;
+      for (const type of new Set(types)) this.#subjects.get(type)?.subscribe(observer);
     });
   }
 
@@ -103,11 +97,8 @@ export class EventHub {
   }
 
   complete(): void {
-    this.#isComplete = true;
     this.#listeners.clear();
-    const subscribers = new Set([...this.#subscribers.values()].flat());
-    this.#subscribers.clear();
-    for (const subscriber of subscribers) subscriber.complete();
+    for (const subject of this.#subjects.values()) subject.complete();
   }
 
   #dispatchPending(): void {
@@ -138,12 +129,10 @@ export class EventHub {
       }
     }
     this.#currentHook = undefined;
-    for (const subscriber of this.#subscribers.get(event.type) ?? []) {
-      try {
-        subscriber.next(event);
-      } catch {
-        // RxJS reports a subscriber's error as unhandled. It throws here only with a deprecated switch.
-      }
+    try {
+      this.#subjects.get(event.type)?.next(event);
+    } catch {
+      // RxJS reports a subscriber's error as unhandled. It throws here only with a deprecated switch.
     }
   }
 
