@@ -49,7 +49,7 @@ const cliRooms = [
 ].map((name) => [name, `${cli}${name}/`]);
 
 /** The files of cluster behind its entry for tables. */
-const tablesOfRuns = `${src('cluster')}(postgres|run/(tableRun|decodeTableRun))\\.ts$`;
+const tablesOfRuns = `${src('cluster')}(postgres|run/tableRun)\\.ts$`;
 
 /** A room may not know what comes after it. */
 const leftOnly = (owner, rooms, last) =>

@@ -66,21 +66,6 @@ export function sealRecord(record: object): object {
   return { ...content, sum: hash('sha256', JSON.stringify(content)) };
 }
 
-/** @throws ConfigError if the record is damaged, or of another version */
-export function decodeRun(value: unknown, path: string): RunRecord {
-  return openRecord(value, path) as RunRecord;
-}
-
-/** @throws ConfigError if the record is damaged, or of another version */
-export function decodeChunk(value: unknown, path: string): PlanChunk {
-  return openRecord(value, path) as PlanChunk;
-}
-
-/** @throws ConfigError if the record is damaged, or of another version */
-export function decodeComplete(value: unknown, path: string): CompletePlan {
-  return openRecord(value, path) as CompletePlan;
-}
-
 /** `undefined` if it is not a record of this partition. A hint may come from anywhere. */
 export function decodePartition(value: unknown, owner: RecordOwner): PartitionRecord | undefined {
   if (!isSealed(value)) return undefined;
@@ -117,9 +102,10 @@ export function decodeParams(params: unknown): never {
   return params as never;
 }
 
-/** A record without its checksum. @throws ConfigError if it is damaged, or of another version */
-export function openRecord(value: unknown, path: string): unknown {
-  if (isSealed(value)) return value;
+/** A record that was sealed. @throws ConfigError if it is damaged, or of another version */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- its name says what it is, and its checksum that this version wrote it
+export function decodeRecord<Sealed>(value: unknown, path: string): Sealed {
+  if (isSealed(value)) return value as Sealed;
   const format = isRecord(value) ? value['format'] : undefined;
   throw new ConfigError(
     typeof format === 'number' && format !== formatVersion

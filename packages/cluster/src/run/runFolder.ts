@@ -1,8 +1,8 @@
 import { checkOptions, ConfigError, type Claim, type PageSource } from '@sluice/core';
 import { withPath } from '@sluice/core/node';
 import {
-  decodeChunk,
   decodePartition,
+  decodeRecord,
   type CompletePlan,
   type PlanChunk,
   type RecordOwner,
@@ -207,7 +207,7 @@ export class RunFolder implements Run {
   async #readChunk(partition: number): Promise<PlanChunk> {
     this.#chunks ??= await listChunks(this.store);
     const name = chunkName(this.#chunks.findLast((first) => first <= partition) ?? 0);
-    return decodeChunk(await this.store.read('plan', name), this.store.in('plan', name));
+    return decodeRecord(await this.store.read('plan', name), this.store.in('plan', name));
   }
 }
 

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join, resolve } from 'node:path';
-import { checkText, ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { checkText, ConfigError, SinkError } from '@sluice/core';
 import { withPath, nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import {
-  decodeComplete,
   decodePartition,
-  decodeRun,
+  decodeRecord,
   sealRecord,
   type CompletePlan,
   type PartitionRecord,
@@ -13,7 +12,16 @@ import {
   type RunRecord,
 } from './decodeRecords.js';
 import type { ProgressHints } from './run.js';
-import { damageError, donePath, linkIfFree, makeFolder, publish, readRecord, writeDurably } from './storedFile.js';
+import {
+  damageError,
+  donePath,
+  failedWith,
+  linkIfFree,
+  makeFolder,
+  publish,
+  readRecord,
+  writeDurably,
+} from './storedFile.js';
 
 /** Options of {@link segments}. */
 export interface SegmentsOptions {
@@ -72,7 +80,7 @@ export class RunStore {
       for (const folder of folders) await this.#makeIn(folder);
       return await write();
     } catch (error) {
-      if (!SluiceError.is(error, 'sink') || error.details['platformCode'] !== 'ENOENT') throw error;
+      if (!failedWith(error, 'ENOENT')) throw error;
       // Without a mount, they would be made in a local folder of the same name.
       await this.header();
       this.#made.clear();
@@ -126,13 +134,13 @@ export class RunStore {
         `${this.path} has no run.json: either nothing was submitted to it, or it is not mounted on this machine.`,
         { path: this.path },
       );
-    return decodeRun(found, this.in('run.json'));
+    return decodeRecord(found, this.in('run.json'));
   }
 
   /** `undefined` if the plan was not submitted completely. */
   async complete(): Promise<CompletePlan | undefined> {
     const found = await this.read('plan', 'complete');
-    return found === undefined ? undefined : decodeComplete(found, this.in('plan', 'complete'));
+    return found === undefined ? undefined : decodeRecord(found, this.in('plan', 'complete'));
   }
 
   /** The record of a partition that is done. @throws ConfigError if it is damaged, or of another partition */

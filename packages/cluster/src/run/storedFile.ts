@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { ConfigError } from '@sluice/core';
+import { ConfigError, SluiceError } from '@sluice/core';
 import { AppendFile, withPath, readPieces, withFile, readWhole, type FileSystem } from '@sluice/core/node';
 
 /** Reads a record, which is plain JSON; `undefined` if there is none. @throws SinkError, ConfigError if it is damaged. */
@@ -54,10 +54,10 @@ export async function writeDurably(fileSystem: FileSystem, path: string, text: s
 /** Gives a file a second name; returns whether that was free. */
 export async function linkIfFree(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
   try {
-    await fileSystem.link(from, to);
+    await withPath(fileSystem.link(from, to), to, 'written');
     return true;
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') return withPath(Promise.reject(error), to, 'written');
+    if (!failedWith(error, 'EEXIST')) throw error;
     // A network may repeat a link whose response was lost: it was ours if both names are of the same file.
     const mine = await withPath(fileSystem.identity(from), from, 'inspected');
     const theirs = await withPath(fileSystem.identity(to), to, 'inspected');
@@ -68,10 +68,10 @@ export async function linkIfFree(fileSystem: FileSystem, from: string, to: strin
 /** The names in a folder; none if there is no folder. */
 export async function listNames(fileSystem: FileSystem, path: string): Promise<readonly string[]> {
   try {
-    return await fileSystem.list(path);
+    return await withPath(fileSystem.list(path), path, 'inspected');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    return withPath(Promise.reject(error), path, 'inspected');
+    if (failedWith(error, 'ENOENT')) return [];
+    throw error;
   }
 }
 
@@ -101,8 +101,9 @@ export async function isPrefix(
   return seen === bytes && lines === rows && hash.digest('hex') === sha256;
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
+/** Whether the operating system has refused a call with this code. */
+export function failedWith(error: unknown, code: string): boolean {
+  return SluiceError.is(error, 'sink') && error.details['platformCode'] === code;
 }
 
 /** A folder of up to 1,000 entries: file systems slow down with a million names in one. */

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError, type Claim, type PageSource } from '@sluice/core';
-import { isFollowed, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
-import { decodeChunk, decodeComplete, sealRecord, type CompletePlan, type PlanChunk } from './decodeRecords.js';
-import { decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
+import { isFollowed, type RunRows, type RunTable, type StoredRun } from '@sluice/exporters/postgres';
+import { decodeRecord, sealRecord, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { newHeader, PieceSources, storePlan, type BegunPlan } from './plan.js';
-import type { OpenSource, Run, RunHeader, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
+import type { OpenSource, Run, RunHeader, RunPlan, RunStatus, RunTarget, SourcePartition, StoredRow } from './run.js';
 
 /** Partitions of which one query says which are done. */
 const partitionsPerQuery = 10_000;
@@ -12,7 +11,12 @@ const partitionsPerQuery = 10_000;
 const maxPartitions = 2 ** 23;
 
 /** How rows become those of the table. */
-type RowsOptions = TableRunRecord['rows'];
+type RowsOptions = RunRows<StoredRow>['options'];
+
+/** A run's record in a database. */
+interface TableRunRecord extends RunHeader {
+  readonly rows: RowsOptions;
+}
 
 /** A table of a database as the target of runs, one after the other. */
 export function tableTarget(table: RunTable, address: string, rows: RowsOptions): RunTarget {
@@ -52,7 +56,7 @@ async function beginPlan(
     );
   return {
     target: table.name,
-    header: decodeTableRun(record, table.name),
+    header: decodeRecord(JSON.parse(record), table.name),
     isComplete: known !== undefined,
     async putChunk(chunk) {
       if (!(await table.putChunk(id, chunk.first, encodeRecord(chunk)))) throw another();
@@ -82,7 +86,7 @@ async function beginRun(
   const known = await table.find({ name: plan.name });
   const isContinued = known !== undefined && !isFollowed(known, rows);
   const stored = isContinued ? known : await table.begin(run, { options: rows, schema: source.info.schema });
-  const { source: name, rows: options } = decodeTableRun(stored.record, table.name);
+  const { source: name, rows: options } = decodeRecord<TableRunRecord>(JSON.parse(stored.record), table.name);
   if (name !== plan.source)
     throw new ConfigError(
       `${table.name} has a run ${plan.name} of ${name}. Submit that of ${plan.source} by another name.`,
@@ -97,12 +101,12 @@ async function beginRun(
 
 /** @throws ConfigError if the plan is not complete */
 function openRun(table: RunTable, stored: StoredRun, sources: Readonly<Record<string, OpenSource>>): Run {
-  const header = decodeTableRun(stored.record, table.name);
+  const header = decodeRecord<TableRunRecord>(JSON.parse(stored.record), table.name);
   if (stored.plan === undefined)
     throw new ConfigError(`The plan of ${header.name} is not complete: submit it again, which resumes it.`, {
       table: table.name,
     });
-  const plan = decodeComplete(JSON.parse(stored.plan), table.name);
+  const plan = decodeRecord<CompletePlan>(JSON.parse(stored.plan), table.name);
   return new TableRun(table, header, plan, sources[header.source]);
 }
 
@@ -172,7 +176,7 @@ class TableRun implements Run {
 
   async #readChunk(partition: number): Promise<PlanChunk | undefined> {
     const chunk = await this.#table.findChunk(this.header.id, partition);
-    return chunk === undefined ? undefined : decodeChunk(JSON.parse(chunk), this.#table.name);
+    return chunk === undefined ? undefined : decodeRecord(JSON.parse(chunk), this.#table.name);
   }
 }
 
