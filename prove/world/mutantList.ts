@@ -241,7 +241,11 @@ export const mutantList: readonly Mutant[] = [
       'clock.after(deadline, () => {',
       'clock.after(deadline * 1.1, () => {',
     ],
-    ['a body in parts is read on after its deadline', "resolve('late');\n      stop.abort();", "resolve('late');"],
+    [
+      'a body in parts is read on after its deadline',
+      "resolve(new AdapterFault('late'));\n      stop.abort();",
+      "resolve(new AdapterFault('late'));",
+    ],
   ]),
   ...inFile('packages/core/src/http/adapter/incoming.ts', [
     [
@@ -492,7 +496,7 @@ export const mutantList: readonly Mutant[] = [
     ['a conflict ends the export', '|40001|40P01', ''],
   ]),
   ...inFile('packages/cluster/src/run/storedFile.ts', [
-    ['a commit without a fence', 'await fileSystem.link(from, to);', 'await fileSystem.rename(from, to);'],
+    ['a commit without a fence', 'fileSystem.link(from, to)', 'fileSystem.rename(from, to)'],
     [
       'the record of a commit has no durable name',
       "    if (isFree) await withPath(fileSystem.syncFolder(dirname(path)), path, 'written');\n",
