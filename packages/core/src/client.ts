@@ -151,8 +151,8 @@ export function createClient(options: ClientOptions): Client {
   const apis = new AccessBook();
   const closing = new AbortController();
   const { timeouts, retry } = applyDefaults(options);
-  const outdated = { times: 0 };
-  const credentialTools = { secrets, echoedFor: timeouts.total, sha256, clock, outdated };
+  const renewals = { times: 0 };
+  const credentialTools = { secrets, echoedFor: timeouts.total, sha256, clock, renewals };
   const limiters = new ApiLimiters(options, clock, timeouts);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
@@ -252,7 +252,7 @@ export function createClient(options: ClientOptions): Client {
       return client;
     },
     renewSecrets() {
-      outdated.times += 1;
+      renewals.times += 1;
     },
     close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => client.close(),

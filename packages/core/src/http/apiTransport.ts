@@ -23,7 +23,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   const call = axiosTransport(options);
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, signal, format = 'json', parse, responses, page } = request;
+    const { route, signal, format = 'json', parse, responses: meanings, page } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const { origin, pathname } = addressOf(request.baseUrl, request.path);
@@ -37,7 +37,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const message = encodeRequest(route, request);
     const hasRange = Object.keys(message.headers).some((header) => header.toLowerCase() === 'range');
     const { maxBodyBytes } = options;
-    const context = { route, secrets, credentials, format, parse, maxBodyBytes, responses, page, hasRange };
+    const context = { route, secrets, credentials, format, parse, maxBodyBytes, meanings, page, hasRange };
     const redirects = {
       method: message.method,
       baseUrl: request.baseUrl,

@@ -60,11 +60,11 @@ describe('a key provider', () => {
 
   test('T6 is asked again before the next request when its keys are outdated', async () => {
     const server = await startServer(ok(), ok(), ok(), refused);
-    const outdated = { times: 0 };
+    const renewals = { times: 0 };
     let calls = 0;
-    const transport = openTransport(server.url, { apiKey: () => `key-number-${(calls += 1)}`, outdated });
+    const transport = openTransport(server.url, { apiKey: () => `key-number-${(calls += 1)}`, renewals });
     await transport.get();
-    outdated.times += 2;
+    renewals.times += 2;
     await transport.get();
     await transport.get();
     expect(sentKeys(server)).toEqual(['key-number-1', 'key-number-2', 'key-number-2']);

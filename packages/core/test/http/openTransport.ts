@@ -18,8 +18,8 @@ import { canary } from './canary.js';
 export interface OpenOptions {
   readonly createAdapter?: typeof createAdapter;
   readonly apiKey?: ApiKey | false;
-  /** How often its keys were declared outdated. */
-  readonly outdated?: { readonly times: number };
+  /** How often a renewal of its keys was asked for. */
+  readonly renewals?: { readonly times: number };
   readonly limiter?: (clock: FakeClock) => Limiter;
   readonly timeouts?: Partial<Timeouts>;
   readonly retry?: Partial<RetryOptions>;
@@ -62,7 +62,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
     secrets,
     clock,
     echoedFor: 180_000,
-    outdated: options.outdated,
+    renewals: options.renewals,
   });
   const apis = new AccessBook();
   apis.add({ baseUrl, credentials, limiter });

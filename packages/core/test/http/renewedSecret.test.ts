@@ -21,11 +21,11 @@ function openRenewed() {
     new Promise((resolve, reject) => {
       calls.push({ reason, resolve, reject });
     });
-  const outdated = { times: 0 };
+  const renewals = { times: 0 };
   const clock = new FakeClock();
-  const source = new RenewedSecret(provider, rules, { secrets: new Secrets(), clock, echoedFor: 1_000, outdated });
+  const source = new RenewedSecret(provider, rules, { secrets: new Secrets(), clock, echoedFor: 1_000, renewals });
   const end = (nth: number, secret: string): void => calls[nth]?.resolve(secret);
-  return { source, calls, end, outdated, clock };
+  return { source, calls, end, renewals, clock };
 }
 
 async function openedSource() {
@@ -37,9 +37,9 @@ async function openedSource() {
 }
 
 test('T6 an outdated secret is not sent until another one was fetched, once for all', async () => {
-  const { source, calls, end, outdated } = await openedSource();
+  const { source, calls, end, renewals } = await openedSource();
   expect(source.hasExpired).toBe(false);
-  outdated.times += 1;
+  renewals.times += 1;
   expect(source.hasExpired).toBe(true);
   const got = [source.get(), source.get()];
   expect(calls.map(({ reason }) => reason)).toEqual(['first', 'first']);
@@ -53,10 +53,10 @@ test('T6 an outdated secret is not sent until another one was fetched, once for 
 test.each(['succeeds', 'fails'])(
   'T6 one that is outdated while it is fetched gives way to the next one, also if it %s later',
   async (how) => {
-    const { source, calls, end, outdated } = await openedSource();
-    outdated.times += 1;
+    const { source, calls, end, renewals } = await openedSource();
+    renewals.times += 1;
     const overtaken = source.get();
-    outdated.times += 1;
+    renewals.times += 1;
     const latest = source.get();
     expect(calls).toHaveLength(3);
     expect(source.get()).toBe(latest);
@@ -72,10 +72,10 @@ test.each(['succeeds', 'fails'])(
 );
 
 test('T6 one that is outdated while it is fetched gives way to the next one, also if it comes first', async () => {
-  const { source, end, outdated } = await openedSource();
-  outdated.times += 1;
+  const { source, end, renewals } = await openedSource();
+  renewals.times += 1;
   const overtaken = source.get();
-  outdated.times += 1;
+  renewals.times += 1;
   const latest = source.get();
   end(1, nextKey);
   expect(source.hasExpired).toBe(true);
@@ -84,8 +84,8 @@ test('T6 one that is outdated while it is fetched gives way to the next one, als
 });
 
 test('T6 after a function that failed, the next request calls it again', async () => {
-  const { source, calls, end, outdated } = await openedSource();
-  outdated.times += 1;
+  const { source, calls, end, renewals } = await openedSource();
+  renewals.times += 1;
   const failed = source.get();
   calls[1]?.reject(new Error('not now'));
   await expect(failed).rejects.toThrow('The function failed.');

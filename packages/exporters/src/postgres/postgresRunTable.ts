@@ -177,12 +177,12 @@ export class PostgresRunTable implements RunTable {
           const isCompared = mode === 'replace' && requireTotal !== false && !isIncomplete;
           const short = isCompared ? await shortOfTotal(within, tables, run) : undefined;
           const end = short ? { isIncomplete: true, shortOfTotal: short } : { isIncomplete };
-          const { kept } = await mergeStaged(within, staging, mode, rows, end).catch((error: unknown) => {
+          const { rowsNotRemoved } = await mergeStaged(within, staging, mode, rows, end).catch((error: unknown) => {
             throw asFinal(error, short !== undefined);
           });
           if ((await within.readColumns(this.#beside(table, '_sluice'))) !== undefined)
             await this.#ledger.putPublished(within, { run, mode });
-          return kept;
+          return rowsNotRemoved;
         },
       });
     });

@@ -172,8 +172,8 @@ export class TableClaim<T> implements Claim<T> {
     );
     if (!found) throw new ClaimEnd('cancelled');
     if (found['last'] !== true) return;
-    const kept = await this.#parts.publish(session, readNumber(found['rows']), found['incomplete'] === true);
-    await session.run(`UPDATE ${runs} SET state = 'finished', not_removed = ? WHERE run = ?`, BigInt(kept), run);
+    const notRemoved = await this.#parts.publish(session, readNumber(found['rows']), found['incomplete'] === true);
+    await session.run(`UPDATE ${runs} SET state = 'finished', not_removed = ? WHERE run = ?`, BigInt(notRemoved), run);
   }
 
   async #checkOpen(session: Session): Promise<void> {

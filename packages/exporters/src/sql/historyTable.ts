@@ -288,12 +288,12 @@ export class HistoryTable {
       `INSERT INTO ${this.#sql} (${names.join(', ')}) SELECT ${names.map((name) => `${staged}.${name}`).join(', ')} FROM ${this.#withoutVersion} ORDER BY ${staged}.${this.#staging.order}`,
     );
     await this.#staging.target.fireDeferred(session);
-    const kept = missing === 'end' ? 0 : await countRows(session, `${this.#sql} WHERE ${this.#isMissing}`);
-    if (!hasRules) return kept;
+    const rowsNotRemoved = missing === 'end' ? 0 : await countRows(session, `${this.#sql} WHERE ${this.#isMissing}`);
+    if (!hasRules) return rowsNotRemoved;
     this.#staging.target.checkCount('kept', before + added, await countRows(session, this.#sql));
     const rows = await this.#staging.countRows(session);
     this.#staging.target.checkCount('kept', rows, rows - (await countRows(session, this.#withoutVersion)));
-    return kept;
+    return rowsNotRemoved;
   }
 
   /** The condition of rows whose versions end; `undefined` if there are none. */

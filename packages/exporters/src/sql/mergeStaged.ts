@@ -111,7 +111,7 @@ export async function mergeStaged(
   const twins = target.key.length > 0 && !isUpsert ? await staging.keepLastPerKey(session) : 0;
   if (!merge) {
     await staging.becomeTarget(session);
-    return { kept: 0 };
+    return { rowsNotRemoved: 0 };
   }
   const merging = isUpsert ? merge.upsert(end) : merge.updateThenInsert(rows - twins, end);
   const published = await merging.catch((error: unknown) => {
@@ -169,7 +169,7 @@ export async function checkStagedAs(session: Session, staging: StagingTable): Pr
 /** What became of a table's rows. */
 export interface Published {
   /** Rows that would have been removed after a complete walk. */
-  readonly kept: number;
+  readonly rowsNotRemoved: number;
   readonly changes?: RowChanges;
 }
 
@@ -217,7 +217,7 @@ class StagedMerge {
   async upsert(end: WalkEnd): Promise<Published> {
     const { columns, key, keyNames, sql } = this.#target;
     const before = await this.#count(sql);
-    const { kept, removed } = await this.#removeMissing(end);
+    const { rowsNotRemoved, removed } = await this.#removeMissing(end);
     const names = columns.map(({ name }) => quote(name));
     const values = columns.flatMap(({ name }) => (key.includes(name) ? [] : [quote(name)]));
     const listValues = (of: string): string => values.map((name) => `${of}.${name}`).join(', ');
@@ -228,32 +228,32 @@ class StagedMerge {
       `INSERT INTO ${sql} (${names.join(', ')}) SELECT ${names.join(', ')} FROM ${this.#staging.sql} WHERE TRUE ORDER BY ${this.#staging.order} ON CONFLICT (${keyNames}) ${values.length > 0 ? update : 'DO NOTHING'}`,
     );
     const added = (await this.#count(sql)) - (before - removed);
-    return { kept, changes: { before, removed, added, changed: stored - added } };
+    return { rowsNotRemoved, changes: { before, removed, added, changed: stored - added } };
   }
 
   /** In mode `replace`, removes the rows that the walk did not find, unless it was incomplete. */
-  async #removeMissing(end: WalkEnd): Promise<{ readonly kept: number; readonly removed: number }> {
-    if (this.#mode !== 'replace') return { kept: 0, removed: 0 };
-    const kept = end.isIncomplete ? await this.#countMissing(end) : 0;
-    return { kept, removed: kept === 0 ? await this.#remove() : 0 };
+  async #removeMissing(end: WalkEnd): Promise<{ readonly rowsNotRemoved: number; readonly removed: number }> {
+    if (this.#mode !== 'replace') return { rowsNotRemoved: 0, removed: 0 };
+    const rowsNotRemoved = end.isIncomplete ? await this.#countMissing(end) : 0;
+    return { rowsNotRemoved, removed: rowsNotRemoved === 0 ? await this.#remove() : 0 };
   }
 
   /** @param rows those that are staged, without others of their keys */
   async updateThenInsert(rows: number, end: WalkEnd): Promise<Published> {
     const { hasRules } = this.#traits;
     const rowsBefore = hasRules || this.#mode !== 'append' ? await this.#count(this.#target.sql) : 0;
-    const { kept, removed } = await this.#removeMissing(end);
+    const { rowsNotRemoved, removed } = await this.#removeMissing(end);
     const changed = this.#isByKey ? await this.#update() : 0;
     const before = hasRules && !this.#isByKey ? await this.#lookBefore() : undefined;
     const added = await this.#insert(rows);
-    if (!hasRules && this.#isByKey) return { kept, changes: { before: rowsBefore, removed, added, changed } };
-    if (!hasRules && this.#mode !== 'replace') return { kept };
-    if (!hasRules) return { kept, changes: { before: rowsBefore, removed: Math.max(rowsBefore - added, 0) } };
+    if (!hasRules && this.#isByKey) return { rowsNotRemoved, changes: { before: rowsBefore, removed, added, changed } };
+    if (!hasRules && this.#mode !== 'replace') return { rowsNotRemoved };
+    if (!hasRules) return { rowsNotRemoved, changes: { before: rowsBefore, removed: Math.max(rowsBefore - added, 0) } };
     const expected = rowsBefore - removed + added;
     const found = await this.#checkKept(expected);
     if (before) await this.#checkAdded(before, expected, added, found);
     else await this.#checkKeys();
-    return { kept };
+    return { rowsNotRemoved };
   }
 
   /** Counts the rows of the target that the walk did not find. @throws SinkError if there are rows, and no key. */

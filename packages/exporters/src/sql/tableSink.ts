@@ -192,9 +192,9 @@ export function tableSink<T extends object>(database: Database, target: string, 
         if (!existing) throw lostRows(table);
         const found = await staging.countRows(session);
         checkStaged(table, position.staged, found);
-        let kept = found;
-        for (const partition of position.dropped) kept -= await staging.countRows(session, partition);
-        return { staged: kept, columns: await staging.hashColumns(session) };
+        let left = found;
+        for (const partition of position.dropped) left -= await staging.countRows(session, partition);
+        return { staged: left, columns: await staging.hashColumns(session) };
       });
       // Whoever altered the table for a value that it refused wants the rows that are staged, too.
       if (database.stagesDeclaredTypes && position.columns !== now.columns)
@@ -304,12 +304,12 @@ class TableWriter<T> implements SinkWriter<T> {
   async close(): Promise<SinkReport> {
     const { ledger, staging, target } = this.#parts;
     const { run, mode } = this.#opened;
-    const { kept: rowsNotRemoved, changes }: Published = this.#isPublished
-      ? { kept: 0 }
+    const { rowsNotRemoved, changes }: Published = this.#isPublished
+      ? { rowsNotRemoved: 0 }
       : await ledger.commit(async (session) => {
           const done: Published =
             mode === 'history'
-              ? { kept: await this.#publishVersions(session) }
+              ? { rowsNotRemoved: await this.#publishVersions(session) }
               : await mergeStaged(session, staging, mode, this.#staged, this.#end);
           await ledger.putPublished(session, { run, mode });
           return done;
@@ -331,13 +331,13 @@ class TableWriter<T> implements SinkWriter<T> {
     await table.create(session);
     const latest = (await table.readLatest(session)) ?? 0;
     const poll = pollAt(last, Math.max(latest, clock.now()), isIncomplete);
-    const kept = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm');
+    const rowsNotRemoved = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm');
     await table.addPoll(session, poll);
     await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
     await ledger.put(session, rowsRecord, seen.toRecord());
     await staging.drop(session);
     // An increment is not meant to have the other rows.
-    return this.#end.isIncomplete ? kept : 0;
+    return this.#end.isIncomplete ? rowsNotRemoved : 0;
   }
 
   async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {

@@ -71,8 +71,8 @@ export interface CredentialTools {
   readonly clock: Clock;
   /** Ms in which a response may still quote a secret after it was replaced. */
   readonly echoedFor: number;
-  /** How often all functions for secrets were declared outdated. */
-  readonly outdated?: { readonly times: number } | undefined;
+  /** How often `renewSecrets` of the client was called. */
+  readonly renewals?: { readonly times: number } | undefined;
   /** Default: that of Web Crypto. */
   readonly sha256?: ((text: string) => Promise<string>) | undefined;
 }

@@ -55,12 +55,12 @@ export class RenewedSecret {
   readonly #hidden: RecentSecrets;
   readonly #hash: (text: string) => Promise<string>;
   readonly #clock: Clock;
-  readonly #outdated: NonNullable<CredentialTools['outdated']>;
+  readonly #renewals: NonNullable<CredentialTools['renewals']>;
   #current: Promise<string> | undefined;
   /** Of the current secret; absent for the first one of a function, which may be from a cache of the caller's. */
   #use: SecretUse | undefined;
   #expires = Infinity;
-  /** How often it was declared outdated before the current secret was loaded. */
+  /** The renewals before the current secret was loaded. */
   #loadedAfter = 0;
   /** The same of the one that is being fetched. */
   #loading: { readonly after: number } | undefined;
@@ -74,7 +74,7 @@ export class RenewedSecret {
     this.#rules = rules;
     this.#hidden = new RecentSecrets(tools.secrets, tools.clock, tools.echoedFor);
     this.#clock = tools.clock;
-    this.#outdated = tools.outdated ?? { times: 0 };
+    this.#renewals = tools.renewals ?? { times: 0 };
     this.#hash = shortHasher(tools.sha256 ?? sha256);
     if (source === false) this.#current = Promise.resolve('');
     else if (typeof source !== 'function' && !(source instanceof ConfigError) && !isIssuer(source))
@@ -91,16 +91,16 @@ export class RenewedSecret {
 
   /** Whether the last secret is not to be sent any more, until another one has been fetched. */
   get hasExpired(): boolean {
-    return this.#isOutdated(this.#loadedAfter) || this.#clock.monotonic() >= this.#expires;
+    return this.#needsRenewal(this.#loadedAfter) || this.#clock.monotonic() >= this.#expires;
   }
 
   get(): Promise<string> {
-    const isLatest = this.#loading ? !this.#isOutdated(this.#loading.after) : !this.hasExpired;
+    const isLatest = this.#loading ? !this.#needsRenewal(this.#loading.after) : !this.hasExpired;
     return (isLatest ? this.#current : undefined) ?? this.#load('first');
   }
 
-  #isOutdated(loadedAfter: number): boolean {
-    return typeof this.#source === 'function' && loadedAfter < this.#outdated.times;
+  #needsRenewal(loadedAfter: number): boolean {
+    return typeof this.#source === 'function' && loadedAfter < this.#renewals.times;
   }
 
   /** The API has accepted the current secret. */
@@ -126,7 +126,7 @@ export class RenewedSecret {
   }
 
   #load(reason: 'first' | 'refused'): Promise<string> {
-    const loading = { after: this.#outdated.times };
+    const loading = { after: this.#renewals.times };
     this.#loading = loading;
     const isOvertaken = (): boolean => this.#loading !== loading;
     const secret = this.#fetch(reason).then(

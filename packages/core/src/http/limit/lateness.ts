@@ -24,7 +24,7 @@ export class Lateness {
   /** Ms that the fastest response took, of the window before and of this one. Of the first window, nothing is known. */
   #fastestBefore = 0;
   #fastest = Infinity;
-  #responses = 0;
+  #counted = 0;
 
   constructor(limits: readonly Limit[]) {
     this.#window = Math.min(...limits.map(({ requests }) => requests));
@@ -37,11 +37,11 @@ export class Lateness {
   shiftOf(took: number): number {
     this.#fastest = Math.min(this.#fastest, took);
     const usual = Math.min(this.#fastest, this.#fastestBefore);
-    this.#responses += 1;
-    if (this.#responses >= this.#window) {
+    this.#counted += 1;
+    if (this.#counted >= this.#window) {
       this.#fastestBefore = this.#fastest;
       this.#fastest = Infinity;
-      this.#responses = 0;
+      this.#counted = 0;
     }
     const spare = Math.min(this.#mostSpare, this.#spare + this.#sparePerStart);
     const shift =

@@ -16,7 +16,7 @@ import { retryAfter } from './retryAfter.js';
 import { deepestDocument, parseExactly } from './exactNumbers.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
 import { type BodyParser, parseBody, ParseFault } from './parsedBody.js';
-import { defaultKindOf, meaningOf, type SaidMeaning } from './responses.js';
+import { defaultKindOf, meaningOf, type Responses, type SaidMeaning } from './responses.js';
 import { type AttemptFault, quote, rateLimitError, type ResponseContext, statusFault } from './statusFault.js';
 
 export type ReadResult =
@@ -28,7 +28,8 @@ export type ReadResult =
     }
   | { readonly ok: false; readonly fault: AttemptFault };
 
-interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'parse' | 'responses' | 'page'> {
+interface ApiResponseContext extends ResponseContext, Pick<RequestDetails, 'format' | 'parse' | 'page'> {
+  readonly meanings?: Responses | undefined;
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
   /** Whether the request asked for a part of the document. */
   readonly hasRange?: boolean;
@@ -62,7 +63,7 @@ export function readResponse(response: AttemptResponse, context: ApiResponseCont
     const message = `${route}: the server responded with a part of a document (206, with a Content-Range in bytes) to a request for all of it. Is a proxy in between?`;
     return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: true, status });
   }
-  if (!context.responses) return readByStatus(response, context);
+  if (!context.meanings) return readByStatus(response, context);
   const reading = readDocument(response, context);
   let said: SaidMeaning | undefined;
   try {
@@ -176,11 +177,11 @@ function lineFault({ line, what }: JsonLineError, route: string, status: number)
 function askMeaning(
   { status, headers, text }: AttemptResponse,
   reading: ReadResult,
-  { responses, page = 1 }: ApiResponseContext,
+  { meanings, page = 1 }: ApiResponseContext,
 ): SaidMeaning | undefined {
   const received = text.trim() === '' ? undefined : text;
   const body = reading.ok && received !== undefined ? reading.body : received;
-  return meaningOf([responses], { status, headers, body, page, isFirst: page === 1 });
+  return meaningOf([meanings], { status, headers, body, page, isFirst: page === 1 });
 }
 
 function askingFault(error: unknown, route: string, status: number): SluiceError {
