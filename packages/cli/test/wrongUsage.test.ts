@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { main } from '../src/program.js';
-import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
+import { bash, settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -260,4 +260,12 @@ test('a command without its subcommand shows what there is, with exit code 2', a
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: sluice');
   }
+});
+
+test.runIf(process.platform === 'linux')('a folder that was removed is named, without a stack trace', async () => {
+  expect(await bash('rmdir "$PWD" && "$@"', ['sources'], { cwd: temporaryFolder() })).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'sluice: The current folder was removed. Change to another one, then run it again.\n',
+  });
 });

@@ -50,14 +50,15 @@ export function processEnvironment(process: NodeJS.Process): Environment {
   // A second signal exits without the command.
   process.on('exit', () => stderr.showLine(''));
   const key = process.env['SLUICE_API_KEY']?.trim();
+  const folder = currentFolder(process);
   return {
     variables: process.env,
     stdin: process.stdin,
     stdout: openOutput(stdout, process.env, isClosedAtStart(process.stdout.fd)),
     stderr,
     signal,
-    folder: process.cwd(),
-    command: nameCommand(process.argv[1] ?? 'sluice', process.cwd()),
+    folder,
+    command: nameCommand(process.argv[1] ?? 'sluice', folder),
     hasFlag: () => true,
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
@@ -66,6 +67,16 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     foreignCode: foreignCodeIn(process, console),
     runningPlugins: runningPluginsIn(process),
   };
+}
+
+/** Ends the process if the folder was removed: no path leads anywhere then. */
+function currentFolder(process: NodeJS.Process): string {
+  try {
+    return process.cwd();
+  } catch {
+    process.stderr.write('sluice: The current folder was removed. Change to another one, then run it again.\n');
+    return process.exit(1);
+  }
 }
 
 /** `sluice` if installed; in a checkout, the path of the file. */
