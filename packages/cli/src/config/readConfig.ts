@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
-import type { Plugin } from '@sluice/core';
+import { parseJson as parseExactly, type Plugin } from '@sluice/core';
 import { parse, type ParseError, printParseErrorCode } from 'jsonc-parser';
 import type { ForeignCode } from '../environment/untrustedCode.js';
 import { UsageError } from '../errors/errors.js';
@@ -73,11 +73,11 @@ async function readContent(file: ConfigFile, text: string, secrets: ReadonlySet<
   }
 }
 
-/** @param name the text's name in errors. @throws UsageError with line and column, if the text is not valid JSON. */
+/** A number that would lose digits is text. @param name the text's name in errors. @throws UsageError with line and column, if the text is not valid JSON. */
 function parseJson(text: string, name: string): unknown {
   const plain = text.replace(/^\ufeff/, '');
   try {
-    return JSON.parse(plain);
+    return parseExactly(plain);
   } catch (error) {
     throw new UsageError(`${name} is not valid JSON: ${locatedError(plain) ?? thrownText(error)}`);
   }

@@ -1,4 +1,4 @@
-import { type ApiRequests, type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
+import { type ApiRequests, type ApiSource, parseJson, SluiceError, type SourceDescription } from '@sluice/core';
 import { toFlag } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
@@ -97,7 +97,7 @@ export function readParams(
           : `--param ${name} is not a parameter, and this command has no option for it. Leave it out.`,
       );
     }
-    return isJson ? parseJson(name, value) : convertText(value, findType(name));
+    return isJson ? readJson(name, value) : convertText(value, findType(name));
   });
   return Object.fromEntries(
     all.map(([name, values]) => {
@@ -117,7 +117,7 @@ type RequestQuery = NonNullable<NonNullable<Parameters<ApiRequests['get']>[1]>['
  */
 export function readQuery(texts: readonly string[]): RequestQuery {
   const all = collectParams(texts, /^([^\s=:]+)(:?=)(.*)$/s, (name, value, isJson) =>
-    isJson ? queryValue(name, parseJson(name, value)) : value,
+    isJson ? queryValue(name, readJson(name, value)) : value,
   );
   return Object.fromEntries(
     all.map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values.flat().map(String)]),
@@ -146,16 +146,17 @@ function collectParams<Value>(
   return [...values];
 }
 
-/** A text that is not of the type stays text, so that the source refuses it. */
+/** A text that is not of the type, or would lose digits as a number, stays text, so that the source refuses it. */
 function convertText(text: string, type: string | undefined): unknown {
-  const isNumber = (type === 'number' || type === 'integer') && text.trim() !== '' && Number.isFinite(Number(text));
-  if (isNumber) return Number(text);
+  const isNumber = (type === 'number' || type === 'integer') && text.trim() !== '';
+  if (isNumber && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER) return Number(text);
   return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text;
 }
 
-function parseJson(name: string, json: string): unknown {
+/** As a response is read: a number that would lose digits is text. */
+function readJson(name: string, json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseJson(json);
   } catch {
     throw new UsageError(`--param ${name}:= must be followed by JSON. Write ${name}=… for text.`);
   }

@@ -78,6 +78,14 @@ describe('a configuration', () => {
     expect(await sinksOf(folder)).toEqual([]);
   });
 
+  test('in JSON keeps the digits of a number that JSON.parse would change', async () => {
+    const folder = configFolder({
+      'sluice.config.json': '{ "plugins": [["./made.js", { "name": 12345678901234567890 }]] }',
+      'made.js': "export const made = ({ name }) => ({ name: 'made', sinks: { ['n' + name]: () => undefined } });",
+    });
+    expect(await sinksOf(folder)).toEqual(['n12345678901234567890']);
+  });
+
   test('may come as a promise, from CommonJS, and behind a byte order mark', async () => {
     const promise = configFolder({
       'sluice.config.mjs': `export default Promise.resolve({ plugins: [${named('one')}] });`,

@@ -18,6 +18,8 @@ test.each<[string[], Record<string, unknown>]>([
   [['count=5', 'price=-1.5', 'all=true'], { count: 5, price: -1.5, all: true }],
   [['count=many', 'all=yes'], { count: 'many', all: 'yes' }],
   [['count='], { count: '' }],
+  [['n:=12345678901234567890', 'price:=1.5e16'], { n: '12345678901234567890', price: 1.5e16 }],
+  [['count=9007199254740991', 'price=9007199254740993'], { count: 9007199254740991, price: '9007199254740993' }],
   [['ids=1'], { ids: ['1'] }],
   [['ids=1', 'ids=2'], { ids: ['1', '2'] }],
   [['ids:=[1,2]'], { ids: [1, 2] }],
