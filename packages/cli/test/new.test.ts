@@ -79,6 +79,17 @@ describe('U7 sluice new drafts a definition from one response', () => {
     expect(ids).toEqual(all);
   });
 
+  test('with the slash at the end of its address, and a parameter that it repeats', async () => {
+    const asked: (string | undefined)[] = [];
+    const origin = await serve((query, { url }) => {
+      asked.push(url);
+      return { body: query.getAll('tag').join() === 'a b,c' ? page(query, 0) : [] };
+    });
+    const { ids } = await draft(`${origin}/api/items/?tag=a+b&tag=c&limit=3`);
+    expect(ids).toEqual(all.slice(0, 3));
+    expect(asked.map((url) => new URL(url ?? '', origin).pathname)).toEqual(['/api/items/', '/api/items/']);
+  });
+
   test('that has the address of the next page under a name with a dot', async () => {
     const origin = await serve((query, _, origin) => {
       const at = Number(query.get('$skip') ?? 0);
@@ -311,6 +322,14 @@ describe('U7 sluice new refuses', () => {
     const { code, stderr } = await run(['new', 'shop', ...args], folder);
     expect(code).toBeGreaterThan(0);
     expect(stderr).toContain(message);
+  });
+
+  test('the name of an API that is built in, which no configuration may have', async () => {
+    const { code, stderr } = await run(['new', 'streams', '--from', 'openapi.json'], configFolder({}));
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'sluice: streams is the name of an API that sluice itself brings along. Give another one.\n',
+    });
   });
 
   test('a response without rows', async () => {

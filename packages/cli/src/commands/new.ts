@@ -6,6 +6,7 @@ import type { Run } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
+import { isApiName } from '../input/baseUrl.js';
 import { readHeaders } from '../input/readHeaders.js';
 import { readInput } from '../input/readInput.js';
 import { standardOutput } from '../options/targetOptions.js';
@@ -29,6 +30,8 @@ export const draftDefinition: Run<'new'> = async (options, environment) => {
     throw new UsageError(
       `${JSON.stringify(name)} can't be the name of an API. Give a letter, then letters and digits.`,
     );
+  if (isApiName(name))
+    throw new UsageError(`${name} is the name of an API that sluice itself brings along. Give another one.`);
   if (from === undefined)
     throw new UsageError('There is nothing to draft from. Give --from URL, or --from openapi.json.');
   if (to === standardOutput) refuseClosed(stdout);

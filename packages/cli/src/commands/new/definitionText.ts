@@ -26,6 +26,7 @@ export function definitionText(name: string, api: ApiDraft, from: string): strin
     ...(auth
       ? line(`  auth: ${auth.value.text},`, auth)
       : ['  // auth: guess: the API needs no credentials of its own']),
+    ...(listings.some(({ query }) => Object.values(query).some(isRepeated)) ? ["  arrays: 'repeat',"] : []),
     ...(Object.keys(headers).length > 0 ? [`  headers: ${objectText(headers)},`] : []),
     '  // rateLimit: { requests: 5, per: 1_000 }, // unknown; without it, at most 5 requests start in a second',
     '  sources: {',
@@ -54,9 +55,13 @@ function listingLines(listing: ListingDraft): readonly string[] {
 }
 
 /** What a caller has to give is a parameter in braces. */
-function queryLines(needed: readonly string[], query: Readonly<Record<string, string>>): readonly string[] {
-  const all = { ...query, ...Object.fromEntries(needed.map((name) => [name, `{${name.replace(/\W/g, '_')}}`])) };
+function queryLines(needed: readonly string[], query: ListingDraft['query']): readonly string[] {
+  const all = { ...query, ...Object.fromEntries(needed.map((name) => [name, [`{${name.replace(/\W/g, '_')}}`]])) };
   return Object.keys(all).length > 0 ? [`  query: ${objectText(all)},`] : [];
+}
+
+function isRepeated(values: readonly string[]): boolean {
+  return values.length > 1;
 }
 
 function pageSizeText({ param, default: size, max }: NonNullable<ListingDraft['pageSize']>['value']): string {
@@ -69,10 +74,16 @@ function line(text: string, { why }: Guess<unknown>): readonly string[] {
   return why === undefined ? [text] : [`${indent}// guess: ${oneLine(why)}`, text];
 }
 
-function objectText(fields: Readonly<Record<string, string>>): string {
+function objectText(fields: Readonly<Record<string, string | readonly string[]>>): string {
   return `{ ${Object.entries(fields)
-    .map(([name, value]) => `${nameText(name)}: ${quoteText(value)}`)
+    .map(([name, value]) => `${nameText(name)}: ${valueText(value)}`)
     .join(', ')} }`;
+}
+
+function valueText(value: string | readonly string[]): string {
+  if (typeof value === 'string') return quoteText(value);
+  const texts = value.map(quoteText).join(', ');
+  return isRepeated(value) ? `[${texts}]` : texts;
 }
 
 function nameText(name: string): string {

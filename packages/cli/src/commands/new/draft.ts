@@ -29,7 +29,8 @@ export interface ListingDraft {
   readonly path: string;
   /** Parameters of the query that its caller has to give. */
   readonly needed: readonly string[];
-  readonly query: Readonly<Record<string, string>>;
+  /** A parameter that is repeated has several values. */
+  readonly query: Readonly<Record<string, readonly string[]>>;
   readonly pageSize?: Guess<PageSizeDraft> | undefined;
   readonly paging: Guess<Code>;
   /** The path of the list of rows. */

@@ -31,7 +31,9 @@ export function draftFromExample({ url, headers, body }: Example): Omit<ApiDraft
     name: nameListing(path),
     path,
     needed: [],
-    query: Object.fromEntries([...url.searchParams].filter(([name]) => !used.includes(name))),
+    query: Object.fromEntries(
+      known.filter(({ name }) => !used.includes(name)).map(({ name }) => [name, url.searchParams.getAll(name)]),
+    ),
     pageSize,
     paging,
     rows: {
@@ -70,7 +72,7 @@ function splitPath(path: string): { readonly base: string; readonly path: string
   const base = parts.slice(0, Math.max(0, end));
   return {
     base: base.length === 0 ? '/' : `/${base.join('/')}/`,
-    path: `/${parts.slice(base.length).join('/')}`,
+    path: `/${parts.slice(base.length).join('/')}${path.endsWith('/') && end !== -1 ? '/' : ''}`,
   };
 }
 
