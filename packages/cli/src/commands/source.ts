@@ -116,22 +116,17 @@ export const sources: Run<'sources'> = async ({ format, name }, environment, { c
     await write(`${JSON.stringify({ sources: known.sources, ...named })}\n`);
     return exitCodes.done;
   }
-  await write(
-    formatBlocks(
-      known.sources.map((source) => sourceLines(source)),
-      environment,
-      true,
-    ) +
-      named.sinks.map((sink) => `--to ${sink}:TARGET\n`).join('') +
-      named.stores.map((store) => `--state ${store}:TARGET\n`).join(''),
-  );
+  const blocks = known.sources.map((source) => sourceLines(source));
+  const sinks = named.sinks.map((sink) => `--to ${sink}:TARGET\n`).join('');
+  const stores = named.stores.map((store) => `--state ${store}:TARGET\n`).join('');
+  await write(`${formatBlocks(blocks, environment)}\n${sinks}${stores}`);
   return exitCodes.done;
 };
 
 /** Lines under headings, which are the first ones. */
-function formatBlocks(blocks: readonly (readonly string[])[], { stdout }: Environment, endsEmpty = false): string {
+function formatBlocks(blocks: readonly (readonly string[])[], { stdout }: Environment): string {
   const texts = blocks.map(([heading = '', ...lines]) =>
     [stdout.colors.bold(heading), ...lines].map((line) => `${line}\n`).join(''),
   );
-  return texts.join('\n') + (endsEmpty && texts.length > 0 ? '\n' : '');
+  return texts.join('\n');
 }

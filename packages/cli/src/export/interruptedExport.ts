@@ -104,9 +104,7 @@ export function exportInterruption({ error, target, latest, resuming }: Unfinish
         ? 'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.'
         : undefined,
       ownStateHint(error, kind),
-      forwarding && forwarding.tally.deadLetters > 0
-        ? setAside(forwarding.tally.deadLetters, forwarding.deadLetters)
-        : undefined,
+      setAside(forwarding),
       report?.consequence,
     ].filter((sentence) => sentence !== undefined);
     return sentences.length === 0 ? undefined : { ...report, consequence: sentences.join(' ') };

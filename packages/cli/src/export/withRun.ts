@@ -11,7 +11,7 @@ import type { Notice } from '../progress/notices.js';
 import { openReporter, type ProgressMode, type ReportedRun, type Reporter } from '../progress/reporter.js';
 import { type Wait, waitOf } from '../progress/waits.js';
 import { findPage } from '../source/dashboardPage.js';
-import { deadLetterSummary, warnOfLetters } from '../target/deliveries.js';
+import { deadLetterSummary } from '../target/deliveries.js';
 import { type Target, targetWords } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { openingLine } from './messages.js';
@@ -110,7 +110,9 @@ export async function withRun<R>(frame: Frame, shown: ShownRun, work: (run: Run)
     else reporter.warn(message);
   });
   reportRereads(reporter, mode, environment);
-  if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
+  forwarding?.tally.warnings.subscribe((sentence) => {
+    reporter.warn(visibleText(redact(sentence, secrets)));
+  });
   const showWarnings = (): void => {
     frame.warnings.subscribe(reporter.warn);
   };

@@ -29,7 +29,7 @@ export async function forwardTarget<T extends object>(
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
   const places = choosePlaces(url, options, config);
-  const { tally, ...listeners } = tallyDeliveries();
+  const { tally, ...listeners } = tallyDeliveries(places.deadLetters);
   const sink = webhook<T>({
     ...(await webhookOptions(url, options, environment)),
     ...listeners,

@@ -1,8 +1,9 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { causeOf, healthLevel, healthText, type PageHealth, type RunHealth, SluiceError } from '@sluice/core';
 import { Failure } from '../errors/errors.js';
-import { codeOf } from '../errors/thrown.js';
+import { codeOf, thrownText } from '../errors/thrown.js';
 import type { ListenAddress } from '../options/option.js';
 import { formatCount, formatDuration } from '../terminal/format.js';
 
@@ -77,16 +78,11 @@ export async function answerHealthChecks(
   });
   server.maxConnections = 100;
   server.on('connection', (socket) => socket.unref());
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(
-        // It may be free when a supervisor starts the command again, which a wrong command line is not.
-        new Failure(
-          `--health can't use ${host}:${port} (${codeOf(error) ?? error.message}). Does the same command run already? Else give another one.`,
-        ),
-      );
-    });
-    server.listen(port, host, resolve);
+  await once(server.listen(port, host), 'listening').catch((error: unknown) => {
+    // It may be free when a supervisor starts the command again, which a wrong command line is not.
+    throw new Failure(
+      `--health can't use ${host}:${port} (${codeOf(error) ?? thrownText(error)}). Does the same command run already? Else give another one.`,
+    );
   });
   server.unref();
   return { url: `http://${nameAddress(server.address())}/`, close: () => server.close() };

@@ -27,17 +27,16 @@ interface WatchEnd {
 
 /** What an early end means for a watch; `undefined` if there is nothing to add to the error. */
 export function watchInterruption(end: WatchEnd): InterruptionReport | undefined {
-  const { forwarding, kind } = end;
-  const sentences = listConsequences(end);
-  const hint = ownStateHint(end.error, kind);
-  if (hint !== undefined) sentences.push(hint);
-  const { error } = end;
-  if (kind === 'file' && SluiceError.is(error) && error.advice.some(({ option }) => option === 'ifExists'))
-    sentences.push(
-      'If a watch has written it, give its --state DIR to resume: to overwrite it discards the changes in it.',
-    );
-  if (forwarding && forwarding.tally.deadLetters > 0)
-    sentences.unshift(setAside(forwarding.tally.deadLetters, forwarding.deadLetters));
+  const { error, forwarding, kind } = end;
+  const isTaken = kind === 'file' && SluiceError.is(error) && error.advice.some(({ option }) => option === 'ifExists');
+  const sentences = [
+    setAside(forwarding),
+    ...listConsequences(end),
+    ownStateHint(error, kind),
+    isTaken
+      ? 'If a watch has written it, give its --state DIR to resume: to overwrite it discards the changes in it.'
+      : undefined,
+  ].filter((sentence) => sentence !== undefined);
   return sentences.length === 0 ? undefined : { consequence: sentences.join(' ') };
 }
 

@@ -64,7 +64,7 @@ describe('what an early end leaves of a forward', () => {
   const forwarding = (deadLetters = 0): Forwarding => ({
     state: 'a.io.sluice',
     deadLetters: 'a.io.dead.jsonl',
-    tally: { deliveries: 0, redeliveries: 0, deadLetters, letters: NEVER, outages: NEVER },
+    tally: { deliveries: 0, redeliveries: 0, deadLetters, warnings: NEVER },
   });
 
   test.each<[string, Left, object, string]>([
