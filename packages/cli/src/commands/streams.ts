@@ -4,11 +4,12 @@ import type { Run } from '../config/config.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
 import { exportRows } from '../export/exportRows.js';
-import { collectRows, rowTarget, standardOutputName } from '../export/rowTarget.js';
+import { collectRows, rowTarget } from '../export/rowTarget.js';
 import { type ExportedRows, runExport } from '../export/runExport.js';
 import { requireBaseUrl } from '../input/baseUrl.js';
 import { standardOutput } from '../options/targetOptions.js';
 import { openClient, withClient } from '../source/openClient.js';
+import { stdoutTarget } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/textTable.js';
 import { fieldColumns, streamColumns, streamView } from '../watch/rowView.js';
@@ -43,8 +44,7 @@ export const streamsList: Run<'streams list'> = async (options, environment, { c
       return exitCodes.done;
     }
     const { sink, rows } = collectRows<EvmStream>();
-    const target = { kind: 'stdout', name: standardOutputName, format } as const;
-    const job = { client, notices, source, sink, target, isSummedUp: false };
+    const job = { client, notices, source, sink, target: stdoutTarget(format, sink), isSummedUp: false };
     await exportRows(job, { progress: stderr.isTerminal ? 'bar' : 'plain', ...options }, environment);
     const { text, leftOut } = table(shape, rows, stdout);
     await stdout.write(text);

@@ -33,7 +33,8 @@ import { newsOf, notRemovedText, removedText, resumedAt, resumedLine, summaryLin
 import type { Resumption } from './resume.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
 
-interface RowExport<T> {
+/** What is exported, and where to. */
+export interface RowExport<T> {
   readonly client: Client;
   /** Default: those of the client, from now on. */
   readonly notices?: Observable<Notice>;

@@ -9,10 +9,7 @@ import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
 import { chooseRowFormat, standardOutput } from '../options/targetOptions.js';
 import type { GroupOptions } from '../options/options.js';
-import { fileTarget, type Target } from '../target/target.js';
-
-/** The name of stdout as a target, for messages. */
-export const standardOutputName = 'stdout';
+import { fileTarget, stdoutTarget, type Target } from '../target/target.js';
 
 /** The file or stdout of a command line. CSV escapes formulas by default, since people open it in spreadsheets. */
 export function rowTarget<T extends object>(
@@ -41,8 +38,7 @@ export function rowTarget<T extends object>(
   if (to === standardOutput) {
     refuseClosed(stdout);
     const rows = format === 'csv' ? csvFormat<T>(csvOptions) : jsonlFormat<T>({ columns });
-    const sink = streamSink(rows, stdout.stream, { gzip: gzip ?? false });
-    return { kind: 'stdout', name: standardOutputName, format, open: () => Promise.resolve(sink) };
+    return stdoutTarget(format, streamSink(rows, stdout.stream, { gzip: gzip ?? false }));
   }
   const target = { path: resolve(folder, to), ifExists, gzip };
   const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, columns });

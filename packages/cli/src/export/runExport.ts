@@ -12,7 +12,7 @@ import { refusePlace } from '../target/statePlace.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { tableTarget } from '../target/tableTarget.js';
 import type { Target } from '../target/target.js';
-import { exportRows } from './exportRows.js';
+import { exportRows, type RowExport } from './exportRows.js';
 import { describeMaking, resumeCommand, planResumption } from './resume.js';
 import { rowTarget } from './rowTarget.js';
 
@@ -21,19 +21,13 @@ type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'conn
   OptionsOf<'requireTotal'>;
 
 /** What to export. */
-export interface ExportedRows<Added, T> {
+export interface ExportedRows<Added, T>
+  extends Pick<RowExport<T>, 'parts' | 'maxRows'>, Pick<ExportOptions, 'concurrency' | 'incremental'> {
   /** Adds the API of the rows to a client. */
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added) => PageSource<T>;
-  readonly concurrency?: number | undefined;
-  /** What the partitions are, and how many of these were asked for. */
-  readonly parts?: { readonly one: string; readonly count: number } | undefined;
   /** How many wallets, and where they are from. */
   readonly wallets?: string;
-  /** A known upper bound of the rows. */
-  readonly maxRows?: number | undefined;
-  /** Only rows that are new since the last export. */
-  readonly incremental?: ExportOptions['incremental'] | undefined;
 }
 
 /** Exports rows to the target of the command line, and returns the exit code. */

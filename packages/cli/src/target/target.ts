@@ -35,6 +35,11 @@ export interface Target<T> {
   readonly forwarding?: Forwarding;
 }
 
+/** stdout, which can't be truncated, so it has no state. */
+export function stdoutTarget<T>(format: string, sink: Sink<T>): Target<T> {
+  return { kind: 'stdout', name: 'stdout', format, open: () => Promise.resolve(sink) };
+}
+
 /** A file, whose state is beside it. */
 export function fileTarget<T>(name: string, format: string, sink: Sink<T>): Target<T> {
   return { kind: 'file', name, format, open: () => Promise.resolve(sink), state: `${name}.sluice` };

@@ -6,13 +6,12 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { type Output, refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { standardOutputName } from '../export/rowTarget.js';
 import { standardOutput } from '../options/targetOptions.js';
 import type { GroupOptions } from '../options/options.js';
 import type { OptionsOf } from '../options/commands.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';
 import { mirrorTarget } from '../target/tableTarget.js';
-import { fileTarget, type Target } from '../target/target.js';
+import { fileTarget, stdoutTarget, type Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { changeText, type LineOptions } from './changeText.js';
 import type { RowView } from './rowView.js';
@@ -35,8 +34,7 @@ function fileOrStdout<T extends object>(
     refuseClosed(stdout);
     const { format = 'text' } = options;
     const rows = format === 'text' ? changeText(view, lineOptions(stdout)) : jsonlFormat<Change<T>>();
-    const sink = streamSink(rows, stdout.stream);
-    return { kind: 'stdout', name: standardOutputName, format, open: () => Promise.resolve(sink) };
+    return stdoutTarget(format, streamSink(rows, stdout.stream));
   }
   checkFile(file, options.format);
   return fileTarget(file, 'jsonl', jsonl<Change<T>>({ path: resolve(folder, file), ifExists }));
