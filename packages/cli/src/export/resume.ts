@@ -59,7 +59,7 @@ export function planResumption(
   config: Config,
   environment: Environment,
 ): Resumption | undefined {
-  const { restart, resumeWithin, sameProject, onExpired, commitEvery } = options;
+  const { restart = false, resumeWithin, sameProject = false, onExpired, commitEvery } = options;
   if (folder === undefined && kind !== 'table') {
     const flag = flagAbout('state', options);
     if (flag !== undefined) throw new UsageError(`${flag} needs a file: an export to stdout cannot be resumed.`);
@@ -73,7 +73,7 @@ export function planResumption(
   const place = folder === undefined ? undefined : statePlace(folder, options, config, environment);
   const fromStdin = findStdin(options);
   const { text: resume, isAddressCut } = resumeCommand(environment.command, args);
-  const commands = { resume, isAddressCut, isRestart: restart ?? false, fromStdin };
+  const commands = { resume, isAddressCut, isRestart: restart, fromStdin };
   return {
     stateName: place?.name ?? '',
     open: async (client, onWarning) => {
@@ -83,17 +83,8 @@ export function planResumption(
         if (!committed.isKnown) committed.found = last;
         Object.assign(committed, { last, isKnown: true });
       };
-      const exportOptions = {
-        state,
-        onWarning,
-        onCommitted,
-        restart: restart ?? false,
-        sameProject: sameProject ?? false,
-        onExpired,
-        commitEvery,
-        resumeWithin,
-      };
-      return { committed, exportOptions, commands };
+      const given = { restart, sameProject, onExpired, commitEvery, resumeWithin };
+      return { committed, exportOptions: { ...given, state, onWarning, onCommitted }, commands };
     },
   };
 }
