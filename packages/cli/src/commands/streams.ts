@@ -69,9 +69,7 @@ export const streamsWatch: Run<'streams watch'> = async (options, environment, i
         return client.streams.list.watch({ pageSize }, { ...watching, project: ['status', 'statusMessage'] });
       const all = client.streams.list.watch({ pageSize }, watching);
       const { schema } = all.info;
-      return only === undefined
-        ? all
-        : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
+      return only === undefined ? all : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, schema });
     },
     view: streamView(environment.stdout.colors),
   };

@@ -11,7 +11,7 @@ import {
   type Sink,
   systemClock,
 } from '@sluice/core';
-import type { Observable } from 'rxjs';
+import { delay, fromEvent, type Observable, type Subscription } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
 import { redact } from '../errors/redact.js';
 import type { GroupOptions } from '../options/options.js';
@@ -144,7 +144,7 @@ export async function exportRows<T>(
       }
       showWarnings();
     };
-    const cancelStopNotice = explainStop(signal, reporter.info);
+    const stopNotice = explainStop(signal, reporter.info);
     const report = await flow
       .run({
         signal,
@@ -154,7 +154,9 @@ export async function exportRows<T>(
           if (isFirst) onBegin();
         },
       })
-      .finally(cancelStopNotice);
+      .finally(() => {
+        stopNotice.unsubscribe();
+      });
     const { bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0, changes } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
@@ -218,19 +220,12 @@ function nounFor(partitions: number, parts: RowExport<never>['parts']): readonly
 /** A stop that takes longer than this is explained, in ms. */
 const quickStop = 500;
 
-/** Explains a stop that takes a while. Returns a function that cancels this. */
-function explainStop(signal: AbortSignal, show: (message: string) => void): () => void {
-  let cancelTimer = (): void => undefined;
-  const onAbort = (): void => {
-    cancelTimer = systemClock.after(quickStop, () => {
-      show('Stopping: the rows that are fetched are committed first. A second signal (Ctrl+C) ends it at once.');
-    });
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  return () => {
-    signal.removeEventListener('abort', onAbort);
-    cancelTimer();
-  };
+/** Explains a stop that takes a while. */
+function explainStop(signal: AbortSignal, show: (message: string) => void): Subscription {
+  const isSlow = fromEvent(signal, 'abort').pipe(delay(quickStop));
+  return isSlow.subscribe(() => {
+    show('Stopping: the rows that are fetched are committed first. A second signal (Ctrl+C) ends it at once.');
+  });
 }
 
 function modeFor(

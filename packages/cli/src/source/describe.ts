@@ -123,14 +123,11 @@ const windows: ReadonlyMap<number, string> = new Map([
 ]);
 
 function limitsText({ limits, quota }: Pick<KnownApi, 'limits' | 'quota'>): string {
-  const own = limits.map(({ requests, per, concurrency }) => {
+  const texts = limits.map(({ requests, per, concurrency }) => {
     const window = windows.get(per);
     const rate = `${formatNumber(requests)} ${window === undefined ? `in ${formatDuration(per)}` : `per ${window}`}`;
     return concurrency === undefined ? rate : `${rate}, ${formatNumber(concurrency)} in parallel`;
   });
-  const all = [
-    ...own,
-    ...(quota ? [`the quota that responses report, waiting ${formatDuration(quota.maxQuotaWait)} at most`] : []),
-  ];
-  return all.length === 0 ? 'those of --rate' : all.join('; ');
+  if (quota) texts.push(`the quota that responses report, waiting ${formatDuration(quota.maxQuotaWait)} at most`);
+  return texts.length === 0 ? 'those of --rate' : texts.join('; ');
 }
