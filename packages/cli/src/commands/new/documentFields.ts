@@ -55,16 +55,8 @@ function walk(document: unknown): readonly { name: string; path: string; value: 
   return found;
 }
 
+const kinds: Readonly<Record<string, Field['kind']>> = { string: 'text', number: 'number', boolean: 'boolean' };
+
 function nameKind(value: unknown): Field['kind'] {
-  if (value === null) return 'null';
-  switch (typeof value) {
-    case 'string':
-      return 'text';
-    case 'number':
-      return 'number';
-    case 'boolean':
-      return 'boolean';
-    default:
-      return 'unknown';
-  }
+  return value === null ? 'null' : (kinds[typeof value] ?? 'unknown');
 }

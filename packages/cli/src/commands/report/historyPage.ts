@@ -165,7 +165,7 @@ function outageTable(outages: readonly Outage[]): string {
     const { name, status, message, seen, unseen } = outage;
     const more = [
       status,
-      periodText(outage) + endText(outage),
+      periodText(outage) + endings[outage.ended],
       ...(unseen > 0 ? [`nobody looked for ${spanText(unseen)} more`] : []),
       ...(message === '' ? [] : [message]),
     ];
@@ -175,16 +175,11 @@ function outageTable(outages: readonly Outage[]): string {
   return `<table class="outages">\n${lines.join('\n')}\n</table>\n`;
 }
 
-function endText({ ended }: Outage): string {
-  switch (ended) {
-    case 'removed':
-      return ', when it was removed';
-    case 'not yet':
-      return ', and goes on';
-    default:
-      return '';
-  }
-}
+const endings: Readonly<Record<Outage['ended'], string>> = {
+  recovered: '',
+  removed: ', when it was removed',
+  'not yet': ', and goes on',
+};
 
 /** @example 'from 2026-03-01 12:00 to 13:30' */
 function periodText({ from, to }: Gap): string {
