@@ -78,9 +78,6 @@ export function summaryLine(summary: Summary): string {
     redeliveries = 0,
     deadLetters,
     isIncrement,
-    isIncomplete,
-    rowsNotRemoved = 0,
-    shortOfTotal,
     changes,
   } = summary;
   const details = [
@@ -91,9 +88,7 @@ export function summaryLine(summary: Summary): string {
     ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
     ...(redeliveries > 0 ? [formatCount(redeliveries, 'delivery', 'deliveries') + ' repeated'] : []),
     ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
-    ...(isIncomplete ? ['incomplete'] : []),
-    ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
-    ...(shortOfTotal ? [shortText(shortOfTotal)] : []),
+    ...listFlaws(summary),
   ];
   // Of a table it says itself how many are new.
   const what = isIncrement && changes?.added === undefined ? formatCount(rows, 'new row') : formatCount(rows, 'row');
@@ -106,8 +101,19 @@ function listChanges({ added, changed, removed = 0 }: Partial<RowChanges> = {}):
   return counts.length > 0 ? counts.map(([what, count]) => `${formatNumber(count)} ${what}`) : ['nothing changed'];
 }
 
+type Flaws = Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'shortOfTotal'>;
+
+/** What is wrong with the rows of an export. */
+export function listFlaws({ isIncomplete, rowsNotRemoved = 0, shortOfTotal }: Flaws): string[] {
+  return [
+    ...(isIncomplete ? ['incomplete'] : []),
+    ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
+    ...(shortOfTotal ? [shortText(shortOfTotal)] : []),
+  ];
+}
+
 /** How many rows the API lists and counts. */
-export function shortText({ total, listed }: { readonly total: number; readonly listed: number }): string {
+function shortText({ total, listed }: { readonly total: number; readonly listed: number }): string {
   return `${formatNumber(listed)} rows of ${formatNumber(total)} listed`;
 }
 
@@ -137,11 +143,7 @@ export function resumedAt({ rows, pages, partitions, position, isSealed }: Check
 
 /** What nobody would notice otherwise. */
 export function* newsOf(
-  {
-    isIncomplete,
-    rowsNotRemoved,
-    shortOfTotal,
-  }: Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'shortOfTotal'>,
+  { isIncomplete, rowsNotRemoved, shortOfTotal }: Flaws,
   target: string,
   isTotalInTheWay = shortOfTotal !== undefined,
 ): Generator<string> {

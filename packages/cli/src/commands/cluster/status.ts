@@ -5,7 +5,7 @@ import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
 import { exitCodes, Failure, UsageError } from '../../errors/errors.js';
 import type { CommandOptions } from '../../options/commands.js';
-import { shortText } from '../../export/messages.js';
+import { listFlaws } from '../../export/messages.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/textTable.js';
 import { labelledLines, visibleText } from '../../terminal/text.js';
@@ -78,14 +78,12 @@ function stateText({ state, isCancelled, redisError }: ClusterStatus): string {
 }
 
 function doneText(status: ClusterStatus): string {
-  const { done, partitions, rows, isIncomplete, rowsNotRemoved = 0, shortOfTotal } = status;
+  const { done, partitions, rows } = status;
   const share = partitions === 0 ? '' : ` (${((100 * done) / partitions).toFixed(1)} %)`;
   return [
     `${formatNumber(done)} of ${formatCount(partitions, 'partition')}${share}`,
     formatCount(rows, 'row'),
-    ...(isIncomplete ? ['incomplete'] : []),
-    ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
-    ...(shortOfTotal ? [shortText(shortOfTotal)] : []),
+    ...listFlaws(status),
   ].join(', ');
 }
 
