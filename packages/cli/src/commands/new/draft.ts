@@ -4,6 +4,11 @@ export interface Code {
   readonly uses: readonly string[];
 }
 
+/** A call of a function of the library. */
+export function code(name: string, options: string): Code {
+  return { text: `${name}(${options})`, uses: [name] };
+}
+
 /** What was found out, and why it is not certain. */
 export interface Guess<Value> {
   readonly value: Value;

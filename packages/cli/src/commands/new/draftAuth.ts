@@ -1,4 +1,4 @@
-import type { Code, Guess } from './draft.js';
+import { code, type Code, type Guess } from './draft.js';
 import { quoteText } from './quoteText.js';
 
 /** A credential of a request. */
@@ -49,14 +49,14 @@ export function draftAuth({ secrets }: Sent, nameVariable: (secret: string) => s
     const kind = prefix === 'Bearer ' ? 'TOKEN' : 'KEY';
     const alike = secrets.slice(0, nth).filter((before) => (before.prefix === 'Bearer ') === (kind === 'TOKEN')).length;
     const secret = `{ env: ${quoteText(nameVariable(alike === 0 ? kind : `${kind}_${alike + 1}`))} }`;
-    if (place === 'query') return { text: `queryKey(${quoteText(name)}, ${secret})`, uses: ['queryKey'] };
-    if (prefix === 'Bearer ' && /^authorization$/i.test(name)) return { text: `bearer(${secret})`, uses: ['bearer'] };
+    if (place === 'query') return code('queryKey', `${quoteText(name)}, ${secret}`);
+    if (prefix === 'Bearer ' && /^authorization$/i.test(name)) return code('bearer', secret);
     if (prefix === 'Basic ' && /^authorization$/i.test(name)) {
       const [user, password] = ['USER', 'PASSWORD'].map((part) => `{ env: ${quoteText(nameVariable(part))} }`);
-      return { text: `basic({ user: ${user}, password: ${password} })`, uses: ['basic'] };
+      return code('basic', `{ user: ${user}, password: ${password} }`);
     }
     const options = prefix === '' ? '' : `, { prefix: ${quoteText(prefix)} }`;
-    return { text: `header(${quoteText(name)}, ${secret}${options})`, uses: ['header'] };
+    return code('header', `${quoteText(name)}, ${secret}${options}`);
   });
   const [first] = codes;
   if (!first) return undefined;

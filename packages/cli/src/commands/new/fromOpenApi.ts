@@ -1,7 +1,7 @@
 import { isRecord } from '../../config/decodeConfig.js';
 import { Failure } from '../../errors/errors.js';
 import { type Field, joinPath } from './documentFields.js';
-import type { ApiDraft, Code, Guess, ListingDraft } from './draft.js';
+import { type ApiDraft, code, type Code, type Guess, type ListingDraft } from './draft.js';
 import { guessPageSize, nameListing } from './fromExample.js';
 import { guessPaging, type Param } from './guessPaging.js';
 import { guessTotal, rankKey } from './guessRows.js';
@@ -118,13 +118,11 @@ function findAuth(document: Fields, nameVariable: (secret: string) => string): G
     const { type, name } = scheme;
     const secret = (of: string): string => `{ env: ${quoteText(nameVariable(of))} }`;
     const how = type === 'basic' ? 'basic' : (textAt(scheme, 'scheme')?.toLowerCase() ?? type);
-    if (how === 'basic') return [{ text: `basic({ user: ${secret('USER')}, password: '' })`, uses: ['basic'] }];
-    if (how === 'bearer' || how === 'oauth2') return [{ text: `bearer(${secret('TOKEN')})`, uses: ['bearer'] }];
+    if (how === 'basic') return [code('basic', `{ user: ${secret('USER')}, password: '' }`)];
+    if (how === 'bearer' || how === 'oauth2') return [code('bearer', secret('TOKEN'))];
     if (how !== 'apiKey' || typeof name !== 'string') return [];
-    if (scheme['in'] === 'header') return [{ text: `header(${quoteText(name)}, ${secret('KEY')})`, uses: ['header'] }];
-    return scheme['in'] === 'query'
-      ? [{ text: `queryKey(${quoteText(name)}, ${secret('KEY')})`, uses: ['queryKey'] }]
-      : [];
+    if (scheme['in'] === 'header') return [code('header', `${quoteText(name)}, ${secret('KEY')}`)];
+    return scheme['in'] === 'query' ? [code('queryKey', `${quoteText(name)}, ${secret('KEY')}`)] : [];
   });
   const [first, ...others] = codes;
   return first && { value: first, why: others.length > 0 ? 'the API also accepts other credentials' : undefined };

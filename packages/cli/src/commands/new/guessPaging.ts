@@ -1,5 +1,5 @@
 import type { Field } from './documentFields.js';
-import type { Code, Guess } from './draft.js';
+import { code, type Code, type Guess } from './draft.js';
 import { quoteText } from './quoteText.js';
 
 /** What an API shows of how its listing continues. */
@@ -127,10 +127,6 @@ function byOffset({ params, fields }: PagingSigns): PagingGuess | undefined {
 
 function onePage(): PagingGuess {
   return { value: code('onePage', ''), why: 'nothing shows how the listing continues' };
-}
-
-function code(name: string, options: string): Code {
-  return { text: `${name}(${options})`, uses: [name] };
 }
 
 function isAddress(value: unknown): boolean {
