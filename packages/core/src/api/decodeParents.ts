@@ -21,14 +21,14 @@ export interface ParentPage<Params> {
   readonly parents: readonly Parent<Params>[];
   /** Where the walk of the parents continues. */
   readonly next: Position;
-  readonly runId?: string;
+  readonly runId?: string | undefined;
   /** Wall time in ms, which determines the windows. */
-  readonly began?: number;
+  readonly began?: number | undefined;
 }
 
 /** Parents as the log has them: JSON, from which exact numbers come back as they are. */
-export function encodeParents<Params>(parents: readonly Parent<Params>[]): readonly Json[] {
-  return (parents as readonly (readonly Json[])[]).map(([path = [], ...others]) => [path, ...others.map(packNumbers)]);
+export function encodeParents<Params>(parents: readonly Parent<Params>[]): Json {
+  return packNumbers(parents as readonly unknown[] as readonly Json[]);
 }
 
 /** Decodes a record of the log; `undefined` if it is none. The same version of the listing made the parameters. */
@@ -38,13 +38,7 @@ export function decodeParents<Params>(record: unknown): ParentPage<Params> | und
   if (!isList(parents) || !parents.every(isParent) || !isPosition(next)) return undefined;
   if (runId !== undefined && typeof runId !== 'string') return undefined;
   if (began !== undefined && typeof began !== 'number') return undefined;
-  const unpacked = parents.map(([path, params, part]) => [path, unpackNumbers(params), unpackNumbers(part)] as const);
-  return {
-    parents: decodeParentList(unpacked),
-    next,
-    ...(runId !== undefined && { runId }),
-    ...(began !== undefined && { began }),
-  };
+  return { parents: unpackNumbers(parents) as readonly Parent<Params>[], next, runId, began };
 }
 
 /** Types parameters that are JSON now. */
@@ -54,7 +48,7 @@ export function decodeParentList<Params>(
   return parents as readonly Parent<Params>[];
 }
 
-function isParent(value: unknown): value is readonly [readonly string[], unknown, ParentPart?] {
+function isParent(value: unknown): boolean {
   if (!isList(value) || value.length < 2 || value.length > 3) return false;
   const [path, params, part = {}] = value;
   if (!isRecord(part)) return false;
