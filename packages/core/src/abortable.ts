@@ -1,3 +1,5 @@
+import { SignalWatch } from './signalWatch.js';
+
 /** Settles like `promise`, or rejects with `signal.reason` on abort, even if the work behind it does not stop. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -14,17 +16,13 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
  * signal that lives no longer than the promises are needed.
  */
 export function abortableBy(signal: AbortSignal): <T>(promise: Promise<T>) => Promise<T> {
-  // Not a `Set`: see SignalWatch.
-  const pending: (() => void)[] = [];
-  const onAbort = (): void => {
-    for (const reject of pending.slice()) reject();
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
+  const signals = new SignalWatch();
+  // Keeps the listener while nothing is pending.
+  signals.watch(signal, () => undefined);
   return (promise) =>
     new Promise((resolve, reject) => {
       const stop = (): void => reject(signal.reason);
       if (signal.aborted) stop();
-      pending.push(stop);
-      promise.finally(() => pending.splice(pending.indexOf(stop), 1)).then(resolve, reject);
+      promise.finally(signals.watch(signal, stop)).then(resolve, reject);
     });
 }

@@ -15,7 +15,7 @@ import { type AttemptFault, underQuota } from './response/statusFault.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryOptions.js';
 import { sendAttempt } from './sendAttempt.js';
-import type { SignalWatch } from './signalWatch.js';
+import type { SignalWatch } from '../signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { TransportResponse } from './transport.js';
 

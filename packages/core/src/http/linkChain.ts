@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js';
 import { isRecord, kindOf } from '../values.js';
 import { PluginError, SluiceError } from '../errors.js';
 import { closedError, linkTimeoutError } from './requestErrors.js';
-import { SignalWatch } from './signalWatch.js';
+import { SignalWatch } from '../signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { Link, Transport, TransportRequest, TransportResponse } from './transport.js';
 

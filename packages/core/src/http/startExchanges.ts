@@ -1,6 +1,6 @@
 import { type Call, Exchange, type ExchangeOptions } from './exchange.js';
 import { closedError } from './requestErrors.js';
-import { SignalWatch } from './signalWatch.js';
+import { SignalWatch } from '../signalWatch.js';
 import type { TransportResponse } from './transport.js';
 
 /** Makes the attempts of a request until one gets a response. What it rejects with is the request's error. */

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { SignalWatch } from '../../src/http/signalWatch.js';
+import { SignalWatch } from '../src/signalWatch.js';
 
 test('T4 a request that ends takes the signal from none of the others that share it', () => {
   const watch = new SignalWatch();
