@@ -50,14 +50,14 @@ export function listingPlan<Params extends object, Values>(
   const sized = spec.pageSize && parsePlace(spec.pageSize);
   const partitions = values?.length ?? 1;
   const makeRequest = requestMaker(spec, { name, baseUrl });
-  const kept = new Map<number, PartitionRequest>();
+  const latest = new Map<number, PartitionRequest>();
   const requestOf = (partition: number): PartitionRequest => {
-    const known = kept.get(partition);
+    const known = latest.get(partition);
     if (known) return known;
     const request = makeRequest({ ...params, ...values?.[partition] });
-    const [oldest] = kept.keys();
-    if (oldest !== undefined && kept.size === maxKept) kept.delete(oldest);
-    kept.set(partition, request);
+    const [oldest] = latest.keys();
+    if (oldest !== undefined && latest.size === maxKept) latest.delete(oldest);
+    latest.set(partition, request);
     return request;
   };
   const parts = new RequestParts();

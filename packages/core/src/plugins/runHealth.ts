@@ -240,7 +240,7 @@ export class RunJudge {
     const passed = now - before;
     this.#measuredAt = now;
     if (passed <= 0) return;
-    const kept = Math.exp(-passed / memory);
+    const weight = Math.exp(-passed / memory);
     const isBusy = { target: this.#calls > 0, limiter: false, api: false };
     let sent = 0;
     let waiting = Infinity;
@@ -250,7 +250,7 @@ export class RunJudge {
       waiting = Math.min(waiting, waitsSince(each));
     }
     if (sent < this.#parallel) this.#limited += Math.max(0, now - Math.max(before, this.#pause.until, waiting));
-    for (const part of parts) this.#busy[part] = this.#busy[part] * kept + (isBusy[part] ? 1 - kept : 0);
+    for (const part of parts) this.#busy[part] = this.#busy[part] * weight + (isBusy[part] ? 1 - weight : 0);
   }
 }
 

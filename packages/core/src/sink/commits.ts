@@ -136,9 +136,9 @@ export class Commits {
     // A walk that reopens can't continue any partition whose pages are sent only once, so all of these start over.
     const others = info.isRepeatable === false ? Object.keys(before.position.begun).map(Number) : [];
     const counted = why === 'rows-moved' ? countMove(before, partition) : before;
-    const checkpoint = [...new Set([partition, ...others])].reduce((kept, each) => {
-      const sinkPosition = sink.withoutPartition?.(kept.sinkPosition ?? null, each) ?? null;
-      return removePartition(kept, each, sinkPosition);
+    const checkpoint = [...new Set([partition, ...others])].reduce((rest, each) => {
+      const sinkPosition = sink.withoutPartition?.(rest.sinkPosition ?? null, each) ?? null;
+      return removePartition(rest, each, sinkPosition);
     }, counted);
     this.increments?.begin(checkpoint.increment);
     this.#checkpoint = checkpoint;

@@ -119,7 +119,7 @@ export async function createCheckpoint<T>({ source, sink, options }: PlannedSetu
   const { restart = false, newId = randomId, concurrency, madeWith } = options;
   const {
     source: { info },
-    kept,
+    kept: fitted,
   } = fitSource(source, concurrency);
   const { hash, settings } = await hashPlan(info, sink, options.sha256);
   const target = hashTarget(sink);
@@ -131,7 +131,7 @@ export async function createCheckpoint<T>({ source, sink, options }: PlannedSetu
     planHash: hash,
     settings,
     ...(madeWith && { madeWith }),
-    ...(kept !== undefined && { fitted: kept }),
+    ...(fitted !== undefined && { fitted }),
     ...(restart && { isRestart: true }),
     ...(info.partitions !== Infinity && { partitions: info.partitions }),
     ...(target !== undefined && { target }),

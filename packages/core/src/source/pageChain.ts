@@ -31,8 +31,8 @@ export interface ChainPage<T> {
   /** The number of rows, and the length of the last one as JSON. */
   readonly rows: number;
   readonly rowLength: number;
-  /** Decodes the rows. Called once. */
-  readonly items: () => readonly T[];
+  /** Called once, when the walk emits the page. */
+  readonly decode: () => readonly T[];
   readonly partition: number;
   readonly parent: ParentRow | undefined;
   readonly page: number;
@@ -116,7 +116,7 @@ export class PageChain<T> {
     return {
       rows: emitted,
       rowLength,
-      items: () =>
+      decode: () =>
         decodePage(page, this.#definition.name).filter((_, index) => index >= known && !page.leftOut?.has(index)),
       partition: this.partition,
       parent: this.parent,
@@ -149,7 +149,7 @@ export class PageChain<T> {
     return {
       rows: 0,
       rowLength: 0,
-      items: () => [],
+      decode: () => [],
       partition: this.partition,
       parent: this.parent,
       page: this.#position.pages,

@@ -163,7 +163,7 @@ class Walk<T> {
 
   #emit(page: ReceivedPage<T>): Page<T> {
     this.#isConsuming = true;
-    const items = this.#itemsOf(page);
+    const items = this.#decode(page);
     this.#position = this.#positionAfter(page, items.length);
     this.#startFetching();
     const { partition, position, parent, isIncomplete, increment, receivedAt } = page;
@@ -183,12 +183,12 @@ class Walk<T> {
     };
   }
 
-  /** The rows of a page that are emitted: those that the filter keeps, up to `maxRows`. */
-  #itemsOf(page: ChainPage<T>): readonly T[] {
+  /** Decodes a page. Of its rows those are emitted that the filter keeps, up to `maxRows`. */
+  #decode(page: ChainPage<T>): readonly T[] {
     const { name, filter, maxRows = Infinity } = this.#definition;
     const left = maxRows - this.#emitted;
     try {
-      const rows = filter ? page.items().filter((row) => isKept(filter, row, name)) : page.items();
+      const rows = filter ? page.decode().filter((row) => isKept(filter, row, name)) : page.decode();
       return rows.length > left ? rows.slice(0, left) : rows;
     } catch (error) {
       throw this.#reported(withParent(error, page.parent));
