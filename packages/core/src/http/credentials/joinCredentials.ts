@@ -1,17 +1,10 @@
-import type { ConfigError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
 import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
-
-interface JoinOptions extends Pick<CredentialTools, 'sha256'> {
-  readonly name: string;
-  /** Set if several of them have no secret: it names all of these. */
-  readonly unset: ConfigError | undefined;
-}
 
 /** Several credentials of an API as one: every attempt gets all of them. */
 export function joinCredentials(
   all: readonly ApiCredentials[],
-  { name, unset, sha256: hash = sha256 }: JoinOptions,
+  { name, sha256: hash = sha256 }: Pick<ApiCredentials, 'name'> & Pick<CredentialTools, 'sha256'>,
 ): ApiCredentials {
   const shortHash = shortHasher(hash);
   /** What each of them added to what was sent. */
@@ -20,7 +13,6 @@ export function joinCredentials(
     name,
     isSent: true,
     async prepare(moment) {
-      if (unset) throw unset;
       for (const each of all) await each.prepare?.(moment);
     },
     current(evenExpired) {

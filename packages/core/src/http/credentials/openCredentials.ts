@@ -77,9 +77,10 @@ export function openCredentials(auth: readonly Credential[], tools: AuthTools): 
     throw new ConfigError(`Two credentials of ${api} would be sent in ${twice}. Leave one of them out.`, { api });
   const all = auth.map((each) => openCredential(each, tools, name));
   const unset = variablesOf(auth).filter((env) => valueOf(env, tools) === undefined);
-  const error = unset.length > 1 ? missing(api, unset) : undefined;
-  if (all.length > 1 || error) return joinCredentials(all, { name, unset: error, ...tools });
-  return all[0] ?? keyCredentials(openRenewed(false, tools), () => ({}), { name });
+  const [first = keyCredentials(openRenewed(false, tools), () => ({}), { name })] = all;
+  const opened = all.length > 1 ? joinCredentials(all, { name, ...tools }) : first;
+  // One error names them all.
+  return unset.length > 1 ? { ...opened, prepare: () => Promise.reject(missing(api, unset)) } : opened;
 }
 
 /** What two credentials can't both have. */
