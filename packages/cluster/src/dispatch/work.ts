@@ -204,7 +204,7 @@ export class WorkLoop {
     try {
       const {
         sources,
-        openTarget = openFolder,
+        openTarget = (address: string, hints: ProgressHints) => segments(address, { hints }),
         concurrency = 4,
         lostAfter = 30_000,
         retryAfter = 2_000,
@@ -354,10 +354,6 @@ function pickGaps({ isIncomplete, rowsNotRemoved, shortOfTotal }: RunGaps): RunG
     ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),
     ...(shortOfTotal && { shortOfTotal }),
   };
-}
-
-function openFolder(address: string, hints: ProgressHints): RunTarget {
-  return segments(address, { hints });
 }
 
 function missingSource({ name, source }: RegisteredRun, known: readonly string[]): string {

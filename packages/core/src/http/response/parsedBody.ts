@@ -1,5 +1,5 @@
 import { isPlain } from '../../json.js';
-import { isList, kindOf } from '../../values.js';
+import { inWords, isList } from '../../values.js';
 import { deepestDocument } from './exactNumbers.js';
 
 /** Makes a document of the text of a response. */
@@ -50,7 +50,7 @@ function measure(value: unknown, size: { left: number }, levels: number): void {
   if (typeof value === 'number' && Number.isFinite(value)) return;
   if (typeof value === 'number') throw new ParseFault('unfit', `the number ${value}`);
   if (!isList(value) && !isPlain(value))
-    throw new ParseFault('unfit', typeof value === 'object' ? 'an object of a class' : nameOf(value));
+    throw new ParseFault('unfit', typeof value === 'object' ? 'an object of a class' : inWords(value));
   if (levels === 0) throw new ParseFault('unfit', `lists and objects nested more than ${deepestDocument} levels deep`);
   if (isList(value)) {
     // It visits the holes of a list, too.
@@ -61,8 +61,4 @@ function measure(value: unknown, size: { left: number }, levels: number): void {
     size.left -= name.length + 3;
     measure(field, size, levels - 1);
   }
-}
-
-function nameOf(value: unknown): string {
-  return value === undefined ? 'undefined' : kindOf(value);
 }
