@@ -274,9 +274,7 @@ export class PostgresRunTable implements RunTable {
       throw error;
     }
     const { table } = this.#connection;
-    return this.#connection.enqueue(() =>
-      this.#connection.transact((session) => work(session, this.#tables(table), table)),
-    );
+    return this.#connection.transactInTurn((session) => work(session, this.#tables(table), table));
   }
 }
 

@@ -111,19 +111,16 @@ export class TableClaim<T> implements Claim<T> {
 
   async #transact(state: 'open' | 'done'): Promise<ClaimVerdict> {
     if (this.#end) return this.#end;
-    const { connection } = this.#parts;
     let attempts = 0;
     try {
-      await connection.enqueue(() =>
-        connection.transact(async (session) => {
-          attempts += 1;
-          // The transaction of an attempt before this one may be committed, and only its response was lost.
-          if (attempts > 1 && (await this.#isSaved(session))) return;
-          if (this.#buffer.rows.length > 0) await this.#parts.staging.insert(session, this.#buffer.rows);
-          await this.#advance(session, state);
-          await (state === 'done' ? this.#finish(session) : this.#checkOpen(session));
-        }),
-      );
+      await this.#parts.connection.transactInTurn(async (session) => {
+        attempts += 1;
+        // The transaction of an attempt before this one may be committed, and only its response was lost.
+        if (attempts > 1 && (await this.#isSaved(session))) return;
+        if (this.#buffer.rows.length > 0) await this.#parts.staging.insert(session, this.#buffer.rows);
+        await this.#advance(session, state);
+        await (state === 'done' ? this.#finish(session) : this.#checkOpen(session));
+      });
     } catch (error) {
       const end = error instanceof ClaimEnd ? error.verdict : await this.#endBehind(error);
       if (end === undefined) throw error;
@@ -185,20 +182,17 @@ export class TableClaim<T> implements Claim<T> {
   /** Whether it was the end of the claim that made a transaction fail, e.g. since the staging table is gone. */
   async #endBehind(error: unknown): Promise<Exclude<ClaimVerdict, 'accepted'> | undefined> {
     if (!SluiceError.is(error, 'sink')) return undefined;
-    const { connection } = this.#parts;
     try {
-      return await connection.enqueue(() =>
-        connection.transact(async (session) => {
-          await this.#checkOpen(session);
-          const [found] = await session.rows(
-            `SELECT 1 AS found FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
-            ...this.#place,
-            this.#request.id,
-            BigInt(this.#saves),
-          );
-          return found ? undefined : 'refused';
-        }),
-      );
+      return await this.#parts.connection.transactInTurn(async (session) => {
+        await this.#checkOpen(session);
+        const [found] = await session.rows(
+          `SELECT 1 AS found FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
+          ...this.#place,
+          this.#request.id,
+          BigInt(this.#saves),
+        );
+        return found ? undefined : 'refused';
+      });
     } catch (fault) {
       // What made the transaction fail says more than what makes this fail.
       return fault instanceof ClaimEnd ? fault.verdict : undefined;

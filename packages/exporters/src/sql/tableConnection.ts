@@ -79,6 +79,11 @@ export class TableConnection {
     return turn;
   }
 
+  /** Runs a transaction once those before it have ended. */
+  transactInTurn<R>(work: (session: Session) => Promise<R>): Promise<R> {
+    return this.enqueue(() => this.transact(work));
+  }
+
   /** Repeats a transaction on a new connection, if that of an attempt was lost. */
   async transact<R>(work: (session: Session) => Promise<R>): Promise<R> {
     const signal = this.#signal;
