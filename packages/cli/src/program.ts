@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Argument, Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
 import { type Environment, processEnvironment } from './environment/environment.js';
-import { exitCodes } from './errors/errors.js';
+import { EarlyEnd, exitCodes, Interruption } from './errors/errors.js';
 import { refuseSecretArguments } from './input/secretVariables.js';
 import { addOptions, commandGroups, findCommand, type CommandName, flagsKnownTo } from './options/commands.js';
 
@@ -19,9 +19,12 @@ export async function main(args: readonly string[], given: Environment): Promise
   try {
     return await runProgram(args, environment);
   } catch (error) {
-    // Loaded only after a failure.
-    const { reportError } = await import('./reportError.js');
-    return reportError(error, environment);
+    // Loaded only after a failure. An upgrade of the package may have replaced it meanwhile.
+    const loaded = await import('./reportError.js').catch(() => undefined);
+    if (loaded) return loaded.reportError(error, environment);
+    environment.stderr.print('sluice: A file of its own is gone, or too many are open. Run the same command again.\n');
+    const cause = error instanceof EarlyEnd ? error.cause : error;
+    return cause instanceof Interruption ? cause.exitCode : exitCodes.failed;
   }
 }
 

@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { main } from '../src/program.js';
-import { bash, settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
+import { bash, settingsFor, sluice, startShell, startSluice, type RunOptions } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -267,5 +267,38 @@ test.runIf(process.platform === 'linux')('a folder that was removed is named, wi
     code: 1,
     stdout: '',
     stderr: 'sluice: The current folder was removed. Change to another one, then run it again.\n',
+  });
+});
+
+describe.runIf(process.platform === 'linux')('after an upgrade removed files of a running command', () => {
+  const said = 'sluice: A file of its own is gone, or too many are open. Run the same command again.\n';
+
+  /** A folder with the package as it is installed. */
+  function installedCopy(): string {
+    const folder = temporaryFolder();
+    const from = join(import.meta.dirname, '..');
+    for (const name of ['dist', 'package.json']) cpSync(join(from, name), join(folder, name), { recursive: true });
+    symlinkSync(join(from, 'node_modules'), join(folder, 'node_modules'));
+    return folder;
+  }
+
+  test('an error is one sentence, without a stack trace', async () => {
+    const cwd = installedCopy();
+    const line = 'rm dist/reportError-*.js; "$1" dist/bin.js report none.csv';
+    expect(await bash(line, [], { cwd })).toEqual({ code: 1, stdout: '', stderr: said });
+  });
+
+  test.each([
+    ['SIGTERM', 0, 'watch'],
+    ['SIGINT', 130, 'export --to a.csv'],
+  ] as const)('%s has its exit code, %d', async (signal, code, command) => {
+    await using sandbox = await startSandbox({ latency: 300 });
+    const cwd = installedCopy();
+    const line = `exec '${process.execPath}' dist/bin.js streams ${command} --page-size 1 --rate unlimited`;
+    const running = startShell(line, { cwd, env: settingsFor(sandbox) });
+    await vi.waitFor(() => expect(sandbox.counts.requests).toBeGreaterThan(1), 10_000);
+    rmSync(join(cwd, 'dist'), { recursive: true });
+    running.process.kill(signal);
+    expect(await running.ended).toMatchObject({ code, stderr: expect.stringContaining(said) as string });
   });
 });

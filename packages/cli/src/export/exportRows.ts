@@ -122,9 +122,9 @@ export async function exportRows<T>(
     progress: { fields: () => progressFields(read()), line: () => plainLine(read()) },
     bar: bar && ((space: Parameters<typeof bar>[1]) => bar(read(), space)),
     interruption: async (error: unknown) => {
-      // Loaded on demand: a completed export does not need it.
-      const { exportInterruption } = await import('./interruptedExport.js');
-      return exportInterruption({ error, target, latest, resuming });
+      // Loaded on demand: a completed export does not need it. An upgrade of the package may have replaced it meanwhile.
+      const loaded = await import('./interruptedExport.js').catch(() => undefined);
+      return loaded?.exportInterruption({ error, target, latest, resuming });
     },
   };
   return withRun(frame, shown, async ({ reporter, page, showWarnings }) => {
