@@ -90,7 +90,7 @@ export const mutantList: readonly Mutant[] = [
       'await fileSystem.unlink(from);',
     ],
   ]),
-  ...inFile('packages/core/src/node/checksummedFile.ts', [
+  ...inFile('packages/core/src/node/recordFile.ts', [
     [
       'a record of a log is not durable',
       "    await writeAll(file, this.#path, line, this.#bytes);\n    await withPath(file.sync(), this.#path, 'written');",

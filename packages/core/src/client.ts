@@ -2,7 +2,7 @@
 import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
 import { systemClock } from './clock.js';
-import { longestText } from './errorReport.js';
+import { longestText } from './redactError.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { closedError } from './http/requestErrors.js';
 import { AccessBook } from './http/credentials/apiAccess.js';
@@ -158,7 +158,7 @@ export function createClient(options: ClientOptions): Client {
   const hub = new EventHub((text) => secrets.redact(text, longestText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
   // Without events: observers must not see requests for tokens.
-  const requestToken = axiosTransport({ ...exchange, emit: () => undefined });
+  const sendForCredentials = axiosTransport({ ...exchange, emit: () => undefined });
   const limiterReports = new LimiterReports({
     clock,
     emit: hub.emit,
@@ -186,7 +186,7 @@ export function createClient(options: ClientOptions): Client {
         variables,
         allowInsecure,
         limiter: unlimited(clock),
-        call: requestToken,
+        call: sendForCredentials,
       }),
     transport: links.send,
     closed: closing.signal,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { reportOf, rewritten } from '../src/errorReport.js';
+import { reportOf } from '../src/errorReport.js';
+import { rewriteReport } from '../src/redactError.js';
 import { amend } from '../src/errors.js';
 import { ConfigError, DecodeError, NetworkError } from '../src/index.js';
 
@@ -108,7 +109,7 @@ describe('the report of an error', () => {
     const cause = Object.assign(new Error('key'), { code: 'key' });
     const report = reportOf(new DecodeError('key of key', { excerpt: '<key>', status: 200 }));
     const texts = JSON.stringify(
-      rewritten({ ...report, cause: reportOf(cause) }, (text) => text.replaceAll('key', '-')),
+      rewriteReport({ ...report, cause: reportOf(cause) }, (text) => text.replaceAll('key', '-')),
     );
     expect(texts).not.toContain('key');
     expect(JSON.parse(texts)).toMatchObject({

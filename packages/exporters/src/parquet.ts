@@ -31,7 +31,7 @@ import {
 } from '@sluice/core/node';
 import { encodeParquet, type InexactColumns, loadParquetLibrary } from './parquet/encodeParquet.js';
 import { chooseTypedColumns, type Column } from './columns.js';
-import { typedRowFormat } from './parquet/typedRows.js';
+import { typedRowFormat } from './parquet/stagedRows.js';
 
 /** Options of {@link parquet}. */
 export interface ParquetOptions extends Pick<FileTarget, 'path' | 'fileSystem'> {

@@ -10,7 +10,7 @@ import { withPath } from './diskFault.js';
 import { type FileSystem, nodeFileSystem } from './fileSystem.js';
 import { findHolder, lockFolder, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
-import { ChecksummedFile } from './checksummedFile.js';
+import { RecordFile } from './recordFile.js';
 import { parseTemporaryName } from './wholeFile.js';
 
 /** Options of {@link fileState}. */
@@ -68,7 +68,7 @@ class FolderState implements FileState {
   readonly #processes: Processes;
   readonly #options: FileStateOptions;
   readonly #newId: () => string;
-  readonly #records = new Map<string, ChecksummedFile>();
+  readonly #records = new Map<string, RecordFile>();
   /** Calls of `lock` on this object wait here. */
   readonly #queues = lockQueues();
 
@@ -125,15 +125,15 @@ class FolderState implements FileState {
   }
 
   log(name: string): StateLog {
-    return new ChecksummedFile(this.#fs, join(this.folder, `${name}.log`), this.#newId);
+    return new RecordFile(this.#fs, join(this.folder, `${name}.log`), this.#newId);
   }
 
   holder(use: StateUse = 'export'): Promise<LockHolder | undefined> {
     return findHolder(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
   }
 
-  #record(name: string): ChecksummedFile {
-    const known = this.#records.get(name) ?? new ChecksummedFile(this.#fs, join(this.folder, name), this.#newId);
+  #record(name: string): RecordFile {
+    const known = this.#records.get(name) ?? new RecordFile(this.#fs, join(this.folder, name), this.#newId);
     this.#records.set(name, known);
     return known;
   }

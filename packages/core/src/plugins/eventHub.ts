@@ -1,5 +1,6 @@
 import { Observable, Subject } from 'rxjs';
-import { reportOf, rewritten, textOf } from '../errorReport.js';
+import { reportOf, textOf } from '../errorReport.js';
+import { rewriteReport } from '../redactError.js';
 import { PluginError } from '../errors.js';
 import type { Emit } from '../http/events.js';
 import {
@@ -152,7 +153,7 @@ export class EventHub {
       // A plugin in JavaScript may pass anything as a text.
       if (text !== undefined && text !== null) redacted[field] = this.#redact(textOf(text));
     }
-    if ('error' in event && event.error) redacted['error'] = rewritten(event.error, this.#redact);
+    if ('error' in event && event.error) redacted['error'] = rewriteReport(event.error, this.#redact);
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- texts have been replaced by texts
     return Object.freeze(redacted) as unknown as ClientEvent;
   }

@@ -1,6 +1,7 @@
 import { checkOptions } from '../checks.js';
 import type { Clock } from '../clock.js';
-import { redacted, reportOf, textOf } from '../errorReport.js';
+import { reportOf, textOf } from '../errorReport.js';
+import { redactThrown } from '../redactError.js';
 import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/credentials/apiAccess.js';
 import { type Credential, ownCredentials } from '../http/credentials/auth.js';
@@ -116,7 +117,7 @@ function endpoint(
       };
     } catch (thrown) {
       if (request.signal?.aborted && thrown === request.signal.reason) throw thrown;
-      const error = redacted(thrown, secrets);
+      const error = redactThrown(thrown, secrets);
       hub.emit('error', () => ({ type: 'error', of: 'request', name: request.route, error: reportOf(error) }));
       throw error;
     }

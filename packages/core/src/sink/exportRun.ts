@@ -1,6 +1,7 @@
 import { abortable, abortableBy } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
-import { redacted, reportOf } from '../errorReport.js';
+import { reportOf } from '../errorReport.js';
+import { redactThrown } from '../redactError.js';
 import { amend, SluiceError } from '../errors.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
@@ -67,7 +68,7 @@ export class ExportRun<T> {
       yield* this.#export();
     } catch (error) {
       // Sinks know no secrets, and quote rows, which may have them.
-      this.#failure = redacted(error, this.#job.info.endpoint);
+      this.#failure = redactThrown(error, this.#job.info.endpoint);
       if (this.#isStopped()) return;
       const { name, endpoint } = this.#job.info;
       notify(endpoint, { type: 'error', of: 'export', name, error: reportOf(this.#failure) });

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
-import { redacted, reportOf } from '../errorReport.js';
+import { reportOf } from '../errorReport.js';
+import { redactThrown } from '../redactError.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
 import { type Position, type StatedTotal, type StatedTotals, withDone } from '../position.js';
 import { kindOf } from '../values.js';
@@ -342,7 +343,7 @@ class Walk<T> {
   #reported(thrown: unknown): unknown {
     const { name, endpoint } = this.#definition;
     if (SluiceError.is(thrown)) thrown.position ??= this.#position;
-    const error = redacted(thrown, endpoint);
+    const error = redactThrown(thrown, endpoint);
     notify(endpoint, { type: 'error', of: 'walk', name, error: reportOf(error) });
     return error;
   }

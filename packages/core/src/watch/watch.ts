@@ -1,6 +1,7 @@
 import { systemClock } from '../clock.js';
 import { checkCount, checkNumbers, checkOptions } from '../checks.js';
-import { redacted, reportOf } from '../errorReport.js';
+import { reportOf } from '../errorReport.js';
+import { redactThrown } from '../redactError.js';
 import { ConfigError } from '../errors.js';
 import type { Identifiers } from '../identifiers.js';
 import { createStoredPages } from '../operators/conditionalWalk.js';
@@ -148,7 +149,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
           return await run.next(signal);
         } catch (thrown) {
           const { name, endpoint } = watched;
-          const error = redacted(thrown, endpoint);
+          const error = redactThrown(thrown, endpoint);
           if (!signal.aborted) notify(endpoint, { type: 'error', of: 'watch', name, error: reportOf(error) });
           throw error;
         }

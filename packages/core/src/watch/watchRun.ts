@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { redacted } from '../errorReport.js';
+import { redactThrown } from '../redactError.js';
 import { CheckpointError, ConfigError, DecodeError, SluiceError } from '../errors.js';
 import { isOwnFault, isTransient } from '../isTransient.js';
 import { createStoredPages, withStoredPages } from '../operators/conditionalWalk.js';
@@ -272,7 +272,7 @@ export class WatchRun<T> {
     this.#failing = { polls: failures, since };
     if (failures > maxFailures || clock.monotonic() - since >= retryFor || this.#isPermanent(error, failures))
       throw error;
-    return { health: { outcome: 'failed', failures, error: redacted(error, this.#source.info.endpoint) } };
+    return { health: { outcome: 'failed', failures, error: redactThrown(error, this.#source.info.endpoint) } };
   }
 
   /**

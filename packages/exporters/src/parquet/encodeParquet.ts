@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
-import { ConfigError, SinkError } from '@sluice/core';
+import { ConfigError } from '@sluice/core';
 import type { ByteWriter, ParquetWriter, SchemaElement } from 'hyparquet-writer';
 import type { Column } from '../columns.js';
-import { numberText, type StoredTypes, withoutEndingZeros } from '../columnValue.js';
+import { parquetTypes, unreadable } from './parquetTypes.js';
 
 /** The library that encodes Parquet. */
 export interface ParquetLibrary {
@@ -59,7 +59,10 @@ export async function encodeParquet(
     await append(bytes.getBytes());
     bytes.index = 0;
   };
-  const schema = columns.map(({ name }, nth) => defineElement(name, types[nth] ?? parquetTypes.text));
+  const schema = columns.map(({ name }, nth): SchemaElement => {
+    const { element } = types[nth] ?? parquetTypes.text;
+    return { name, repetition_type: 'OPTIONAL', ...element };
+  });
   const writer = new ParquetWriter({
     writer: Object.assign(bytes, { flush, finish: flush }),
     schema: [{ name: 'rows', num_children: columns.length }, ...schema],
@@ -122,84 +125,9 @@ export async function encodeParquet(
   return inexact;
 }
 
-interface ParquetType {
-  readonly element: Omit<SchemaElement, 'name'>;
-  /** What only the footer may say, since the library would convert the values. */
-  readonly inFooter?: Partial<SchemaElement>;
-  /** The value that the library takes; `undefined` if the type can't hold it exactly. */
-  value(cell: unknown): unknown;
-}
-
-const digitsOfDecimal = 38;
-const decimal = { precision: digitsOfDecimal, scale: 0 };
-
-const parquetTypes: StoredTypes<ParquetType> = {
-  text: {
-    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-    value: checkText,
-  },
-  integer: {
-    element: {
-      type: 'FIXED_LEN_BYTE_ARRAY',
-      type_length: 16,
-      converted_type: 'DECIMAL',
-      logical_type: { type: 'DECIMAL', ...decimal },
-      ...decimal,
-    },
-    value: (cell) => {
-      const text = checkText(cell);
-      return text.replace('-', '').length > digitsOfDecimal ? undefined : BigInt(text);
-    },
-  },
-  number: {
-    element: { type: 'DOUBLE' },
-    value: (cell) => {
-      const text = checkText(cell);
-      const value = Number(text);
-      return numberText(value) === withoutEndingZeros(text) ? value : undefined;
-    },
-  },
-  boolean: { element: { type: 'BOOLEAN' }, value: (cell) => cell === true },
-  timestamp: {
-    element: {
-      type: 'INT64',
-      converted_type: 'TIMESTAMP_MICROS',
-      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
-    },
-    value: (cell) => BigInt(checkText(cell)),
-  },
-  json: {
-    element: { type: 'BYTE_ARRAY', logical_type: { type: 'JSON' } },
-    // The text is JSON already: with this, the library would encode it once more. DuckDB needs it.
-    inFooter: { converted_type: 'JSON' },
-    value: (cell) => replaceSurrogates(checkText(cell)),
-  },
-};
-
-function defineElement(name: string, { element }: ParquetType): SchemaElement {
-  return { name, repetition_type: 'OPTIONAL', ...element };
-}
-
 /** The values of a line, by column. */
 function decodeCells(line: string, columns: number): readonly (readonly unknown[])[] {
   const cells: unknown = JSON.parse(line);
   if (!Array.isArray(cells) || cells.length !== columns || !cells.every(Array.isArray)) throw unreadable();
   return cells;
-}
-
-function checkText(cell: unknown): string {
-  if (typeof cell !== 'string') throw unreadable();
-  return cell;
-}
-
-/** `JSON.stringify` escapes an unpaired surrogate, which DuckDB refuses in JSON. As in text, it becomes U+FFFD. */
-function replaceSurrogates(json: string): string {
-  if (!json.includes('\\ud')) return json;
-  return json.replace(/\\(?:u(d[89a-f][\da-f]{2})|.)/g, (escape, surrogate) => (surrogate ? '\ufffd' : escape));
-}
-
-function unreadable(): SinkError {
-  return new SinkError("The committed rows can't be read: they were written for other columns.", {
-    advice: [{ kind: 'restart' }],
-  });
 }

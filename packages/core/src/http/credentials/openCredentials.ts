@@ -15,7 +15,7 @@ import {
 import type { ApiCredentials, CredentialTools, Stamped } from './credentialTypes.js';
 import { joinCredentials } from './joinCredentials.js';
 import { type ApiKey, RenewedSecret, type SecretRules, type SecretIssuer } from './renewedSecret.js';
-import { TokenIssuer } from './oauth2.js';
+import { TokenIssuer } from './tokenIssuer.js';
 import { type LoginTools, openLogin } from './openLogin.js';
 import { shortestSecret } from './secrets.js';
 import { Signatures } from './signing.js';

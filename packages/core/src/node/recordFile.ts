@@ -19,7 +19,7 @@ const bytesPerWrite = 256 * 1024;
  *
  * @example 'sluice-state 1\\n8d2f00a1 {"generation":1}\\n'
  */
-export class ChecksummedFile implements StateLog {
+export class RecordFile implements StateLog {
   readonly #fs: FileSystem;
   readonly #path: string;
   readonly #newId: () => string;
