@@ -323,6 +323,18 @@ describe('A4 with other limiters', () => {
     await clock.advance(61_000);
   });
 
+  test('L4 what keeps the other limiter from giving permits is shown', async () => {
+    const clock = patientClock();
+    const outage = { cause: 'no connection to Redis', for: 2_000 };
+    const away: Limiter = {
+      acquire: () => Promise.reject(new Error('No connection.')),
+      pause: () => undefined,
+      state: { queued: 1, running: 0, pausedFor: 0, outage },
+    };
+    await using api = open(scripted([200, left(9, 60)]), { endpoint: { limiter: away }, clock });
+    expect(api.client.limiters.get('api')).toEqual({ queued: 1, running: 0, pausedFor: 0, outage });
+  });
+
   test('less may be left when the other limiter lets a request start', async () => {
     const clock = patientClock();
     const shared = unlimited(clock);

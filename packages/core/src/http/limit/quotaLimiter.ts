@@ -24,14 +24,13 @@ export class QuotaLimiter implements Limiter {
   }
 
   get state(): LimiterState {
-    const { queued, running, pausedFor, rate } = this.#inner.state;
+    const inner = this.#inner.state;
     const routes = new Set(this.#queue.all.map(({ request }) => request.route));
     const pauses = [...routes].map((route) => this.#book.pauseOf(route));
     return {
-      queued: queued + this.#queue.size,
-      running,
-      pausedFor: Math.max(pausedFor, ...pauses),
-      ...(rate && { rate }),
+      ...inner,
+      queued: inner.queued + this.#queue.size,
+      pausedFor: Math.max(inner.pausedFor, ...pauses),
     };
   }
 
