@@ -2,6 +2,7 @@ import { amend, ConfigError, SluiceError } from '../errors.js';
 import { encodeQuery } from '../http/query.js';
 import { meaningOf, type ReceivedResponse } from '../http/response/responses.js';
 import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
+import { isAboutRequest } from '../source/chainErrors.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
 import {
   createDiscoveringSource,
@@ -170,11 +171,6 @@ function headersOfEnd<Row extends object, In extends object, Params, Values>({
 }
 
 const longestShownUrl = 300;
-
-/** Whether the API refuses what it was asked for, rather than who asks. */
-function isAboutRequest({ details: { status, means } }: SluiceError): boolean {
-  return (status === 400 || status === 404 || status === 422) && (means === undefined || means === 'final');
-}
 
 /** Fetches a page of a partition of a plan. */
 export type FetchPage<Row> = (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;

@@ -110,6 +110,11 @@ export function lostPage({ name, partition, page }: ChainPlace, where: string, c
   );
 }
 
+/** Whether the API refuses what it was asked for, rather than who asks. */
+export function isAboutRequest({ details: { status, means } }: SluiceError): boolean {
+  return (status === 400 || status === 404 || status === 422) && (means === undefined || means === 'final');
+}
+
 /** The error of a request with a cursor of the API: it says so if the cursor may have expired. */
 export function refusedCursor({ name, partition, page }: ChainPlace, error: SluiceError): SluiceError {
   const { status, excerpt, means } = error.details;
@@ -120,7 +125,7 @@ export function refusedCursor({ name, partition, page }: ChainPlace, error: Slui
     const advice = [{ kind: 'restart-partition' }, { kind: 'restart' }] as const;
     return new PaginationError('cursor-refused', message, { details, advice, cause: error });
   }
-  if (status !== 400 && status !== 404 && status !== 422) return error;
+  if (!isAboutRequest(error)) return error;
   amend(
     error,
     `That is page ${page}, at a cursor of the API: it may list no more than the pages before. Only if the cursor has expired does it help to start over.`,

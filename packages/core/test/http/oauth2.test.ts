@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { type ClientOptions, createClient, defineApi, listing, byPage, oauth2, Secrets } from '../../src/index.js';
+import {
+  byCursor,
+  type ClientOptions,
+  createClient,
+  defineApi,
+  listing,
+  byPage,
+  oauth2,
+  Secrets,
+} from '../../src/index.js';
 import type { ApiOptions, Limiter, OAuth2Options, SavedToken } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { type Arrived, type RecordingServer, recordingServer, type Reply } from './recordingServer.js';
@@ -187,6 +196,34 @@ describe('A1 oauth2 with client credentials', () => {
     expect(issuer.tokens.arrived).toHaveLength(2);
     expect(sentTokens(issuer).filter((token) => token === 'token-2')).toHaveLength(5);
   });
+
+  test.each([400, 404, 410])(
+    'E7 R11 a %i of the token server refuses neither the cursor nor the page that needs a token',
+    async (status) => {
+      let issued = 0;
+      const server = await recordingServer(({ url = '' }) => {
+        if (!url.startsWith('/token')) return { body: { items: [{ id: url }], next: 'cursor-2' } };
+        issued += 1;
+        return issued === 1
+          ? { body: { access_token: 'token-1', expires_in: 100 } }
+          : { status, body: { error: 'no' } };
+      });
+      const clock = new FakeClock();
+      const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 }, clock });
+      onTestEnd(() => client.close());
+      const auth = oauth2({ tokenUrl: '/token', clientId: 'sluice app', clientSecret });
+      const paging = byCursor({ param: 'after', at: 'next' });
+      const items = listing({ path: '/items', rows: 'items', columns: ['id'], paging });
+      const { shop } = client.use(defineApi({ name: 'shop', baseUrl: server.url, auth, sources: { items } })());
+      const pages = shop.items().pages({ prefetch: 0 })[Symbol.asyncIterator]();
+      await pages.next();
+      await clock.advance(200_000);
+      const error: unknown = await pages.next().catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'http', status });
+      expect(String(error)).toMatch(/^HttpError: The token server of shop: the server responded with/);
+      expect(String(error)).not.toMatch(/\/items|cursor/);
+    },
+  );
 
   test('R1 asks for no other token if the API refuses one within a minute of its issue', async () => {
     const issuer = await issuing();

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../errors.js';
+import { ConfigError, SluiceError } from '../../errors.js';
 import { sha256, shortHasher } from '../../identifiers.js';
 import type { Clock } from '../../clock.js';
 import { isRecord } from '../../values.js';
@@ -166,7 +166,11 @@ export class RenewedSecret {
   async #issue(issuer: SecretIssuer): Promise<string> {
     // From before the request, since the life of the secret may count from then.
     const issued = this.#clock.monotonic();
-    const { secret, lifetime } = await issuer.issue();
+    const { secret, lifetime } = await issuer.issue().catch((error: unknown) => {
+      // Its status is not that of the request which needs the secret, e.g. a 410 refuses no cursor.
+      if (SluiceError.is(error, 'http')) Object.assign(error, { details: { ...error.details, means: 'renew' } });
+      throw error;
+    });
     const checked = this.#checked(secret);
     this.#use = { issued, hasWorked: false };
     this.#expires = expiryOf(issued, lifetime);
