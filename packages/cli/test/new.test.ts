@@ -298,6 +298,41 @@ describe('U7 sluice new drafts a definition from an OpenAPI description', () => 
     expect(stdout).toContain("rows: '',");
   });
 
+  test.each([
+    [
+      'has a login',
+      [{ url: 'https://ann:secret-of-ann@api.example.com/v1?key=secret#top' }],
+      "'https://api.example.com/v1'",
+    ],
+    ['is not said', [], "'https://api.example.com/'"],
+    ['is relative to that of the description', [{ url: '/v1' }], "'https://api.example.com/'"],
+  ])('whose address %s', async (_, servers, expected) => {
+    const folder = configFolder({ 'openapi.json': JSON.stringify({ ...openApi, servers }) });
+    const { stdout } = await run(['new', 'shop', '--from', 'openapi.json', '--to', '-'], folder);
+    expect(stdout).toContain(`  baseUrl: ${expected},\n`);
+    expect(stdout.includes('// guess: the description does not say where the API is')).toBe(expected.endsWith("/'"));
+    expect(stdout).not.toContain('secret');
+  });
+
+  test('whose schemas are parts of themselves, and have names with a percent sign', async () => {
+    const self = { $ref: '#/components/schemas/Order' };
+    const schema = { type: 'array', items: { $ref: '#/components/schemas/100%' } };
+    const folder = configFolder({
+      'openapi.json': JSON.stringify({
+        openapi: '3.1.0',
+        paths: { '/orders': { get: { responses: { 200: { content: { 'application/json': { schema } } } } } } },
+        components: {
+          schemas: {
+            Order: { allOf: Array.from({ length: 20 }, () => self), oneOf: [self] },
+            '100%': { allOf: [self, { type: 'object', properties: { id: { type: 'integer' } } }] },
+          },
+        },
+      }),
+    });
+    const { stdout } = await run(['new', 'shop', '--from', 'openapi.json', '--to', '-'], folder);
+    expect(stdout).toContain("columns: ['id'],");
+  });
+
   test('only of the paths that were asked for', async () => {
     const folder = configFolder({ 'openapi.json': JSON.stringify(openApi) });
     const { code, stderr } = await run(['new', 'shop', '--from', 'openapi.json', '--paths', '/orders'], folder);

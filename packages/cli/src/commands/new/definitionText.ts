@@ -22,7 +22,7 @@ export function definitionText(name: string, api: ApiDraft, from: string): strin
     '',
     `export const ${name} = defineApi({`,
     `  name: ${quoteText(name)},`,
-    `  baseUrl: ${quoteText(baseUrl)},`,
+    ...line(`  baseUrl: ${quoteText(baseUrl.value)},`, baseUrl),
     ...(auth
       ? line(`  auth: ${auth.value.text},`, auth)
       : ['  // auth: guess: the API needs no credentials of its own']),

@@ -18,7 +18,7 @@ export interface Guess<Value> {
 
 /** A definition of an API, as far as it could be found out. */
 export interface ApiDraft {
-  readonly baseUrl: string;
+  readonly baseUrl: Guess<string>;
   /** Absent if it is unknown. */
   readonly auth?: Guess<Code> | undefined;
   /** Headers that every request has. */

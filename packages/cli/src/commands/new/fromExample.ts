@@ -43,7 +43,7 @@ export function draftFromExample({ url, headers, body }: Example): Omit<ApiDraft
     total,
     ...rows,
   };
-  return { baseUrl: url.origin + base, listings: [listing] };
+  return { baseUrl: { value: url.origin + base }, listings: [listing] };
 }
 
 const sizeNames =

@@ -90,8 +90,8 @@ function findFreeName(name: string, path: string, taken: ReadonlySet<string>): s
   for (let nth = 2; ; nth += 1) if (!taken.has(`${name}${nth}`)) return `${name}${nth}`;
 }
 
-/** The address of OpenAPI's first server, or that of Swagger. */
-function findBaseUrl(document: Fields, from: URL | undefined): string {
+/** The address of OpenAPI's first server, or that of Swagger, without credentials. */
+function findBaseUrl(document: Fields, from: URL | undefined): Guess<string> {
   const [server] = listAt(document, 'servers');
   const given = isRecord(server) ? textAt(server, 'url') : undefined;
   const variables = isRecord(server) ? objectAt(server, 'variables') : {};
@@ -100,13 +100,13 @@ function findBaseUrl(document: Fields, from: URL | undefined): string {
     return typeof known === 'string' ? known : whole;
   });
   const host = textAt(document, 'host') ?? from?.host;
-  const ofSwagger = host === undefined ? undefined : `https://${host}${textAt(document, 'basePath') ?? '/'}`;
-  const address = filled ?? ofSwagger ?? unknownBaseUrl;
-  return URL.canParse(address, from?.href) ? new URL(address, from?.href).href : unknownBaseUrl;
+  const ofSwagger = host === undefined ? '' : `https://${host}${textAt(document, 'basePath') ?? '/'}`;
+  const address = filled ?? ofSwagger;
+  if (!URL.canParse(address, from?.href))
+    return { value: 'https://api.example.com/', why: 'the description does not say where the API is' };
+  const { origin, pathname } = new URL(address, from?.href);
+  return { value: origin + pathname };
 }
-
-/** Stands for an address that nobody has said. */
-const unknownBaseUrl = 'https://api.example.com/';
 
 /** The first way to authenticate that a definition can say. */
 function findAuth(document: Fields, nameVariable: (secret: string) => string): Guess<Code> | undefined {
@@ -205,13 +205,15 @@ function nameType(schema: Fields): string {
 }
 
 /** A schema, a parameter or a response in place of a reference to it. `allOf` is merged, of others the first counts. */
-function resolve(document: Fields, value: unknown, depth = 0): Fields {
-  if (!isRecord(value) || depth > 20) return {};
+function resolve(document: Fields, value: unknown, within: readonly Fields[] = []): Fields {
+  // A schema may be a part of itself.
+  if (!isRecord(value) || within.includes(value)) return {};
+  const outer = [...within, value];
   const reference = textAt(value, '$ref');
-  if (reference !== undefined) return resolve(document, followReference(document, reference), depth + 1);
-  const all = listAt(value, 'allOf').map((each) => resolve(document, each, depth + 1));
+  if (reference !== undefined) return resolve(document, followReference(document, reference), outer);
+  const all = listAt(value, 'allOf').map((each) => resolve(document, each, outer));
   const [any] = [...listAt(value, 'oneOf'), ...listAt(value, 'anyOf')];
-  const parts = [...all, ...(any === undefined ? [] : [resolve(document, any, depth + 1)])];
+  const parts = [...all, ...(any === undefined ? [] : [resolve(document, any, outer)])];
   if (parts.length === 0) return value;
   const properties = merge([...parts, value].map((each) => objectAt(each, 'properties')));
   return { ...merge([...parts, value]), allOf: undefined, oneOf: undefined, anyOf: undefined, properties };
@@ -226,10 +228,19 @@ function followReference(document: Fields, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   let found: unknown = document;
   for (const part of reference.slice(2).split('/')) {
-    const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = decodePart(part).replaceAll('~1', '/').replaceAll('~0', '~');
     found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
   return found;
+}
+
+/** Some descriptions have names with a `%` as they are. */
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function objectAt(value: unknown, name: string): Fields {
