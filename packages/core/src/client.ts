@@ -47,7 +47,10 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
    * only a 429 slows the client down. A rate above what the API allows causes 429s.
    */
   readonly rateLimit?: false | Limit | readonly Limit[] | undefined;
-  /** Your own limiter instead of `rateLimit`, e.g. one that several processes share. */
+  /**
+   * Your own limiter instead of `rateLimit`, e.g. one that several processes share. It also holds for APIs with a limit or
+   * credentials of their own, unless they have a `limiter`.
+   */
   readonly limiter?: Limiter | undefined;
   /**
    * Largest response in bytes, after decompression. Default 32 MiB. In Node.js, a response that would take more than a
@@ -96,8 +99,8 @@ export interface Client extends AsyncDisposable {
   /** Queued and running requests of the APIs that share the client's limiter, and how long these are paused. */
   readonly limiter: LimiterState;
   /**
-   * The same for each API, by its name. An API with `auth`, `rateLimit`, `limiter` or `quota` has a limiter of its own; the
-   * others show the client's, which they share.
+   * The same for each API, by its name. An API with `auth`, `rateLimit`, `limiter` or `quota` has a limiter of its own, with
+   * the client's `limiter` in it if one was given; the others show the client's, which they share.
    */
   readonly limiters: ReadonlyMap<string, LimiterState>;
   /**

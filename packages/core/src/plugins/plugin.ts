@@ -52,8 +52,8 @@ export interface EndpointOptions {
   /** The API's own credentials: it never receives the client's key. Default: the client's key. */
   readonly auth?: Auth;
   /**
-   * The API's own limit, besides the client's `rateLimit` if that is given. Default: the limiter that the client's APIs
-   * share; with `auth` a limiter of its own, with the client's limits.
+   * The API's own limit, besides the client's `rateLimit` or `limiter` if that is given. Default: the limiter that the
+   * client's APIs share; with `auth` a limiter of its own, with the client's limits, unless the client has a `limiter`.
    */
   readonly rateLimit?: false | Limit | readonly Limit[];
   /** A limiter instead of `rateLimit`, e.g. one that two APIs share because they share a quota. */

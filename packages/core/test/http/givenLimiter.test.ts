@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import {
+  bearer,
   createClient,
   type Client,
   type Endpoint,
+  type EndpointOptions,
   type Limiter,
   type LimiterState,
   type Permit,
   type Plugin,
+  rateLimitHeaders,
 } from '../../src/index.js';
+import { BothLimiters } from '../../src/http/limit/bothLimiters.js';
+import { LocalLimiter } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { ok, startServer } from './scriptedServer.js';
 
@@ -44,6 +49,56 @@ async function open(
     get: (signal) => client.shop.request({ route: 'shop.things', path: '/', query: {}, ...(signal && { signal }) }),
   };
 }
+
+describe('A2 the limiter of a client', () => {
+  const secret = 'secret-of-the-shop';
+  const rateLimit = { requests: 100, per: 1_000 };
+
+  test.each<[string, EndpointOptions]>([
+    ['credentials', { auth: bearer(secret) }],
+    ['a limit', { rateLimit }],
+    ['both', { auth: bearer(secret), rateLimit }],
+    ['no limit', { auth: bearer(secret), rateLimit: false }],
+    ['a quota', { auth: bearer(secret), quota: rateLimitHeaders() }],
+  ])('also holds for an API that has %s of its own', async (_, options) => {
+    const server = await startServer(ok());
+    let granted = 0;
+    const limiter = {
+      acquire() {
+        granted += 1;
+        return Promise.resolve({ release: () => undefined });
+      },
+      pause: () => undefined,
+      state: { ...idle, queued: 7 },
+    };
+    const plugin: Plugin<'shop', Endpoint> = { name: 'shop', setup: ({ endpoint }) => endpoint(server.url, options) };
+    const client = createClient({ apiKey: false, limiter }).use(plugin);
+    onTestEnd(() => client.close());
+    await client.shop.request({ route: 'shop.things', path: '/', query: {} });
+    expect(granted).toBe(1);
+    expect(client.limiters.get('shop')).toMatchObject({ queued: 7 });
+  });
+
+  test('L1 lets no more start than the own limit of an API, however late it grants', async () => {
+    const clock = new FakeClock();
+    const grants: (() => void)[] = [];
+    const shared = {
+      acquire: () => new Promise<Permit>((resolve) => grants.push(() => resolve({ release: () => undefined }))),
+      pause: () => undefined,
+      state: idle,
+    };
+    const own = new LocalLimiter([{ requests: 2, per: 1_000 }], clock, { longestPending: 500 });
+    const limiter = new BothLimiters(own, shared);
+    const acquire = (): Promise<Permit>[] => [1, 2].map(() => limiter.acquire({ route: 'shop.things' }));
+    const early = acquire();
+    await clock.advance(2_000);
+    const late = acquire();
+    await clock.advance(0);
+    for (const grant of grants) grant();
+    const permits = await Promise.all([...early, ...late]);
+    expect(permits.map((permit) => permit.started?.())).toEqual([false, false, true, true]);
+  });
+});
 
 describe('T3 a limiter of somebody else', () => {
   test.each([

@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.js';
 import type { Credential } from '../credentials/auth.js';
 import type { Timeouts } from '../requestTimes.js';
+import { BothLimiters } from './bothLimiters.js';
 import { GuardedLimiter } from './guardedLimiter.js';
 import { defaultLimit, type Limit } from './limit.js';
 import type { Limiter, LimiterState } from './limiterTypes.js';
@@ -60,6 +61,8 @@ export class ApiLimiters {
     let limited: Limiter | undefined;
     if (limiter) limited = this.#wrap(limiter, `The limiter of ${api}`);
     else if (!auth && rateLimit === undefined && (!quota || hasClientLimit)) limited = this.shared;
+    else if (client.limiter)
+      limited = rateLimit ? new BothLimiters(this.#limitBy(rateLimit), this.shared) : this.shared;
     // The limits of the client, if there are any, also hold for each API with its own.
     else if (client.rateLimit !== undefined || rateLimit !== undefined)
       limited = this.#limitBy(client.rateLimit ?? [], rateLimit ?? []);

@@ -1,0 +1,54 @@
+import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
+
+/**
+ * The limits of an API, within a limiter that others use, too, e.g. other processes. A request waits for its own limits
+ * first, so that it holds no permit of the others meanwhile.
+ */
+export class BothLimiters implements Limiter {
+  readonly #own: Limiter;
+  readonly #shared: Limiter;
+
+  constructor(own: Limiter, shared: Limiter) {
+    this.#own = own;
+    this.#shared = shared;
+  }
+
+  get state(): LimiterState {
+    const own = this.#own.state;
+    const shared = this.#shared.state;
+    return {
+      ...own,
+      ...shared,
+      queued: own.queued + shared.queued,
+      pausedFor: Math.max(own.pausedFor, shared.pausedFor),
+    };
+  }
+
+  pause(ms: number): void {
+    this.#shared.pause(ms);
+  }
+
+  async acquire(request: AcquireOptions): Promise<Permit> {
+    const own = await this.#own.acquire(request);
+    try {
+      return bothPermits(own, await this.#shared.acquire(request));
+    } catch (error) {
+      own.release('unwritten');
+      throw error;
+    }
+  }
+}
+
+function bothPermits(own: Permit, shared: Permit): Permit {
+  return {
+    started: () => (own.started?.() ?? true) && (shared.started?.() ?? true),
+    observe(response) {
+      own.observe?.(response);
+      return shared.observe?.(response) ?? {};
+    },
+    release(use) {
+      shared.release(use);
+      own.release(use);
+    },
+  };
+}
