@@ -206,6 +206,28 @@ describe('T8 NO_PROXY', () => {
     expect(proxyFor(new URL('https://api.sluice.test:8443/'))?.host).toBe(isDirect ? undefined : 'proxy.example:3128');
   });
 
+  test.each([
+    ['2001:db8::1', true],
+    ['[2001:db8::1]', true],
+    ['[2001:db8::1]:8443', true],
+    ['[2001:db8::1]:443', false],
+    ['2001:db8::2', false],
+  ])('with "%s" sends a request to [2001:db8::1]:8443 directly: %s', (list, isDirect) => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');
+    vi.stubEnv('NO_PROXY', list);
+    expect(proxyFor(new URL('https://[2001:db8::1]:8443/'))?.host).toBe(isDirect ? undefined : 'proxy.example:3128');
+  });
+
+  test('is read where the variable in lower case is empty, and so is HTTPS_PROXY', () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    for (const name of ['https_proxy', 'no_proxy']) vi.stubEnv(name, '');
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');
+    vi.stubEnv('NO_PROXY', 'direct.example');
+    expect(proxyFor(new URL('https://api.example/'))?.host).toBe('proxy.example:3128');
+    expect(proxyFor(new URL('https://direct.example/'))).toBeUndefined();
+  });
+
   test('and each scheme has its own proxy', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { ConfigError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
 import { AdapterFault, codeOf } from './adapter.js';
@@ -27,22 +27,23 @@ export function proxyFor(url: URL): URL | undefined {
   );
 }
 
-/** Whether `NO_PROXY` has a host or its domain: `example.com`, `.example.com`, `*.example.com`, `example.com:8080`, `*`. */
+/** Whether `NO_PROXY` has a host or its domain: `example.com`, `.example.com`, `*.example.com`, `example.com:8080`, `::1`, `*`. */
 function isExcepted(url: URL): boolean {
   const port = portOf(url);
   return variable('NO_PROXY')
     .toLowerCase()
     .split(/[,\s]+/)
     .some((entry) => {
-      const [, named = entry, onlyPort = port] = /^(.+):(\d+)$/.exec(entry) ?? [];
-      const domain = named.replace(/^\*?\./, '');
+      // Without brackets, the end of an IPv6 address is no port.
+      const [, named = entry, onlyPort = port] = /^([^:]+|\[.+\]):(\d+)$/.exec(entry) ?? [];
+      const domain = isIP(named) === 6 ? `[${named}]` : named.replace(/^\*?\./, '');
       if (domain === '' || onlyPort !== port) return false;
       return domain === '*' || `.${url.hostname}`.endsWith(`.${domain}`);
     });
 }
 
 function variable(name: string): string {
-  return process.env[name.toLowerCase()] ?? process.env[name] ?? '';
+  return process.env[name.toLowerCase()] || process.env[name] || '';
 }
 
 function portOf({ port, protocol }: URL): string {
