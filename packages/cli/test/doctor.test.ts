@@ -152,9 +152,14 @@ test.each([
   ],
   [{ NO_PROXY: '*' }, 'ok', 'none is set'],
   [
+    { HTTP_PROXY: 'socks5://me:secret@proxy.example.com:1080' },
+    'fail',
+    'HTTP_PROXY is not the address of an HTTP proxy. Give one like http://proxy.example.com:3128, or unset it.',
+  ],
+  [
     { HTTPS_PROXY: 'proxy:me@secret' },
     'fail',
-    'HTTPS_PROXY is not an address. Give one like http://proxy.example.com:3128, or unset it.',
+    'HTTPS_PROXY is not the address of an HTTP proxy. Give one like http://proxy.example.com:3128, or unset it.',
   ],
   [{ NODE_EXTRA_CA_CERTS: '/etc/ca.pem' }, 'ok', 'none is set, certificates from /etc/ca.pem'],
 ])('the proxy of %j', (variables, level, text) => {

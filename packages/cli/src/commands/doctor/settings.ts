@@ -60,7 +60,7 @@ export function proxyFinding(variables: Variables): Finding {
       return finding(
         'fail',
         'proxy',
-        `${name} is not an address. Give one like http://proxy.example.com:3128, or unset it.`,
+        `${name} is not the address of an HTTP proxy. Give one like http://proxy.example.com:3128, or unset it.`,
       );
     found.push(`${name} is ${origin}`);
   }
@@ -74,7 +74,7 @@ export function proxyFinding(variables: Variables): Finding {
 function readOrigin(address: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { protocol, host } = new URL(address);
-  return host === '' ? undefined : `${protocol}//${host}`;
+  return host !== '' && /^https?:$/.test(protocol) ? `${protocol}//${host}` : undefined;
 }
 
 /** What the plugins of a configuration provide. */
