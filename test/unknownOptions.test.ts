@@ -181,6 +181,7 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   createSender: (more) => core.createSender({ url: baseUrl, ...more }),
   createSource: (more) => createSource({ ...definition, fetch, ...more }),
   pages: (more) => source.pages(more),
+  toArray: (more) => source.toArray(more),
   pipePages: (more) => source.pipePages((page) => page, more),
   poll: (more) => core.poll(source, { ...every, ...more }),
   'poll: conditional': (more) => core.poll(source, { ...every, conditional: more }),

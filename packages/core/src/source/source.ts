@@ -179,7 +179,9 @@ export class Source<T> extends Flow<T> {
   }
 
   /** Collects all rows, at most `max` (default 1,000,000). @throws ConfigError beyond `max`, before memory runs out. */
-  async toArray({ max = 1_000_000 }: { readonly max?: number | undefined } = {}): Promise<T[]> {
+  async toArray(options: { readonly max?: number | undefined } = {}): Promise<T[]> {
+    checkOptions('toArray()', options, { max: 'a number?' });
+    const { max = 1_000_000 } = options;
     const rows: T[] = [];
     for await (const page of this.pages()) {
       if (rows.length + page.items.length > max)
