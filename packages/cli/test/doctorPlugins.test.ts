@@ -14,7 +14,11 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     asked.push(request.url ?? '');
     const { pathname } = new URL(request.url ?? '', 'http://localhost');
-    response.writeHead(statuses[pathname] ?? 200, { 'content-type': 'application/json' });
+    const status = statuses[pathname] ?? 200;
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      ...(status === 429 && { 'retry-after': '3600' }),
+    });
     response.end(JSON.stringify({ items: [{ id: 1 }] }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -103,6 +107,22 @@ test('one that refuses or fails is told, and fails; where it may only want param
   expect(refused.stdout).toMatch(/^fail {2}library\.catalogue {2}the key was refused: .*401/m);
   statuses = { '/catalogue': 404 };
   expect((await run(['doctor', '--quiet'], libraryFolder())).stdout).toMatch(/^fail {2}library\.catalogue {2}.*404/);
+});
+
+test('no source waits for the end of a long pause that another one of its API was told', async () => {
+  statuses = { '/catalogue': 429 };
+  const { stdout } = await run(['doctor'], libraryFolder());
+  expect(linesOf(stdout)).toEqual(
+    expect.arrayContaining([
+      ['warn', 'library.catalogue', expect.stringContaining('the server asked to wait 3600 s')],
+      [
+        'warn',
+        'library.free',
+        expect.stringMatching(/^was not asked, since its API wants no request for (59 min|1 h)/),
+      ],
+    ]),
+  );
+  expect(asked).toHaveLength(1);
 });
 
 test('an API of ours that a plugin requires has to have an address, and a key', async () => {

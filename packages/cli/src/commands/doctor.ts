@@ -21,6 +21,7 @@ import type { CommandOptions } from '../options/commands.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
 import { unsetVariables } from '../source/describe.js';
 import { addRequired, clientOptions, isRequired } from '../source/openClient.js';
+import { formatDuration } from '../terminal/format.js';
 
 /** The cheapest request of each API: one row. The wallet need not have NFTs. */
 const smallestRequest: Readonly<
@@ -93,6 +94,9 @@ async function* findings(
   yield* sourceFindings(known, key, options, environment, invocation);
 }
 
+/** Ms of a pause, asked for by an API, that its next source waits for. */
+const longestPause = 60_000;
+
 /** Probes the sources of plugins with a single client, since plugins may depend on each other. */
 async function* sourceFindings(
   { apis, sources }: PluginApis,
@@ -118,9 +122,10 @@ async function* sourceFindings(
     const isWithout = api && hasOwnAuth(api) && unsetVariables(api, environment.variables).length > 0;
     if (!sources.includes(name) || isWithout) continue;
     const credentials = api && hasOwnAuth(api) ? 'own' : key === undefined ? 'none' : 'key';
-    yield await sourceFinding(source, credentials, environment, rate, (rows) =>
-      probe(client, rows, environment.signal),
-    );
+    const { pausedFor } = client.limiters.get(api?.name ?? '') ?? client.limiter;
+    yield pausedFor > longestPause
+      ? finding('warn', name, `was not asked, since its API wants no request for ${formatDuration(pausedFor)}`)
+      : await sourceFinding(source, credentials, environment, rate, (rows) => probe(client, rows, environment.signal));
     // E.g. that its API gets the key of another one, which the client notices with the first request.
     yield* warnings.splice(0);
   }
