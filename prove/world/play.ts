@@ -376,10 +376,10 @@ class World implements PlayableWorld {
     return api.cursorTtl !== null || (job.kind === 'children' && job.parents.some(({ goneAt = 0 }) => goneAt > 0));
   }
 
-  /** Whether a partition may start over in an export of what is new, as rows moved at the offsets that it is read by. */
+  /** Whether a partition may start over in an export of what is new, as rows moved between its pages. */
   get #mayMove(): boolean {
     const { job } = this.#scenario;
-    return job.kind === 'increment' && job.order === 'offsets';
+    return job.kind === 'increment' && (job.order === 'offsets' || job.order === 'newest-first');
   }
 
   /** Whether the job brings a table up to date, so that a run which can't be resumed is given up for a new one. */
@@ -420,7 +420,7 @@ class World implements PlayableWorld {
       return job.kind === 'table' && job.rival && job.exports > 1 && (job.mode === 'merge' || job.mode === 'replace');
     // A run that resumes may find that rows have moved since, although they stand still now.
     const order = job.kind === 'increment' ? job.order : undefined;
-    if (error.code === 'rows-moved') return order === 'offsets' && error.message.includes('started over 3 times');
+    if (error.code === 'rows-moved') return this.#mayMove && error.message.includes('started over 3 times');
     if (error.code === 'no-progress' && (order === 'any' || order === 'newest-first')) return true;
     if (this.#isQuiet) return false;
     const exchanges = this.#exchangesOf(life);

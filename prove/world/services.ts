@@ -105,7 +105,7 @@ export class Apis {
   #notModified = 0;
   #isStill = false;
   #ticks = 0;
-  readonly #model: Pick<ApiModel, 'isMoved' | 'tokenLife'>;
+  readonly #model: Pick<ApiModel, 'isMoved' | 'quota' | 'tokenLife'>;
   /** When each was issued. */
   readonly #tokens: number[] = [];
   /** The end of the last pause that a process was asked for. Meanwhile a request waits with the newest token that it has. */
@@ -229,12 +229,13 @@ export class Apis {
   }
 
   #checkToken(authorization = ''): void {
-    const { tokenLife } = this.#model;
+    const { tokenLife, quota } = this.#model;
     if (tokenLife === undefined) return;
     const issued = this.#tokens[Number(authorization.replace(`Bearer ${tokenPrefix}`, '')) - 1] ?? -Infinity;
     const age = this.#now() - issued;
     if (tokenLife === 'unknown' && age > untoldTokenLife) throw new Refusal(401, 'This token is not valid any more');
-    if (tokenLife === 'unknown' || age <= tokenLife + tokenGrace) return;
+    // A request may get a new token before it waits for the next window of the quota.
+    if (tokenLife === 'unknown' || age <= tokenLife + tokenGrace + (quota?.window ?? 0)) return;
     if (this.#loginSent < issued && this.#now() <= this.#shutUntil + tokenGrace) return;
     this.wrong.push(`A token was sent ${age} ms after it was issued, and it is good for ${tokenLife} ms.`);
   }
