@@ -9,11 +9,21 @@ import { readPieces, readBytes, withFile } from './readFile.js';
 const startSize = 1_048_576;
 const lineFeed = 10;
 
-/** Checks that rows can follow those of a file. @throws ConfigError if the format can't; SinkError if the file differs. */
-export async function checkAppendable(fs: FileSystem, path: string, { follows }: RowEncoder<never>): Promise<void> {
+/**
+ * Checks that rows can follow those of a file. Resolves to whether it has some.
+ *
+ * @throws ConfigError if the format can't; SinkError if the file differs.
+ */
+export async function checkAppendable(
+  fs: FileSystem,
+  path: string,
+  { follows, header }: RowEncoder<never>,
+): Promise<boolean> {
   if (!follows) throw new ConfigError(`Rows can't be appended to ${path}: files of its format can't be continued.`);
+  let hasRows = false;
   const fault = await readIfFile(fs, path, async (file, size) => {
     if (size === 0) return undefined;
+    hasRows = size > Buffer.byteLength(header);
     const last = await readBytes(file, path, size - 1, 1);
     if (last[0] !== lineFeed) return 'ends within a row';
     const start = await readBytes(file, path, 0, Math.min(size, startSize));
@@ -22,6 +32,7 @@ export async function checkAppendable(fs: FileSystem, path: string, { follows }:
   });
   if (fault !== undefined)
     throw new SinkError(`Rows can't be appended to ${path}, which ${fault}. Give another path: nothing was changed.`);
+  return hasRows;
 }
 
 /** Copies what a file has to the end of another one. */

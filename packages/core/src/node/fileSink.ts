@@ -100,11 +100,16 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     open: async (context) => {
       const encoder = format.encoder(context.schema);
       checkContext(context);
-      if (isAppended && !context.resumeAt) await checkAppendable(fileSystem, resolve(target.path), encoder);
+      const { resumeAt, increment, hasMark, warn } = context;
+      const hasRows = isAppended && !resumeAt && (await checkAppendable(fileSystem, resolve(target.path), encoder));
+      if (hasRows && increment && !hasMark)
+        warn?.(
+          `${target.path} has rows, and no export with this definition and these parameters has left a mark: all rows are appended. Those that the file has are there twice then.`,
+        );
       const file = createTarget(target, context, encoder.header);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new OrderedPartitionWriter(file, folder, () => new ByteBlocks(gzip));
-      if (context.resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
+      if (resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
       await openTarget(context, file, order);
       return new FileWriter(file, order, encoder);
     },

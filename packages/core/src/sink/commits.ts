@@ -21,6 +21,8 @@ import type { SinkWriter, WalkEnd } from './sink.js';
  */
 export class Commits {
   readonly increments: Increments | undefined;
+  /** An earlier increment has left a mark. */
+  hasMark = false;
   /** Whether a commit keeps rows. */
   readonly keepRows: boolean;
   /** Of the listing whose rows are the partitions, if it has fewer than the API says. */
@@ -53,6 +55,7 @@ export class Commits {
     if (!this.increments) return;
     const { increment } = checkpoint;
     const mark = await this.increments.load(increment && checkpoint);
+    this.hasMark = mark !== undefined;
     const advice = { kind: 'set', option: 'full' } as const;
     if (mark && !options.sameProject) await checkSameKey(mark, info, 'The mark of the last increment', advice);
     this.increments.begin(increment);

@@ -212,7 +212,7 @@ function createContext<T>(
   how: Opening,
 ): SinkContext<T> {
   const { incremental } = options;
-  const isFull = typeof incremental === 'object' && incremental.full === true;
+  const { full: isFull = false, from } = typeof incremental === 'object' ? incremental : {};
   return {
     source: info.name,
     schema: info.schema,
@@ -220,6 +220,7 @@ function createContext<T>(
     resumeAt: how.resumeAt,
     restart: how.restart ?? false,
     increment: incremental && (isFull ? 'all' : 'new'),
+    hasMark: commits.hasMark || from !== undefined,
     stateFolder: state?.folder,
     log: state && ((name) => state.log(name)),
     recommit: state && commits.recommit,

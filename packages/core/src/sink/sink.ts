@@ -31,6 +31,8 @@ export interface SinkContext<T> {
    * target must stay. `all`: the target may have them already.
    */
   readonly increment?: 'new' | 'all' | undefined;
+  /** An earlier increment has left a mark, or one was given. Without one, all rows come, as the target may have them. */
+  readonly hasMark?: boolean | undefined;
   /** The clock of the export. Default: that of the system. */
   readonly clock?: Clock | undefined;
   /** The source never ends: its target has its final name from the start, and is never sealed. */

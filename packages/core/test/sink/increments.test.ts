@@ -1,4 +1,6 @@
-import { filter } from 'rxjs';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { filter, map } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   bySince,
@@ -14,10 +16,13 @@ import {
 } from '../../src/index.js';
 import { ChangingTable, entriesOf, overlap, type Entry } from '../api/changingTable.js';
 import { serve } from '../api/servedApi.js';
+import { fileSink } from '../../src/node/index.js';
 import { Random } from '../../../../test/kit/random.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createIncrements } from '../../src/sink/increments.js';
+import { textFormat } from '../node/textRows.js';
 import { killBeforeEachStep } from './killedAtEnd.js';
 import { killedAtPage } from './killedAtPage.js';
 import { type Recording, recordingSink } from './recordingSink.js';
@@ -223,6 +228,31 @@ describe('A5 an incremental export', () => {
     expect(await increment(table, state)).toEqual([]);
     expect(kept(await increment(table, state, undefined, { full: true }))).toEqual(table.rows);
     expect(kept(first, second)).toEqual(table.rows);
+  });
+
+  test.each<[string, string | undefined, { readonly from?: string }, number]>([
+    ['a file with rows', 'rows\n1\n', {}, 1],
+    ['a file without rows', 'rows\n', {}, 0],
+    ['no file', undefined, {}, 0],
+    ['a file with rows, from a time on', 'rows\n1\n', { from: '2026-01-01T00:00:00Z' }, 0],
+  ])('D3 that appends to %s without a mark warns of rows that may be there twice', async (_, text, first, warnings) => {
+    const table = await openTable(12);
+    const path = join(temporaryFolder(), 'rows.txt');
+    if (text !== undefined) writeFileSync(path, text);
+    const source = entriesOf(table).pipePages(
+      map(({ id }) => String(id)),
+      { schema: { columns: [] }, version: '1' },
+    );
+    const state = memoryState();
+    const warned: string[] = [];
+    for (const incremental of [first, {}])
+      await exportTo(source, fileSink(textFormat, { path, ifExists: 'append' }), {
+        state,
+        incremental,
+        onWarning: (message) => warned.push(message),
+      }).run();
+    expect(warned).toHaveLength(warnings);
+    for (const warning of warned) expect(warning).toContain(`${path} has rows, and no export with this definition`);
   });
 
   test('is refused where rows would be missed', async () => {

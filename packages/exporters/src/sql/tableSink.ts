@@ -168,7 +168,12 @@ export function tableSink<T extends object>(database: Database, target: string, 
       const { staging } = parts;
       const isWithoutOthers = context.increment === 'new' && ledger.hasLostMark;
       if (!position) {
-        if (isWithoutOthers && mode === 'append' && existing && (await ledger.read(isFilled))) throw rowsTwice();
+        const isAdded = mode === 'append' && context.increment && existing && (await ledger.read(isFilled));
+        if (isAdded && isWithoutOthers) throw rowsTwice();
+        if (isAdded && !context.hasMark)
+          context.warn?.(
+            `${table} has rows, and no export with this definition and these parameters has left a mark: all rows are appended. Those that the table has are there twice then.`,
+          );
         if (isWithoutOthers)
           context.warn?.(`The rows of earlier increments are not in ${table} any more, so all rows are exported.`);
         const hash = await ledger.commit(async (session) => {

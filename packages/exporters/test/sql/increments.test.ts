@@ -157,6 +157,20 @@ describe.each(databaseKinds)('an incremental export into a table of $name', ({ o
     await expect(increment('append', true)).rejects.toThrow('and be there twice');
   });
 
+  test('D3 A5 append warns of rows that may be there twice, as long as there is no mark', async () => {
+    const { increment, database } = await opened();
+    await database.query('CREATE TABLE entries (id text, text text, updated_at text)');
+    const warned: string[] = [];
+    const onWarning = (message: string): void => void warned.push(message);
+    await database.query("INSERT INTO entries VALUES ('1', 'change', '2026-01-01T00:00:00Z')");
+    await increment('append', false, { onWarning });
+    expect(warned).toEqual([
+      expect.stringMatching(/^entries has rows, and no export .* left a mark: all rows are app/),
+    ]);
+    await increment('append', false, { onWarning });
+    expect(warned).toHaveLength(1);
+  });
+
   test('D9 a history ends no version, and does not count the rows that an increment leaves out', async () => {
     const { listed, increment, texts } = await opened();
     listed.now += 130_000;
