@@ -137,6 +137,7 @@ describe('what is said', () => {
   ])('the option %s is called as it is given', (option, meant) => {
     const error = new ConfigError((name = option) => `${name} is 0: it must be 1.`, { option });
     expect([error.summary, explainInFlags(error, anyFlag)]).toEqual([`${option} is 0: it must be 1.`, meant]);
+    expect(explainInFlags(error, () => false)).toBe(error.summary);
   });
 
   test.each([

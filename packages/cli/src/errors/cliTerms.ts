@@ -3,10 +3,14 @@ import type { SluiceError } from '@sluice/core';
 /**
  * An error of the library in the terms of the command line: what happened, with options as flags, and what to do.
  *
- * @param hasFlag whether the command has a flag: advice to use others is left out.
+ * @param hasFlag whether the command has a flag: others are not named, and advice to use them is left out.
  * @param name of the option or settings at fault. Default: their flags.
  */
-export function explainInFlags(error: SluiceError, hasFlag: (flag: string) => boolean, name = flagsIn(error)): string {
+export function explainInFlags(
+  error: SluiceError,
+  hasFlag: (flag: string) => boolean,
+  name = flagsIn(error, hasFlag),
+): string {
   const { code, advice } = error;
   const remedy = advice
     .flatMap(({ kind, option }) => remedies[option === undefined ? kind : `${kind} ${option}`] ?? [])
@@ -48,9 +52,14 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /** The flag of the option that is at fault, or those of the settings that have changed. */
-function flagsIn({ details: { option, changed, source } }: SluiceError): string | undefined {
+function flagsIn(
+  { details: { option, changed, source } }: SluiceError,
+  hasFlag: (flag: string) => boolean,
+): string | undefined {
   if (Array.isArray(changed) && changed.length > 0) return nameSettings(changed.map(String), source);
-  return typeof option === 'string' ? (optionFlags.get(option) ?? toFlag(option)) : undefined;
+  if (typeof option !== 'string') return undefined;
+  const flag = optionFlags.get(option) ?? toFlag(option);
+  return hasFlag(flag) ? flag : undefined;
 }
 
 const optionFlags: ReadonlyMap<string, string> = new Map([
