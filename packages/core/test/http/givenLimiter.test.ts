@@ -13,12 +13,19 @@ import {
   rateLimitHeaders,
 } from '../../src/index.js';
 import { BothLimiters } from '../../src/http/limit/bothLimiters.js';
-import { LocalLimiter } from '../../src/http/limit/localLimiter.js';
 import { FakeClock } from '../fakeClock.js';
 import { ok, startServer } from './scriptedServer.js';
 
 const idle: LimiterState = { queued: 0, running: 0, pausedFor: 0 };
 const never = (): Promise<never> => new Promise(() => undefined);
+
+/** A limiter that grants a permit when a test says so. */
+function limiterByHand(started = () => true): { readonly shared: Limiter; readonly grants: (() => void)[] } {
+  const grants: (() => void)[] = [];
+  const acquire = (): Promise<Permit> =>
+    new Promise((resolve) => grants.push(() => resolve({ started, release: () => undefined })));
+  return { shared: { acquire, pause: () => undefined, state: idle }, grants };
+}
 
 /** A client of an API, with a limiter of its own or one of that API. */
 async function open(
@@ -79,24 +86,57 @@ describe('A2 the limiter of a client', () => {
     expect(client.limiters.get('shop')).toMatchObject({ queued: 7 });
   });
 
+  test('keeps the place of a request that waits for it for longer than timeouts.connect', async () => {
+    const server = await startServer(ok());
+    const clock = new FakeClock();
+    const { shared, grants } = limiterByHand();
+    const plugin: Plugin<'shop', Endpoint> = {
+      name: 'shop',
+      setup: ({ endpoint }) => endpoint(server.url, { rateLimit }),
+    };
+    const client = createClient({ apiKey: false, limiter: shared, clock, timeouts: { connect: 500 } }).use(plugin);
+    onTestEnd(() => client.close());
+    const response = client.shop.request({ route: 'shop.things', path: '/', query: {} });
+    await expect.poll(() => grants.length).toBe(1);
+    await clock.advance(20_000);
+    grants[0]?.();
+    await response;
+    expect(grants).toHaveLength(1);
+  });
+
   test('L1 lets no more start than the own limit of an API, however late it grants', async () => {
     const clock = new FakeClock();
-    const grants: (() => void)[] = [];
-    const shared = {
-      acquire: () => new Promise<Permit>((resolve) => grants.push(() => resolve({ release: () => undefined }))),
-      pause: () => undefined,
-      state: idle,
-    };
-    const own = new LocalLimiter([{ requests: 2, per: 1_000 }], clock, { longestPending: 500 });
-    const limiter = new BothLimiters(own, shared);
+    const { shared, grants } = limiterByHand();
+    const limiter = new BothLimiters([{ requests: 2, per: 1_000 }], shared, clock);
     const acquire = (): Promise<Permit>[] => [1, 2].map(() => limiter.acquire({ route: 'shop.things' }));
     const early = acquire();
-    await clock.advance(2_000);
+    await clock.advance(60_000);
     const late = acquire();
-    await clock.advance(0);
+    await clock.advance(60_000);
+    expect(grants).toHaveLength(2);
     for (const grant of grants) grant();
-    const permits = await Promise.all([...early, ...late]);
-    expect(permits.map((permit) => permit.started?.())).toEqual([false, false, true, true]);
+    for (const permit of await Promise.all(early)) expect(permit.started?.()).toBe(true);
+    await clock.advance(1_000);
+    expect(grants).toHaveLength(2);
+    await clock.advance(100);
+    expect(grants).toHaveLength(4);
+    for (const grant of grants) grant();
+    for (const permit of await Promise.all(late)) expect(permit.started?.()).toBe(true);
+  });
+
+  test('counts no start in the own limit of an API that it refuses', async () => {
+    const clock = new FakeClock();
+    const { shared, grants } = limiterByHand(() => false);
+    const limiter = new BothLimiters([{ requests: 1, per: 1_000 }], shared, clock);
+    const refused = limiter.acquire({ route: 'shop.things' });
+    await clock.advance(0);
+    grants[0]?.();
+    const permit = await refused;
+    expect(permit.started?.()).toBe(false);
+    permit.release('unwritten');
+    void limiter.acquire({ route: 'shop.things' });
+    await clock.advance(0);
+    expect(grants).toHaveLength(2);
   });
 });
 

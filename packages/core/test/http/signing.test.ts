@@ -256,9 +256,11 @@ describe('R8 a signing function', () => {
     );
     await expect(client.own.get('/rows')).rejects.toMatchObject({ code: 'timeout' });
     expect(client.limiters.get('own')).toMatchObject({ running: 0 });
-    const slow = open().use(
+    const clock = new FakeClock();
+    const slow = open({ clock }).use(
       own(async () => {
-        await new Promise((resolve) => setImmediate(resolve));
+        // Longer than a connection may take.
+        await clock.advance(60_000);
         return { headers: { 'X-Sign': 'late-signature' } };
       })({ baseUrl: api.url }),
     );

@@ -62,7 +62,7 @@ export class ApiLimiters {
     if (limiter) limited = this.#wrap(limiter, `The limiter of ${api}`);
     else if (!auth && rateLimit === undefined && (!quota || hasClientLimit)) limited = this.shared;
     else if (client.limiter)
-      limited = rateLimit ? new BothLimiters(this.#limitBy(rateLimit), this.shared) : this.shared;
+      limited = rateLimit ? new BothLimiters([rateLimit].flat(), this.shared, this.#clock) : this.shared;
     // The limits of the client, if there are any, also hold for each API with its own.
     else if (client.rateLimit !== undefined || rateLimit !== undefined)
       limited = this.#limitBy(client.rateLimit ?? [], rateLimit ?? []);

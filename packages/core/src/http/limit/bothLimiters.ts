@@ -1,4 +1,7 @@
+import type { Clock } from '../../clock.js';
+import type { Limit } from './limit.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
+import { LocalLimiter } from './localLimiter.js';
 
 /**
  * The limits of an API, within a limiter that others use, too, e.g. other processes. A request waits for its own limits
@@ -8,8 +11,10 @@ export class BothLimiters implements Limiter {
   readonly #own: Limiter;
   readonly #shared: Limiter;
 
-  constructor(own: Limiter, shared: Limiter) {
-    this.#own = own;
+  /** @throws ConfigError if a limit is invalid. */
+  constructor(own: readonly Limit[], shared: Limiter, clock: Clock) {
+    // A request counts for as long as it waits for the others: it would lose its place there with a permit that expires.
+    this.#own = new LocalLimiter(own, clock, { longestPending: Infinity });
     this.#shared = shared;
   }
 
@@ -41,7 +46,8 @@ export class BothLimiters implements Limiter {
 
 function bothPermits(own: Permit, shared: Permit): Permit {
   return {
-    started: () => (own.started?.() ?? true) && (shared.started?.() ?? true),
+    // The own one counts only what the shared one allows to be written.
+    started: () => (shared.started?.() ?? true) && (own.started?.() ?? true),
     observe(response) {
       own.observe?.(response);
       return shared.observe?.(response) ?? {};

@@ -131,8 +131,7 @@ export class LocalLimiter implements Limiter {
     this.#starts.add(pending);
     this.#running += 1;
     return newPermit({
-      // One that is not waited for any more would start beside others that took its place.
-      mayStart: () => this.#now >= this.#pausedUntil && (this.#windows.length === 0 || this.#now <= pending.at),
+      mayStart: () => this.#now >= this.#pausedUntil,
       onStart: (isWritten) => {
         start = this.#starts.settle(pending, isWritten ? this.#now : undefined);
         this.#serve();
