@@ -104,6 +104,31 @@ describe('A2 the limiter of a client', () => {
     expect(grants).toHaveLength(1);
   });
 
+  test('leaves an API with a quota its number of requests in parallel', async () => {
+    const server = await startServer(ok());
+    const { shared, grants } = limiterByHand();
+    const quota = rateLimitHeaders({ concurrency: 2 });
+    const plugin: Plugin<'shop', Endpoint> = {
+      name: 'shop',
+      setup: ({ endpoint }) => endpoint(server.url, { auth: bearer(secret), quota }),
+    };
+    const client = createClient({ apiKey: false, limiter: shared }).use(plugin);
+    onTestEnd(() => client.close());
+    const request = (): Promise<unknown> => client.shop.request({ route: 'shop.things', path: '/', query: {} });
+    // Whether the API reports a quota is known with the first response.
+    const first = request();
+    await expect.poll(() => grants.length).toBe(1);
+    grants[0]?.();
+    await first;
+    const three = [request(), request(), request()];
+    await expect.poll(() => grants.length).toBe(3);
+    expect(client.limiters.get('shop')).toMatchObject({ queued: 1 });
+    grants[1]?.();
+    await expect.poll(() => grants.length).toBe(4);
+    for (const grant of grants) grant();
+    await Promise.all(three);
+  });
+
   test('L1 lets no more start than the own limit of an API, however late it grants', async () => {
     const clock = new FakeClock();
     const { shared, grants } = limiterByHand();

@@ -61,8 +61,10 @@ export class ApiLimiters {
     let limited: Limiter | undefined;
     if (limiter) limited = this.#wrap(limiter, `The limiter of ${api}`);
     else if (!auth && rateLimit === undefined && (!quota || hasClientLimit)) limited = this.shared;
-    else if (client.limiter)
-      limited = rateLimit ? new BothLimiters([rateLimit].flat(), this.shared, this.#clock) : this.shared;
+    else if (client.limiter && rateLimit) limited = new BothLimiters([rateLimit].flat(), this.shared, this.#clock);
+    else if (client.limiter && rateLimit === undefined && quota)
+      limited = new BothLimiters([], this.shared, this.#clock, quota.concurrency);
+    else if (client.limiter) limited = this.shared;
     // The limits of the client, if there are any, also hold for each API with its own.
     else if (client.rateLimit !== undefined || rateLimit !== undefined)
       limited = this.#limitBy(client.rateLimit ?? [], rateLimit ?? []);

@@ -11,10 +11,10 @@ export class BothLimiters implements Limiter {
   readonly #own: Limiter;
   readonly #shared: Limiter;
 
-  /** @throws ConfigError if a limit is invalid. */
-  constructor(own: readonly Limit[], shared: Limiter, clock: Clock) {
+  /** @param concurrency requests in parallel. Default: the fewest of the limits. @throws ConfigError if a limit is invalid. */
+  constructor(own: readonly Limit[], shared: Limiter, clock: Clock, concurrency?: number) {
     // A request counts for as long as it waits for the others: it would lose its place there with a permit that expires.
-    this.#own = new LocalLimiter(own, clock, { longestPending: Infinity });
+    this.#own = new LocalLimiter(own, clock, { concurrency, longestPending: Infinity });
     this.#shared = shared;
   }
 

@@ -19,7 +19,7 @@ export function unlimited(clock: Clock, concurrency = Infinity): Limiter {
 
 interface LocalLimiterOptions {
   /** Requests in parallel. Default: the fewest of the limits. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /** Ms for which a permit counts whose request is not written yet: the deadline for connecting. Default 10,000. */
   readonly longestPending?: number;
 }
