@@ -115,7 +115,8 @@ function isDeadEnd(error: unknown, isContinuing: boolean): error is SluiceError 
   if (!SluiceError.is(error)) return false;
   if (deadEnds.includes(error.code)) return true;
   if (error.code !== 'http' || !isContinuing) return false;
-  return ![401, 403].includes(Number(error.details['status'])) && !isTransient(error);
+  const { status, means } = error.details;
+  return status !== 401 && status !== 403 && means !== 'renew' && !isTransient(error);
 }
 
 /** Lets the next attempt start over: the position that is saved leads nowhere, for good. */

@@ -125,8 +125,8 @@ describe('a worker', () => {
   test('K5 starts a partition over if the API refuses to continue where another worker stopped', async () => {
     const { table, disk, run, hints } = await interrupted();
     const saved = hints.saved.get(0) ?? '';
-    for (const status of [401, 503]) {
-      table.onFetch = () => Promise.reject(new HttpError(`HTTP ${status}`, { status, excerpt: '' }));
+    for (const [status, details] of [[401], [503], [400, { means: 'renew' }]] as const) {
+      table.onFetch = () => Promise.reject(new HttpError(`HTTP ${status}`, { status, excerpt: '', details }));
       await expect(table.runPartition(run, 0)).rejects.toThrow(String(status));
       expect(hints.saved.get(0)).toBe(saved);
     }

@@ -9,6 +9,7 @@ import type { Position } from '../position.js';
 import { isCount } from '../values.js';
 import type { Release } from '../sink/lockQueue.js';
 import type { StateStore } from '../sink/stateStore.js';
+import { isAboutRequest } from '../source/chainErrors.js';
 import type { Page, PageHealth, WatchedWalk } from '../source/page.js';
 import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
@@ -287,7 +288,7 @@ export class WatchRun<T> {
     // Pages repeat if rows move during the walk.
     if (isTransient(error) || SluiceError.is(error, 'no-progress')) return false;
     // An API that is being deployed may lack its listing for a while.
-    const isNotFound = SluiceError.is(error, 'http') && error.details['status'] === 404;
+    const isNotFound = SluiceError.is(error, 'http') && error.details['status'] === 404 && isAboutRequest(error);
     return !isNotFound || (failures === 1 && !this.#hasListed);
   }
 

@@ -511,6 +511,15 @@ describe('the health of polls', () => {
     expect((await watchPolls(listing, 3)).told).toEqual([[], initial, []]);
   });
 
+  test('C9 a 404 of the token server ends it at any poll before one has succeeded', async () => {
+    const listing = new Listing(ten);
+    const refused = new HttpError('404', { status: 404, excerpt: '', details: { means: 'renew' } });
+    listing.onFetch = ({ walk }) => {
+      throw walk === 1 ? unavailable() : refused;
+    };
+    await expect(watchPolls(listing, 5)).rejects.toBe(refused);
+  });
+
   test('C9 a 404 does not end a watch that knows rows, nor one that failed before', async () => {
     const state = memoryState();
     const listing = new Listing(ten);
