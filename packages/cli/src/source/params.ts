@@ -146,10 +146,11 @@ function collectParams<Value>(
   return [...values];
 }
 
-/** A text that is not of the type, or would lose digits as a number, stays text, so that the source refuses it. */
+/** A text that is not of the type, or an integer that would lose digits, stays text, so that the source refuses it. */
 function convertText(text: string, type: string | undefined): unknown {
-  const isNumber = (type === 'number' || type === 'integer') && text.trim() !== '';
-  if (isNumber && Math.abs(Number(text)) <= Number.MAX_SAFE_INTEGER) return Number(text);
+  const isNumber = (type === 'number' || type === 'integer') && text.trim() !== '' && Number.isFinite(Number(text));
+  const losesDigits = /^[+-]?\d+$/.test(text) && !Number.isSafeInteger(Number(text));
+  if (isNumber && !losesDigits) return Number(text);
   return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text;
 }
 
