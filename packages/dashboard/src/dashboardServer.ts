@@ -76,6 +76,8 @@ export class DashboardServer {
         );
       });
       this.#server.listen(port, '127.0.0.1', () => {
+        // E.g. that no file is left to open: the run goes on, and the page asks again.
+        this.#server.on('error', () => undefined);
         this.#server.unref();
         resolve(`http://127.0.0.1:${readPort(this.#server.address())}/#${token}`);
       });

@@ -84,6 +84,8 @@ export async function answerHealthChecks(
       `--health can't use ${host}:${port} (${codeOf(error) ?? thrownText(error)}). Does the same command run already? Else give another one.`,
     );
   });
+  // E.g. that no file is left to open: the watch goes on, and the supervisor asks again.
+  server.on('error', () => undefined);
   server.unref();
   return { url: `http://${nameAddress(server.address())}/`, close: () => server.close() };
 }
