@@ -18,6 +18,11 @@ export interface LimitOptions {
   readonly limiter?: Limiter | undefined;
 }
 
+interface ApiLimits extends LimitOptions {
+  readonly auth?: readonly Credential[] | undefined;
+  readonly quota?: QuotaRules | undefined;
+}
+
 /** The limiters of a client: the one that APIs share, and those of APIs with limits or credentials of their own. */
 export class ApiLimiters {
   readonly shared: Limiter;
@@ -47,37 +52,33 @@ export class ApiLimiters {
   }
 
   /** Opens the limiter of an API. @param auth its own credentials. @throws ConfigError if a limit is invalid. */
-  open(
-    api: string,
-    {
-      auth,
-      rateLimit,
-      limiter,
-      quota,
-    }: LimitOptions & { readonly auth?: readonly Credential[] | undefined; readonly quota?: QuotaRules | undefined },
-  ): Limiter {
-    const client = this.#options;
-    const hasClientLimit = client.limiter !== undefined || client.rateLimit !== undefined;
-    let limited: Limiter | undefined;
-    if (limiter) limited = this.#wrap(limiter, `The limiter of ${api}`);
-    else if (!auth && rateLimit === undefined && (!quota || hasClientLimit)) limited = this.shared;
-    else if (client.limiter && rateLimit) limited = new BothLimiters([rateLimit].flat(), this.shared, this.#clock);
-    else if (client.limiter && rateLimit === undefined && quota)
-      limited = new BothLimiters([], this.shared, this.#clock, quota.concurrency);
-    else if (client.limiter) limited = this.shared;
-    // The limits of the client, if there are any, also hold for each API with its own.
-    else if (client.rateLimit !== undefined || rateLimit !== undefined)
-      limited = this.#limitBy(client.rateLimit ?? [], rateLimit ?? []);
-    // A quota is a limit already, so the default one would only slow the API down.
-    const opened = quota
-      ? new QuotaLimiter(limited ?? unlimited(this.#clock, quota.concurrency), quota, this.#clock)
-      : (limited ?? this.#limitBy(defaultLimit));
+  open(api: string, options: ApiLimits): Limiter {
+    const limited = this.#limit(api, options);
+    const opened = options.quota ? new QuotaLimiter(limited, options.quota, this.#clock) : limited;
     this.#byApi.set(api, opened);
     return opened;
   }
 
   async close(): Promise<void> {
     await Promise.all(Array.from(new Set([this.shared, ...this.#byApi.values()]), async (each) => each.close?.()));
+  }
+
+  /** What limits an API besides its quota. The limits of the client, if it has any, hold for each API. */
+  #limit(api: string, { auth, rateLimit, limiter, quota }: ApiLimits): Limiter {
+    const client = this.#options;
+    if (limiter) return this.#wrap(limiter, `The limiter of ${api}`);
+    const isLimited = client.limiter !== undefined || client.rateLimit !== undefined;
+    if (!auth && rateLimit === undefined && (isLimited || !quota)) return this.shared;
+    const concurrency = rateLimit === undefined ? quota?.concurrency : undefined;
+    if (client.limiter) {
+      const own = listLimits(rateLimit ?? []);
+      if (own.length === 0 && concurrency === undefined) return this.shared;
+      return new BothLimiters(own, this.shared, this.#clock, concurrency);
+    }
+    if (client.rateLimit !== undefined || rateLimit !== undefined)
+      return this.#limitBy(client.rateLimit ?? [], rateLimit ?? []);
+    // A quota is a limit already, so the default one would only slow the API down.
+    return quota ? unlimited(this.#clock, concurrency) : this.#limitBy(defaultLimit);
   }
 
   #wrap(limiter: Limiter, whose: string): Limiter {
@@ -87,7 +88,10 @@ export class ApiLimiters {
   }
 
   #limitBy(...limits: readonly RateLimit[]): Limiter {
-    const all = limits.flat().filter((limit) => limit !== false);
-    return new LocalLimiter(all, this.#clock, { longestPending: this.#timeouts.connect });
+    return new LocalLimiter(listLimits(...limits), this.#clock, { longestPending: this.#timeouts.connect });
   }
+}
+
+function listLimits(...limits: readonly RateLimit[]): readonly Limit[] {
+  return limits.flat().filter((limit) => limit !== false);
 }
