@@ -11,9 +11,6 @@ export const pictures = { dark: join(root, 'docs/demo-dark.svg'), light: join(ro
 
 /** Characters in a line of the picture. */
 const columns = 108;
-/** What a terminal shows for a moment only, and a pipe gets as a line every five seconds. */
-const passing = /^[\d,]+ of [\d,]+ rows in .*\n/gm;
-
 /**
  * Runs `sluice demo` as a person would, in colour, and gives the lines of it that the picture shows: all acts, without what it says about
  * a key of your own.
@@ -23,10 +20,15 @@ const passing = /^[\d,]+ of [\d,]+ rows in .*\n/gm;
  */
 export async function demoLines(folder: string, signal?: AbortSignal): Promise<string[]> {
   const output = await outputOf(['-c', 'exec "$0" "$1" demo 2>&1', process.execPath, commandFile()], folder, signal);
-  const acts = output.replace(passing, '').trimEnd().split('\n\n');
+  const acts = withoutProgress(output).trimEnd().split('\n\n');
   const end = acts.findIndex((act) => plain(act).startsWith('The file is '));
   if (end < 0) throw new Error(`The demo did not come to its end:\n${output}`);
   return ['$ sluice demo', ...acts.slice(0, end).join('\n\n').split('\n')];
+}
+
+/** Without what a terminal shows for a moment only, and a pipe gets as a line every five seconds. */
+export function withoutProgress(output: string): string {
+  return output.replace(/^[\d,]+ of [\d,]+ rows\b.*\n/gm, '');
 }
 
 function commandFile(): string {

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { demoLines, pictures, shapeOf } from '../scripts/demoPicture.js';
+import { demoLines, pictures, shapeOf, withoutProgress } from '../scripts/demoPicture.js';
 import { dark, drawn, light, linesIn } from '../scripts/terminalPicture.js';
 import { temporaryFolder } from './kit/temporaryFolder.js';
 
@@ -14,6 +14,12 @@ test('the pictures show what the demo prints; if not, `npm run picture` draws th
   const printed = shapeOf(await demoLines(temporaryFolder(), signal));
   expect(printed.length).toBeGreaterThan(10);
   expect(shapeOf(shown.dark)).toEqual(printed);
+});
+
+test('the lines of progress of a slow machine are not shown', () => {
+  const progress = '7,900 of 8,000 rows, 812/s, 79 pages, 84 requests, 5 retries (HTTP 503), waited 2.1 s, 1 s left\n';
+  const summary = '8,000 rows in 80 pages -> holdings.csv (3.5 MB, 5.3 s, 5 retries)\n';
+  expect(withoutProgress(progress + summary)).toBe(summary);
 });
 
 test('the pictures for dark and light pages show the same run', () => {
