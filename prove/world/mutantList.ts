@@ -409,8 +409,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a COMMIT that was on its way is taken for another run',
-      'if (await isCommitted()) return;\n          throw takenOver(this.table.given);',
-      'throw takenOver(this.table.given);',
+      'if (await isCommitted()) return;\n          throw this.#failure',
+      'throw this.#failure',
     ],
     [
       'a run does not take the table over',

@@ -92,6 +92,8 @@ export class Ledger implements TableState {
   /** Its run and number. The first one of a run takes the ledger over from any other. */
   #token = '';
   #sequence = 0;
+  /** Why the last COMMIT failed. If the connection was lost for good meanwhile, it may have been done. */
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(database: Database, table: string, connection = new TableConnection(database, table)) {
     this.#database = database;
@@ -258,12 +260,15 @@ export class Ledger implements TableState {
     });
   }
 
-  /** Runs a transaction of this run, once, whatever happens to the connection. */
+  /**
+   * Runs a transaction of this run, once, whatever happens to the connection. After one that was committed in spite of
+   * its error, each ends with that: work that was repeated would be written twice.
+   */
   commit<R>(work: (session: Session) => Promise<R>): Promise<R> {
     return this.#connection.enqueue(async () => {
       const before = this.#sequence;
       let outcome: { readonly result: R } | undefined;
-      await this.#connection.transact(async (session) => {
+      const transaction = async (session: Session): Promise<void> => {
         const isCommitted = async (): Promise<boolean> => {
           const now = outcome && (await this.#current(session));
           return now?.token === this.#token && now.sequence === before + 1;
@@ -280,10 +285,19 @@ export class Ledger implements TableState {
         if (changed !== 1) {
           // Its COMMIT may have been on the way still, and arrived while this statement waited for its lock.
           if (await isCommitted()) return;
-          throw takenOver(this.table.given);
+          throw this.#failure ? this.#failure.error : takenOver(this.table.given);
         }
+        // No attempt before this one was committed.
+        this.#failure = undefined;
+        outcome = undefined;
         outcome = { result: await work(session) };
-      });
+      };
+      try {
+        await this.#connection.transact(transaction);
+      } catch (error) {
+        if (outcome) this.#failure = { error };
+        throw error;
+      }
       this.#sequence = before + 1;
       if (!outcome) throw new Error('A transaction ended without an outcome.');
       return outcome.result;
@@ -294,6 +308,7 @@ export class Ledger implements TableState {
   async #takeOver(): Promise<void> {
     this.#token = randomUUID();
     this.#sequence = 0;
+    this.#failure = undefined;
     await this.#connection.transact(async (session) => {
       await this.#database.lockDefinitions?.(session);
       if (!(await this.#isThere(session, this.#ledgerOf(this.table))))

@@ -313,6 +313,23 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     }
   });
 
+  test('D2 one whose COMMIT the table refused is begun again by the next night', async () => {
+    const database = await open();
+    await database.query('CREATE TABLE nights (night text PRIMARY KEY)');
+    await database.query("INSERT INTO nights VALUES ('0'), ('2')");
+    for (const mode of refreshed) {
+      const night = 'night text REFERENCES nights DEFERRABLE INITIALLY DEFERRED';
+      await database.query(`CREATE TABLE "${mode}" (id text PRIMARY KEY, ${night})`);
+      const nights = new Nights(database, mode);
+      await nights.run();
+      nights.hours = 1;
+      await expect(nights.run()).rejects.toThrow(/foreign key/i);
+      nights.hours = 2;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 0 });
+      expect(await nights.rows()).toBe('222222');
+    }
+  });
+
   test('D2 one whose sink can not be opened is resumed once it can be', async () => {
     await each(async (nights) => {
       await nights.interrupted();
