@@ -63,8 +63,10 @@ function mayBeginAgain<T>(error: unknown, opened: OpenExport<T>): error is Sluic
 
 /**
  * The API refused the first request, which has a cursor of the run before, or the sink to publish the rows of that run:
- * the next run would fail alike.
+ * the next run would fail alike. If either is only away, or the key is refused, that run is resumed later.
  */
 function isOfStart({ code, details }: SluiceError): boolean {
-  return code === 'sink' || (code === 'http' && details['page'] !== undefined);
+  if (code === 'sink') return details['isTemporary'] !== true;
+  // Only an error that may be about the cursor has its page.
+  return code === 'http' && details['page'] !== undefined;
 }

@@ -448,8 +448,12 @@ function explainError(error: unknown, where: string): unknown {
   const state = readState(error);
   if (state === undefined && !isFromDriver(error)) return error;
   const code = state ?? ('code' in error ? error.code : undefined);
-  return new SinkError(`${where}: ${explainState(state, error)}`, { details: { database: where, code } });
+  const isTemporary = state === undefined || serverFaults.test(state);
+  return new SinkError(`${where}: ${explainState(state, error)}`, { details: { database: where, code, isTemporary } });
 }
+
+/** What the server says of connections, users, rights, room, locks, shutdowns and its disk, and not of rows. */
+const serverFaults = /^(08|25006|28|40|42501|53|55P03|57|58)/;
 
 function explainState(state: string | undefined, error: Error): string {
   const { message } = error;

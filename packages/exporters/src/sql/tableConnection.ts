@@ -136,6 +136,6 @@ function unreachable(database: Database, table: string, { cause, ...lost }: Conn
   if (SluiceError.is(cause)) return cause;
   return new SinkError(
     `The connection to the database of ${table} (${database.name}) was lost, and could not be opened again. What was committed is kept: the same export goes on from there.`,
-    { cause: cause ?? lost },
+    { cause: cause ?? lost, details: { isTemporary: true } },
   );
 }

@@ -398,10 +398,13 @@ function explainError(error: unknown, path: string, done: 'written' | 'read' = '
   if (code === undefined || !(error instanceof Error)) return error;
   const why = code === sqlite.cantOpen ? whyClosed(path, done) : explainCode(code, error.message);
   return new SinkError(`${path} can't be ${done}: ${why}`, {
-    details: { path, sqliteCode: code },
+    details: { path, sqliteCode: code, isTemporary: fileFaults.includes(code) },
     cause: error,
   });
 }
+
+/** What SQLite says of the file and its disk, and not of rows. */
+const fileFaults: readonly number[] = [sqlite.readOnly, sqlite.io, sqlite.full, sqlite.cantOpen];
 
 /** Why a file can't be opened. SQLite has one code for all of it. */
 function whyClosed(path: string, done: 'written' | 'read'): string {

@@ -266,6 +266,23 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     });
   });
 
+  test.each([
+    ['is away', 503, {}],
+    ['refuses the key', 401, {}],
+    ['forbids the request', 403, {}],
+    ['refuses the key in its own way', 400, { means: 'renew' }],
+  ])('D2 an interrupted run is kept while the API %s', async (_, status, details) => {
+    await each(async (nights) => {
+      await nights.interrupted();
+      nights.hours = 1;
+      const refused = new HttpError(`Status ${status}.`, { status, excerpt: '', details });
+      await expect(nights.run({ onPage: refusing(() => refused) })).rejects.toThrow(refused.message);
+      expect(nights.warnings).toEqual([]);
+      nights.hours = 2;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4 });
+    }, refreshed);
+  });
+
   test('D2 it is begun again once: a run that is refused from the start ends, and so does each night', async () => {
     await each(async (nights) => {
       for (const night of [0, 1, 2]) {
