@@ -1,7 +1,7 @@
 // The cost of comparing a walk with the accepted rows, and of parsing the same pages, page by page: `node
 // comparisonCost.ts ROWS POLLS`.
 import { applyDelta } from '../../packages/core/src/watch/acceptedSnapshot.js';
-import { fieldsBetween } from '../../packages/core/src/watch/rowComparison.js';
+import { fieldsBetween } from '../../packages/core/src/watch/comparisonOptions.js';
 import { SnapshotRows } from '../../packages/core/src/watch/snapshotRows.js';
 import { judgeRemovals } from '../../packages/core/src/watch/removals.js';
 import { WalkComparison } from '../../packages/core/src/watch/walkComparison.js';

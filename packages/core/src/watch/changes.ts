@@ -5,7 +5,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
 import { applyDelta, toChanges } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
-import { checkProject, comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
+import { checkProject, comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './comparisonOptions.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judgeRemovals } from './removals.js';
 import { WalkComparison } from './walkComparison.js';

@@ -1,5 +1,5 @@
 import type { Difference } from './change.js';
-import type { FieldsBetween } from './rowComparison.js';
+import type { FieldsBetween } from './comparisonOptions.js';
 import { SnapshotRows, type AcceptedRow, type PreviousRow } from './snapshotRows.js';
 
 /** The differences between a complete walk and the accepted rows. */

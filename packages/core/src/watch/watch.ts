@@ -17,7 +17,7 @@ import { cancellable } from '../source/cancellable.js';
 import { changeColumns, eventOfChange, type Change } from './change.js';
 import { changeEvents } from './changeEvents.js';
 import { isWithin } from './fieldPath.js';
-import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './rowComparison.js';
+import { comparisonOptionNames, fieldsBetween, type ComparisonOptions } from './comparisonOptions.js';
 import { decodePosition, WatchRun, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */

@@ -17,7 +17,7 @@ import { toChanges, walkOf, type Delta } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
-import type { FieldsBetween } from './rowComparison.js';
+import type { FieldsBetween } from './comparisonOptions.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judgeRemovals, type RemovalRules } from './removals.js';
 import { FirstWalk, WalkComparison, type Findings } from './walkComparison.js';

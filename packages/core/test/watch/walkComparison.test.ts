@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fieldsBetween } from '../../src/watch/rowComparison.js';
+import { fieldsBetween } from '../../src/watch/comparisonOptions.js';
 import { SnapshotRows } from '../../src/watch/snapshotRows.js';
 import { WalkComparison, type Findings } from '../../src/watch/walkComparison.js';
 import { row, rowsOf, type Row } from './listing.js';

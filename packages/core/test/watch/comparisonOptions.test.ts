@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, createSource, watch } from '../../src/index.js';
-import { fieldsBetween, type ComparisonOptions } from '../../src/watch/rowComparison.js';
+import { fieldsBetween, type ComparisonOptions } from '../../src/watch/comparisonOptions.js';
 
 type Pair = [before: unknown, after: unknown];
 
