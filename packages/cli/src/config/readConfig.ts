@@ -73,7 +73,12 @@ async function readContent(file: ConfigFile, text: string, secrets: ReadonlySet<
   }
 }
 
-/** A number that would lose digits is text. @param name the text's name in errors. @throws UsageError with line and column, if the text is not valid JSON. */
+/**
+ * Parses JSON; a number that would lose digits is text.
+ *
+ * @param name the file, for errors
+ * @throws UsageError with line and column, if it is not valid JSON.
+ */
 function parseJson(text: string, name: string): unknown {
   const plain = text.replace(/^\ufeff/, '');
   try {

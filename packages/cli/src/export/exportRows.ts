@@ -176,8 +176,8 @@ export async function exportRows<T>(
     // It may also be that of its parents, which the report does not have.
     const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined;
     if (isTotalInTheWay) reporter.warn(notRemovedText(shownName, rowsNotRemoved, true));
-    const removed = [...removedText(shownName, report.rows, changes)];
-    removed.forEach(reporter.warn);
+    const removed = removedText(shownName, report.rows, changes);
+    if (removed !== undefined) reporter.warn(removed);
     const results = {
       target: name,
       bytes,
@@ -194,7 +194,8 @@ export async function exportRows<T>(
     if (advice !== undefined) reporter.info(advice);
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
-    const news = [...newsOf(report, shownName, isTotalInTheWay), ...removed];
+    const news = [...newsOf(report, shownName, isTotalInTheWay)];
+    if (removed !== undefined) news.push(removed);
     if (finishedAt !== undefined) news.push(summary);
     if (mode === 'silent') for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);

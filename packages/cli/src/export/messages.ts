@@ -114,7 +114,7 @@ export function listFlaws({ isIncomplete, rowsNotRemoved = 0, shortOfTotal }: Fl
 
 /** How many rows the API lists and counts. */
 function shortText({ total, listed }: { readonly total: number; readonly listed: number }): string {
-  return `${formatNumber(listed)} rows of ${formatNumber(total)} listed`;
+  return `${formatNumber(listed)} of ${formatCount(total, 'row')} listed`;
 }
 
 function finishedLine(
@@ -152,11 +152,11 @@ export function* newsOf(
   if (rowsNotRemoved !== undefined) yield notRemovedText(target, rowsNotRemoved, isTotalInTheWay);
 }
 
-/** That more than half of a target's rows are gone, which may be a wrong parameter. */
-export function* removedText(target: string, rows: number, changes: RowChanges | undefined): Generator<string> {
-  if (!changes || changes.removed * 2 <= changes.before) return;
+/** Says that more than half of a target's rows are gone, which may be a wrong parameter; `undefined` if they are not. */
+export function removedText(target: string, rows: number, changes: RowChanges | undefined): string | undefined {
+  if (!changes || changes.removed * 2 <= changes.before) return undefined;
   const { before, removed } = changes;
-  yield `${formatNumber(removed)} of ${formatCount(before, 'row was', 'rows were')} removed from ${target}: the export has ${formatNumber(rows)}.`;
+  return `${formatNumber(removed)} of ${formatCount(before, 'row was', 'rows were')} removed from ${target}: the export has ${formatNumber(rows)}.`;
 }
 
 /** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */
