@@ -25,7 +25,7 @@ async function cappedStreams(): Promise<Readonly<Record<string, string>>> {
   return { SLUICE_API_KEY: 'key-of-the-test', SLUICE_STREAMS_URL: `http://127.0.0.1:${port}` };
 }
 
-const said = 'streams.list: the API listed 10 rows and says that there are 25, so 15 may be missing.';
+const said = "streams.list: the API's total of rows is 25, but it listed 10, so 15 may be missing.";
 
 describe('P10 an export that lists fewer rows than the API counts', () => {
   test.each(['plain', 'bar', 'none'])('says so with --progress %s, and again when it is repeated', async (progress) => {
@@ -35,8 +35,8 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     const first = await sluice(args, { env });
     expect(first.code).toBe(0);
     expect(first.stderr).toContain(said);
-    expect(first.stderr).toMatch(/10 rows in 1 page -> .*10 rows of 25 listed\)/);
-    expect((await sluice(args, { env })).stderr).toContain('is complete (10 rows, 10 rows of 25 listed, exported');
+    expect(first.stderr).toMatch(/10 rows in 1 page -> .*10 of 25 rows listed\)/);
+    expect((await sluice(args, { env })).stderr).toContain('is complete (10 rows, 10 of 25 rows listed, exported');
   });
 
   test('says so to stdout, and under --quiet', async () => {
@@ -44,7 +44,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     const shown = await sluice(['streams', 'export', '--to', '-', '--progress', 'plain'], { env });
     expect(shown.stderr).toContain(said);
     const quiet = await sluice(['streams', 'export', '--to', '-', '--quiet'], { env });
-    expect(quiet.stderr).toBe("sluice: stdout is short of the API's total: 10 rows of 25 listed.\n");
+    expect(quiet.stderr).toBe("sluice: stdout is short of the API's total: 10 of 25 rows listed.\n");
   });
 
   test('has both numbers in JSON', async () => {
@@ -151,7 +151,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
     expect(await run('--quiet')).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        'no row of s may be removed: the API listed 10 rows and says that there are 25. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row with --key-columns, or if the total counts something else, say so with --no-require-total.',
+        "no row of s may be removed: the API's total of rows is 25, but it listed 10. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row with --key-columns, or if the total counts something else, say so with --no-require-total.",
       ) as string,
     });
     expect((await run('--no-require-total')).code).toBe(0);

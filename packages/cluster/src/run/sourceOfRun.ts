@@ -111,7 +111,7 @@ function shortRun({ header }: RunFolder, { short, total, listed, which }: NonNul
   const where = short > 1 ? ` in ${short} partitions` : which === undefined ? '' : ` (${which})`;
   return new PaginationError(
     'rows-missing',
-    `${header.name}: the API listed ${listed} rows${where} and says that there are ${total}. A merge reads what the run has fetched: submit it again, to another folder, to fetch all anew; or merge it all the same if the total counts something else.`,
+    `${header.name}: the API's total of rows is ${total}, but it listed ${listed}${where}. A merge reads what the run has fetched: submit it again, to another folder, to fetch all anew; or merge it all the same if the total counts something else.`,
     { details: { total, listed } },
   );
 }

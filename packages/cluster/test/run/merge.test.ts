@@ -69,7 +69,7 @@ describe('the source of a finished run', () => {
       const sink = recordingSink<StoredRow>();
       const report = await exportTo(source, sink, { onWarning }).run();
       expect(report).toMatchObject({ rows: 7, shortOfTotal: { total: 10, listed: 7 } });
-      expect(warnings).toEqual([expect.stringContaining('listed 7 rows in 2 partitions and says that there are 10')]);
+      expect(warnings).toEqual([expect.stringContaining('total of rows is 10, but it listed 7 in 2 partitions')]);
       await expect(exportTo(source, sink, { requireTotal: true }).run()).rejects.toMatchObject({
         code: 'rows-missing',
         message: expect.not.stringContaining('start over') as string,
@@ -96,7 +96,7 @@ describe('the source of a finished run', () => {
     const name = `partition ${which} of the run, counted from 0`;
     expect(last?.totals).toEqual({ partitions: 3, short: 1, total: 2, listed: 1, which: name });
     await expect(exportTo(source, recordingSink<StoredRow>(), { requireTotal: true }).run()).rejects.toThrow(
-      `rows: the API listed 1 rows (${name}) and says that there are 2. A merge reads what the run has fetched: submit it again, to another folder`,
+      `rows: the API's total of rows is 2, but it listed 1 (${name}). A merge reads what the run has fetched: submit it again, to another folder`,
     );
   });
 

@@ -186,7 +186,7 @@ export function shortListing(
   const where = short > 1 ? ` in ${short} partitions` : which === undefined ? '' : ` (${which})`;
   return new PaginationError(
     'rows-missing',
-    `${name}: the API listed ${listed} rows${where} and says that there are ${total}, so ${total - listed} may be missing${more}. Does it list rows only up to a limit? Or does the total count something else?`,
+    `${name}: the API's total of rows is ${total}, but it listed ${listed}${where}, so ${total - listed} may be missing${more}. Does it list rows only up to a limit? Or does the total count something else?`,
     { details: { total, listed }, advice },
   );
 }

@@ -64,7 +64,7 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
     const { report, warnings } = await exported(source());
     expect(report).toMatchObject({ rows: 10, shortOfTotal: { total: 25, listed: 10 } });
     expect(warnings).toEqual([
-      'test.items: the API listed 10 rows and says that there are 25, so 15 may be missing. Does it list rows only up to a limit? Or does the total count something else?',
+      "test.items: the API's total of rows is 25, but it listed 10, so 15 may be missing. Does it list rows only up to a limit? Or does the total count something else?",
     ]);
     await expect(exported(source(), { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });
   });
@@ -124,7 +124,7 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
     });
     const { report, warnings } = await exported(openListing(items, { baseUrl })(), { concurrency: 2 });
     expect(report.shortOfTotal).toEqual({ total: 55, listed: 30 });
-    expect(warnings).toEqual([expect.stringContaining('listed 30 rows in 2 partitions and says that there are 55')]);
+    expect(warnings).toEqual([expect.stringContaining('total of rows is 55, but it listed 30 in 2 partitions')]);
   });
 
   test.each([
@@ -154,7 +154,7 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
       shortOfTotal: { total: 4, listed: 2 },
     });
     expect(warnings).toEqual([
-      expect.stringContaining('test.items: the API listed 2 rows (partition 2 of 3) and says that there are 4'),
+      expect.stringContaining("test.items: the API's total of rows is 4, but it listed 2 (partition 2 of 3)"),
     ]);
   });
 
@@ -260,7 +260,7 @@ describe('R4 a listing for each row of another one', () => {
   test('names the row if only its listing is short', async () => {
     const { source } = await openEach({ parents: 7, children: 2, ofThird: 3 });
     await expect(exported(source, { requireTotal: true })).rejects.toThrow(
-      'test.children: the API listed 2 rows ("3" of test.parents) and says that there are 3',
+      'test.children: the API\'s total of rows is 3, but it listed 2 ("3" of test.parents)',
     );
   });
 
@@ -277,7 +277,7 @@ describe('R4 a listing for each row of another one', () => {
     expect((await exported(source)).report.shortOfTotal).toBeUndefined();
     expect(warnings).toEqual([
       expect.stringContaining(
-        'test.parents: the API listed 7 rows and says that there are 20, so 13 may be missing, and so may their rows of test.children',
+        "test.parents: the API's total of rows is 20, but it listed 7, so 13 may be missing, and so may their rows of test.children",
       ),
     ]);
     await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });

@@ -263,7 +263,7 @@ class StagedMerge {
     if (!(await hasRows(this.#session, sql))) return 0;
     const explain = (option: string): string =>
       short
-        ? `the API listed ${short.listed} rows and says that there are ${short.total}`
+        ? `the API's total of rows is ${short.total}, but it listed ${short.listed}`
         : `a part was skipped, the API reported errors, or the limit in ${option} was reached`;
     throw new SinkError(
       (option = 'maxRows') =>

@@ -301,9 +301,9 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
   test('D2 one that was short of the total is begun again by the next night, and not completed again', async () => {
     await each(async (nights) => {
       const options = { requireTotal: true };
-      await expect(nights.run({ total: 8, options })).rejects.toThrow('listed 6 rows and says that there are 8');
+      await expect(nights.run({ total: 8, options })).rejects.toThrow('total of rows is 8, but it listed 6');
       nights.hours = 1;
-      await expect(nights.run({ total: 7, options })).rejects.toThrow('listed 6 rows and says that there are 7');
+      await expect(nights.run({ total: 7, options })).rejects.toThrow('total of rows is 7, but it listed 6');
       nights.hours = 2;
       expect(await nights.run({ total: 6, options })).toMatchObject({ rows: 6, resumedRows: 0 });
       expect(await nights.rows()).toBe('222222');
@@ -427,9 +427,9 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
       if (!isKeyless) expect(await end).toMatchObject({ rowsNotRemoved: 5, shortOfTotal: { total: 6, listed: 3 } });
       else
         await expect(end).rejects.toThrow(
-          'no row of replace may be removed: the API listed 3 rows and says that there are 6. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row, as key, or if the total counts something else, say so with requireTotal: false.',
+          "no row of replace may be removed: the API's total of rows is 6, but it listed 3. Without key columns no row can be told from a new one, so nothing was changed. Name the columns that identify a row, as key, or if the total counts something else, say so with requireTotal: false.",
         );
-      expect(nights.warnings).toEqual([expect.stringContaining('listed 3 rows and says that there are 6')]);
+      expect(nights.warnings).toEqual([expect.stringContaining('total of rows is 6, but it listed 3')]);
       await expect(nights.run({ ...short, options: { requireTotal: true } })).rejects.toMatchObject({
         code: 'rows-missing',
       });
@@ -456,7 +456,7 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     await nights.run({ isKeyless: true });
     const end = nights.run({ ids: [1], total: 6, isKeyless: true, isKilledAtEnd: true });
     await expect(end).rejects.toThrow('killed');
-    const named = 'the API listed 1 rows and says that there are 6';
+    const named = "the API's total of rows is 6, but it listed 1";
     await expect(nights.run({ ids: [1], total: 6, isKeyless: true })).rejects.toThrow(named);
     expect(nights.warnings).toContainEqual(expect.stringContaining(named));
     expect(await nights.rows()).toBe('000000');
