@@ -10,8 +10,8 @@ const pagingParts = /^(meta|metadata|responsemetadata|links|paging|pagination|pa
 const wrappers = /^(data|result|response)$/;
 const addresses =
   /^(odata)?next(pages?|link|url|uri|href|cursor|token|id|offset|marker|start|records|results)(url|link|uri|token|cursor|number)?$/;
-const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload)$/;
-const lastFlags = /^islast(page)?$/;
+const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload|truncated)$/;
+const lastFlags = /^(is)?last(page)?$|^endofstream$/;
 const counts = /^(totalpages?|pagestotal|lastpage)$/;
 const maxDepth = 3;
 const longestName = 50;
@@ -46,6 +46,8 @@ function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
   if (typeof value === 'number' && (counts.test(name) || (isOfPaging && name === 'pages'))) return value > 1;
   if (!isGiven(value)) return false;
   if (addresses.test(name)) return true;
+  // Airtable's offset is a token, others' is the number that was requested.
+  if (name === 'offset' && typeof value === 'string') return !/^\d+$/.test(value);
   if (name !== 'next') return false;
   const address = isRecord(value) ? (value['href'] ?? value['url']) : value;
   return isOfPaging || (typeof address === 'string' && /^(https?:|[/?])/.test(address));
