@@ -119,11 +119,55 @@ describe('U7 sluice new drafts a definition from one response', () => {
     const { text, stderr, ids } = await draft(`${origin}/api/v2/items?limit=3&color=red`);
     expect(text).toContain("query: { color: 'red' },");
     expect(text).toContain('// guess: whether the parameter of a next page is cursor, is not known');
-    expect(text).toContain("paging: byCursor({ param: 'cursor', at: 'meta.next_cursor?', more: 'meta.has_more' }),");
+    expect(text).toContain("paging: byCursor({ param: 'cursor', at: 'meta?.next_cursor?', more: 'meta.has_more' }),");
     expect(text).toContain("rows: 'data.items',");
     expect(stderr).toMatch(
       /^Wrote shop\.ts: shop\.items, with \d guesses to check\. sluice\.config\.json uses it\.\nNext: /,
     );
+    expect(ids).toEqual(all);
+  });
+
+  // Each with the rows behind `at`, of which the last page differs from what the draft was made of.
+  test.each<[string, string, (at: number, isLast: boolean, origin: string) => object]>([
+    [
+      "byCursor({ param: 'after', at: 'paging?.next?.after?' })",
+      'after',
+      (at, isLast) => (isLast ? {} : { paging: { next: { after: String(at) } } }),
+    ],
+    [
+      "byLink({ at: 'links?.next?', more: 'meta.has_more' })",
+      'after',
+      (at, isLast, origin) => ({ meta: { has_more: !isLast }, links: { next: `${origin}/items?after=${at}` } }),
+    ],
+    [
+      "byLink({ at: 'after_url?', last: 'end_of_stream' })",
+      'after',
+      (at, isLast, origin) => ({ after_url: `${origin}/items?after=${at}`, end_of_stream: isLast }),
+    ],
+    [
+      "byLink({ at: 'next_page?.uri?' })",
+      'after',
+      (at, isLast, origin) => ({ next_page: isLast ? null : { uri: `${origin}/items?after=${at}` } }),
+    ],
+    ["byCursor({ param: 'offset', at: 'offset?' })", 'offset', (at, isLast) => (isLast ? {} : { offset: `${at}/rec` })],
+  ])('whose last page says so: %s', async (paging, param, nextOf) => {
+    const origin = await serve((query) => {
+      const at = Number.parseInt(query.get(param) ?? '0', 10);
+      const next = nextOf(at + 3, at + 3 >= rows.length, origin);
+      return { body: { items: page(query, at), ...next } };
+    });
+    const { text, ids } = await draft(`${origin}/items?limit=3`);
+    expect(text).toContain(`paging: ${paging},`);
+    expect(ids).toEqual(all);
+  });
+
+  test('that counts the rows of the page, and those of the listing', async () => {
+    const origin = await serve((query) => {
+      const at = (Number(query.get('page') ?? 1) - 1) * 3;
+      return { body: { items: page(query, at), info: { total_pages: 3, count: 3, total_count: rows.length } } };
+    });
+    const { text, ids } = await draft(`${origin}/items`);
+    expect(text).toContain("total: 'info.total_count?',");
     expect(ids).toEqual(all);
   });
 

@@ -30,9 +30,10 @@ export interface PagingGuess extends Guess<Code> {
 const names = {
   cursorParam: /^(page_?)?(cursor|token|marker|bookmark)$|^(next_?|starting_?)?(after|page_?token)$|^continuation/i,
   cursor:
-    /^(next_?)?(cursor|page_?token|token|marker|bookmark|after|continuation(_?token)?)$|^(next|end)_?cursor$|^next_?(offset|start|position|id)$/i,
-  link: /^(next|next_?(url|uri|link|href|page|page_?(url|uri|link)|records_?url)|@odata\.nextLink|nextLink)$/i,
+    /^(next_?)?(cursor|page_?token|token|marker|bookmark|after|continuation(_?token)?)$|^(next|end)_?cursor$|^starting_?after$|^next_?(offset|start|position|id)$/i,
+  link: /^(next|next_?(url|uri|link|href|page|page_?(url|uri|link)|records_?url)|after_?url|@odata\.nextLink|nextLink)$/i,
   more: /^(has_?(more|next|next_?page)|more|more_?results)$/i,
+  last: /^(is_?)?last(_?page)?$|^end_?of_?stream$/i,
   pages: /^(total_?pages|page_?count|pages|last_?page|num_?pages)$/i,
   pagesHeader: /^x-(total-pages|wp-totalpages|pages|page-count)$/,
   page: /^(page|p|page_?(no|num|number|index)|current_?page)$/i,
@@ -51,10 +52,11 @@ export function guessPaging(signs: PagingSigns): PagingGuess {
 function byLink({ headers, fields }: PagingSigns): PagingGuess | undefined {
   if (/;\s*rel="?next\b/i.test(headers['link'] ?? '')) return { value: code('byLink', '') };
   const found = fields.find(({ name, path, kind, value }) => {
-    if (typeof value === 'string') return isAddress(value) && (names.link.test(name) || /(^|\.)next\b/i.test(path));
+    if (typeof value === 'string')
+      return isAddress(value) && (names.link.test(name) || /(^|\.)next(_?page)?\b/i.test(path));
     return kind !== 'number' && /(url|uri|link|href)$/i.test(name) && /next/i.test(path);
   });
-  return found && { value: code('byLink', `{ at: ${quoteText(`${found.path}?`)} }`) };
+  return found && { value: code('byLink', `{ ${quoteEnd(found, fields)} }`) };
 }
 
 function byCursor({ params, fields }: PagingSigns): PagingGuess | undefined {
@@ -62,15 +64,16 @@ function byCursor({ params, fields }: PagingSigns): PagingGuess | undefined {
     ({ name, path, kind, value }) =>
       kind !== 'boolean' &&
       !isAddress(value) &&
-      (names.cursor.test(name) || (kind === 'text' && /next/i.test(path) && names.link.test(name))),
+      (names.cursor.test(name) ||
+        (kind === 'text' && /next/i.test(path) && names.link.test(name)) ||
+        // Airtable's offset is a token, others' is the number that was requested.
+        (kind === 'text' && name === 'offset' && !/^\d+$/.test(String(value)))),
   );
   if (!found) return undefined;
   const known = params.find(({ name }) => names.cursorParam.test(name));
   const param = known?.name ?? nameOfCursorParam(found.name);
-  const more = fields.find(({ name, kind }) => kind === 'boolean' && names.more.test(name));
-  const flag = more ? `, more: ${quoteText(more.path)}` : '';
   return {
-    value: code('byCursor', `{ param: ${quoteText(param)}, at: ${quoteText(`${found.path}?`)}${flag} }`),
+    value: code('byCursor', `{ param: ${quoteText(param)}, ${quoteEnd(found, fields)} }`),
     why: known ? undefined : `whether the parameter of a next page is ${param}, is not known`,
     param,
   };
@@ -127,6 +130,19 @@ function byOffset({ params, fields }: PagingSigns): PagingGuess | undefined {
 
 function onePage(): PagingGuess {
   return { value: code('onePage', ''), why: 'nothing shows how the listing continues' };
+}
+
+/** Where the next page is, and what says that there is one: the place may be missing on the last page, or still be there. */
+function quoteEnd({ path }: Field, fields: readonly Field[]): string {
+  const at = path.replace(/\['(?:\\.|[^'])*'\]|[^.[]+/g, '$&?');
+  const flags = fields.filter(({ kind }) => kind === 'boolean');
+  const more = flags.find(({ name }) => names.more.test(name));
+  const last = more ? undefined : flags.find(({ name }) => names.last.test(name));
+  return [
+    `at: ${quoteText(at)}`,
+    ...(more ? [`more: ${quoteText(more.path)}`] : []),
+    ...(last ? [`last: ${quoteText(last.path)}`] : []),
+  ].join(', ');
 }
 
 function isAddress(value: unknown): boolean {

@@ -23,10 +23,13 @@ export function guessRows(rows: readonly Readonly<Record<string, unknown>>[]): R
 
 /** Where a response has the number of all rows. @param listed the rows of this response */
 export function guessTotal(fields: readonly Field[], listed: number): Guess<string> | undefined {
-  const found = fields.find(
-    ({ name, value, kind }) =>
-      totalName.test(name) && (kind === 'unknown' || (typeof value === 'number' && value >= listed)),
-  );
+  // The largest one: Cloudflare's count is that of the page, its total_count that of the listing.
+  const [found] = fields
+    .filter(
+      ({ name, value, kind }) =>
+        totalName.test(name) && (kind === 'unknown' || (typeof value === 'number' && value >= listed)),
+    )
+    .sort((a, b) => Number(b.value ?? 0) - Number(a.value ?? 0));
   return found && { value: `${found.path}?` };
 }
 
