@@ -50,7 +50,7 @@ export interface WebhookOptions<T>
    * first one fails the export. `breakLock` and `trustFileSystem` apply to its lock.
    */
   readonly deadLetter?: string | undefined;
-  /** Maximum number of dead letters; one more fails the export. Default 100. */
+  /** Maximum number of refused records, without parked ones; one more fails the export. Default 100. */
   readonly maxDeadLetters?: number | undefined;
   /** Later records with the key of a dead letter: sent (default), or parked with it, which preserves their order. */
   readonly onDead?: 'continue' | 'park' | undefined;

@@ -24,6 +24,8 @@ export interface OwnLetter {
   readonly id: string;
   /** `null` also if it was replayed: then it blocks no later records. */
   readonly key: string | null;
+  /** The endpoint never refused it. */
+  readonly isParked: boolean;
 }
 
 export interface DeadLetterFileOptions extends FileStateOptions {
@@ -170,8 +172,8 @@ async function findEnd(
     if (isOwn && isFound) continue;
     ({ position: end, isEnded } = line);
     isFound ||= position?.bytes === end.bytes && position.crc32 === end.crc32;
-    const { id, key } = line.letter;
-    if (isOwn) own.push({ id, key: journal.has(line.digest) ? null : key });
+    const { id, key, attempts } = line.letter;
+    if (isOwn) own.push({ id, key: journal.has(line.digest) ? null : key, isParked: attempts === 0 });
   }
   const isNew = own.length === 0 && cut === undefined;
   if (isFound || isNew) return { run: isFound ? position?.run : undefined, own, end, isEnded };

@@ -59,7 +59,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   /** Pages that may have records that are not settled, oldest first. */
   readonly #openPages: OpenPage[] = [];
   #dead: number;
-  /** Dead letters, including those that are not durable yet: concurrent requests may be refused together. */
+  /** Dead letters that are not parked, including those not durable yet: concurrent requests may be refused together. */
   #refused: number;
   /** The position from earlier runs; a run without a dead letter file keeps it. */
   readonly #lettersBefore: WebhookPosition['letters'];
@@ -81,7 +81,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#recent = recent;
     // Without letters that were replayed or removed since.
     this.#dead = letters?.own.length ?? sinkPosition.dead;
-    this.#refused = this.#dead;
+    this.#refused = letters?.own.filter(({ isParked }) => !isParked).length ?? 0;
     this.#lettersBefore = sinkPosition.letters;
     this.#deliveries = new Deliveries({
       send,
@@ -258,15 +258,14 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
         { details, fault: 'endpoint' },
       );
     const isParked = letter.attempts === 0;
+    // The file is created with the first letter.
+    const reasons = this.#refused > 0 ? ` See ${this.#options.deadLetter ?? ''} for the reasons.` : '';
     if (!isParked && this.#refused >= maxDeadLetters)
-      throw new SinkError(
-        `${what}, and ${this.#refused} before it: too many to continue. See ${this.#options.deadLetter ?? ''} for the reasons.`,
-        {
-          details: { ...details, deadLetters: this.#refused },
-          advice: [{ kind: 'raise', option: 'maxDeadLetters' }],
-          fault: 'endpoint',
-        },
-      );
+      throw new SinkError(`${what}, and ${this.#refused} before it: too many to continue.${reasons}`, {
+        details: { ...details, deadLetters: this.#refused },
+        advice: [{ kind: 'raise', option: 'maxDeadLetters' }],
+        fault: 'endpoint',
+      });
     if (!isParked) this.#refused += 1;
     await this.#letters.append(letter);
     this.#dead += 1;

@@ -70,7 +70,7 @@ describe('W9 the file of the dead letters', () => {
     const second = await fileLetters(path, [letterOf(2, { key: 'b' })]);
     expect(readFileSync(path, 'utf8').startsWith(before)).toBe(true);
     for (const [position, own] of [
-      [second, [{ id: 'record-2', key: 'b' }]],
+      [second, [{ id: 'record-2', key: 'b', isParked: false }]],
       [undefined, []],
     ] as const) {
       const file = await openLetters(path, position && { position });
@@ -160,8 +160,8 @@ describe('W9 the file of the dead letters', () => {
     expect(await replayDeadLetters(path, { send })).toEqual({ replayed: 1, stillDead: 1, left: 1 });
     const file = await openLetters(path, { position });
     expect(file.own).toEqual([
-      { id: 'record-1', key: null },
-      { id: 'record-2', key: 'b' },
+      { id: 'record-1', key: null, isParked: false },
+      { id: 'record-2', key: 'b', isParked: false },
     ]);
     await file.close();
   });

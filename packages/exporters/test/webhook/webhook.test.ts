@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Advice,
@@ -441,6 +441,10 @@ describe('W5 dead letters', () => {
       exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, deliveries: 1 }), {
         state,
       }).run();
+    expect(await faultOf(run(0))).toMatchObject({
+      message: expect.stringMatching(/and 0 before it: too many to continue\. Raise/),
+    });
+    expect(existsSync(deadLetter)).toBe(false);
     expect(await faultOf(run(2))).toMatchObject({
       code: 'sink',
       message: expect.stringContaining('and 2 before it: too many to continue. See'),
@@ -470,14 +474,14 @@ describe('W5 dead letters', () => {
     );
   });
 
-  test('W7 parked keys stay parked over a restart', async () => {
+  test('W7 parked keys stay parked over a restart, and do not count as refused', async () => {
     const state = fileState(join(temporaryFolder(), 'state'));
     const deadLetter = join(temporaryFolder(), 'dead.jsonl');
     let isDown = true;
     const receiver = await openReceiver({
       script: ({ records }) => {
         const { n } = envelopeIn(records[0]?.body ?? '').data;
-        if (n === 2) return { status: 400 };
+        if (n === 2 || n === 11) return { status: 400 };
         return isDown && n >= 5 ? { status: 503 } : 'ok';
       },
     });
@@ -486,6 +490,7 @@ describe('W5 dead letters', () => {
         thingSource({ count: 12, groups: 2 }),
         webhookTo(receiver, {
           deadLetter,
+          maxDeadLetters: 2,
           onDead: 'park',
           key: ({ group }: Thing) => group,
           deliveries: 1,
@@ -496,8 +501,8 @@ describe('W5 dead letters', () => {
     await faultOf(run());
     isDown = false;
     await run();
-    expect(lettersIn(deadLetter).map(({ record }) => (record as Envelope).data.n)).toEqual([2, 4, 6, 8, 10]);
-    expect([...receiver.accepted.values()].map(({ body }) => envelopeIn(body).data.n)).toEqual([0, 1, 3, 5, 7, 9, 11]);
+    expect(lettersIn(deadLetter).map(({ record }) => (record as Envelope).data.n)).toEqual([2, 4, 6, 8, 10, 11]);
+    expect([...receiver.accepted.values()].map(({ body }) => envelopeIn(body).data.n)).toEqual([0, 1, 3, 5, 7, 9]);
   });
 });
 
