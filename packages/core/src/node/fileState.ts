@@ -71,6 +71,7 @@ class FolderState implements FileState {
   readonly #records = new Map<string, RecordFile>();
   /** Calls of `lock` on this object wait here. */
   readonly #queues = lockQueues();
+  #hasWarned = false;
 
   constructor(folder: string, options: FileStateOptions) {
     this.folder = folder;
@@ -146,8 +147,10 @@ class FolderState implements FileState {
         `${this.folder} is on a network file system, which may lose data that it reported as written. Nothing was changed.`,
         { details: { path: this.folder }, advice: [{ kind: 'allow', option: 'trustFileSystem' }] },
       );
-    if (kind === 'memory')
-      onWarning?.(`${this.folder} is in memory: an interrupted export is lost when the machine stops.`);
+    if (kind !== 'memory' || this.#hasWarned) return;
+    // An export of a watch locks its folder for both.
+    this.#hasWarned = true;
+    onWarning?.(`${this.folder} is in memory: an interrupted export is lost when the machine stops.`);
   }
 
   /** Removes unfinished files, except those of the other use. Returns whether there is more than the lock. */

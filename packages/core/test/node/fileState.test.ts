@@ -261,12 +261,11 @@ describe('E9 a file system that promises less', () => {
     expect(warnings).toEqual([]);
   });
 
-  test('memory is warned of', async () => {
+  test('memory is warned of once, also if a watch and its export share the state', async () => {
     const folder = join(temporaryFolder(), 'state');
     const [options, warnings] = on('memory');
-    await (
-      await fileState(folder, options).lock(never)
-    )();
+    const state = fileState(folder, options);
+    for (const use of ['watch', 'export'] as const) await (await state.lock(never, use))();
     expect(warnings).toEqual([`${folder} is in memory: an interrupted export is lost when the machine stops.`]);
     const [disk, none] = on('disk');
     await (
