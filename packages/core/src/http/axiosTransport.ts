@@ -1,8 +1,7 @@
 import axios, { type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
 import axiosRetry from 'axios-retry';
 import { NetworkError } from '../errors.js';
-import type { Call, ExchangeOptions } from './exchange.js';
-import { startExchanges } from './startExchanges.js';
+import { type Call, type ExchangeOptions, startExchanges } from './exchange.js';
 import type { TransportResponse } from './transport.js';
 
 /** Sends requests through axios. No axios error leaves this file, because it contains the whole request. */

@@ -15,7 +15,7 @@ import { type AttemptFault, underQuota } from './response/statusFault.js';
 import { type AttemptFailure, Retries } from './retry/retries.js';
 import type { RetryOptions } from './retry/retryOptions.js';
 import { sendAttempt } from './sendAttempt.js';
-import type { SignalWatch } from '../signalWatch.js';
+import { SignalWatch } from '../signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { TransportResponse } from './transport.js';
 
@@ -63,6 +63,36 @@ export interface RequestedUrl {
   readonly redirects: number;
 }
 
+/** Makes the attempts of a request until one gets a response. What it rejects with is the request's error. */
+type Repeat = (call: Call, exchange: Pick<Exchange, 'attempt'>) => Promise<TransportResponse>;
+
+/** Sends each request as an exchange, whose attempts `repeat` makes. Default: one after the other. */
+export function startExchanges(
+  options: ExchangeOptions,
+  repeat: Repeat = repeatAttempts,
+): (call: Call) => Promise<TransportResponse> {
+  const signals = new SignalWatch();
+  // Keeps one listener on the signal for the life of the client, instead of adding and removing one per request.
+  signals.watch(options.closed, () => undefined);
+  let requests = 0;
+  return (call) =>
+    new Promise((resolve, reject) => {
+      const { route, signal } = call;
+      signal?.throwIfAborted();
+      if (options.closed.aborted) throw closedError(route);
+      // Cancellation rejects at once, whatever the layers below are doing.
+      const exchange = new Exchange(options, call, { number: (requests += 1), signals, onFail: reject });
+      repeat(call, exchange).then(resolve, (error: unknown) => exchange.fail(error));
+    });
+}
+
+const repeatAttempts: Repeat = async (_call, exchange) => {
+  for (;;) {
+    const response = await exchange.attempt();
+    if (response) return response;
+  }
+};
+
 /** What the exchanges of a client share, and which one this is. */
 interface ExchangeContext {
   /** The number of the request in the client. */
@@ -73,7 +103,7 @@ interface ExchangeContext {
 }
 
 /** One request and its attempts: each acquires a permit, gets its credentials, and has deadlines. */
-export class Exchange {
+class Exchange {
   readonly #options: ExchangeOptions;
   readonly #call: Call;
   readonly #number: number;

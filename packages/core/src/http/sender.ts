@@ -11,7 +11,7 @@ import type { HttpEvent } from './events.js';
 import { requestOptionNames, applyDefaults, type RequestOptions } from './requestTimes.js';
 import { Secrets } from './credentials/secrets.js';
 import { unlimited } from './limit/localLimiter.js';
-import { startExchanges } from './startExchanges.js';
+import { startExchanges } from './exchange.js';
 
 /** Options of {@link createSender}. */
 export interface SenderOptions extends RequestOptions {
