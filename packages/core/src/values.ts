@@ -43,3 +43,8 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/** The code of the platform for an error, e.g. `ENOSPC`. */
+export function platformCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
-import { isCount, isRecord } from '../values.js';
+import { isCount, isRecord, platformCode } from '../values.js';
 import { withPath } from './diskFault.js';
-import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
+import type { FileSystem, WritableFile } from './fileSystem.js';
 import { checkOwner, readPieces } from './readFile.js';
 import { writeAll } from './wholeFile.js';
 

@@ -1,5 +1,5 @@
 import { SinkError, SluiceError } from '../errors.js';
-import { platformCode } from './fileSystem.js';
+import { platformCode } from '../values.js';
 
 /** Turns an error of the operating system into one that says what to do. `what` was tried: `written`, `opened` … */
 export async function withPath<R>(call: Promise<R>, path: string, what: string): Promise<R> {

@@ -1,5 +1,6 @@
 import { constants, fstatSync } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, rename, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import { platformCode } from '../values.js';
 
 /** A file that is open for reading and writing. */
 export interface WritableFile {
@@ -204,11 +205,6 @@ export async function unlessAbsent<R>(call: Promise<R>): Promise<R | undefined> 
     if (platformCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-}
-
-/** The operating system's code for an error, e.g. `ENOSPC`. */
-export function platformCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
 /** Numbers of statfs(2) on Linux (see linux/magic.h). Elsewhere they mean other things, so the sets are empty. */

@@ -141,12 +141,6 @@ export class ParentIncrements {
 /** The path of a parent's keys, and its mark; `null` if it has none yet. */
 type MarkedParent = readonly [parent: readonly string[], mark: ListingMark | null];
 
-/** What the checkpoint of a run says about its records in the log. */
-interface OwnRecords {
-  readonly run: string;
-  readonly records: number;
-}
-
 /**
  * The marks of the parents of a listing, in a log. Each record names its run, and a run adds the parents whose listings
  * ended before it commits that. Only the records of one run count: that of the source's mark, which is saved once the
@@ -178,7 +172,7 @@ class ParentMarks {
    */
   async load(
     mark: ParentsMark | undefined,
-    { own, isFull }: { readonly own: OwnRecords | undefined; readonly isFull: boolean },
+    { own, isFull }: { readonly own: ParentsMark | undefined; readonly isFull: boolean },
   ): Promise<void> {
     const isNew = own === undefined;
     const kept: object[] = [];

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nodeFileSystem, type FileSystem, type WritableFile } from '../../src/node/index.js';
-import { platformCode } from '../../src/node/fileSystem.js';
+import { platformCode } from '../../src/values.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 

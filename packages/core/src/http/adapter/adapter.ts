@@ -102,8 +102,3 @@ export class AdapterFault extends Error {
 
 /** Codes of Node.js for bytes that are not a response of HTTP/1.1, or have more headers than it takes. */
 export const unreadableResponse = /^HPE_|^UND_ERR_HEADERS_OVERFLOW$/;
-
-/** The platform's own code of an error. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}

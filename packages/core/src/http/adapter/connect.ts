@@ -3,7 +3,8 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'n
 import { connect as connectTls } from 'node:tls';
 import { abortable } from '../../abortable.js';
 import { SluiceError } from '../../errors.js';
-import { AdapterFault, type AddressGuard, codeOf, type GuardedHost, type ResolvedAddress } from './adapter.js';
+import { platformCode } from '../../values.js';
+import { AdapterFault, type AddressGuard, type GuardedHost, type ResolvedAddress } from './adapter.js';
 import { openTunnel } from './proxy.js';
 
 interface ConnectOptions {
@@ -45,7 +46,7 @@ export async function connect(url: URL, { proxy, guard, signal }: ConnectOptions
     socket?.destroy();
     if (signal.aborted) throw signal.reason;
     if (error instanceof AdapterFault || SluiceError.is(error)) throw error;
-    throw new AdapterFault('network', codeOf(error));
+    throw new AdapterFault('network', platformCode(error));
   }
 }
 

@@ -1,5 +1,6 @@
 import { abortable } from '../../abortable.js';
 import { ConfigError } from '../../errors.js';
+import { platformCode } from '../../values.js';
 import { type Adapter, AdapterFault, type AdapterOptions, unreadableResponse } from './adapter.js';
 import type { AttemptRequest, AttemptResponse } from './adapter.js';
 import { bodyText, errorText, isGzipFile } from './bodyText.js';
@@ -100,6 +101,5 @@ function joined(chunks: readonly Uint8Array<ArrayBuffer>[], length: number): Uin
 
 /** The code that some platforms give in the error's cause. */
 function codeOf(error: unknown): string | undefined {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+  return error instanceof Error ? platformCode(error.cause) : undefined;
 }

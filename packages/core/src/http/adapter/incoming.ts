@@ -1,6 +1,7 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { AdapterFault, codeOf } from './adapter.js';
+import { platformCode } from '../../values.js';
+import { AdapterFault } from './adapter.js';
 
 interface IncomingOptions {
   /** The response's `Content-Encoding`. */
@@ -48,7 +49,7 @@ export class Incoming {
         stop();
       })
       .on('error', (error) => {
-        const code = codeOf(error);
+        const code = platformCode(error);
         // Some servers declare an empty body as compressed; the response still counts.
         if (this.#receivedBytes === 0) this.close();
         // Nothing of it could be decompressed, so it is something else, e.g. not compressed at all.

@@ -5,14 +5,8 @@ import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { gunzip } from 'node:zlib';
 import { ConfigError } from '../../errors.js';
-import {
-  type Adapter,
-  AdapterFault,
-  type AdapterOptions,
-  type AttemptRequest,
-  codeOf,
-  unreadableResponse,
-} from './adapter.js';
+import { platformCode } from '../../values.js';
+import { type Adapter, AdapterFault, type AdapterOptions, type AttemptRequest, unreadableResponse } from './adapter.js';
 import { bodyText, errorText, isGzipFile } from './bodyText.js';
 import { type Connection, Connections } from './connections.js';
 import { heapNeed } from './heapNeed.js';
@@ -93,7 +87,7 @@ function sendRequest(request: AttemptRequest, { url, connection, connections, ma
         stop();
       };
       const onError = (error: Error): void => {
-        const code = codeOf(error);
+        const code = platformCode(error);
         const isStale = isReused && socket.bytesRead === bytesRead && isClosed(code);
         if (isStale) connections.closeIdle(connection.route);
         reject(isReused ? new AdapterFault(isStale ? 'stale' : 'network', code) : newConnectionFault(error, code));
@@ -237,7 +231,7 @@ async function unpackFile(file: Buffer, maxBytes: number): Promise<Buffer> {
   try {
     return await unpack(file, { maxOutputLength: maxBytes });
   } catch (error) {
-    const code = codeOf(error);
+    const code = platformCode(error);
     throw new AdapterFault(code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'cut-body', code);
   }
 }

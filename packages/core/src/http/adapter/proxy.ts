@@ -3,7 +3,8 @@ import { request as httpRequest } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { ConfigError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
-import { AdapterFault, codeOf } from './adapter.js';
+import { platformCode } from '../../values.js';
+import { AdapterFault } from './adapter.js';
 
 /**
  * The proxy that the environment names for a URL, in `HTTPS_PROXY` or `HTTP_PROXY`. There is none for loopback addresses
@@ -76,7 +77,7 @@ export async function openTunnel(socket: Socket, { to, proxy, signal }: Tunnel):
   try {
     await once(request, 'connect', { signal });
   } catch (error) {
-    const code = codeOf(error);
+    const code = platformCode(error);
     throw new AdapterFault('network', code === 'ECONNRESET' ? 'the proxy closed the connection' : code);
   }
   if (status !== 200) throw new AdapterFault('network', `the proxy responded with ${String(status)}`);
