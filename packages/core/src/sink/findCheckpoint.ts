@@ -8,6 +8,7 @@ import type { SourceInfo } from '../source/source.js';
 import { isRecord } from '../values.js';
 import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
 import type { ExportSetup } from './exportOptions.js';
+import type { IncrementProgress } from './incrementProgress.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
@@ -62,11 +63,22 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
     return beginNew(
       `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${found.rows} rows are exported again.`,
     );
+  const isTooLate = found.increment !== undefined && beginsTooLate(found.increment, setup);
+  if (isTooLate && sink.isRefreshed)
+    return beginNew(
+      `The last incremental export did not finish, and began later than this one. Its ${found.rows} rows are exported again.`,
+    );
   if ((sink.isRefreshed || found.planHash !== plan.hash) && (await isPublished(found, sink, target))) return beginNew();
   checkPlan(found, plan, sink);
   if (isIncremental !== (found.increment !== undefined))
     throw new CheckpointError(
       `The checkpoint was written by an export that ${isIncremental ? 'was not incremental' : 'was incremental'}.`,
+      { changed: ['incremental'], source: found.source },
+      [{ kind: 'rerun' }, { kind: 'restart' }],
+    );
+  if (isTooLate)
+    throw new CheckpointError(
+      'The checkpoint was written by an incremental export that began later than this one.',
       { changed: ['incremental'], source: found.source },
       [{ kind: 'rerun' }, { kind: 'restart' }],
     );
@@ -79,6 +91,17 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const key = await identifyKey(found.key?.salt ?? newId(), info);
   if (!sameProject) await checkSameKey(found, info, 'The checkpoint');
   return { kind: 'earlier', checkpoint: key ? { ...found, key } : found };
+}
+
+/** Whether an unfinished increment lacks rows that are wanted now: all of them, or those from a value on. */
+function beginsTooLate<T>(found: IncrementProgress, { info, options }: ExportSetup<T>): boolean {
+  const { full = false, from: given } = typeof options.incremental === 'object' ? options.incremental : {};
+  const hasAll = found.isFull === true || (found.from === undefined && !found.parents);
+  if (hasAll || full) return !hasAll;
+  const wanted = given === undefined ? undefined : info.increment?.read(given);
+  if (wanted === undefined) return false;
+  // Without a value, each parent began at its mark.
+  return found.from === undefined || (info.increment?.compare(wanted, found.from) ?? 0) < 0;
 }
 
 /**

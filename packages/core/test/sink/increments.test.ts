@@ -293,6 +293,20 @@ describe('A5 an incremental export', () => {
     expect(await increment(table, state)).toEqual([]);
   });
 
+  test('that began later than what is wanted now is not resumed', async () => {
+    const table = await openTable(11);
+    table.now += 100_000;
+    const state = memoryState();
+    await increment(table, state);
+    for (let nth = 0; nth < 60; nth += 1) table.change();
+    expect(await killed(table, state, recordingSink(), 2)).toBe(true);
+    const run = (incremental: ExportOptions['incremental']): Promise<unknown> =>
+      exportTo(entriesOf(table), recordingSink(), { state, incremental }).run();
+    for (const incremental of [{ full: true }, { from: '2000-01-01T00:00:00Z' }])
+      await expect(run(incremental)).rejects.toThrow('by an incremental export that began later than this one.');
+    await run({ from: '2999-01-01T00:00:00Z' });
+  });
+
   test('of another project is refused', async () => {
     const table = await openTable(9);
     table.now += 100_000;

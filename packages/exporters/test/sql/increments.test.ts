@@ -107,6 +107,26 @@ describe.each(databaseKinds)('an incremental export into a table of $name', ({ o
     expect((await texts()).toSorted()).toEqual(listed.rows.map(({ id, text }) => `${id} ${text}`).toSorted());
   });
 
+  test.each(['merge', 'history'] as const)(
+    'D3 A5 all rows are exported if they are wanted after an interrupted increment: %s',
+    async (mode) => {
+      const { listed, increment, texts, database } = await opened();
+      listed.now += 130_000;
+      await increment(mode);
+      listed.now += 130_000;
+      for (let nth = 0; nth < 60; nth += 1) listed.change();
+      const stop = new AbortController();
+      const onCommitted = (at?: { readonly rows: number }): void => void (at && at.rows > 0 && stop.abort());
+      const interrupted = increment(mode, false, { commitEvery: 1, onCommitted, signal: stop.signal });
+      await expect(interrupted).rejects.toThrow('abort');
+      await database.query('DELETE FROM entries');
+      const warned: string[] = [];
+      await increment(mode, true, { onWarning: (message) => void warned.push(message) });
+      expect(warned).toEqual([expect.stringContaining('did not finish, and began later than this one')]);
+      expect((await texts()).toSorted()).toEqual(listed.rows.map(({ id, text }) => `${id} ${text}`).toSorted());
+    },
+  );
+
   test('D3 A5 the rows of another export take the place of the increments with replace', async () => {
     const { listed, increment, texts, database } = await opened();
     await increment('merge');
