@@ -1,5 +1,6 @@
 import { defaultLimit, type Limit, type RateUse } from '@sluice/core';
 import { formatDuration } from '../terminal/format.js';
+import type { Progress } from './exportProgress.js';
 
 /** Shorter waits are not worth a change. Ms, and share of the run. */
 const worthwhile = { wait: 1_000, share: 0.1 };
@@ -11,7 +12,7 @@ const worthwhile = { wait: 1_000, share: 0.1 };
  * @param use of the limiter that the run had.
  */
 export function rateAdvice(
-  { waited, elapsed }: { readonly waited: number; readonly elapsed: number },
+  { waited, elapsed, requests: sent }: Pick<Progress, 'waited' | 'elapsed' | 'requests'>,
   rate: Limit | false | undefined,
   use: RateUse | undefined,
 ): string | undefined {
@@ -19,6 +20,8 @@ export function rateAdvice(
   const { requests, per } = rate ?? defaultLimit;
   if (use?.limit !== requests || use.per !== per) return undefined;
   if (waited < worthwhile.wait || waited < worthwhile.share * elapsed) return undefined;
+  // The rate lets this many start in the meantime. With far fewer, it was a quota or a pause that held the run up.
+  if (sent < ((waited / per) * requests) / 2) return undefined;
   const unit = { 1_000: 's', 60_000: 'm', 3_600_000: 'h' }[per] ?? `${String(per)} ms`;
   const shown = `${String(requests)}/${unit}${rate === undefined ? ', the default' : ''}`;
   return `Waited ${formatDuration(waited)} of ${formatDuration(elapsed)} for --rate (${shown}); raise it if your plan allows more.`;
