@@ -60,7 +60,7 @@ export function documentPath(path: string): DocumentPath {
           if (quoted !== undefined)
             throw read.fault(next, `there is no such field, but the document has it as one name: write ${quoted}`);
           if (mayBeMissing) return undefined;
-          throw read.fault(next, 'there is no such field');
+          throw read.fault(next, 'there is no such field: if it may be missing, write ? after its name');
         }
         [value, at] = [found, next];
       }

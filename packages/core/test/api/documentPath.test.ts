@@ -82,7 +82,7 @@ describe('a path in a document', () => {
   });
 
   test.each<[string, unknown, string, RegExp]>([
-    ['itmes', { items: [] }, 'itmes', /there is no such field/],
+    ['itmes', { items: [] }, 'itmes', /there is no such field: if it may be missing, write \? after its name\. Is the/],
     ['data.itmes', { data: { items: [] } }, 'data.itmes', /there is no such field/],
     ['data?.itmes', { data: { items: [] } }, 'data.itmes', /there is no such field/],
     ['data.items?', { date: {} }, 'data', /there is no such field/],

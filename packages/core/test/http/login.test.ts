@@ -252,7 +252,7 @@ describe('R8 a login', () => {
       'no token',
       { body: { error: 'no' } },
       {},
-      'The login of own: the server responded with a document of an unexpected shape at id: there is no such field.',
+      'The login of own: the server responded with a document of an unexpected shape at id: there is no such field',
     ],
     ['an empty one', { body: { id: '' } }, {}, 'at id: it is empty, and not a token'],
     ['a list', { body: { id: ['secret-in-a-list'] } }, {}, 'at id: it is a list, and not a token'],
