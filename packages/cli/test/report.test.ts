@@ -284,8 +284,8 @@ describe('U5 counts in bounded memory', () => {
     expect(counts.size).toBe(100);
     expect(counts.error).toBe(0);
     expect(counts.top(2)).toEqual([
-      { key: 'key 0', count: 100 },
-      { key: 'key 1', count: 100 },
+      { name: 'key 0', count: 100 },
+      { name: 'key 1', count: 100 },
     ]);
   });
 
@@ -303,10 +303,10 @@ describe('U5 counts in bounded memory', () => {
     expect(counts.size).toBeUndefined();
     expect(counts.error).toBeLessThanOrEqual(40_000 / 50);
     const top = counts.top(7);
-    expect(top.every(({ key }) => key.startsWith('frequent'))).toBe(true);
-    for (const { key, count } of counts.top(1000)) {
-      expect(count).toBeLessThanOrEqual(exact.get(key) ?? 0);
-      expect(count).toBeGreaterThanOrEqual((exact.get(key) ?? 0) - counts.error);
+    expect(top.every(({ name }) => name.startsWith('frequent'))).toBe(true);
+    for (const { name, count } of counts.top(1000)) {
+      expect(count).toBeLessThanOrEqual(exact.get(name) ?? 0);
+      expect(count).toBeGreaterThanOrEqual((exact.get(name) ?? 0) - counts.error);
     }
     expect(counts.top(Infinity).length).toBeLessThanOrEqual(100);
   });

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors/errors.js';
 import { type DeclaredRows, declaredHoldings, declaredStreams, hasColumns } from '../../source/declaredRows.js';
 import { fieldText, formatNumber } from '../../terminal/format.js';
-import { TopCounts } from './topCounts.js';
+import { type Share, TopCounts } from './topCounts.js';
 
 /** What a report shows of the rows of one source. */
 export interface ReportSubject extends DeclaredRows {
@@ -35,11 +35,6 @@ export function findSubject(columns: readonly string[]): ReportSubject | undefin
 }
 
 export type ReportRow = Readonly<Record<string, unknown>>;
-
-interface Share {
-  readonly name: string;
-  readonly count: number;
-}
 
 /** The content of a report. */
 export interface Figures {
@@ -120,7 +115,7 @@ export async function countFigures(
         empty: count - of,
         error: counts.error,
         size: counts.size,
-        top: counts.top(topValues).map(({ key, count: times }) => ({ name: key, count: times })),
+        top: counts.top(topValues),
       })),
     time:
       time && filled.has(time.column)

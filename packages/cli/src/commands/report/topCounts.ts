@@ -1,5 +1,6 @@
-interface Count {
-  readonly key: string;
+/** How often a value occurs. */
+export interface Share {
+  readonly name: string;
   /** A lower bound, if the counts are not exact. */
   readonly count: number;
 }
@@ -31,9 +32,9 @@ export class TopCounts {
   }
 
   /** The most frequent ones first; equal ones by name. */
-  top(max: number): readonly Count[] {
-    const all = Array.from(this.#counts, ([key, count]): Count => ({ key, count }));
-    return all.toSorted((one, other) => other.count - one.count || (one.key < other.key ? -1 : 1)).slice(0, max);
+  top(max: number): readonly Share[] {
+    const all = Array.from(this.#counts, ([name, count]): Share => ({ name, count }));
+    return all.toSorted((one, other) => other.count - one.count || (one.name < other.name ? -1 : 1)).slice(0, max);
   }
 
   #prune(): void {
