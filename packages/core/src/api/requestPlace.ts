@@ -141,12 +141,7 @@ function headerPlacing(header: string): Placing {
  *
  * @throws ConfigError unless a value can be put at `path` without replacing one. `null` is a placeholder.
  */
-export function checkFree(
-  name: string,
-  body: Json | undefined,
-  path: string,
-  mayHave: (value: Json) => boolean = () => false,
-): void {
+export function checkFree(name: string, body: Json | undefined, path: string, mayHave: (value: Json) => boolean): void {
   let value = body;
   for (const step of parseSteps(path)) {
     if (value === undefined || value === null) return;

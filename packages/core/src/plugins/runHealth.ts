@@ -122,10 +122,10 @@ export class RunJudge {
       case 'retry':
         this.lastRetry = causeOf(event.error);
         // A pause is not a failure.
-        if (event.reason !== 'rate-limited') this.#fail(event.request, now, this.lastRetry);
-        this.#open.set(event.request, { is: 'backing off', until: now + event.delay });
         if (event.reason === 'rate-limited')
           this.#pause = { until: this.#pause.until, cause: this.#pause.cause ?? this.lastRetry };
+        else this.#fail(event.request, now, this.lastRetry);
+        this.#open.set(event.request, { is: 'backing off', until: now + event.delay });
         break;
       case 'paused':
         this.#pause = { until: now + event.for, cause: event.quota && quotaCause(event.quota.resetAt) };

@@ -52,8 +52,7 @@ export class ListingIncrement {
   }
 
   get since(): Since {
-    const { from } = this.#progress;
-    return { ...(from !== undefined && { from }), isKnown: (row) => this.#known.has(row) };
+    return { from: this.#progress.from, isKnown: (row) => this.#known.has(row) };
   }
 
   /** Rows are missing, so the mark stays; or it moves to the window in which they are. */

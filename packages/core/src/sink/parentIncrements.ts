@@ -60,7 +60,7 @@ export class ParentIncrements {
   get since(): Since {
     const { from } = this.#start;
     return {
-      ...(from !== undefined && { from }),
+      from,
       ofParent: (parent, partition, window) => this.#opened(parent, partition, window).since,
       beginOf: (parent) => from ?? this.#markOf(parent)?.value,
     };

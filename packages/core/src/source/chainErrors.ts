@@ -105,7 +105,7 @@ export function lostPage({ name, partition, page }: ChainPlace, where: string, c
     {
       details: { partition },
       advice: [{ kind: 'restart-partition' }, { kind: 'restart' }],
-      ...(cause !== undefined && { cause }),
+      cause,
     },
   );
 }

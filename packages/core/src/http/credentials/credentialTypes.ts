@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
+import type { AttemptRequest } from '../adapter/adapter.js';
 import type { Secrets } from './secrets.js';
-import type { HttpMethod } from '../requestDetails.js';
 import type { Signature } from './signature.js';
 
 /** What is added to one attempt. */
@@ -17,12 +17,7 @@ export interface Stamped {
 }
 
 /** An attempt as it is sent: header names are in lower case. */
-export interface StampedRequest {
-  readonly method: HttpMethod;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-}
+export type StampedRequest = Pick<AttemptRequest, 'method' | 'url' | 'headers' | 'body'>;
 
 /** Signs an attempt. */
 export type Signer = (request: StampedRequest) => Promise<CheckedSignature>;
