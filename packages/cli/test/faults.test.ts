@@ -153,6 +153,7 @@ describe('what is said', () => {
     [['baseUrl', 'maxRows', 'pipePages'], 'library.books', '--only'],
     [['paging', 'shelf'], 'library.books', 'paging, shelf'],
     [['to'], 'library.books', '--to'],
+    [['ignore'], 'library.books.changes', '--ignore'],
     [['isAppended'], 'library.books', '--if-exists'],
     [
       ['partitions', 'offset', 'collection_whitelist'],

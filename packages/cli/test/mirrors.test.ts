@@ -68,7 +68,10 @@ describe('D5 a watch --to a table', () => {
       "SELECT description FROM status_now WHERE status = 'error' AND _generation > 1",
     );
     expect(now).toEqual([['b']]);
-    expect(await sluice([...all, '--deleted-at'], options)).toMatchObject({ code: 2 });
+    expect(await sluice([...all, '--deleted-at'], options)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('leave out --deleted-at.') as string,
+    });
   });
 
   test('D9 an export with --mode history writes versions, and history compact removes old ones', async () => {

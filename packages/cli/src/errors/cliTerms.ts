@@ -85,7 +85,7 @@ function nameSettings(names: readonly string[], source: unknown): string {
 const settings: ReadonlyMap<string, string> = new Map([
   ['source', 'what is exported'],
   ['pipePages', '--only'],
-  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom', 'incremental', 'mode'].map(
+  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom', 'incremental', 'mode', 'ignore'].map(
     (name) => [name, toFlag(name)] as const,
   ),
   ['key', '--key-columns'],

@@ -68,9 +68,10 @@ export function mirrorSink<T extends object>(database: Database, target: string,
   const isHistory = mode === 'history';
   checkTableName(database, isHistory ? namesBeside(table, database).polls : table);
   if (isHistory && deletedAt)
-    throw new ConfigError('A history keeps removed rows, with their times: leave out deletedAt.', {
-      option: 'deletedAt',
-    });
+    throw new ConfigError(
+      (option = 'deletedAt') => `A history keeps removed rows, with their times: leave out ${option}.`,
+      { option: 'deletedAt' },
+    );
   const kept = isHistory ? 'versions' : deletedAt ? 'removed' : 'present';
   const ledger = new Ledger(database, table);
   const prepare = async ({ schema, source, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
