@@ -148,7 +148,11 @@ export class RunJudge {
         if (event.took === undefined) {
           if (this.#calls === 0) this.#calledAt = now;
           this.#calls += 1;
-        } else this.#calls = Math.max(0, this.#calls - 1);
+        } else {
+          this.#calls = Math.max(0, this.#calls - 1);
+          // No delivery is under way then, and the next one may be sent hours later.
+          if (event.call === 'flush') this.#deliveringSince = undefined;
+        }
         break;
       case 'delivery':
         this.#followDelivery(event, now);

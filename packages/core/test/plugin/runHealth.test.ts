@@ -39,6 +39,8 @@ const limiter = (state: Partial<LimiterEvent>): ClientEvent => {
 };
 const write: ClientEvent = { type: 'sink', source: route, sink: 'csv', call: 'write' };
 const written: ClientEvent = { ...write, took: 1 };
+const flush: ClientEvent = { ...write, call: 'flush' };
+const flushed: ClientEvent = { ...flush, took: 1 };
 const deliver = (step: Delivery['step'], status?: number): ClientEvent => {
   const more = status === undefined ? {} : { status, error: error(status) };
   return { type: 'delivery', source: route, sink: 'webhook', step, waiting: 1, ...more };
@@ -51,6 +53,13 @@ function healthAfter(steps: readonly Step[], now: number): RunHealth {
   for (const [ms, event] of steps) judge.follow(event, ms);
   return judge.health(now);
 }
+
+const sending = (ms: number): readonly Step[] => [
+  [ms, write],
+  [ms, deliver('sent')],
+  [ms, written],
+  [ms, flush],
+];
 
 const sent: readonly Step[] = [
   [0, request(1)],
@@ -150,6 +159,20 @@ describe('what holds a run up', () => {
       [...sent, [10, settled(1)], [20, write], [20, deliver('sent')], [15_020, deliver('retry', 504)]],
       15_120,
       { kind: 'target', since: 15_100, cause: 'HTTP 504' },
+    ],
+    [
+      'a delivery fails long after all before it were accepted',
+      [
+        ...sent,
+        [10, settled(1)],
+        ...sending(20),
+        [30, deliver('accepted')],
+        [30, flushed],
+        ...sending(3_600_000),
+        [3_600_010, deliver('retry', 503)],
+      ],
+      3_602_000,
+      { kind: 'target', since: 2_000, cause: 'HTTP 503' },
     ],
     [
       'each record is refused',
