@@ -150,6 +150,11 @@ describe('an export that goes on', () => {
       'Resuming after 12,300 rows (123 pages), at page 1 of partition 3 of 12.',
     ],
     [
+      'after the last page',
+      { position: { before: 1, begun: {}, rows: 0, pages: 0 } },
+      'All 12,300 rows are written already; only moving the file into place is left.',
+    ],
+    [
       'at the very end',
       { isSealed: true },
       'All 12,300 rows are written already; only moving the file into place is left.',

@@ -134,7 +134,7 @@ export function resumedAt({ rows, pages, partitions, position, isSealed }: Check
     rows,
     pages,
     partitions,
-    isSealed: isSealed ?? false,
+    isSealed: isSealed === true || before === partitions,
     partition: before + 1,
     page: (first?.pages ?? 0) + 1,
     otherPartitions: others.length,
