@@ -312,20 +312,23 @@ function createSession(db: SqliteDatabase, signal: AbortSignal): Session {
       return Promise.resolve(added);
     },
     readColumns(table) {
-      const found = query(`PRAGMA table_info(${quote(table)})`);
+      // 1 is a column of a virtual table that is no column of its rows; what is above is computed.
+      const found = query(`PRAGMA table_xinfo(${quote(table)})`).filter(({ hidden }) => hidden !== 1n);
       if (found.length === 0) return Promise.resolve(undefined);
       const collations = findCollations(
         table,
         found.map(({ name }) => String(name)),
       );
       return Promise.resolve(
-        found.map(({ name, type, notnull, dflt_value: initial, pk }, nth) => ({
+        found.map(({ name, type, notnull, dflt_value: initial, pk, hidden }, nth) => ({
           name: String(name),
           declared: String(type),
+          isGenerated: hidden !== 0n,
           isNullable: notnull !== 1n,
           ...collations[nth],
           // SQLite numbers the rows of an integer key itself.
-          isRequired: notnull === 1n && initial === null && !(pk === 1n && /^integer$/i.test(String(type))),
+          isRequired:
+            notnull === 1n && initial === null && hidden === 0n && !(pk === 1n && /^integer$/i.test(String(type))),
         })),
       );
     },

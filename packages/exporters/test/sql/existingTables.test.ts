@@ -155,6 +155,14 @@ describe.each(databaseKinds)('a table of $name that is there', ({ open, name: ki
       );
       expect(await refused('t', {}, wide)).toBe('written');
       expect(() => database.sink({ table: 'sqlite_x' })).toThrow('begins with sqlite_');
+      await database.query(
+        "CREATE TABLE computed (id text AS ('1') STORED, name text, amount text NOT NULL AS (name))",
+      );
+      expect(await refused('computed')).toMatch(
+        /: id is computed by the database; amount is computed by the database\./,
+      );
+      await database.query('CREATE TABLE more (id text, name text, amount text, both text NOT NULL AS (id || name))');
+      expect(await refused('more')).toBe('written');
     } else {
       expect(await refused('t', {}, twins)).toBe('written');
       expect(await refused('t2', {}, wide)).toMatch(
