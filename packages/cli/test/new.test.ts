@@ -314,6 +314,50 @@ describe('U7 sluice new drafts a definition from an OpenAPI description', () => 
     expect(stdout).toMatch(/shop_id[^]*state/);
   });
 
+  const text = { type: 'string' };
+  test.each<[string, readonly string[], object, string | undefined]>([
+    // Django REST framework.
+    [
+      "byLink({ at: 'next?' })",
+      ['page'],
+      { count: { type: 'integer', example: 123 }, next: { ...text, nullable: true, format: 'uri' } },
+      "total: 'count?'",
+    ],
+    [
+      "byLink({ at: 'links?.next?', more: 'meta.has_more' })",
+      [],
+      {
+        meta: { properties: { has_more: { type: 'boolean' }, after_cursor: text } },
+        links: { properties: { prev: text, next: text } },
+      },
+      undefined,
+    ],
+    // Slack, where the token is the credential.
+    [
+      "byCursor({ param: 'cursor', at: 'response_metadata?.next_cursor?' })",
+      ['token', 'cursor'],
+      { response_metadata: { properties: { next_cursor: text } } },
+      undefined,
+    ],
+    [
+      "byOffset({ param: 'startAt' })",
+      ['startAt'],
+      { startAt: { type: 'integer' }, total: { type: 'integer' } },
+      "total: 'total?'",
+    ],
+  ])('with what its fields say of pages: %s', async (paging, params, properties, total) => {
+    const items = { type: 'array', items: { properties: { id: text } } };
+    const get = {
+      parameters: params.map((name) => ({ name, in: 'query', schema: text })),
+      responses: { 200: { content: { 'application/json': { schema: { properties: { items, ...properties } } } } } },
+    };
+    const described = { openapi: '3.0.0', servers: [{ url: 'https://api.example.com' }], paths: { '/items': { get } } };
+    const folder = configFolder({ 'openapi.json': JSON.stringify(described) });
+    const { stdout } = await run(['new', 'shop', '--from', 'openapi.json', '--to', '-'], folder);
+    expect(stdout).toContain(`paging: ${paging},`);
+    expect(/total: .*(?=,)/.exec(stdout)?.[0]).toBe(total);
+  });
+
   test('of Swagger 2, from stdin, to stdout', async () => {
     const swagger = {
       swagger: '2.0',

@@ -161,7 +161,7 @@ function findList(document: Fields, schema: Fields, path: string): FoundList | u
       const type = nameType(schema);
       const row = objectAt(resolve(document, schema['items']), 'properties');
       if (schema['items'] !== undefined && Object.keys(row).length > 0) lists.push({ path, row });
-      else if (type !== 'json') fields.push({ name, path, kind: kinds[type] ?? 'unknown' });
+      else if (type !== 'json') fields.push({ name, path, value: exampleOf(schema), kind: kinds[type] ?? 'unknown' });
     }
     level = level.flatMap(({ path, schema }) =>
       Object.entries(objectAt(schema, 'properties')).map(([name, each]) => ({
@@ -175,6 +175,11 @@ function findList(document: Fields, schema: Fields, path: string): FoundList | u
   const alike = lists.find(({ path: at }) => at !== '' && path.toLowerCase().endsWith(`/${at.toLowerCase()}`));
   const list = lists.find(({ path: at }) => at === '') ?? alike ?? named ?? lists[0];
   return list && { ...list, fields };
+}
+
+/** What says that a text is an address, as that of a next page. */
+function exampleOf({ example, format }: Fields): unknown {
+  return example ?? (format === 'uri' ? 'https://api.example.com/' : undefined);
 }
 
 const kinds: Readonly<Record<string, Field['kind']>> = {

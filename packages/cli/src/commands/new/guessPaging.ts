@@ -54,7 +54,7 @@ function byLink({ headers, fields }: PagingSigns): PagingGuess | undefined {
   const found = fields.find(({ name, path, kind, value }) => {
     if (typeof value === 'string')
       return isAddress(value) && (names.link.test(name) || /(^|\.)next(_?page)?\b/i.test(path));
-    return kind !== 'number' && /(url|uri|link|href)$/i.test(name) && /next/i.test(path);
+    return kind !== 'number' && /next/i.test(path) && /(url|uri|link|href|links\.next)$/i.test(path);
   });
   return found && { value: code('byLink', `{ ${quoteEnd(found, fields)} }`) };
 }
@@ -70,8 +70,10 @@ function byCursor({ params, fields }: PagingSigns): PagingGuess | undefined {
         (kind === 'text' && name === 'offset' && !/^\d+$/.test(String(value)))),
   );
   if (!found) return undefined;
-  const known = params.find(({ name }) => names.cursorParam.test(name));
-  const param = known?.name ?? nameOfCursorParam(found.name);
+  const own = nameOfCursorParam(found.name);
+  // One of the same name first: in Slack's description, the parameter `token` is the credential.
+  const known = params.find(({ name }) => name === own) ?? params.find(({ name }) => names.cursorParam.test(name));
+  const param = known?.name ?? own;
   return {
     value: code('byCursor', `{ param: ${quoteText(param)}, ${quoteEnd(found, fields)} }`),
     why: known ? undefined : `whether the parameter of a next page is ${param}, is not known`,

@@ -27,7 +27,7 @@ export function guessTotal(fields: readonly Field[], listed: number): Guess<stri
   const [found] = fields
     .filter(
       ({ name, value, kind }) =>
-        totalName.test(name) && (kind === 'unknown' || (typeof value === 'number' && value >= listed)),
+        totalName.test(name) && (kind === 'unknown' || (kind === 'number' && Number(value ?? listed) >= listed)),
     )
     .sort((a, b) => Number(b.value ?? 0) - Number(a.value ?? 0));
   return found && { value: `${found.path}?` };
