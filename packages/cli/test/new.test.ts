@@ -147,7 +147,9 @@ describe('U7 sluice new drafts a definition from one response', () => {
     [
       "byLink({ at: 'next_page?.uri?' })",
       'after',
-      (at, isLast, origin) => ({ next_page: isLast ? null : { uri: `${origin}/items?after=${at}` } }),
+      (at, isLast, origin) => ({
+        next_page: isLast ? null : { path: `/rows?after=${at}`, uri: `${origin}/items?after=${at}` },
+      }),
     ],
     ["byCursor({ param: 'offset', at: 'offset?' })", 'offset', (at, isLast) => (isLast ? {} : { offset: `${at}/rec` })],
   ])('whose last page says so: %s', async (paging, param, nextOf) => {

@@ -51,11 +51,13 @@ export function guessPaging(signs: PagingSigns): PagingGuess {
 
 function byLink({ headers, fields }: PagingSigns): PagingGuess | undefined {
   if (/;\s*rel="?next\b/i.test(headers['link'] ?? '')) return { value: code('byLink', '') };
-  const found = fields.find(({ name, path, kind, value }) => {
+  const links = fields.filter(({ name, path, kind, value }) => {
     if (typeof value === 'string')
       return isAddress(value) && (names.link.test(name) || /(^|\.)next(_?page)?\b/i.test(path));
     return kind !== 'number' && /next/i.test(path) && /(url|uri|link|href|links\.next)$/i.test(path);
   });
+  // Asana has a path, too, which leaves out that of the API.
+  const found = links.find(({ value }) => /^https?:/.test(String(value))) ?? links[0];
   return found && { value: code('byLink', `{ ${quoteEnd(found, fields)} }`) };
 }
 
