@@ -132,8 +132,11 @@ function selectRows(
   });
 }
 
+const isNull = 'it is null: if it may be, write ? after its name';
+
 function listAt(at: string, value: unknown, read: DocumentReader): readonly unknown[] {
   if (isList(value)) return value;
+  if (value === null && at !== '') throw read.fault(at, isNull);
   throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
 }
 
@@ -219,7 +222,7 @@ function readField(value: unknown, name: string | number, at: string, read: Docu
     if (!isList(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
     return value[name];
   }
-  if (value === null && at !== '') throw read.fault(at, 'it is null: if it may be, write ? after its name');
+  if (value === null && at !== '') throw read.fault(at, isNull);
   if (!isRecord(value)) throw read.fault(at, `it is ${kindOf(value)}, and not an object`);
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }

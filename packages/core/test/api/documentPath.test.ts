@@ -174,7 +174,7 @@ describe('R5 rows in each item of a list', () => {
       'groups[0].members',
       'it is a list, and not a row: write [*] after it',
     ],
-    ['groups[*].members[*]', { groups: [{ members: null }] }, 'groups[0].members', 'it is null, and not a list'],
+    ['groups[*].members[*]', { groups: [{ members: null }] }, 'groups[0].members', 'it is null: if it may be, write ?'],
   ])('%s of %j is an error at its place', (rows, body, path, what) => {
     expect(() => rowsOf(rows, body)).toThrow(
       expect.objectContaining({

@@ -34,7 +34,7 @@ describe('the rows of an answer', () => {
 
   test.each<[string, unknown, string, RegExp]>([
     ['items', { itmes: [{ id: 1 }] }, 'items', /there is no such field/],
-    ['items', { items: null }, 'items', /it is null, and not a list/],
+    ['items', { items: null }, 'items', /it is null: if it may be, write \?/],
     ['items', { items: { id: 1 } }, 'items', /it is an object, and not a list/],
     ['items?', { items: { id: 1 } }, 'items', /it is an object, and not a list/],
     ['items', { items: [{ id: 1 }, 'x'] }, 'items[1]', /it is text, and not an object/],
