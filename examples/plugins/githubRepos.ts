@@ -36,7 +36,7 @@ export const githubRepos = defineApi({
       }),
       fields: { repo: '{repo}' },
       path: '/repos/{+repo}/issues',
-      responses: { 404: 'skip' }, // a repository that was removed meanwhile
+      responses: { 404: 'skip', 410: 'skip' }, // a repository that was removed meanwhile, or has no issues
       query: { state: 'all', sort: 'updated', direction: 'asc' },
       pageSize: { param: 'per_page', default: 100, max: 100 },
       paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),
