@@ -63,11 +63,6 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
     return beginNew(
       `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${found.rows} rows are exported again.`,
     );
-  const isTooLate = found.increment !== undefined && beginsTooLate(found.increment, setup);
-  if (isTooLate && sink.isRefreshed)
-    return beginNew(
-      `The last incremental export did not finish, and began later than this one. Its ${found.rows} rows are exported again.`,
-    );
   if ((sink.isRefreshed || found.planHash !== plan.hash) && (await isPublished(found, sink, target))) return beginNew();
   checkPlan(found, plan, sink);
   if (isIncremental !== (found.increment !== undefined))
@@ -76,12 +71,18 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
       { changed: ['incremental'], source: found.source },
       [{ kind: 'rerun' }, { kind: 'restart' }],
     );
-  if (isTooLate)
+  // Its values are of the same type: the plan is the same.
+  if (found.increment && beginsTooLate(found.increment, setup)) {
+    if (sink.isRefreshed)
+      return beginNew(
+        `The last incremental export did not finish, and began later than this one. Its ${found.rows} rows are exported again.`,
+      );
     throw new CheckpointError(
       'The checkpoint was written by an incremental export that began later than this one.',
       { changed: ['incremental'], source: found.source },
       [{ kind: 'rerun' }, { kind: 'restart' }],
     );
+  }
   if (found.sinkPosition === undefined && found.target !== target)
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own.',

@@ -307,6 +307,26 @@ describe('A5 an incremental export', () => {
     await run({ from: '2999-01-01T00:00:00Z' });
   });
 
+  test('whose values have another type since it was interrupted is not resumed', async () => {
+    const table = await openTable(11);
+    table.now += 100_000;
+    const state = memoryState();
+    await increment(table, state);
+    for (let nth = 0; nth < 60; nth += 1) table.change();
+    expect(await killed(table, state, recordingSink(), 2)).toBe(true);
+    const paging = bySince({ param: 'since', field: 'id', type: 'integer' });
+    const pageSize = { param: 'n', default: 8, max: 8 };
+    const entries = listing({ path: '/entries', rows: 'items', columns: ['id'], version: '1', pageSize, paging });
+    const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 } });
+    onTestEnd(() => client.close());
+    const source = client
+      .use(defineApi({ name: 'table', sources: { entries } })({ baseUrl: table.baseUrl }))
+      .table.entries();
+    await expect(exportTo(source, recordingSink(), { state, incremental: { from: '5' } }).run()).rejects.toThrow(
+      'The checkpoint was written with different settings',
+    );
+  });
+
   test('of another project is refused', async () => {
     const table = await openTable(9);
     table.now += 100_000;
