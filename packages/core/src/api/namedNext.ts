@@ -46,8 +46,8 @@ function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
   if (typeof value === 'number' && (counts.test(name) || (isOfPaging && name === 'pages'))) return value > 1;
   if (!isGiven(value)) return false;
   if (addresses.test(name)) return true;
-  // Airtable's offset is a token, others' is the number that was requested.
-  if (name === 'offset' && typeof value === 'string') return !/^\d+$/.test(value);
+  // Airtable's offset is a token, others' is the number that was requested, or that of a time zone: `+02:00`.
+  if (name === 'offset' && typeof value === 'string') return !/^(UTC|GMT)?[+-]?[\d:.]*$|^Z$/.test(value);
   if (name !== 'next') return false;
   const address = isRecord(value) ? (value['href'] ?? value['url']) : value;
   return isOfPaging || (typeof address === 'string' && /^(https?:|[/?])/.test(address));

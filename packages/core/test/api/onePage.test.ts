@@ -69,6 +69,8 @@ describe('R2 onePage', () => {
     [{ isLast: true }],
     [{ after_url: 'https://api.example.com/items?cursor=2', end_of_stream: true }],
     [{ offset: '0' }],
+    [{ timezone: 'Europe/Zurich', offset: '+02:00' }],
+    [{ offset: 'UTC-3' }],
     [{ total_pages: 1 }],
     [{ links: { next: null, self: '/items' } }],
     [{ _links: { next: { href: null } } }],
