@@ -211,8 +211,8 @@ describe('U7 sluice new drafts a definition from one response', () => {
     expect(ids).toEqual(all);
   });
 
-  test('that shows no next page', async () => {
-    const origin = await serve(() => ({ body: { items: rows } }));
+  test.each([{}, { timezone: 'Europe/Zurich', offset: '+02:00' }])('that shows no next page: %j', async (beside) => {
+    const origin = await serve(() => ({ body: { items: rows, ...beside } }));
     const { text, ids } = await draft(`${origin}/items`);
     expect(text).toContain('// guess: nothing shows how the listing continues\n      paging: onePage(),');
     expect(ids).toEqual(all);

@@ -68,8 +68,8 @@ function byCursor({ params, fields }: PagingSigns): PagingGuess | undefined {
       !isAddress(value) &&
       (names.cursor.test(name) ||
         (kind === 'text' && /next/i.test(path) && names.link.test(name)) ||
-        // Airtable's offset is a token, others' is the number that was requested.
-        (kind === 'text' && name === 'offset' && !/^\d+$/.test(String(value)))),
+        // Airtable's offset is a token, others' is the number that was requested, or that of a time zone: `+02:00`.
+        (kind === 'text' && name === 'offset' && !/^(UTC|GMT)?[+-]?[\d:.]*$|^Z$/.test(String(value)))),
   );
   if (!found) return undefined;
   const own = nameOfCursorParam(found.name);
