@@ -33,7 +33,10 @@ const prefetch = 1;
 /** Runs beyond the kills, in which faults go on; and then as many without any, in which the work must come to its end. */
 const spareRuns = 6;
 
-/** Ms after which what a process has is committed, if nothing else says when: a second, and more if its disk is slow. Without a database that is away. */
+/**
+ * Ms after which what a process has is committed, if nothing else says when: a second, and up to 20 after a commit that
+ * took long. Without the time in which the connection to its database was lost.
+ */
 const longestToCommit = 25_000;
 
 /** Ms that an attempt may take, its body included (T3). */
@@ -331,7 +334,8 @@ class World implements PlayableWorld {
 
   async #kill(processes: readonly Process[], leaves: Exclude<Kill['leaves'], 'stopped'>): Promise<void> {
     this.kills += 1;
-    this.#fetched.end(this.schedule.now);
+    const lost = processes.map(({ life }) => this.#store?.lostFor(life) ?? 0);
+    this.#fetched.end(this.schedule.now, Math.max(0, ...lost));
     for (const { life } of processes) {
       life.isAlive = false;
       this.#store?.killed(life);
@@ -365,8 +369,7 @@ class World implements PlayableWorld {
     if (this.#isWalkedAgain || disk.io + disk.full > 0) return;
     // A run whose page is repeated is given up for a new one.
     if (this.#isRefreshed && this.#scenario.api.repeats) return;
-    const longestAway = (this.#scenario.store?.crashes ?? []).reduce((sum, [, during]) => sum + during, 0);
-    if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit + longestAway));
+    if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit));
     else this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
   }
 

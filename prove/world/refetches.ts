@@ -16,10 +16,10 @@ export class Refetches {
     this.#runs.at(-1)?.got.set(page, at);
   }
 
-  /** The run was killed. */
-  end(at: number): void {
+  /** The run was killed. @param lost ms in which it could commit nothing */
+  end(at: number, lost: number): void {
     const run = this.#runs.at(-1);
-    if (run) run.endedAt = at;
+    if (run) run.endedAt = at - lost;
   }
 
   /** What is wrong, if a run may lose so many pages. */

@@ -62,6 +62,9 @@ interface Reasons {
   /** Connections since the last transaction. */
   clientsInARow: number;
   isGivenUp: boolean;
+  /** When its connection was lost, until its next COMMIT; and how many ms were lost so, all in all. */
+  lostAt: number | undefined;
+  lost: number;
   lockTimedOut: boolean;
   /** Another session held the table's lock. */
   lockRefused: boolean;
@@ -116,6 +119,12 @@ export class Store {
     for (const client of this.#clients.get(life) ?? []) client.abandon();
   }
 
+  /** For how many ms a process could commit nothing, since its connection was lost. */
+  lostFor(life: Life): number {
+    const { lost, lostAt } = this.#reasonsOf(life);
+    return lost + (lostAt === undefined ? 0 : this.#schedule.now - lostAt);
+  }
+
   /** Whether the store is a reason for an error of a process. */
   explains(life: Life, code: string): boolean {
     const reasons = this.#reasonsOf(life);
@@ -155,6 +164,8 @@ export class Store {
       neverConnected: false,
       clientsInARow: 0,
       isGivenUp: false,
+      lostAt: undefined,
+      lost: 0,
       lockTimedOut: false,
       lockRefused: false,
     };
@@ -253,7 +264,7 @@ class SimulatedClient implements PostgresClient {
       return result;
     });
     if (found.rows[0]?.['locked'] === false) reasons.lockRefused = true;
-    if (text === 'COMMIT' && this.#isInUse) reasons.clientsInARow = 0;
+    if (text === 'COMMIT' && this.#isInUse) this.#committed();
     return found;
   }
 
@@ -341,9 +352,17 @@ class SimulatedClient implements PostgresClient {
     schedule.after(random.next() * (isUnnoticed ? 20_000 : 30), 'db disconnect', () => session.end(), null);
   }
 
+  #committed(): void {
+    const { reasons, schedule } = this.#world;
+    reasons.clientsInARow = 0;
+    if (reasons.lostAt !== undefined) reasons.lost += schedule.now - reasons.lostAt;
+    reasons.lostAt = undefined;
+  }
+
   /** An attempt has failed, and the next one is made on another connection. */
   #failed(): void {
-    const { reasons } = this.#world;
+    const { reasons, schedule } = this.#world;
+    reasons.lostAt ??= schedule.now;
     if (!this.#isInUse && this.#isFirst) reasons.neverConnected = true;
   }
 
