@@ -11,7 +11,7 @@ export const deepestDocument = 500;
 export function parseExactly(json: string): unknown {
   const document: unknown = JSON.parse(json);
   checkDepth(document, 0);
-  if (!mayBeChanged.test(json)) return document;
+  if (typeof document !== 'number' && !mayBeChanged.test(json)) return document;
   // Only valid JSON is rewritten, so what is between two strings has numbers, literals and punctuation.
   const { text, hasLarge } = quoteNumbers(json);
   if (text === json && !hasLarge) return document;
@@ -35,8 +35,11 @@ export function isExactNumber(parent: unknown, name: string | number): boolean {
  */
 const exactNames: unique symbol = Symbol.for('sluice.exactNames');
 
-/** Shorter numbers without an exponent fit a double. What precedes one tells it from most of what is in a string. */
-const mayBeChanged = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE][+-]?\d)/;
+/**
+ * In a list or an object. Shorter numbers without an exponent fit a double. What precedes one tells it from most of what
+ * is in a string.
+ */
+const mayBeChanged = /[ \n\r\t:,[]-?\d(?:[\d.]{15}|[\d.]*[eE])/;
 const changeable = /-?(?:[\d.]{16}|[\d.]+[eE])[\d.eE+-]*/g;
 /** Characters of the shortest one, such as 1e16. */
 const shortestChanged = 4;
