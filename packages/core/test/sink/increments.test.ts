@@ -49,6 +49,17 @@ async function increment(
 const killed = (table: ChangingTable, state: StateStore, sink: Recording<Entry>, pages: number): Promise<boolean> =>
   killedAtPage(sink, pages, () => increment(table, state, sink));
 
+/** A table whose second increment was killed. */
+async function openInterrupted(): Promise<{ readonly table: ChangingTable; readonly state: StateStore }> {
+  const table = await openTable(11);
+  table.now += 100_000;
+  const state = memoryState();
+  await increment(table, state);
+  for (let nth = 0; nth < 60; nth += 1) table.change();
+  expect(await killed(table, state, recordingSink(), 2)).toBe(true);
+  return { table, state };
+}
+
 const never = new Promise<never>(() => undefined);
 
 /** What somebody keeps who merges by key. */
@@ -294,12 +305,7 @@ describe('A5 an incremental export', () => {
   });
 
   test('that began later than what is wanted now is not resumed', async () => {
-    const table = await openTable(11);
-    table.now += 100_000;
-    const state = memoryState();
-    await increment(table, state);
-    for (let nth = 0; nth < 60; nth += 1) table.change();
-    expect(await killed(table, state, recordingSink(), 2)).toBe(true);
+    const { table, state } = await openInterrupted();
     const run = (incremental: ExportOptions['incremental']): Promise<unknown> =>
       exportTo(entriesOf(table), recordingSink(), { state, incremental }).run();
     for (const incremental of [{ full: true }, { from: '2000-01-01T00:00:00Z' }])
@@ -308,12 +314,7 @@ describe('A5 an incremental export', () => {
   });
 
   test('whose values have another type since it was interrupted is not resumed', async () => {
-    const table = await openTable(11);
-    table.now += 100_000;
-    const state = memoryState();
-    await increment(table, state);
-    for (let nth = 0; nth < 60; nth += 1) table.change();
-    expect(await killed(table, state, recordingSink(), 2)).toBe(true);
+    const { table, state } = await openInterrupted();
     const paging = bySince({ param: 'since', field: 'id', type: 'integer' });
     const pageSize = { param: 'n', default: 8, max: 8 };
     const entries = listing({ path: '/entries', rows: 'items', columns: ['id'], version: '1', pageSize, paging });
