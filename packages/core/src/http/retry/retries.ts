@@ -10,6 +10,8 @@ export interface AttemptFailure {
   readonly delay: number;
   /** Ms that remain for retries. */
   readonly left: number;
+  /** Ms since the first attempt failed, with the delay. */
+  readonly outage: number;
   /** Ms of the delay that do not count. */
   readonly uncounted?: number;
 }
@@ -41,8 +43,8 @@ export class Retries {
     // `Retry-After: 0` must not become a loop without a pause.
     const delay = requested > 0 ? requested : ownDelay;
     // A service that sends a `Retry-After` is running, so it counts no more than a back-off; but retries must end.
-    this.#outage = outage + Math.min(delay, ownDelay);
-    return { fault, delay, left, uncounted: delay - Math.min(delay, ownDelay) };
+    const counted = Math.min(delay, ownDelay);
+    return { fault, delay, left, outage: outage + counted, uncounted: delay - counted };
   }
 
   /**
@@ -52,11 +54,13 @@ export class Retries {
    * @returns the error of the last attempt, if it was the last
    */
   errorIfLast(
-    { fault, left, uncounted = 0 }: AttemptFailure,
+    { fault, left, outage, uncounted = 0 }: AttemptFailure,
     { route, attempts, now }: { readonly route: string; readonly attempts: number; readonly now: number },
   ): SluiceError | undefined {
     const { retries, maxRetryAfter } = this.#policy;
     const { status, retryAfter: requested = 0, maxRetries } = fault;
+    // Not before: after renewed credentials, the next attempt waits for nothing.
+    this.#outage = outage;
     if (maxRetries !== undefined) this.#limited += 1;
     const retry = fault.retry && this.#limited <= (maxRetries ?? Infinity);
     if (retry && left > 0 && this.#count < retries && requested <= maxRetryAfter) {
