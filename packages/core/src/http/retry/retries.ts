@@ -13,7 +13,7 @@ export interface AttemptFailure {
   /** Ms since the first attempt failed, with the delay. */
   readonly outage: number;
   /** Ms of the delay that do not count. */
-  readonly uncounted?: number;
+  readonly uncounted: number;
 }
 
 /** The retries of one request: when the next attempt is due, and whether there is one. It neither waits nor sends. */
@@ -54,7 +54,7 @@ export class Retries {
    * @returns the error of the last attempt, if it was the last
    */
   errorIfLast(
-    { fault, left, outage, uncounted = 0 }: AttemptFailure,
+    { fault, left, outage, uncounted }: AttemptFailure,
     { route, attempts, now }: { readonly route: string; readonly attempts: number; readonly now: number },
   ): SluiceError | undefined {
     const { retries, maxRetryAfter } = this.#policy;
