@@ -296,15 +296,16 @@ function createSession(client: PostgresClient): Session {
     },
     async readColumns(table) {
       const { rows } = await query(
-        "SELECT attname AS name, format_type(atttypid, atttypmod) AS declared, attgenerated <> '' OR attidentity = 'a' AS computed, NOT attnotnull AS nullable, attnotnull AND NOT atthasdef AND attidentity = '' AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = attrelid AND NOT tgisinternal) AS required, (SELECT quote_ident(nspname) || '.' || quote_ident(collname) FROM pg_collation l JOIN pg_namespace n ON n.oid = collnamespace WHERE l.oid = attcollation AND attcollation <> 'pg_catalog.default'::regcollation) AS collation FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        "SELECT attname AS name, format_type(atttypid, atttypmod) AS declared, attgenerated <> '' OR attidentity = 'a' AS computed, NOT attnotnull AS nullable, EXISTS (SELECT 1 FROM pg_constraint WHERE confrelid = attrelid AND contype = 'f' AND confupdtype = 'c' AND attnum = ANY (confkey)) AS followed, attnotnull AND NOT atthasdef AND attidentity = '' AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = attrelid AND NOT tgisinternal) AS required, (SELECT quote_ident(nspname) || '.' || quote_ident(collname) FROM pg_collation l JOIN pg_namespace n ON n.oid = collnamespace WHERE l.oid = attcollation AND attcollation <> 'pg_catalog.default'::regcollation) AS collation FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
         [quoteTable(table)],
       );
       if (rows.length === 0) return undefined;
-      return rows.map(({ name, declared, computed, nullable, required, collation }) => ({
+      return rows.map(({ name, declared, computed, nullable, followed, required, collation }) => ({
         name: String(name),
         declared: String(declared),
         isGenerated: computed === true,
         isNullable: nullable === true,
+        isFollowed: followed === true,
         isRequired: required === true,
         ...(typeof collation === 'string' && { collation }),
       }));

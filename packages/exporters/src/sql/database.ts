@@ -19,6 +19,8 @@ export interface ExistingColumn {
   /** It may not be null, and has no default. */
   readonly isRequired?: boolean;
   readonly isNullable?: boolean;
+  /** Rows of other tables that refer to it get its new value (`ON UPDATE CASCADE`). */
+  readonly isFollowed?: boolean;
   /** How it compares text, as SQL has it. Absent: character by character. */
   readonly collation?: string;
 }

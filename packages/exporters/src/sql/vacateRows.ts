@@ -28,7 +28,8 @@ export async function vacateRows(
   const found = ((await session.readColumns(full)) ?? []).filter(
     ({ name, isGenerated }) => columns.includes(name) && !key.includes(name) && !isGenerated,
   );
-  const empty = isOfNulls ? undefined : found.find(({ isNullable }) => isNullable !== false);
+  // Rows that follow to a null no longer refer to anything, and do not follow any further.
+  const empty = isOfNulls ? undefined : found.find(({ isNullable, isFollowed }) => isNullable !== false && !isFollowed);
   const number = found.find(({ declared }) => /^(numeric|bigint|integer|smallint)/i.test(declared));
   const column = empty ?? number ?? found.find(({ declared }) => /char|clob|text|^$/i.test(declared));
   const numberOf =

@@ -313,18 +313,22 @@ function createSession(db: SqliteDatabase, signal: AbortSignal): Session {
     },
     readColumns(table) {
       // 1 is a column of a virtual table that is no column of its rows; what is above is computed.
-      const found = query(`PRAGMA table_xinfo(${quote(table)})`).filter(({ hidden }) => hidden !== 1n);
+      const found = query(
+        `SELECT c.*, c.name COLLATE NOCASE IN (SELECT f."to" FROM sqlite_schema AS s, pragma_foreign_key_list(s.name) AS f WHERE s.type = 'table' AND f."table" = ?1 COLLATE NOCASE AND f.on_update = 'CASCADE') AS followed FROM pragma_table_xinfo(?1) AS c`,
+        table,
+      ).filter(({ hidden }) => hidden !== 1n);
       if (found.length === 0) return Promise.resolve(undefined);
       const collations = findCollations(
         table,
         found.map(({ name }) => String(name)),
       );
       return Promise.resolve(
-        found.map(({ name, type, notnull, dflt_value: initial, pk, hidden }, nth) => ({
+        found.map(({ name, type, notnull, dflt_value: initial, pk, hidden, followed }, nth) => ({
           name: String(name),
           declared: String(type),
           isGenerated: hidden !== 0n,
           isNullable: notnull !== 1n,
+          isFollowed: followed === 1n,
           ...collations[nth],
           // SQLite numbers the rows of an integer key itself.
           isRequired:

@@ -146,6 +146,27 @@ describe.each(databaseKinds)('a mirror in $name whose keys go from row to row', 
     },
   );
 
+  test('D3 D5 rows of other tables follow a swap of the values that they refer to', async () => {
+    for (const how of ['mirror', 'merge', 'replace'] as const) {
+      const database = await open();
+      await database.query(`CREATE TABLE items (id ${text} PRIMARY KEY, name text UNIQUE, amount ${text})`);
+      await database.query('CREATE TABLE notes (nth text, item text REFERENCES items (name) ON UPDATE CASCADE)');
+      for (const names of ['ab', 'ba']) {
+        const rows = Array.from(names, (name, nth) => item(nth + 1, name));
+        if (how === 'mirror') await mirrored(new Items(rows), by(database, 'id'));
+        else
+          await exportTo(itemSource([rows]), database.sink<Item>({ table: 'items', mode: how, key: ['id'] }), {
+            restart: true,
+          }).run();
+        if (names === 'ab') await database.query("INSERT INTO notes VALUES ('1', 'a'), ('2', 'b')");
+      }
+      expect(await database.query('SELECT nth, item FROM notes ORDER BY nth')).toEqual([
+        { nth: '1', item: 'b' },
+        { nth: '2', item: 'a' },
+      ]);
+    }
+  });
+
   const inAll = ['name text NOT NULL', `amount ${text} NOT NULL`];
   interface Swap {
     readonly what: string;
