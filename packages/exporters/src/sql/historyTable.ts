@@ -261,10 +261,7 @@ export class HistoryTable {
   async publish(session: Session, { at, isComplete }: Poll, missing: 'end' | 'confirm' | 'stay'): Promise<number> {
     const { name, columns, key } = this.#staging.target;
     if (missing === 'end' && !isComplete && (await hasRows(session, `${this.#sql} WHERE ${this.#isMissing}`)))
-      throw new SinkError(
-        `The first poll of a watch that starts over was incomplete, so it does not tell which rows of ${name.given} have been removed. Nothing was written. Start over once more when the API lists all rows.`,
-        { details: { table: name.given } },
-      );
+      throw untoldRemovals(name.given);
     const hasRules = (await session.readTraits(name.full))?.hasRules === true;
     const before = hasRules ? await countRows(session, this.#sql) : 0;
     const own = new Set<string>(Object.values(versionColumns).map(({ name }) => name));
@@ -337,4 +334,12 @@ export class HistoryTable {
   get #withoutVersion(): string {
     return `${this.#staging.sql} AS ${staged} LEFT JOIN ${this.#sql} ON ${this.#sameKey} AND ${this.#sql}.${isLive} WHERE ${this.#sql}.${validFrom} IS NULL`;
   }
+}
+
+/** The error of a first poll that may only have left out the rows that a table has. */
+export function untoldRemovals(table: string): SinkError {
+  return new SinkError(
+    `The first poll of a watch that starts over was incomplete, so it does not tell which rows of ${table} have been removed. Nothing was written. Start over once more when the API lists all rows.`,
+    { details: { table } },
+  );
 }

@@ -26,7 +26,16 @@ import {
   type TableChanges,
   type Values,
 } from './generation.js';
-import { endVersion, followPoll, HistoryTable, isLive, openVersion, type LastPoll, type Poll } from './historyTable.js';
+import {
+  endVersion,
+  followPoll,
+  HistoryTable,
+  isLive,
+  openVersion,
+  untoldRemovals,
+  type LastPoll,
+  type Poll,
+} from './historyTable.js';
 import { mergeStaged } from './mergeStaged.js';
 import { StagingTable } from './stagingTable.js';
 import type { TargetTable } from './targetTable.js';
@@ -92,7 +101,7 @@ export class MirrorTable<T> {
       const plan = planSnapshot(this.#shape, changes, update.uniques);
       displaced = plan.displaced;
       await this.checkNew(session);
-      this.#checkTwins(plan.rows.length, await this.#replace(session, plan.rows, poll));
+      this.#checkTwins(plan.rows.length, await this.#replace(session, plan.rows, walk, poll));
     } else if (changes) displaced = await update.run(changes, displaced, poll);
     if (poll && !changes?.isFirst) await this.#history.createViews(session);
     if (poll) await this.#history.addPoll(session, poll);
@@ -103,11 +112,18 @@ export class MirrorTable<T> {
    * Rows that stay are changed in place, and rows that the snapshot lacks go; or their versions end. Returns how many rows
    * are there.
    */
-  async #replace(session: Session, rows: readonly Values[], poll: Poll | undefined): Promise<number> {
+  async #replace(
+    session: Session,
+    rows: readonly Values[],
+    walk: ComparedWalk['walk'],
+    poll: Poll | undefined,
+  ): Promise<number> {
     const { target } = this.#staging;
     if (!this.#history || !poll) {
       await stage(session, this.#staging, rows);
-      await mergeStaged(session, this.#staging, 'replace', rows.length);
+      const end = { isIncomplete: walk.isIncomplete === true };
+      const { rowsNotRemoved } = await mergeStaged(session, this.#staging, 'replace', rows.length, end);
+      if (rowsNotRemoved > 0) throw untoldRemovals(target.name.given);
       await target.createKey(session);
       return countRows(session, target.sql);
     }

@@ -1,4 +1,4 @@
-import { ConfigError, exportTo, watch, type Change, type Sink } from '@sluice/core';
+import { ConfigError, createSource, exportTo, watch, type Change, type Sink } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { forkChild } from '../../../core/test/node/forkChild.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
@@ -219,6 +219,28 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
     expect(names.map(({ name }) => name)).toEqual(['bb', 'c']);
     listing.set(item(3, 'cc'));
     expect(await after(database, listing)).toEqual(['2 bb', '3 cc']);
+  });
+
+  test('D5 starting over removes nothing that an incomplete poll, or one that is short of its total, lacks', async () => {
+    const database = await open();
+    const rows = [item(1, 'a'), item(2, 'b')];
+    await after(database, new Items(rows));
+    const begin = (page: { readonly isIncomplete?: true; readonly total?: number }) => {
+      const mirror = database.mirror<Item>({ table: 'items', key: ['id'] });
+      const { identity, schema } = changingSource(() => []).info;
+      const fetch = () => Promise.resolve({ rows: [item(1, 'c')], next: 'end', ...page } as const);
+      const source = createSource<Item>({ name: 'items', identity, schema, fetch });
+      const clock = new SkippingClock();
+      const watched = watch(source, { every: 1_000, clock, polls: 1, confirmations: 1, state: mirror.state });
+      return exportTo(watched, mirror, { restart: true }).run();
+    };
+    for (const page of [{ isIncomplete: true }, { total: 2 }] as const)
+      await expect(begin(page)).rejects.toThrow(
+        'does not tell which rows of items have been removed. Nothing was written.',
+      );
+    expect(await inTable(database)).toEqual(['1 a', '2 b']);
+    await begin({});
+    expect(await inTable(database)).toEqual(['1 c']);
   });
 
   test('D5 says what to do if its table is gone', async () => {
