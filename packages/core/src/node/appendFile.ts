@@ -23,8 +23,8 @@ const bytesPerWriteBack = 2 * 1024 * 1024;
 /**
  * A file that only grows, with a checksum of its content. The checksum detects changes, not forgery.
  *
- * Appended bytes fill one of two buffers while the other is written; chunks as large as a buffer are written directly.
- * So a disk error may be raised by a later call, at the latest by `flush`.
+ * Appended bytes fill a buffer, which is written when more comes than it takes; chunks as large as a buffer are written
+ * directly. So a disk error may be raised by a later call, at the latest by `flush`.
  */
 export class AppendFile {
   readonly path: string;
@@ -40,10 +40,7 @@ export class AppendFile {
   #buffered = 0;
   /** The position of the last flush. */
   #flushed: FilePosition;
-  /** The other buffer, while it is not being written. */
-  #spareBuffer: Uint8Array | undefined;
-  /** The pending write, and how far the file is written. */
-  #writing: Promise<void> = Promise.resolve();
+  /** How far the file is written. */
   #written: number;
   /** The pending background sync, and how far it covers the file. */
   #writeBack: Promise<void> | undefined;
@@ -130,13 +127,16 @@ export class AppendFile {
   async append(content: string | Uint8Array): Promise<void> {
     this.#checkUsable();
     if (typeof content !== 'string' && content.length >= minBuffer) {
-      await this.#appendDirectly(content);
+      await this.#writeBuffer();
+      this.#crc32 = crc32(content, this.#crc32);
+      this.#bytes += content.length;
+      await this.#write(content);
       this.#startWriteBack();
       return;
     }
     let rest = content;
     while (rest.length > 0) {
-      const buffer = (this.#buffer ??= this.#newBuffer());
+      const buffer = this.#currentBuffer();
       const { taken, put } = fill(buffer.subarray(this.#buffered), rest);
       this.#crc32 = crc32(buffer.subarray(this.#buffered, this.#buffered + put), this.#crc32);
       this.#bytes += put;
@@ -149,52 +149,29 @@ export class AppendFile {
     }
   }
 
-  #newBuffer(): Uint8Array {
+  /** Only an empty one is replaced by a larger one. */
+  #currentBuffer(): Uint8Array {
     const size = this.#bytes - this.#flushed.bytes < maxBuffer ? minBuffer : maxBuffer;
-    const buffer = this.#spareBuffer?.length === size ? this.#spareBuffer : new Uint8Array(size);
-    this.#spareBuffer = undefined;
-    return buffer;
+    if (!this.#buffer || (this.#buffered === 0 && this.#buffer.length < size)) this.#buffer = new Uint8Array(size);
+    return this.#buffer;
   }
 
-  /** Writes a large chunk without a buffer. Awaited, since the bytes belong to the caller. */
-  async #appendDirectly(bytes: Uint8Array): Promise<void> {
-    await this.#writeBuffer();
-    await this.#writing;
-    this.#crc32 = crc32(bytes, this.#crc32);
-    this.#bytes += bytes.length;
-    this.#startWriting(bytes);
-    await this.#writing;
-  }
-
-  /** Starts to write the buffer, once the previous write is done. */
   async #writeBuffer(): Promise<void> {
-    const buffer = this.#buffer;
-    const filled = this.#buffered;
-    await this.#writing;
-    if (!buffer || filled === 0) return;
-    this.#buffer = undefined;
+    this.#checkUsable();
+    if (!this.#buffer || this.#buffered === 0) return;
+    await this.#write(this.#buffer.subarray(0, this.#buffered));
     this.#buffered = 0;
-    this.#startWriting(buffer.subarray(0, filled), () => {
-      this.#spareBuffer = buffer;
-    });
-  }
-
-  #startWriting(bytes: Uint8Array, onWritten?: () => void): void {
-    this.#writing = this.#write(bytes).then(onWritten);
-    this.#writing.catch((error: unknown) => {
-      this.#failure = error instanceof Error ? error : new Error(String(error));
-    });
-  }
-
-  async #writePending(): Promise<void> {
-    await this.#writeBuffer();
-    await this.#writing;
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    // After a changed end, a write would leave a gap, and the size would be right.
-    await this.#checkSize(this.#written);
-    await writeAll(this.#file, this.path, bytes, this.#written);
+    try {
+      // After a changed end, a write would leave a gap, and the size would be right.
+      await this.#checkSize(this.#written);
+      await writeAll(this.#file, this.path, bytes, this.#written);
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      throw error;
+    }
     this.#written += bytes.length;
   }
 
@@ -204,7 +181,7 @@ export class AppendFile {
    * @throws SinkError after the last piece, if the content is not what was appended.
    */
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
-    await this.#writePending();
+    await this.#writeBuffer();
     let sum = 0;
     let seen = 0;
     for await (const piece of readPieces(this.#file, this.path, this.#bytes)) {
@@ -218,7 +195,7 @@ export class AppendFile {
 
   /** Reads the content again. @throws SinkError if it is not exactly what was appended. */
   async verify(): Promise<void> {
-    await this.#writePending();
+    await this.#writeBuffer();
     await this.#checkSize(this.#bytes);
     const sum = await checksum(this.#file, this.path, this.#bytes);
     if (sum !== this.#crc32) throw await this.#damaged('does not contain what was written to it');
@@ -226,10 +203,9 @@ export class AppendFile {
 
   /** Makes all appended bytes durable; resolves to the position to resume from. */
   async flush(): Promise<FilePosition> {
-    this.#checkUsable();
-    await this.#writePending();
+    await this.#writeBuffer();
     // A partition that waits for others may get nothing more for long.
-    this.#buffer = this.#spareBuffer = undefined;
+    this.#buffer = undefined;
     await this.#sync();
     await this.#checkSize(this.#bytes);
     this.#flushed = this.sinkPosition;
@@ -339,7 +315,6 @@ export class AppendFile {
 
   /** Closes the file, and drops what was buffered since the last `flush`. */
   async close(): Promise<void> {
-    await this.#writing.catch(() => undefined);
     await this.#writeBack;
     await withPath(this.#file.close(), this.path, 'written');
   }

@@ -94,7 +94,7 @@ test('what is made durable now is not set about twice', async () => {
   });
   const file = await AppendFile.create(fileSystem, join(temporaryFolder(), 'file'));
   // The disk is set to work on each two megabytes, and here the last of that is written by the flush.
-  await file.append('x'.repeat(33 * room));
+  await file.append('x'.repeat(32 * room));
   expect(syncs).toBe(0);
   await file.flush();
   expect(syncs).toBe(1);

@@ -294,7 +294,7 @@ describe('E9 a disk that fails', () => {
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     // The disk is set to work on so much before anybody asks for it.
-    await writer.write({ items: ['x'.repeat(2_800_000)], partition: 0, endsPartition: false });
+    await writer.write({ items: ['x'.repeat(2_200_000)], partition: 0, endsPartition: false });
     expect(syncs).toBe(1);
     await expect(writer.flush()).rejects.toThrow(/could not be made durable/);
     await expect(writer.write({ items: ['more'], partition: 0, endsPartition: false })).rejects.toThrow(SinkError);
