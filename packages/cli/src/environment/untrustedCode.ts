@@ -11,6 +11,9 @@ export type ForeignCode = <T>(name: string, run: () => Promise<T>) => Promise<T>
  * block our listeners. Uncaught errors reject. So does code that waits forever: the event loop is then empty. If the
  * code exits the process, the exit code says that nothing was done.
  *
+ * After a failure only that is reported: what the code still throws then is ignored. Node would print it as it is, with
+ * what is secret in it.
+ *
  * `console` writes to stderr from then on, since stdout is for data only.
  */
 export function foreignCodeIn(process: NodeJS.Process, console: object): ForeignCode {
@@ -36,9 +39,11 @@ export function foreignCodeIn(process: NodeJS.Process, console: object): Foreign
     for (const { signal, listener } of signalListeners) process.off(signal, listener);
     process.on('beforeExit', onIdle).on('exit', onExit).on('uncaughtException', onError);
     try {
-      return await Promise.race([run(), failed]);
+      const result = await Promise.race([run(), failed]);
+      process.off('uncaughtException', onError);
+      return result;
     } finally {
-      process.off('beforeExit', onIdle).off('exit', onExit).off('uncaughtException', onError);
+      process.off('beforeExit', onIdle).off('exit', onExit);
       for (const { signal, listener } of signalListeners) process.on(signal, listener);
     }
   };
@@ -57,6 +62,7 @@ export type RunningPlugins = <T>(
 /**
  * Guards the process against plugins. An uncaught error of theirs ends the command like a signal, so that everything is
  * closed; so does waiting forever. If a plugin exits the process, the exit code says that the command failed.
+ * What it throws after the command has ended is ignored: Node would print it as it is, with what is secret in it.
  */
 export function runningPluginsIn(process: NodeJS.Process): RunningPlugins {
   return async (file, signal, run) => {
@@ -102,7 +108,6 @@ export function runningPluginsIn(process: NodeJS.Process): RunningPlugins {
     } finally {
       signal.removeEventListener('abort', onAbort);
       process.off('beforeExit', onIdle).off('exit', onExit);
-      process.off('uncaughtException', onError).off('unhandledRejection', onError);
     }
   };
 }

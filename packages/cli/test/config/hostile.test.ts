@@ -80,6 +80,20 @@ test.each([
   });
 });
 
+test.each([
+  ['a configuration', 2, '', 'sluice.config.js failed while it was loaded: first. SLUICE_DEBUG=1 shows where.'],
+  ['a plugin', 1, "export default { plugins: [{ name: 'p', setup() {", 'The plugin "p" could not set up: first.'],
+])('T2 %s that fails twice at once is told of once, without a key', async (_, code, before, sentence) => {
+  await using sandbox = await startSandbox({ streams: 3 });
+  const twice = 'Promise.reject(new Error(`second ${process.env.SLUICE_API_KEY}`)); throw new Error("first");';
+  const cwd = configFolder({ 'sluice.config.js': before === '' ? twice : `${before} ${twice} } }] };` });
+  expect(await startSluice(['streams', 'list'], { cwd, env: settingsFor(sandbox) }).ended).toEqual({
+    code,
+    stdout: '',
+    stderr: `sluice: ${sentence}\n`,
+  });
+});
+
 test('a second signal does not wait for a plugin that can not be disposed of', async () => {
   await using sandbox = await startSandbox({ streams: 3000, latency: 20 });
   const cwd = configFolder({
