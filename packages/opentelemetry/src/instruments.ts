@@ -20,6 +20,8 @@ export type Instruments = ReturnType<typeof createInstruments>;
 export function createInstruments(meter: Meter) {
   const seconds = (name: string, description: string, bounds: number[]) =>
     meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries: bounds } });
+  const counter = (name: string, unit: string, description: string) => meter.createCounter(name, { unit, description });
+  const gauge = (name: string, unit: string, description: string) => meter.createGauge(name, { unit, description });
   return {
     httpDuration: seconds('http.client.request.duration', 'Duration of HTTP client requests.', httpBounds),
     databaseDuration: seconds(
@@ -27,61 +29,22 @@ export function createInstruments(meter: Meter) {
       'Duration of database client operations.',
       databaseBounds,
     ),
-    requests: meter.createCounter('sluice.requests', {
-      unit: '{request}',
-      description: 'Requests that ended, each with its retries.',
-    }),
-    retries: meter.createCounter('sluice.retries', {
-      unit: '{retry}',
-      description: 'Attempts that failed and were repeated.',
-    }),
-    errors: meter.createCounter('sluice.errors', {
-      unit: '{error}',
-      description: 'Failures of requests, walks, watches and exports, once for each.',
-    }),
+    requests: counter('sluice.requests', '{request}', 'Requests that ended, each with its retries.'),
+    retries: counter('sluice.retries', '{retry}', 'Attempts that failed and were repeated.'),
+    errors: counter('sluice.errors', '{error}', 'Failures of requests, walks, watches and exports, once for each.'),
     limiterWait: seconds('sluice.limiter.wait.duration', 'Time that an attempt waited for the limiter.', waitBounds),
-    limiterPauses: meter.createCounter('sluice.limiter.pauses', {
-      unit: '{pause}',
-      description: 'Requests that the API refused for now.',
-    }),
-    limiterQueued: meter.createGauge('sluice.limiter.queued', {
-      unit: '{request}',
-      description: 'Requests that wait for a permit.',
-    }),
-    limiterRunning: meter.createGauge('sluice.limiter.running', {
-      unit: '{request}',
-      description: 'Requests in progress.',
-    }),
-    limiterUsed: meter.createGauge('sluice.limiter.used', {
-      unit: '{request}',
-      description: 'Starts, or cost units, within the period of the limit.',
-    }),
-    limiterLimit: meter.createGauge('sluice.limiter.limit', {
-      unit: '{request}',
-      description: 'How many may start within the period of the limit.',
-    }),
-    limiterPaused: meter.createGauge('sluice.limiter.paused', {
-      unit: 's',
-      description: 'Time until the pause of the limiter ends; 0 without one.',
-    }),
-    sourceRows: meter.createCounter('sluice.source.rows', { unit: '{row}', description: 'Rows that were received.' }),
-    sourcePages: meter.createCounter('sluice.source.pages', {
-      unit: '{page}',
-      description: 'Pages that were received.',
-    }),
-    exportRows: meter.createGauge('sluice.export.rows', {
-      unit: '{row}',
-      description: 'Committed rows of an export, with those of earlier runs.',
-    }),
-    exportCommits: meter.createCounter('sluice.export.commits', {
-      unit: '{commit}',
-      description: 'Commits of exports.',
-    }),
+    limiterPauses: counter('sluice.limiter.pauses', '{pause}', 'Requests that the API refused for now.'),
+    limiterQueued: gauge('sluice.limiter.queued', '{request}', 'Requests that wait for a permit.'),
+    limiterRunning: gauge('sluice.limiter.running', '{request}', 'Requests in progress.'),
+    limiterUsed: gauge('sluice.limiter.used', '{request}', 'Starts, or cost units, within the period of the limit.'),
+    limiterLimit: gauge('sluice.limiter.limit', '{request}', 'How many may start within the period of the limit.'),
+    limiterPaused: gauge('sluice.limiter.paused', 's', 'Time until the pause of the limiter ends; 0 without one.'),
+    sourceRows: counter('sluice.source.rows', '{row}', 'Rows that were received.'),
+    sourcePages: counter('sluice.source.pages', '{page}', 'Pages that were received.'),
+    exportRows: gauge('sluice.export.rows', '{row}', 'Committed rows of an export, with those of earlier runs.'),
+    exportCommits: counter('sluice.export.commits', '{commit}', 'Commits of exports.'),
     exportCalls: seconds('sluice.export.call.duration', 'Duration of the calls of an observed sink.', waitBounds),
-    watchChanges: meter.createCounter('sluice.watch.changes', {
-      unit: '{change}',
-      description: 'Changes that a watch emitted.',
-    }),
+    watchChanges: counter('sluice.watch.changes', '{change}', 'Changes that a watch emitted.'),
     watchRows: meter.createUpDownCounter('sluice.watch.rows', {
       unit: '{row}',
       description: 'Rows that a watch knows, by their status.',
