@@ -1,4 +1,4 @@
-import { Observable, Subscription, type OperatorFunction, type Subscriber } from 'rxjs';
+import { Observable, ReplaySubject, takeUntil, type OperatorFunction, type Subscriber } from 'rxjs';
 import { checkCount, checkOptions } from '../checks.js';
 import { systemClock, type Clock } from '../clock.js';
 import { BackpressureError } from '../errors.js';
@@ -43,13 +43,13 @@ export function writeTo<T>(
   return (rows) =>
     new Observable((subscriber) => {
       const waiting = new WaitingRows<T>();
-      const upstream = new Subscription();
+      const ended = new ReplaySubject<void>(1);
       const stopped = new AbortController();
       const { signal } = stopped;
       const stop = (error: unknown): void => {
         waiting.fail(error);
         stopped.abort();
-        upstream.unsubscribe();
+        ended.next();
       };
       const push = (row: T): void => {
         if (waiting.count < buffer) waiting.push(row);
@@ -59,7 +59,8 @@ export function writeTo<T>(
       subscriber.add(() => stop(undefined));
       const context = { source: name, schema, restart: false, isEndless: false, signal };
       void write(guardSink(sink, { clock, signal }), context, { waiting, stop, subscriber });
-      upstream.add(rows.subscribe({ next: push, error: stop, complete: () => waiting.end() }));
+      // A subscription could not be cancelled before it is returned, and what emits before that may be endless.
+      rows.pipe(takeUntil(ended)).subscribe({ next: push, error: stop, complete: () => waiting.end() });
     });
 }
 

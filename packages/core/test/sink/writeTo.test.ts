@@ -1,4 +1,4 @@
-import { concat, EMPTY, interval, lastValueFrom, NEVER, of, range, throwError, toArray } from 'rxjs';
+import { concat, EMPTY, interval, lastValueFrom, NEVER, of, range, tap, throwError, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { BackpressureError, ConfigError, writeTo } from '../../src/index.js';
 import { recordingSink } from './recordingSink.js';
@@ -38,6 +38,14 @@ describe('writeTo', () => {
     const sink = recordingSink<number>();
     sink.beforeWrite = () => new Promise(() => undefined);
     await expect(lastValueFrom(range(0, 1000).pipe(writeTo(sink, { buffer: 100 })))).rejects.toThrow(BackpressureError);
+  });
+
+  test('such a source is stopped there, even one that emits while it is subscribed to', async () => {
+    let pushed = 0;
+    const pushing = range(0, 1000).pipe(tap(() => (pushed += 1)));
+    const ended = lastValueFrom(pushing.pipe(writeTo(recordingSink<number>(), { buffer: 100 })));
+    await expect(ended).rejects.toThrow(BackpressureError);
+    expect(pushed).toBe(101);
   });
 
   test('or loses rows where that is allowed: the newest ones, or the oldest ones', async () => {
