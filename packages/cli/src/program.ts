@@ -205,7 +205,7 @@ Examples:
   sluice streams list
   sluice streams watch --only status
   sluice sources
-  sluice get streams /streams/evm
+  sluice get streams /streams/evm --param limit=10
   sluice export coins.markets --param currency=usd --to sqlite:coins.db`;
 
 const lastNight = 'To see what changed since the last run, use "watch --polls 1 --state DIR" in place of "export".';

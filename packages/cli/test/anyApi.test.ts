@@ -229,7 +229,8 @@ describe('A9 sluice get', () => {
   test('reaches the APIs of the command line itself', async () => {
     await using sandbox = await startSandbox({ streams: 3 });
     const { pathname } = new URL(sandbox.streamsUrl);
-    const args = ['get', 'streams', '/streams/evm', '--param', 'limit=2'];
+    const { stdout: help } = await run(['get', '--help']);
+    const [, ...args] = /sluice get streams .*/.exec(help)?.[0].split(' ') ?? [];
     const { code, stdout, stderr } = await runIn(args, configFolder({}), settingsFor(sandbox));
     expect({ code, stderr, pathname: pathname.length > 0 }).toEqual({ code: 0, stderr: '', pathname: true });
     expect(JSON.parse(stdout)).toHaveProperty('result');

@@ -93,7 +93,7 @@ export const commands = {
       '<path>': 'below the base URL, e.g. /rate_limit',
     },
     options: [groups.request, groups.connection],
-    examples: ['sluice get streams /streams/evm', 'sluice get streams /streams/evm --param limit=1'],
+    examples: ['sluice get streams /streams/evm --param limit=10', 'sluice get coins /v1/markets --param currency=usd'],
   },
   report: {
     help: 'write an HTML page about the rows of a file or a table: counts, collections, times, empty columns; or about a history',
