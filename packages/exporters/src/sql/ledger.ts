@@ -13,6 +13,7 @@ import {
 import {
   besideTable,
   ConnectionLost,
+  countRows,
   foldTableName,
   readInteger,
   quoteTable,
@@ -205,7 +206,9 @@ export class Ledger implements TableState {
     session: Session,
     by: { readonly run: string; readonly mode: TableMode | 'history' },
   ): Promise<void> {
-    await this.put(session, published, by);
+    const isAlone = by.mode === 'fail' || by.mode === 'replace';
+    const rows = isAlone ? await countRows(session, quoteTable(this.table.full, this.#database)) : undefined;
+    await this.put(session, published, { ...by, ...(rows !== undefined && { rows }) });
     // The rows that they stand for are gone. The next increment is to know that, and not only to begin anew.
     if (by.mode === 'replace') await this.#changeMarks(session, `UPDATE ${this.#ledger} SET record = 'null'`);
   }

@@ -14,7 +14,7 @@ import {
   type WalkEnd,
 } from '@sluice/core';
 import { isObject, type Fields } from '../fields.js';
-import { hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
+import { countRows, hasRows, quoteTable, type Database, type ExistingColumn, type Session } from './database.js';
 import { MirrorShape } from './generation.js';
 import {
   followPoll,
@@ -95,6 +95,8 @@ export function tableSink<T extends object>(database: Database, target: string, 
     if ((await session.readColumns(ledger.table.full)) === undefined) return true;
     return mode !== 'append' && !(await isFilled(session));
   };
+  const countRowsOfTable = async (session: Session): Promise<number> =>
+    (await session.readColumns(ledger.table.full)) ? countRows(session, quoteTable(ledger.table.full, database)) : 0;
   const isFilled = (session: Session): Promise<boolean> => hasRows(session, quoteTable(ledger.table.full, database));
   const checkContext = (context: SinkContext<T>): void => {
     if (context.isEndless)
@@ -107,11 +109,12 @@ export function tableSink<T extends object>(database: Database, target: string, 
         { option: 'mode' },
       );
   };
-  /** Rows that an earlier run published are replaced when it starts over, if the table had no others. */
+  /** Rows that an earlier run published are replaced when it starts over, if the table had, and has, no others. */
   const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode | 'history'> => {
     if (!restart || mode !== 'fail') return mode;
-    const { mode: last } = await loadPublished(ledger);
-    return last === 'fail' || last === 'replace' ? 'replace' : mode;
+    const { mode: last, rows } = await loadPublished(ledger);
+    const hasOthers = typeof rows === 'number' && (await ledger.read(countRowsOfTable)) > rows;
+    return (last === 'fail' || last === 'replace') && !hasOthers ? 'replace' : mode;
   };
   const prepare = async (
     context: SinkContext<T>,

@@ -154,6 +154,14 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     await exported(database, [itemsOf([1, 2])]);
     await exported(database, [itemsOf([5])], { restart: true });
     expect(await ids(database)).toEqual([5]);
+    await database.query("INSERT INTO items VALUES ('6', 'theirs', '1')");
+    await expect(exported(database, [itemsOf([7])], { restart: true })).rejects.toThrow(
+      'The table items has rows already.',
+    );
+    expect(await ids(database)).toEqual([5, 6]);
+    await database.query("DELETE FROM items WHERE name = 'theirs'");
+    await exported(database, [itemsOf([7])], { restart: true });
+    expect(await ids(database)).toEqual([7]);
     const other = await open();
     await other.query('CREATE TABLE items (id text, name text, amount text)');
     await other.query("INSERT INTO items VALUES ('1', 'theirs', '1')");
