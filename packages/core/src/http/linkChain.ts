@@ -118,7 +118,12 @@ function wrapTransport(transport: Transport, links: readonly Link[], plugin?: st
 /** Wraps a link: an error, or a result that is not a response, names it. The client's own links may throw any error. */
 function wrapLink(next: Transport, link: Link, plugin: string | undefined): Transport {
   const whose = plugin === undefined ? "A link among the client's options" : `A link of the plugin "${plugin}"`;
-  const transport: unknown = link(next);
+  const transport: unknown = link((request) => {
+    const response = next(request);
+    // The link may drop it, and when it is rejected later, e.g. by an abort, that would end the process.
+    response.catch(() => undefined);
+    return response;
+  });
   if (typeof transport !== 'function')
     throw new PluginError(
       `${whose} returned ${transport === undefined ? 'nothing' : kindOf(transport)}: it has to return a function that sends a request.`,

@@ -137,6 +137,23 @@ describe('G1 a link of a plugin is named where it', () => {
     expect(() => client.use(broken(link))).toThrow(message);
   });
 
+  test('drops what next returns, and whose request is cancelled later, ends no process', async () => {
+    const server = await startServer(() => undefined);
+    const unhandled: unknown[] = [];
+    const onUnhandled = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', onUnhandled);
+    onTestFinished(() => void process.off('unhandledRejection', onUnhandled));
+    const { api, close } = open(server.url, (next) => async (asked) => {
+      void next(asked);
+      await server.until(() => server.requests.length === 1);
+      throw new Error('mine');
+    });
+    expect(await caught(api.request(request))).toMatchObject({ message: 'mine' });
+    await close();
+    await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
+  });
+
   test('passes on what Sluice raised below it, and what its caller stopped with', async () => {
     const server = await startServer();
     const { api } = open(server.url, (next) => (asked) => next(asked));
