@@ -216,6 +216,17 @@ describe('T3 a limiter of somebody else', () => {
     await client.close();
   });
 
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['what is no permit', {}],
+  ])('is named if it grants %s', async (_what, permit) => {
+    const { get } = await open({ acquire: () => Promise.resolve(permit as Permit) });
+    await expect(get()).rejects.toMatchObject({
+      code: 'plugin',
+      summary: "The client's limiter failed: its acquire has to return a permit, which has a release().",
+    });
+  });
+
   test.each([
     ['an error', new Error('boom'), "The client's limiter failed: boom."],
     ['null', null, "The client's limiter failed: null."],

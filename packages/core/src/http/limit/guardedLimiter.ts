@@ -1,7 +1,12 @@
 import { abortable } from '../../abortable.js';
 import { settlesWithin, type Clock } from '../../clock.js';
 import { PluginError, RequestTimeoutError, SluiceError } from '../../errors.js';
+import { isRecord } from '../../values.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
+
+function isPermit(permit: unknown): permit is Permit {
+  return isRecord(permit) && typeof permit['release'] === 'function';
+}
 
 /** Ms that a limiter may take to close. */
 const longestClose = 30_000;
@@ -75,7 +80,8 @@ export class GuardedLimiter implements Limiter {
   }
 
   async #permit(request: AcquireOptions): Promise<Permit> {
-    const permit = await this.#inner.acquire(request);
+    const permit: unknown = await this.#inner.acquire(request);
+    if (!isPermit(permit)) throw new TypeError('its acquire has to return a permit, which has a release()');
     this.#grantedAt = this.#clock.monotonic();
     return permit;
   }
