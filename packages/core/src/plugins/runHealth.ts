@@ -89,7 +89,7 @@ export class RunJudge {
   #deliveringSince: number | undefined;
   /** Deliveries that were refused since one was accepted. */
   #refusals = 0;
-  /** When the oldest call of the sink began that has not returned, and how many there are. */
+  /** Since when calls of the sink have not returned, and no delivery was accepted; and how many calls there are. */
   #calledAt = 0;
   #calls = 0;
   readonly #limiters = new Map<string, { readonly pausedUntil: number; readonly outage: Failing | undefined }>();
@@ -191,6 +191,7 @@ export class RunJudge {
     if (step === 'refused' && !isLost) this.#target = undefined;
     if (step !== 'accepted') return;
     this.#target = undefined;
+    this.#calledAt = now;
     this.#refusals = 0;
     this.#deliveringSince = waiting > 0 ? now : undefined;
   }

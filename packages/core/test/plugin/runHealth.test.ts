@@ -155,6 +155,12 @@ describe('what holds a run up', () => {
       { kind: 'idle' },
     ],
     [
+      'the target took a record, and the sink still waits for others',
+      [...sent, [10, settled(1)], [20, write], [20, deliver('sent')], [9_000, deliver('accepted')]],
+      12_000,
+      { kind: 'target', since: 3_000 },
+    ],
+    [
       'a delivery that hung has failed, while the sink waits for it',
       [...sent, [10, settled(1)], [20, write], [20, deliver('sent')], [15_020, deliver('retry', 504)]],
       15_120,
