@@ -2,6 +2,7 @@ import {
   CheckpointError,
   ConfigError,
   SinkError,
+  SluiceError,
   type Change,
   type Json,
   type SinkContext,
@@ -194,7 +195,8 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
     for (const { after } of changes) if (after) seen?.add(after);
     if (generation === this.#generation) return Promise.resolve();
     if (generation !== this.#generation + 1) throw outOfStep(target, this.#generation, generation);
-    this.#pending = [...this.#pending, { walk, changes: shape.readGeneration(changes, unconfirmed, generation === 1) }];
+    const found = keptByWatch(() => shape.readGeneration(changes, unconfirmed, generation === 1));
+    this.#pending = [...this.#pending, { walk, changes: found }];
     this.#generation = generation;
     return Promise.resolve();
   }
@@ -255,6 +257,20 @@ function decodeDisplaced(record: unknown): Displaced {
 
 function decodeValue(stored: unknown): SqlValue {
   return typeof stored === 'number' ? BigInt(stored) : typeof stored === 'string' ? stored : null;
+}
+
+/** The watch has stored its changes, and the next run gets them again, whatever the API lists by then. */
+function keptByWatch<R>(read: () => R): R {
+  try {
+    return read();
+  } catch (error) {
+    if (!SluiceError.is(error, 'sink')) throw error;
+    throw new SinkError(`${error.summary} Where the API has corrected it since, the watch does not go on by itself.`, {
+      details: error.details,
+      cause: error,
+      advice: [{ kind: 'restart' }],
+    });
+  }
 }
 
 function otherMode(table: string, isHistory: boolean): SinkError {

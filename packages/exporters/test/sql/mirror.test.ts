@@ -279,6 +279,9 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
     listing.set(item(2, 'b'), { ...item(3, 'c'), amount: '2.5' });
     await expect(after(database, listing)).rejects.toThrow('amount is "2.5", which is not an integer');
     expect(await inTable(database)).toEqual(['1 a']);
+    listing.set(item(3, 'c'));
+    await expect(after(database, listing)).rejects.toThrow(/amount is "2\.5", .* Start over with restart\.$/);
+    expect(await after(database, listing, { restart: true })).toEqual(['1 a', '2 b', '3 c']);
   });
 
   test('D5 readers never see half of a generation', async () => {
