@@ -18,46 +18,16 @@ const backslash: Escape = {
   meaning: (escape) => (escape.length > 2 ? fromCode(escape.slice(2), 16) : escape.slice(1)),
 };
 
-/** The names that HTML has for ASCII characters. None comes after its beginning. */
-const entityNames = /* @__PURE__ */ new Map(
-  /* @__PURE__ */ Object.entries({
-    quot: '"',
-    amp: '&',
-    apos: "'",
-    lt: '<',
-    gt: '>',
-    plus: '+',
-    sol: '/',
-    equals: '=',
-    lowbar: '_',
-    period: '.',
-    colon: ':',
-    commat: '@',
-    comma: ',',
-    semi: ';',
-    excl: '!',
-    quest: '?',
-    num: '#',
-    dollar: '$',
-    percnt: '%',
-    ast: '*',
-    lpar: '(',
-    rpar: ')',
-    lsqb: '[',
-    lbrack: '[',
-    rsqb: ']',
-    rbrack: ']',
-    bsol: '\\',
-    hat: '^',
-    grave: '`',
-    lcub: '{',
-    lbrace: '{',
-    rcub: '}',
-    rbrace: '}',
-    verbar: '|',
-    vert: '|',
-  }),
-);
+/** The names that HTML has for ASCII characters, each before its character. None comes after its beginning. */
+const entityNames = /* @__PURE__ */ listEntityNames(`
+  quot" amp& apos' lt< gt> plus+ sol/ equals= lowbar_ period. colon: commat@ comma, semi; excl! quest? num# dollar$
+  percnt% ast* lpar( rpar) lsqb[ lbrack[ rsqb] rbrack] bsol\\ hat^ grave\` lcub{ lbrace{ rcub} rbrace} verbar| vert|
+`);
+
+function listEntityNames(names: string): ReadonlyMap<string, string> {
+  const all = names.trim().split(/\s+/);
+  return new Map(all.map((each) => [each.slice(0, -1), each.slice(-1)]));
+}
 
 /** Any number of zeros may come first, and the semicolon may be missing. */
 const entity: Escape = {
