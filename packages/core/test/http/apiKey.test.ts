@@ -45,6 +45,17 @@ test('a key that is too short to be searched for is refused at the start, in one
   expect(() => createClient({ apiKey: '8-chars.' })).not.toThrow();
 });
 
+test.each<[string, unknown]>([
+  ['empty', ''],
+  ['an object', Promise.resolve('the-only-key')],
+  ['a number', 123456789],
+  ['null', null],
+])('what is %s, and no key, is refused at the start', (what, apiKey) => {
+  // As from JavaScript, where no compiler refuses it.
+  const make = (): unknown => createClient({ apiKey: apiKey as string });
+  expect(make).toThrow(`The API key is ${what}. Set apiKey to the key of your project.`);
+});
+
 describe('a key provider', () => {
   test('T6 is asked once for all requests, and once more after a 401', async () => {
     const server = await startServer(ok(), ok(), refused, ok());

@@ -1,5 +1,6 @@
 import { unknownOption } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
+import { kindOf } from '../../values.js';
 import { addressOf, checkBaseUrl } from '../origin.js';
 import { withoutParam } from '../query.js';
 import { clientKey } from '../response/readResponse.js';
@@ -36,6 +37,11 @@ interface SecretForm extends Partial<Pick<SecretRules, 'hidden'>> {
 /** Shorter secrets occur in texts by chance, so that redaction would garble messages. */
 const shortestRedacted = 6;
 
+/** What was given instead of a secret, by its kind only: a number might be one. */
+function noSecret(given: unknown): string {
+  return given === '' ? 'empty' : kindOf(given);
+}
+
 /** Opens the client's own key. @throws ConfigError if it cannot be sent, or is too short to be redacted. */
 export function openApiKey(apiKey: ApiKey | false, tools: CredentialTools): ApiCredentials {
   return keyCredentials(new RenewedSecret(apiKey, apiKeyRules, tools), (key) => ({ headers: { 'X-API-Key': key } }), {
@@ -47,7 +53,7 @@ const apiKeyRules: SecretRules = {
   failed: 'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
   check(key) {
     if (typeof key !== 'string' || key === '')
-      throw new ConfigError('The API key is empty. Set apiKey to the key of your project.');
+      throw new ConfigError(`The API key is ${noSecret(key)}. Set apiKey to the key of your project.`);
     if (!/^[\x21-\x7e]+$/.test(key))
       throw new ConfigError(
         'The API key has a space, a line break or a special character in it. Was it read from a file? Trim it.',
@@ -254,7 +260,8 @@ function openRenewed(secret: Secret | false, tools: AuthTools, form: SecretForm 
     id: typeof secret === 'object' && 'id' in secret ? secret.id : undefined,
     failed: `The function that fetches the credential of ${api} failed. Call it by itself to see why.`,
     check(text) {
-      if (typeof text !== 'string' || text === '') throw new ConfigError(`The credential of ${api} is empty.`, { api });
+      if (typeof text !== 'string' || text === '')
+        throw new ConfigError(`The credential of ${api} is ${noSecret(text)}.`, { api });
       if (!allowed.test(text) || text !== text.trim())
         throw new ConfigError(
           `The credential of ${api} has a line break, a special character, or a blank at an end. Was it read from a file? Trim it.`,
