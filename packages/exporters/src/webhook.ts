@@ -54,7 +54,7 @@ export interface WebhookOptions<T>
   readonly maxDeadLetters?: number | undefined;
   /** Later records with the key of a dead letter: sent (default), or parked with it, which preserves their order. */
   readonly onDead?: 'continue' | 'park' | undefined;
-  /** Called with each dead letter when it is durable. */
+  /** Called with each dead letter when it is durable. Default: a warning for each that was refused. */
   readonly onDeadLetter?: ((letter: DeadLetter) => void) | undefined;
 }
 
@@ -145,6 +145,10 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         lock: { breakLock, trustFileSystem, newId, fileSystem, processes },
         onDeadLetter(letter) {
           reports.onDeadLetter(letter);
+          if (!onDeadLetter && letter.attempts > 0)
+            context.warn?.(
+              `Record ${letter.id} was refused with ${String(letter.status)}, and set aside in ${String(deadLetter)}.`,
+            );
           try {
             onDeadLetter?.(letter);
           } catch {

@@ -278,6 +278,20 @@ describe('W6 a batch', () => {
     });
   });
 
+  test('W5 warns of a dead letter, unless somebody asked to be called', async () => {
+    const receiver = await openReceiver({ script: () => ({ status: 422 }) });
+    const deadLetter = join(temporaryFolder(), 'dead.jsonl');
+    const warnings: string[] = [];
+    const onWarning = (text: string): void => void warnings.push(text);
+    const sinks = [
+      webhookTo(receiver, { deadLetter }),
+      webhookTo(receiver, { deadLetter, onDeadLetter: () => undefined }),
+    ];
+    for (const sink of sinks) await exportTo(thingSource({ count: 1 }), sink, { onWarning }).run();
+    const [{ id } = {}] = lettersIn(deadLetter);
+    expect(warnings).toEqual([`Record ${String(id)} was refused with 422, and set aside in ${deadLetter}.`]);
+  });
+
   test.each([503, 401])("W5 is not split by a %d, which is the endpoint's", async (status) => {
     const receiver = await openReceiver({ script: () => ({ status }) });
     const sink = webhookTo(receiver, { batch: 50, retry: { retries: 2, baseDelay: 1 }, deliveries: 1 });
