@@ -83,6 +83,19 @@ function rowsIn(folder: string, file: string): unknown[] {
 }
 
 describe("--to NAME:TARGET reaches a plugin's sink", () => {
+  test('whose warnings an export and a watch print', async () => {
+    await using sandbox = await startSandbox({ holdings: 3, streams: 3 });
+    const warning = journal.replace('restart }) {', "restart, warn }) { warn('mind this');");
+    for (const args of [exportArgs(sandbox, 'journal:a.jsonl'), watchArgs('--polls', '1', '--to', 'journal:b.jsonl')]) {
+      const folder = configFolder({ 'sluice.config.js': warning });
+      const { code, stderr } = await run(args, folder, settingsFor(sandbox));
+      expect({ code, warnings: stderr.match(/^.*mind this.*$/gm) }).toEqual({
+        code: 0,
+        warnings: ['sluice: mind this'],
+      });
+    }
+  });
+
   test('and rows, the last line and the events name it', async () => {
     await using sandbox = await startSandbox({ holdings: 250 });
     const folder = configFolder({ 'sluice.config.js': journal });

@@ -129,6 +129,7 @@ async function watchChanges<Added, T extends object>(
     restart,
     sameProject,
     madeWith,
+    onWarning: frame.onWarning,
     // stdout cannot be truncated, so it has no position to resume at.
     state: target.state === undefined || sink.state ? undefined : folder,
   });
