@@ -302,7 +302,8 @@ function createSession(client: PostgresClient): Session {
       if (rows.length === 0) return undefined;
       return rows.map(({ name, declared, computed, nullable, followed, required, collation }) => ({
         name: String(name),
-        declared: String(declared),
+        // In a session with quote_all_identifiers, other names of types are quoted, too.
+        declared: String(declared).replace(/^"([^"]*)"$/, '$1'),
         isGenerated: computed === true,
         isNullable: nullable === true,
         isFollowed: followed === true,

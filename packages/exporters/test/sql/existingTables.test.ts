@@ -292,6 +292,19 @@ describe.runIf(postgresPrograms !== undefined)('a database of PostgreSQL that is
     });
   });
 
+  test('D4 takes the types of columns also where the session quotes all identifiers', async () => {
+    const database = await openEmptyPostgres();
+    await database.query(`ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET quote_all_identifiers = on`);
+    const listing = new Items(itemsOf([1, 2]));
+    for (const mode of ['mirror', 'history'] as const) {
+      const mirror = () => database.mirror<Item>({ table: `items_${mode}`, key: ['id'], mode });
+      await mirrored(listing, mirror());
+      await mirrored(listing, mirror());
+    }
+    for (const ids of [[1], [2]]) await into(database, itemsOf(ids), { table: 'items', mode: 'replace', key: ['id'] });
+    expect(await database.query('SELECT id FROM items')).toEqual([{ id: '2' }]);
+  });
+
   test('D4 in SQL_ASCII, characters stay as they are', async () => {
     const database = await openIn('SQL_ASCII');
     await into(database, [{ id: 1, name: 'Łódź 漢 😀', amount: '1' }]);
