@@ -87,7 +87,17 @@ export function mirrorSink<T extends object>(database: Database, target: string,
     const mirror = new MirrorTable(database, ledger.table, shape, inTable !== undefined);
     const rows = { source, columns: shape.columns, reserved: '#"', compares: schema?.compares } as const;
     const seen = isHistory ? new RowsSeen({ ...rows, before: await ledger.load(rowsRecord) }) : undefined;
-    return { ledger, target, shape, mirror, inTable, seen, state: { displaced: decodeDisplaced(record), poll } };
+    const hadRows = isObject(record) && record['hasRows'] === true;
+    return {
+      ledger,
+      target,
+      shape,
+      mirror,
+      inTable,
+      hadRows,
+      seen,
+      state: { displaced: decodeDisplaced(record), poll },
+    };
   };
   return {
     name: database.name,
@@ -109,7 +119,9 @@ export function mirrorSink<T extends object>(database: Database, target: string,
       const parts = await prepare(context);
       const { mirror } = parts;
       const generation = context.resumeAt ? decodePosition(context.resumeAt.sinkPosition, table) : 0;
-      await ledger.read((session) => (generation === 0 ? mirror.checkNew(session) : mirror.checkOurs(session)));
+      await ledger.read((session) =>
+        generation === 0 ? mirror.checkNew(session) : mirror.checkOurs(session, parts.hadRows),
+      );
       return new MirrorWriter<T>(parts, generation);
     },
   };
@@ -122,6 +134,7 @@ interface WriterParts<T> {
   readonly mirror: MirrorTable<T>;
   /** The generation that the table has; `undefined` if its rows are not a mirror's. */
   readonly inTable: number | undefined;
+  readonly hadRows: boolean;
   /** What a history records of its rows. */
   readonly seen: RowsSeen | undefined;
   /** With that generation. */
@@ -154,6 +167,7 @@ class MirrorWriter<T> implements SinkWriter<Change<T>> {
         const rows = Object.fromEntries(Array.from(displaced, ([key, values]) => [key, values.map(encodeValue)]));
         await ledger.put(session, mirrored, {
           generation: this.#generation,
+          hasRows: await mirror.hasLiveRows(session),
           ...(displaced.size > 0 && { displaced: rows }),
           ...(poll && { poll }),
         });

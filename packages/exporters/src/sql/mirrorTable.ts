@@ -74,11 +74,24 @@ export class MirrorTable<T> {
     await this.#history?.checkNames(session, this.#hasRecord);
   }
 
-  /** @throws CheckpointError if the table is gone, SinkError if it has other columns now. */
-  async checkOurs(session: Session): Promise<void> {
+  /** Whether it has rows that are there now. */
+  hasLiveRows(session: Session): Promise<boolean> {
+    const { live } = this.#shape;
+    return hasRows(session, this.#staging.target.sql + (live ? ` WHERE ${quote(live.name)} IS NULL` : ''));
+  }
+
+  /**
+   * @param hadRows the last generation left rows
+   * @throws CheckpointError if the table or its rows are gone, SinkError if it has other columns now
+   */
+  async checkOurs(session: Session, hadRows: boolean): Promise<void> {
     const { given } = this.#staging.target.name;
     const isThere = (await this.#check(session)) !== undefined;
     const hasPolls = (await this.#history?.checkNames(session, true)) ?? true;
+    if (isThere && hasPolls && hadRows && !(await this.hasLiveRows(session)))
+      throw new CheckpointError(`The table ${given} has no rows, and this mirror has left some.`, {}, [
+        { kind: 'restart' },
+      ]);
     if (isThere && hasPolls) return;
     const gone = isThere ? `of the polls of ${given}` : `${given}, which this mirror has filled,`;
     throw new CheckpointError(`The table ${gone} is gone.`, {}, [{ kind: 'restart' }]);

@@ -252,6 +252,23 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
     expect(await after(database, listing, { restart: true })).toEqual(['1 a']);
   });
 
+  test('D5 says what to do if its rows are gone', async () => {
+    for (const deletedAt of [false, true]) {
+      const database = await open();
+      const listing = new Items([item(1, 'a')]);
+      await after(database, listing, { deletedAt });
+      await database.query('DELETE FROM items');
+      await expect(after(database, listing, { deletedAt })).rejects.toThrow(
+        'The table items has no rows, and this mirror has left some. Start over with restart',
+      );
+      expect(await after(database, listing, { deletedAt, restart: true })).toHaveLength(1);
+      listing.remove(1);
+      await after(database, listing, { deletedAt });
+      await database.query('DELETE FROM items');
+      expect(await after(database, listing, { deletedAt })).toEqual([]);
+    }
+  });
+
   test('D5 takes the changes of a watch only, and no other state', async () => {
     const database = await open();
     const rows = itemSource([itemsOf([1])]);
