@@ -19,6 +19,8 @@ describe('a Link header', () => {
     ['</n>;rel=next,</p>;rel=prev', ['/n']],
     ['  ,, </n> ;\trel = "next" ,, ', ['/n']],
     ['</n>; rel="last next"', ['/n']],
+    ["</n>; rel='next'", ['/n']],
+    ["</n>; rel='last next', </p>; rel='prev'", ['/n']],
     ['</n>; REL="Next"', ['/n']],
     ['</n>; rel="nextpage"', []],
     ['</n>; rel="prev"; rel="next"', []],
