@@ -12,7 +12,8 @@ export type PageNumberOptions = RequestPlace &
     readonly first?: number;
     /**
      * Where a response has the number of pages: a number, or text of digits, e.g. of a header. Default: none. Then, and
-     * where a response has none (`undefined`), the first empty page ends the listing, unless there is `more` or `last`.
+     * where a response has none (`undefined`), or one that leaves out its own page although it has rows, the first empty
+     * page ends the listing, unless there is `more` or `last`.
      */
     readonly pages?: Selector<unknown>;
   };
@@ -46,7 +47,9 @@ export function byPage(options: PageNumberOptions): Paging {
   /** Whether there is a page behind this one; unknown without the number of pages. */
   const isMore = (response: PageResponse): boolean | undefined => {
     const count = counted && readCount('pages', counted, response);
-    return count === undefined ? undefined : pageOf(response) - first + 1 < count;
+    const nth = pageOf(response) - first + 1;
+    // A number that leaves out a page with rows, e.g. 0, counts something else.
+    return count === undefined || (count < nth && response.items > 0) ? undefined : nth < count;
   };
   return withMoreFlag(
     { more, last },
