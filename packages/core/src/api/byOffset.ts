@@ -29,8 +29,8 @@ export type OffsetOptions = RequestPlace &
  * ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `step: 'size'`.
  *
  * A listing ends where the API says so (`more`, `last`), or else with a page without a new row, or at its `total` if the
- * definition has one, which saves a request. A `total` of a full page, or equal to the page's rows, is ignored: many APIs
- * count only those, or stop at 10,000. An empty first page with a `total` above 0 raises `no-progress`.
+ * definition has one, which saves a request. A `total` of a full page (as many rows as were requested, or as the first
+ * page had), or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An empty first page with a `total` above 0 raises `no-progress`.
  *
  * @example
  * byOffset({ param: 'offset' })
@@ -66,7 +66,8 @@ export function byOffset(options: OffsetOptions): Paging {
           const isOneByOne = rows.length === 1 && (requested === 2 || firstRows === 1);
           return isOneByOne || (isStated && mayHaveMore(rows, from)) ? 'by-offset' : 'end';
         }
-        const isFull = requested !== undefined && rows.length >= requested;
+        // A server that allows fewer rows than requested sends as many as on the first page.
+        const isFull = rows.length >= Math.min(requested ?? Infinity, firstRows ?? Infinity);
         const isOfListing = total !== undefined && total > rows.length;
         return isOfListing && received >= total && !isFull && !follows ? 'end' : 'by-offset';
       },

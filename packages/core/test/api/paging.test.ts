@@ -412,6 +412,14 @@ describe('paging by offset', () => {
     expect(await source.toArray()).toEqual(numbered(25));
   });
 
+  test('works with a server that gives fewer rows, and does not count on', async () => {
+    const { source } = await open(kind, numbered(25), ({ body }) => {
+      const items = (body as { items: Row[] }).items.slice(0, 5);
+      return { body: { items, total: 9 } };
+    });
+    expect(await source.toArray()).toEqual(numbered(25));
+  });
+
   test('P4 a listing that has rows by its total, and gives none, is an error', async () => {
     const { source } = await open(kind, [], () => ({ body: { items: [], total: 25 } }));
     await expect(source.toArray()).rejects.toMatchObject({ code: 'no-progress' });
@@ -514,6 +522,20 @@ describe('R2 the number of pages', () => {
       expect(await source.toArray()).toEqual(numbered(25));
       expect(asked).toHaveLength(requests);
     }
+  });
+
+  test.each([0, 1])('R2 does not count where it is %i on a later page with rows, or none', async (pages) => {
+    const { source } = await open(
+      {
+        paging: byPage({ param: 'p', pages: 'pages?' }),
+        answer(url, rows) {
+          const page = number(url, 'p', 1);
+          return { body: { items: pageOf(rows, page).items, ...(page > pages && { pages }) } };
+        },
+      },
+      numbered(25),
+    );
+    expect(await source.toArray()).toEqual(numbered(25));
   });
 });
 
