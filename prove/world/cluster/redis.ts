@@ -66,6 +66,8 @@ export class WorldRedis {
   #servers = 1;
   /** Of the server in charge, and of its replica. */
   #runIds: readonly [string, string] = ['server 1', 'replica 1'];
+  /** Each gives the server in charge another replication id. */
+  #failovers = 0;
   #stepped = 0;
   #step:
     | { readonly by: number; readonly openedAt: number | undefined; readonly heardBefore: ReadonlyMap<Life, number> }
@@ -104,7 +106,10 @@ export class WorldRedis {
         this.#command(life, 'limit', underWay, () => {
           this.#checkKey(JSON.stringify(call));
           const time = 1_000 * epoch + Math.floor(1_000 * (this.#schedule.now + this.#stepped));
-          const { book, reply } = answerCall(this.#read(), call, { time, runId: this.#runIds[0] });
+          const { book, reply } = answerCall(this.#read(), call, {
+            time,
+            runId: `${this.#runIds[0]} after ${this.#failovers}`,
+          });
           this.#book = book && JSON.stringify(book);
           if (reply.granted > 0 && this.#isBlind(life, reply.openedAt)) this.#onBlind();
           this.#heard.set(life, reply.openedAt);
@@ -186,6 +191,7 @@ export class WorldRedis {
         break;
       case 'failover':
         this.#runIds = [this.#runIds[1], this.#runIds[0]];
+        this.#failovers += 1;
         this.#return(this.#stateBefore(this.#schedule.now - lag));
     }
     this.losses += 1;

@@ -197,7 +197,10 @@ if not clock then
   local seconds = redis.call('TIME')
   clock = seconds[1] * 1000000 + seconds[2]
 end
-local runId = ARGV[3] ~= '' and ARGV[3] or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+-- A primary that was a replica for a while has the run id that it had before, and its book may be old: then its second
+-- replication id is that of the primary that it followed.
+local function idOf(section, field) return string.match(redis.call('INFO', section), field .. ':(%x+)') or '' end
+local runId = ARGV[3] ~= '' and ARGV[3] or idOf('server', 'run_id') .. idOf('replication', 'master_replid2')
 
 local packed = redis.call('GET', KEYS[1])
 local first = call.replace ~= '' and call.replace or call.declared ~= '' and call.declared or call.fallback

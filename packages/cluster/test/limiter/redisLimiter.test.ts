@@ -10,7 +10,9 @@ import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram, startRedis, type RedisServer } from '../../../../test/kit/redisServer.js';
 import { testApi } from '../../../core/test/http/children/testApi.js';
 import { LimiterUnavailableError, redisLimiter, type RedisLimiterOptions } from '../../src/index.js';
+import { look } from '../../src/limiter/limiterCall.js';
 import { changeNamedLimit, namedLimit } from '../../src/limiter/namedLimit.js';
+import { callLimiter } from '../../src/limiter/redisLimiter.js';
 
 const limits = { requests: 5, per: 200 };
 
@@ -81,6 +83,31 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
       expect(closest(times)).toBeGreaterThanOrEqual(limits.per);
     },
   );
+
+  test('takes the past for unknown after Redis was a replica for a while', { tags: ['slow'] }, async () => {
+    const server = await openRedis();
+    const replica = await openRedis([
+      '--replicaof',
+      '127.0.0.1',
+      String(server.port),
+      '--repl-diskless-sync-delay',
+      '0',
+    ]);
+    const redis = new Redis(server.url);
+    const other = new Redis(replica.url);
+    onTestEnd(() => [redis, other].forEach((each) => each.disconnect()));
+    await begun(open(server), 1);
+    const opened = await callLimiter(redis, 'api', look);
+    await expect.poll(() => other.info('replication'), { timeout: 20_000 }).toContain('master_link_status:up');
+    await expect.poll(() => other.dbsize()).toBe(1);
+    expect(await callLimiter(redis, 'api', look)).toMatchObject({ status: 'ok' });
+    await other.replicaof('NO', 'ONE');
+    await redis.replicaof('127.0.0.1', replica.port);
+    await expect.poll(() => redis.info('replication'), { timeout: 20_000 }).toContain('master_link_status:up');
+    await redis.replicaof('NO', 'ONE');
+    const reopened = await callLimiter(redis, 'api', look);
+    expect(reopened.openedAt).toBeGreaterThan(opened.openedAt);
+  });
 
   test(
     'K9 fails when Redis is gone for longer than waitForRedis, without its password',
