@@ -115,7 +115,8 @@ class Exchange {
   /** Aborts waits, attempts and back-off. Replaced when an attempt exceeds its deadline, which aborts it, too. */
   #stop = new AbortController();
   #attempts = 0;
-  #wasRenewed = false;
+  /** Whether the last response refused the credentials. */
+  #wasRefused = false;
   /** Whether a 403 was taken for a pause. */
   #wasForbidden = false;
   #isOver = false;
@@ -217,10 +218,13 @@ class Exchange {
     }
   }
 
-  /** Renews credentials that the API refuses, once a request. @returns whether there are others now */
+  /** Renews credentials that the API refuses, unless they are renewed ones. @returns whether there are others now */
   async #renew({ fault, sent }: Failure): Promise<boolean> {
-    if (this.#wasRenewed || fault.renews !== true) return false;
-    this.#wasRenewed = true;
+    const isRefused = fault.renews === true;
+    const renews = isRefused && !this.#wasRefused;
+    // Renewed ones that failed in another way were not refused, and may expire while the request is retried.
+    this.#wasRefused = isRefused;
+    if (!renews) return false;
     return (await this.#call.credentials.renew?.(sent)) ?? false;
   }
 
@@ -326,9 +330,10 @@ class Exchange {
         return quota ? { ...event, quota } : event;
       });
       const reading = read(response, clock.now(), from);
+      const isRefused = 'fault' in reading && reading.fault.renews === true;
+      if (!isRefused) credentials.notRefused?.(stamped);
       if ('redirectTo' in reading) return { url: reading.redirectTo, redirects: from.redirects + 1 };
       if (reading.ok) {
-        credentials.worked?.(stamped);
         const { body, pause = 0 } = reading;
         if (pause > 0) this.#pauseFor(pause, 'retry-after');
         const result = { status, headers: response.headers, body, attempts: number };

@@ -304,7 +304,7 @@ describe('R1 skip', () => {
     let polls = 0;
     const { shop } = await open(
       ({ searchParams }) => {
-        if (searchParams.get('page') === '2') return { body: { items: [{ id: 2 }], pages: 1 } };
+        if (searchParams.get('page') === '2') return { body: { items: [{ id: 2 }], pages: 2 } };
         polls += 1;
         return polls === 2 ? { status: 404 } : page(1);
       },
@@ -514,7 +514,10 @@ describe('R1 renew', () => {
     const responses = { 401: refused, 419: 'renew' } as const;
     const api = defineApi({ name: 'shop', baseUrl, auth, sources: { parents, children: children(responses) } });
     const clock = new FakeClock();
-    const client = createClient({ apiKey: false, rateLimit: false, variables: { KEY: 'secret-1' }, clock }).use(api());
+    const retry = { for: Infinity };
+    const client = createClient({ apiKey: false, rateLimit: false, retry, variables: { KEY: 'secret-1' }, clock }).use(
+      api(),
+    );
     onTestEnd(() => client.close());
     return { client, source: client.shop.children(), clock, logins: () => logins };
   }
@@ -547,6 +550,27 @@ describe('R1 renew', () => {
       }
       expect(ids).toEqual(numbered(30).map(({ id }) => id));
       expect(logins()).toBe(2);
+    },
+  );
+
+  test.each(['login', 'oauth2', 'function'] as const)(
+    'A1 a token of a %s is renewed whenever it expires while a request is retried',
+    async (how) => {
+      const statuses: number[] = [];
+      const scripted = [503, 401, 503, 401, 503, 401];
+      const next = (): number => {
+        statuses.push(scripted[statuses.length] ?? 200);
+        return statuses.at(-1) ?? 200;
+      };
+      const { client, clock, logins } = await openParents(next, how);
+      const response = client.shop.get('/parents/1/rows');
+      for (const tried of [1, 3, 5]) {
+        await expect.poll(() => [statuses.length, clock.pending.length > 0]).toEqual([tried, true]);
+        await clock.advance(61_000);
+      }
+      await expect(response).resolves.toMatchObject({ items: [{ id: 1 }] });
+      expect(statuses).toEqual([...scripted, 200]);
+      expect(logins()).toBe(4);
     },
   );
 

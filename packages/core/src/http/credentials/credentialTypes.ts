@@ -42,8 +42,8 @@ export interface Credentials {
   prepare?(moment: PrepareMoment): Promise<void>;
   /** Those to send now, after `prepare`; `undefined` if they have expired since, unless expired ones will do. */
   current(evenExpired: boolean): Stamped | undefined;
-  /** Called when the API accepted these. */
-  worked?(sent: Stamped): void;
+  /** Called when the API responded to these, and did not refuse them. */
+  notRefused?(sent: Stamped): void;
   /** Whether there are other ones than these, which the API refused. Default: there are none. */
   renew?(refused: Stamped): Promise<boolean>;
 }

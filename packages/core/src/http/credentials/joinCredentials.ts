@@ -27,8 +27,8 @@ export function joinCredentials(
       return joined;
     },
     // The API does not say which of them it refuses.
-    worked(sent) {
-      for (const [nth, part] of (parts.get(sent) ?? []).entries()) all[nth]?.worked?.(part);
+    notRefused(sent) {
+      for (const [nth, part] of (parts.get(sent) ?? []).entries()) all[nth]?.notRefused?.(part);
     },
     async renew(refused) {
       let isRenewed = false;

@@ -245,8 +245,8 @@ function keyCredentials(
       if (last?.secret !== secret) last = { secret, stamped: secret === '' ? {} : stamp(secret) };
     },
     current: (evenExpired) => (renewed.hasExpired && !evenExpired ? undefined : last?.stamped),
-    worked(sent) {
-      if (last?.stamped === sent) renewed.worked();
+    notRefused(sent) {
+      if (last?.stamped === sent) renewed.notRefused();
     },
     renew: async (refused) => last?.stamped !== refused || renewed.renew(last.secret),
     fingerprint: (salt) => renewed.fingerprint(salt),

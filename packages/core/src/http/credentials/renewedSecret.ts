@@ -41,11 +41,11 @@ export interface SecretRules {
 /** `false`: no secret. An error: there is none, and `get` rejects with it. */
 type SecretSource = ApiKey | false | ConfigError | SecretIssuer;
 
-/** When a secret was issued, and whether the API has accepted it since. */
+/** When a secret was issued, and whether the API has responded to it with something else than a refusal. */
 interface SecretUse {
   /** By the monotonic clock, in ms. */
   readonly issued: number;
-  hasWorked: boolean;
+  wasAccepted: boolean;
 }
 
 /** Provides the current secret of an API, and fetches another one after a 401. */
@@ -103,9 +103,9 @@ export class RenewedSecret {
     return typeof this.#source === 'function' && loadedAfter < this.#renewals.times;
   }
 
-  /** The API has accepted the current secret. */
-  worked(): void {
-    if (this.#use) this.#use.hasWorked = true;
+  /** The API has responded, and not refused the current secret. */
+  notRefused(): void {
+    if (this.#use) this.#use.wasAccepted = true;
   }
 
   /** Whether there is another secret than the refused one. Requests refused together call the provider once. */
@@ -159,7 +159,7 @@ export class RenewedSecret {
       throw new ConfigError(this.#rules.failed);
     }
     const checked = this.#checked(secret);
-    this.#use = reason === 'refused' ? { issued: this.#clock.monotonic(), hasWorked: false } : undefined;
+    this.#use = reason === 'refused' ? { issued: this.#clock.monotonic(), wasAccepted: false } : undefined;
     return checked;
   }
 
@@ -172,7 +172,7 @@ export class RenewedSecret {
       throw error;
     });
     const checked = this.#checked(secret);
-    this.#use = { issued, hasWorked: false };
+    this.#use = { issued, wasAccepted: false };
     this.#expires = expiryOf(issued, lifetime);
     return checked;
   }
@@ -190,11 +190,11 @@ function isIssuer(source: SecretSource): source is SecretIssuer {
 }
 
 /**
- * Whether a refused secret may have expired: one that never worked, or is younger than a minute, was refused for another
- * reason, and so would the next one be. Otherwise each request that is not allowed would cost a login.
+ * Whether a refused secret may have expired: one that got nothing but refusals, or is younger than a minute, was refused for
+ * another reason, and so would the next one be. Otherwise each request that is not allowed would cost a login.
  */
-function isWorthRenewing({ issued, hasWorked }: SecretUse, now: number): boolean {
-  return hasWorked && now - issued >= 60_000;
+function isWorthRenewing({ issued, wasAccepted }: SecretUse, now: number): boolean {
+  return wasAccepted && now - issued >= 60_000;
 }
 
 /** A token counts as expired this long (ms) before its end, or a tenth of its life if that is less. */
