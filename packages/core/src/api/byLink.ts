@@ -190,10 +190,6 @@ const linkParam = /\s*;\s*(?:([^\s=;,"<>]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;
 /** Whether a link has a relation. */
 export function hasRelation({ params }: HeaderLink, relation: string): boolean {
   // Some servers write rel='next': the relation would not be found, and the listing end after a page.
-  const relations =
-    params
-      .get('rel')
-      ?.toLowerCase()
-      .split(/[\s']+/) ?? [];
-  return relations.includes(relation);
+  const relations = params.get('rel')?.toLowerCase() ?? '';
+  return relations.split(/[\s']+/).includes(relation);
 }

@@ -30,7 +30,8 @@ export type OffsetOptions = RequestPlace &
  *
  * A listing ends where the API says so (`more`, `last`), or else with a page without a new row, or at its `total` if the
  * definition has one, which saves a request. A `total` of a full page (as many rows as were requested, or as the first
- * page had), or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An empty first page with a `total` above 0 raises `no-progress`.
+ * page had), or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An empty first page
+ * with a `total` above 0 raises `no-progress`.
  *
  * @example
  * byOffset({ param: 'offset' })

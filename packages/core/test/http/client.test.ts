@@ -127,8 +127,8 @@ describe('options that make no sense', () => {
   test.each([
     ['', 'empty'],
     [undefined, 'needs an apiKey'],
-    [null, 'empty'],
-    [42, 'empty'],
+    [null, 'is null'],
+    [42, 'is a number'],
     [`${canary}\n`, 'a line break'],
     [`\uFEFF${canary}`, 'a special character'],
     [`Bearer ${canary}`, 'a space'],
