@@ -88,8 +88,7 @@ interface SinceFieldOptions {
  * before the requested value are left out.
  *
  * Without `paging` it needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last
- * one if none of them is new, unless it has as many as servers often allow, e.g. 50 or 100. A full page of rows with one
- * and the same value is an error.
+ * one if none of them is new. A full page of rows with one and the same value is an error.
  *
  * @example
  * paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' })

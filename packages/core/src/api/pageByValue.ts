@@ -2,7 +2,6 @@ import { ConfigError, PaginationError } from '../errors.js';
 import { isList, parseJson } from '../values.js';
 import type { PageResponse } from './pageResponse.js';
 import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
-import { usualSizes } from './until.js';
 import { checkOrder, findUnwanted, pageIncrement, rowValues, type SinceField } from './sinceField.js';
 
 type ValuePages = Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'>;
@@ -27,8 +26,7 @@ export function pageByValue(by: SinceField): ValuePages {
         ({ hash }, index) =>
           !isEarly[index] && !isLate[index] && last?.rows.includes(hash) !== true && since.isKnown?.(hash) !== true,
       );
-      // A page of a size to which servers reduce larger ones may have been full.
-      const isShort = requested !== undefined && items < requested && !usualSizes.includes(items);
+      const isShort = requested !== undefined && items < requested;
       const emitted = rows.filter((_, index) => isNew[index]);
       return {
         ...page,
@@ -47,7 +45,7 @@ export function pageByValue(by: SinceField): ValuePages {
 
 function nextAfter(by: SinceField, response: PageResponse): { readonly cursor: string } | 'end' {
   const { field, rule, doesFilter, isCoarse } = by;
-  const { from, since, requested, read, items, firstRows, warn } = response;
+  const { from, since, requested, read, items } = response;
   const rows = rowValues(by, response.rows, read);
   checkOrder(by, rows, 'ascending', read);
   const last = rows.at(-1)?.value;
@@ -62,10 +60,6 @@ function nextAfter(by: SinceField, response: PageResponse): { readonly cursor: s
   }
   const isShort = requested !== undefined && rows.length < requested;
   if (isShort && items >= requested) throw leftOutFault(read);
-  if (isShort && rows.length === firstRows && usualSizes.includes(rows.length))
-    warn(
-      `a page has ${rows.length} rows, as the first one, although ${requested} were requested, and none of them is after the ${field} that it was asked for. If the API never sends more, rows are missed: set pageSize.max to ${rows.length}.`,
-    );
   if (requested === undefined || isShort) return 'end';
   if (rule.compare(rows[0]?.value ?? '', last) < 0 && !isCoarse)
     throw new PaginationError(

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { bySince, ConfigError, createClient, defineApi, listing, type SinceOptions } from '../../src/index.js';
-import { hashOf } from '../../src/source/fingerprint.js';
 import { sinceRules } from '../../src/api/sinceValue.js';
 import { entries, entriesOf, type Entry } from './changingTable.js';
 import { type Said, serve } from './servedApi.js';
@@ -165,39 +164,6 @@ describe('A5 paging by a value', () => {
       expect.stringContaining('an error beside the rows'),
       expect.stringContaining('the API lists rows from before'),
     ]);
-  });
-
-  describe('of a server that allows 10 rows a page, although more are requested', () => {
-    const source = listing<Entry>({
-      path: '/entries',
-      pageSize: { param: 'limit', default: 20, max: 20 },
-      paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),
-      rows: 'items',
-      columns: ['id'],
-    });
-
-    test('goes on behind a page of known rows', async () => {
-      const all = Array.from({ length: 11 }, (_, id) => ({ id, text: 't', updated_at: at(id) }));
-      const { baseUrl } = await serve(({ searchParams }): Said => {
-        const since = searchParams.get('since') ?? '';
-        return { body: { items: all.filter(({ updated_at }) => updated_at >= since).slice(0, 10) } };
-      });
-      await using client = createClient({ apiKey: false, rateLimit: false }).use(
-        defineApi({ name: 'table', sources: { entries: source } })({ baseUrl }),
-      );
-      const known = new Set(all.slice(0, 10).map(hashOf));
-      const since = { from: at(0), isKnown: (row: string) => known.has(row) };
-      const rows: Entry[] = [];
-      for await (const { items } of client.table.entries().pages({ since })) rows.push(...items);
-      expect(rows).toEqual(all.slice(10));
-    });
-
-    test('warns if a page is full of one value', async () => {
-      const all = Array.from({ length: 12 }, (_, id) => ({ id, text: 't', updated_at: at(1) }));
-      expect(await warningsOf(() => all.slice(0, 10), source)).toEqual([
-        expect.stringContaining('set pageSize.max to 10'),
-      ]);
-    });
   });
 
   test('is refused without a page size, with a wrong option, and at a cursor of another paging', async () => {
