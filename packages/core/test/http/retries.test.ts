@@ -8,7 +8,11 @@ const route = 'GET /api';
 
 /** A fault that may pass. */
 function faultOf(more: Partial<AttemptFault> = {}): AttemptFault {
-  return { error: new HttpError(`${route}: the server responded with 503.`, { status: 503 }), retry: true, ...more };
+  return {
+    error: new HttpError(`${route}: the server responded with 503.`, { status: 503, excerpt: '' }),
+    retry: true,
+    ...more,
+  };
 }
 
 /** Retries for 1,000 ms, whose first back-off is 100 ms, the second 200 ms, and so on. */

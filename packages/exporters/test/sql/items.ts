@@ -7,7 +7,7 @@ export interface Item {
   readonly amount: string;
 }
 
-const itemSchema: RowSchema<Item> = {
+export const itemSchema: RowSchema<Item> = {
   columns: ['id', 'name', 'amount'],
   types: { id: 'integer', amount: 'integer' } satisfies Record<string, ColumnType>,
   key: ({ id }) => id,

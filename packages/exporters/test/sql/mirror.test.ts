@@ -4,7 +4,7 @@ import { forkChild } from '../../../core/test/node/forkChild.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
 import type { MirrorOptions } from '../../src/sqlite.js';
 import { databaseKinds, type TestDatabase } from './databases.js';
-import { changingSource, itemsOf, itemSource, type Item } from './items.js';
+import { changingSource, itemSchema, itemsOf, itemSource, type Item } from './items.js';
 import { inTable, Items, mirrored, type WatchOf } from './watched.js';
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, nth) => from + nth);
@@ -227,9 +227,8 @@ describe.each(databaseKinds)('a mirror in $name', ({ open, name: kind }) => {
     await after(database, new Items(rows));
     const begin = (page: { readonly isIncomplete?: true; readonly total?: number }) => {
       const mirror = database.mirror<Item>({ table: 'items', key: ['id'] });
-      const { identity, schema } = changingSource(() => []).info;
       const fetch = () => Promise.resolve({ rows: [item(1, 'c')], next: 'end', ...page } as const);
-      const source = createSource<Item>({ name: 'items', identity, schema, fetch });
+      const source = createSource<Item>({ name: 'items', identity: null, schema: itemSchema, fetch });
       const clock = new SkippingClock();
       const watched = watch(source, { every: 1_000, clock, polls: 1, confirmations: 1, state: mirror.state });
       return exportTo(watched, mirror, { restart: true }).run();
