@@ -2,6 +2,7 @@ import { byCursor, byPage, defineApi, exportTo, listing, onePage, rateLimitHeade
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
+import { isLock } from './isLock.js';
 import type { JobOf, RunningJob } from './job.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
@@ -152,7 +153,7 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
       const durable = disk.restart('dropped');
       const missed = parents.filter(({ id, from, until }) => !from && until === undefined && !recorded.has(id));
       const kept = ['/data/', path, `${stateFolder}/`, `${stateFolder}/checkpoint`];
-      const left = durable.paths().filter((name) => !kept.includes(name) && !name.startsWith(`${stateFolder}/lock-`));
+      const left = durable.paths().filter((name) => !kept.includes(name) && !isLock(name));
       return [
         ...wrong,
         ...missed.map(({ id }) => `The parent ${id} was always listed, and its rows were not requested.`),

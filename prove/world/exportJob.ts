@@ -5,6 +5,7 @@ import { fileState } from '@sluice/core/node';
 import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
+import { isLock } from './isLock.js';
 import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './job.js';
 import type { Scenario } from './scenario.js';
@@ -47,8 +48,7 @@ export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis
       const durable = disk.restart('dropped');
       const text = textOn(durable);
       const kept = ['/data/', path, `${stateFolder}/`, `${stateFolder}/checkpoint`];
-      // The lock of a process that has ended does no harm.
-      const left = durable.paths().filter((name) => !kept.includes(name) && !name.startsWith(`${stateFolder}/lock-`));
+      const left = durable.paths().filter((name) => !kept.includes(name) && !isLock(name));
       return [
         ...(text === expected ? [] : [difference(text, expected)]),
         // A disk that refuses to clear away keeps what it has.

@@ -8,6 +8,7 @@ import {
   type WebhookOptions,
   type WebhookReplayOptions,
 } from '@sluice/exporters/webhook';
+import { isLock } from './isLock.js';
 import { lastChange, letChange } from './changing.js';
 import { ChangeOracle } from './changeOracle.js';
 import type { JobOf, RunningJob } from './job.js';
@@ -115,9 +116,9 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
         const got = new Set(receiver.data.map((row) => JSON.stringify(row)));
         const missing = rows.filter((row) => !got.has(row));
         if (missing.length > 0) wrong.push(`${missing.length} of ${rows.length} rows were not delivered.`);
-        // The checkpoint says that all is sent. The lock of a process that was killed does no harm, nor does its folder.
-        const kept = /^\/data\/(state\/checkpoint|(state|dead\.jsonl\.sluice)\/(lock-.*)?)?$/;
-        const left = disk.paths().filter((name) => !kept.test(name));
+        // The checkpoint says that all is sent. A lock does no harm, nor does its folder.
+        const kept = /^\/data\/(state\/checkpoint|(state|dead\.jsonl\.sluice)\/)?$/;
+        const left = disk.paths().filter((name) => !kept.test(name) && !isLock(name));
         // A disk that refuses to clear away keeps what it has.
         if (left.length > 0 && io === 0) wrong.push(`Left behind: ${left.join(' ')}`);
         return [...receiver.wrong, ...wrong];
