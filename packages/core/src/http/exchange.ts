@@ -208,8 +208,9 @@ class Exchange {
       this.#stopwatch.run();
       await credentials.prepare?.({ hasPermit: false, untimed: this.#untimed });
       const outcome = await this.#send(again);
+      again.isRenewed = outcome === 'expired';
+      if (outcome === 'expired') continue;
       if (outcome === 'stale') again.isFresh = true;
-      else if (outcome === 'expired') again.isRenewed = true;
       // A pause may begin whenever a connection opens: it ends by itself.
       else if (outcome === 'outdated') again.outdated += limiter.state.pausedFor === 0 ? 1 : 0;
       else if ('redirects' in outcome) again.requested = outcome;
@@ -421,7 +422,7 @@ interface Again {
   readonly number: number;
   /** Over a new connection. */
   isFresh: boolean;
-  /** If the limiter takes longer than renewed credentials live, they are renewed while the permit is held. */
+  /** Its last permit came too late for the credentials. If the next one does, too, they are renewed while it is held. */
   isRenewed: boolean;
   /** Permits in a row that were too old, but for those that a pause had ended. */
   outdated: number;

@@ -19,6 +19,7 @@ import {
 } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';
+import { limiterByHand } from './limiterByHand.js';
 import { caught, clientsWith } from './openClient.js';
 import { type Arrived, recordingServer, type RecordingServer, type Reply } from './recordingServer.js';
 
@@ -146,6 +147,26 @@ describe('R8 a login', () => {
     expect(tokens).toEqual([1, 1, 2, 2, 2, 2].map(tokenOf));
     // Also with a permit that they gave back. The one that logged in waited for that, and not for a permit.
     expect(waits.filter((waited) => waited >= 59_000)).toHaveLength(3);
+  });
+
+  test('is renewed in each wait of a redirected request that takes longer than a token lives', async () => {
+    const server = await sessions(({ url }) =>
+      url === '/rows' ? { status: 307, headers: { location: '/moved' }, body: '' } : { body: {} },
+    );
+    const clock = new FakeClock();
+    const { limiter, grantAfter } = limiterByHand(clock);
+    const client = open({ clock }).use(
+      own(header('X-Session', login({ ...session, lifetime: 20_000 })))({ baseUrl: server.url, limiter }),
+    );
+    const request = client.own.get('/rows');
+    // The login's permits, and the request's.
+    for (const wait of [0, 20_000, 0, 0, 20_000, 0, 0]) await Promise.race([request, grantAfter(wait)]);
+    await request;
+    const sent = server.arrived.map(({ url, headers }) => [url, headers['x-session']]);
+    expect(sent.filter(([url]) => url !== '/session')).toEqual([
+      ['/rows', tokenOf(2)],
+      ['/moved', tokenOf(3)],
+    ]);
   });
 
   test('may say in its response for how long the token is valid', async () => {

@@ -10,8 +10,9 @@ import {
   oauth2,
   Secrets,
 } from '../../src/index.js';
-import type { ApiOptions, Limiter, OAuth2Options, SavedToken } from '../../src/index.js';
+import type { ApiOptions, OAuth2Options, SavedToken } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
+import { limiterByHand } from './limiterByHand.js';
 import { type Arrived, type RecordingServer, recordingServer, type Reply } from './recordingServer.js';
 
 const rows = listing({ path: '/rows', rows: 'items', columns: ['id'], paging: byPage({ param: 'page' }) });
@@ -165,17 +166,7 @@ describe('A1 oauth2 with client credentials', () => {
     const issuer = await issuing();
     issuer.lifetime = 100;
     const clock = new FakeClock();
-    const waiting: (() => void)[] = [];
-    const limiter: Limiter = {
-      acquire: () => new Promise((resolve) => waiting.push(() => resolve({ release: () => undefined }))),
-      pause: () => undefined,
-      state: { queued: 0, running: 0, pausedFor: 0 },
-    };
-    const grantAfter = async (ms: number): Promise<void> => {
-      while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
-      await clock.advance(ms);
-      waiting.shift()?.();
-    };
+    const { limiter, grantAfter } = limiterByHand(clock);
     const client = open(issuer, {}, { clock }, { limiter });
     for (const waits of [[0], [101_000, 0], [101_000, 101_000]]) {
       const request = client.shop.get('/a');

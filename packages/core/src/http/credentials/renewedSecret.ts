@@ -41,11 +41,11 @@ export interface SecretRules {
 /** `false`: no secret. An error: there is none, and `get` rejects with it. */
 type SecretSource = ApiKey | false | ConfigError | SecretIssuer;
 
-/** When a secret was issued, and whether the API has responded to it with something else than a refusal. */
+/** When a secret was issued, and whether the API has refused it in each response so far. */
 interface SecretUse {
   /** By the monotonic clock, in ms. */
   readonly issued: number;
-  wasAccepted: boolean;
+  onlyRefused: boolean;
 }
 
 /** Provides the current secret of an API, and fetches another one after a 401. */
@@ -105,7 +105,7 @@ export class RenewedSecret {
 
   /** The API has responded, and not refused the current secret. */
   notRefused(): void {
-    if (this.#use) this.#use.wasAccepted = true;
+    if (this.#use) this.#use.onlyRefused = false;
   }
 
   /** Whether there is another secret than the refused one. Requests refused together call the provider once. */
@@ -159,7 +159,7 @@ export class RenewedSecret {
       throw new ConfigError(this.#rules.failed);
     }
     const checked = this.#checked(secret);
-    this.#use = reason === 'refused' ? { issued: this.#clock.monotonic(), wasAccepted: false } : undefined;
+    this.#use = reason === 'refused' ? { issued: this.#clock.monotonic(), onlyRefused: true } : undefined;
     return checked;
   }
 
@@ -172,7 +172,7 @@ export class RenewedSecret {
       throw error;
     });
     const checked = this.#checked(secret);
-    this.#use = { issued, wasAccepted: false };
+    this.#use = { issued, onlyRefused: true };
     this.#expires = expiryOf(issued, lifetime);
     return checked;
   }
@@ -193,8 +193,8 @@ function isIssuer(source: SecretSource): source is SecretIssuer {
  * Whether a refused secret may have expired: one that got nothing but refusals, or is younger than a minute, was refused for
  * another reason, and so would the next one be. Otherwise each request that is not allowed would cost a login.
  */
-function isWorthRenewing({ issued, wasAccepted }: SecretUse, now: number): boolean {
-  return wasAccepted && now - issued >= 60_000;
+function isWorthRenewing({ issued, onlyRefused }: SecretUse, now: number): boolean {
+  return !onlyRefused && now - issued >= 60_000;
 }
 
 /** A token counts as expired this long (ms) before its end, or a tenth of its life if that is less. */
