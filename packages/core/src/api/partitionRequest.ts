@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import type { Query } from '../http/query.js';
 import { formFields, ownHeaders } from '../http/requestDetails.js';
-import { isHeader } from '../http/sendAttempt.js';
+import { isHeader } from '../http/headers.js';
 import { definedJson, ExactNumber, frozenJson, type Json } from '../json.js';
 import { kindOf } from '../values.js';
 import { checkFree } from './requestPlace.js';

@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { ExactNumber, type Json } from '../json.js';
 import { ownHeaders } from '../http/requestDetails.js';
-import { isHeader } from '../http/sendAttempt.js';
+import { isHeader } from '../http/headers.js';
 import { isList, isRecord, kindOf, shownText } from '../values.js';
 import { parseSteps, type PathStep } from './documentPath.js';
 import type { PageAddress, Paging } from './paging.js';

@@ -4,7 +4,7 @@ import { ConfigError, type SluiceError } from '../../errors.js';
 import { inWords, isRecord } from '../../values.js';
 import { encodeQuery } from '../query.js';
 import { ownHeaders } from '../requestDetails.js';
-import { isHeader } from '../sendAttempt.js';
+import { isHeader } from '../headers.js';
 import { type Secrets, shortestSecret } from './secrets.js';
 import type { CheckedSignature, Signer, StampedRequest } from './credentialTypes.js';
 import type { SignFunction, UnsignedRequest } from './signature.js';

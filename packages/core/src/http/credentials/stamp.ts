@@ -2,7 +2,7 @@ import { ConfigError } from '../../errors.js';
 import { isRecord, parseJson } from '../../values.js';
 import type { HttpMethod } from '../requestDetails.js';
 import { encodeQuery, withoutParam } from '../query.js';
-import { joinHeaders } from '../sendAttempt.js';
+import { joinHeaders } from '../headers.js';
 import type { Stamped, StampedRequest } from './credentialTypes.js';
 
 /** A request, as it is the same for each of its attempts. */

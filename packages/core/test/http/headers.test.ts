@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConfigError } from '../../src/index.js';
-import { joinHeaders } from '../../src/http/sendAttempt.js';
+import { joinHeaders } from '../../src/http/headers.js';
 
 test('T1 what a link sets under the name of the key is not sent, however it is written', () => {
   const headers = { Accept: 'application/json', 'x-api-KEY': 'of a link', 'X-Trace': '7' };
