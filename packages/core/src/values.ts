@@ -35,6 +35,12 @@ export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
+/** A count that an API states, as a number or as text of digits; `undefined` if it is none. */
+export function countIn(value: unknown): number | undefined {
+  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  return isCount(count) ? count : undefined;
+}
+
 /** The value of a JSON text; `undefined` if it is none. */
 export function parseJson(text: string): unknown {
   try {

@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.js';
 import { isExactNumber } from '../http/response/exactNumbers.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
-import { isCount, isList, isRecord, kindOf } from '../values.js';
+import { countIn, isList, isRecord, kindOf } from '../values.js';
 import type { ReadableResponse, Selector } from './pageResponse.js';
 
 export interface DocumentPath {
@@ -268,7 +268,7 @@ export function readCount(of: 'rows' | 'pages', at: Finder, response: ReadableRe
   const value = at.find(response);
   // APIs that don't count have `null` for a total, and never for a number of pages.
   if (value === undefined || (value === null && of === 'rows')) return undefined;
-  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
-  if (isCount(count)) return count;
+  const count = countIn(value);
+  if (count !== undefined) return count;
   throw response.read.fault(at.text, `it is ${kindOf(value)}, and not a number of ${of}`);
 }

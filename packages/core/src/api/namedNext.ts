@@ -1,4 +1,4 @@
-import { isRecord } from '../values.js';
+import { countIn, isRecord } from '../values.js';
 
 /** The place in a document that names a next page, whatever the paging is. */
 export function nextIn(body: unknown): string | undefined {
@@ -42,8 +42,13 @@ export function findField(
 
 /** @param isOfPaging whether the field is in an object about pages, where `next` is a page, whatever its value is */
 function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
-  if (typeof value === 'boolean') return value ? flags.test(name) : lastFlags.test(name);
-  if (typeof value === 'number' && (counts.test(name) || (isOfPaging && name === 'pages'))) return value > 1;
+  // As text, too: some APIs quote all values.
+  if (value === true || value === 'true') return flags.test(name);
+  if (value === false || value === 'false') return lastFlags.test(name);
+  if (counts.test(name) || (isOfPaging && name === 'pages')) {
+    const count = countIn(value);
+    if (count !== undefined) return count > 1;
+  }
   if (!isGiven(value)) return false;
   if (addresses.test(name)) return true;
   // Airtable's offset is a token, others' is the number that was requested, or that of a time zone: `+02:00`.

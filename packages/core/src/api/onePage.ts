@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.js';
-import { isCount } from '../values.js';
+import { countIn } from '../values.js';
 import type { PageResponse } from './pageResponse.js';
 import { linkedNext } from './byLink.js';
 import { findField, nextIn } from './namedNext.js';
@@ -58,5 +58,5 @@ const totals =
 function largerTotal({ headers, body, items }: PageResponse): string | undefined {
   const header = ['x-total-count', 'x-total'].find((name) => Number(headers[name]) > items);
   if (header !== undefined) return `the header ${header}`;
-  return findField(body, (name, value) => totals.test(name) && isCount(value) && value > items);
+  return findField(body, (name, value) => totals.test(name) && (countIn(value) ?? 0) > items);
 }
