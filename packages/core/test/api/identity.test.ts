@@ -1,3 +1,4 @@
+import { identity } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
@@ -85,6 +86,17 @@ describe('E6 another plan', () => {
     const other = change();
     expect(other.identity).not.toEqual(plain.identity);
     expect(other.rowsIdentity).toEqual(plain.rowsIdentity);
+  });
+
+  test('of rows that an operator changes comes of the same, and of its version', () => {
+    const piped = (version: string, options: { pageSize?: number; coin?: string } = {}) =>
+      openListing(listing(definition), { baseUrl })({ ...asked, ...options }).pipePages(identity, { version }).info;
+    const { rowsIdentity } = piped('1');
+    expect(rowsIdentity).toBeDefined();
+    expect(rowsIdentity).not.toEqual(infoOf(listing(definition)).rowsIdentity);
+    expect(piped('1', { pageSize: 7 }).rowsIdentity).toEqual(rowsIdentity);
+    expect(piped('1', { coin: 'eth' }).rowsIdentity).not.toEqual(rowsIdentity);
+    expect(piped('2').rowsIdentity).not.toEqual(rowsIdentity);
   });
 
   test('does not come of the same, asked for again', () => {

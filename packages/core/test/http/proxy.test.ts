@@ -219,6 +219,12 @@ describe('T8 NO_PROXY', () => {
     expect(proxyFor(new URL('https://[2001:db8::1]:8443/'))?.host).toBe(isDirect ? undefined : 'proxy.example:3128');
   });
 
+  test.each(['http://localhost:80/', 'http://127.0.0.1/', 'https://[::1]:8443/'])('need not have %s', (address) => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    for (const name of ['HTTP_PROXY', 'HTTPS_PROXY']) vi.stubEnv(name, 'http://proxy.example:3128');
+    expect(proxyFor(new URL(address))).toBeUndefined();
+  });
+
   test('is read where the variable in lower case is empty, and so is HTTPS_PROXY', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     for (const name of ['https_proxy', 'no_proxy']) vi.stubEnv(name, '');
