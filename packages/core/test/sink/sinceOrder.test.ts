@@ -117,6 +117,7 @@ const variants: readonly (readonly [name: string, order: Table['order'], options
 describe('R7 increments', () => {
   test.each(variants)(
     'by %s equal the table after each of 20 rounds, with changes in and between runs, and kills',
+    { tags: ['slow'] },
     async (name, order, options, duringWalks) => {
       const table = await new Table(order).listen();
       const random = new Random(name);

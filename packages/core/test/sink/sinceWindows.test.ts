@@ -418,6 +418,7 @@ describe('R7 windows', () => {
     ['offsets, of each parent, three at a time', { each: true, since: { paging: offsets } }, 3],
   ])(
     'R7 by %s equal the table after each of 20 rounds, with changes in and between runs, and kills',
+    { tags: ['slow'] },
     async (name, opening, concurrency) => {
       const random = new Random(name);
       const archive = await new Archive().listen();

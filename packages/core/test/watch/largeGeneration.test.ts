@@ -54,7 +54,7 @@ describe('a generation of many changes', () => {
     expect([...begun!.items, ...rest].map(({ key }) => key)).toEqual(ids);
   });
 
-  test('C6 reaches a file once, wherever the export is stopped', async () => {
+  test('C6 reaches a file once, wherever the export is stopped', { tags: ['slow'] }, async () => {
     const path = join(temporaryFolder(), 'changes');
     const state = memoryState();
     const listing = new Listing(rows, 5_000);

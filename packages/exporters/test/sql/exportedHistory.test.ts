@@ -53,7 +53,7 @@ describe.each(databaseKinds)('a history of exports into $name', ({ open }) => {
     return rows.map((row) => Object.values(row).join(' ').trim());
   };
 
-  test('D9 ends tens of thousands of rows that two complete walks lack', async () => {
+  test('D9 ends tens of thousands of rows that two complete walks lack', { tags: ['slow'] }, async () => {
     const database = await open();
     await night(database, { pages: [[item(1, 'a')]] });
     const gone = Array.from({ length: 60_000 }, (_, nth) => `(${nth + 2}, 'b', '1', '2026-01-01T00:00:00.000Z', 1)`);
@@ -87,46 +87,50 @@ describe.each(databaseKinds)('a history of exports into $name', ({ open }) => {
     );
   });
 
-  test('D9 after random nights, at the time of each, it has what two walks in a row have told', async () => {
-    const database = await open();
-    const random = new Random('nights of a history');
-    let listed = new Map<number, Item>();
-    /** What the table has to have, and what of it the last complete walk lacked. */
-    const live = new Map<number, Item>();
-    let lacked = new Set<number>();
-    const told: string[] = [];
-    const inShort = (rows: Iterable<Pick<Item, 'id' | 'name'>>): string =>
-      Array.from(rows, ({ id, name }) => `${id} ${name}`)
-        .sort()
-        .join();
-    for (let count = casesOf(25); count > 0; count -= 1) {
-      listed = new Map([...listed].filter(() => random.chance(0.8)));
-      for (let nth = random.int(0, 4); nth > 0; nth -= 1) {
-        const id = random.int(1, 12);
-        listed.set(id, item(id, `name ${random.int(1, 3)}`));
+  test(
+    'D9 after random nights, at the time of each, it has what two walks in a row have told',
+    { tags: ['slow'] },
+    async () => {
+      const database = await open();
+      const random = new Random('nights of a history');
+      let listed = new Map<number, Item>();
+      /** What the table has to have, and what of it the last complete walk lacked. */
+      const live = new Map<number, Item>();
+      let lacked = new Set<number>();
+      const told: string[] = [];
+      const inShort = (rows: Iterable<Pick<Item, 'id' | 'name'>>): string =>
+        Array.from(rows, ({ id, name }) => `${id} ${name}`)
+          .sort()
+          .join();
+      for (let count = casesOf(25); count > 0; count -= 1) {
+        listed = new Map([...listed].filter(() => random.chance(0.8)));
+        for (let nth = random.int(0, 4); nth > 0; nth -= 1) {
+          const id = random.int(1, 12);
+          listed.set(id, item(id, `name ${random.int(1, 3)}`));
+        }
+        const rows = [...listed.values()];
+        const pages = [rows.slice(0, 3), rows.slice(3)];
+        const isIncomplete = random.chance(0.2);
+        if (random.chance(0.3)) {
+          await expect(night(database, { pages, isIncomplete, failsAt: 1 })).rejects.toThrow('The API is gone.');
+        }
+        await night(database, { pages, isIncomplete, restart: random.chance(0.1) });
+        for (const [id, row] of listed) live.set(id, row);
+        const missing = [...live.keys()].filter((id) => !listed.has(id));
+        if (!isIncomplete) for (const id of missing) if (lacked.has(id)) live.delete(id);
+        lacked = new Set(isIncomplete ? [...lacked].filter((id) => !listed.has(id)) : missing);
+        told.push(inShort(live.values()));
       }
-      const rows = [...listed.values()];
-      const pages = [rows.slice(0, 3), rows.slice(3)];
-      const isIncomplete = random.chance(0.2);
-      if (random.chance(0.3)) {
-        await expect(night(database, { pages, isIncomplete, failsAt: 1 })).rejects.toThrow('The API is gone.');
-      }
-      await night(database, { pages, isIncomplete, restart: random.chance(0.1) });
-      for (const [id, row] of listed) live.set(id, row);
-      const missing = [...live.keys()].filter((id) => !listed.has(id));
-      if (!isIncomplete) for (const id of missing) if (lacked.has(id)) live.delete(id);
-      lacked = new Set(isIncomplete ? [...lacked].filter((id) => !listed.has(id)) : missing);
-      told.push(inShort(live.values()));
-    }
-    const found = await database.query('SELECT id, name, _valid_from, _valid_to FROM items');
-    const polls = await database.query('SELECT at FROM items_polls ORDER BY generation');
-    const seen = polls.map(({ at }) => {
-      const isThen = (row: (typeof found)[number]): boolean =>
-        msOf(row['_valid_from']) <= msOf(at) && (row['_valid_to'] === null || msOf(row['_valid_to']) > msOf(at));
-      return inShort(found.filter(isThen).map(({ id, name }) => ({ id: Number(id), name: name ?? '' })));
-    });
-    expect(seen).toEqual(told);
-  });
+      const found = await database.query('SELECT id, name, _valid_from, _valid_to FROM items');
+      const polls = await database.query('SELECT at FROM items_polls ORDER BY generation');
+      const seen = polls.map(({ at }) => {
+        const isThen = (row: (typeof found)[number]): boolean =>
+          msOf(row['_valid_from']) <= msOf(at) && (row['_valid_to'] === null || msOf(row['_valid_to']) > msOf(at));
+        return inShort(found.filter(isThen).map(({ id, name }) => ({ id: Number(id), name: name ?? '' })));
+      });
+      expect(seen).toEqual(told);
+    },
+  );
 
   test('D9 a part that stays beyond maxRows ends nothing', async () => {
     const database = await open();

@@ -507,7 +507,7 @@ describe.each(databaseKinds)('a history in $name', ({ open, name: kind }) => {
     await expect(other).rejects.toThrow(/The table _sluice is not a history/);
   });
 
-  test('D9 compaction that was interrupted goes on, while a watch writes', async () => {
+  test('D9 compaction that was interrupted goes on, while a watch writes', { tags: ['slow'] }, async () => {
     const database = await open();
     const clock = new SkippingClock();
     const day = 86_400_000;

@@ -253,7 +253,7 @@ describe.each(databaseKinds)('reading a history in $name', ({ open, name }) => {
     ]);
   });
 
-  test('D9 reads the changes of a row of tens of thousands of versions', async () => {
+  test('D9 reads the changes of a row of tens of thousands of versions', { tags: ['slow'] }, async () => {
     const database = await open();
     const row = { id: 'a', tag: '0' };
     const schema: RowSchema<Row> = { columns: ['id', 'tag'] };
