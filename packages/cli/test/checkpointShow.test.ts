@@ -39,7 +39,7 @@ describe('sluice checkpoint show', () => {
           '          partition \\d: [\\d,]+ rows in \\d+ pages?',
           '(?:          partition \\d: [\\d,]+ rows in \\d+ pages?\\n)*written   2 h 0 min ago \\(\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\\)',
           'file      out\\.csv\\.part has [^\\n]+',
-          'next      Run the same command to resume, or with --restart to start over\\.\\n$',
+          'next      Run the same command to resume, or with --restart to start over\\. Later than --resume-within after the last commit, it begins a new run\\.\\n$',
         ].join('\\n'),
       ),
     );
@@ -153,7 +153,9 @@ describe('sluice checkpoint show of a table', () => {
     expect(stdout).toMatch(
       /^target {4}a\.sqlite#nfts\nsource {4}aptos\.nfts\nmade .*\ncommand .*\nkept {6}\d+ rows in [12] pages?\n/,
     );
-    expect(stdout).toMatch(/^next {6}Run the same command to resume, or with --restart to start over\.\n$/m);
+    expect(stdout).toMatch(
+      /^next {6}Run the same command to resume, or with --restart to start over\. Later than --resume-within after the last commit, it begins a new run\.\n$/m,
+    );
     for (const [named, shown] of [
       ['a.sqlite#other', 'a.sqlite#other'],
       ['a.sqlite', 'a.sqlite#a'],
@@ -342,7 +344,10 @@ describe('a report', () => {
       ['kept', '12,300 rows in 123 pages'],
       ['written', '2 h 5 min ago (2026-01-01T00:00:00.000Z)'],
       ['file', 'out.csv.part has exactly the 1.0 kB that were committed'],
-      ['next', 'Run the same command to resume, or with --restart to start over.'],
+      [
+        'next',
+        'Run the same command to resume, or with --restart to start over. Later than --resume-within after the last commit, it begins a new run.',
+      ],
     ]);
   });
 

@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decodeCheckpoint } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { readTable } from './readTable.js';
+import { exportArgs, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice } from './runSluice.js';
 
 describe('the same command, night after night', () => {
@@ -61,14 +65,38 @@ describe('the same command, night after night', () => {
   });
 
   test.each([
-    [['--to', 'a.csv'], 2, '--resume-within is for --mode merge, replace or history'],
-    [['--to', 'a.sqlite'], 2, '--resume-within is for --mode merge, replace or history'],
-    [['--to', 'a.sqlite', '--mode', 'append'], 2, '--resume-within is for --mode merge, replace or history'],
+    ['begins anew', [], 0],
+    ['goes on with --resume-within forever, and says how old its rows are', ['--resume-within', 'forever'], 1],
+  ])('D2 a file of yesterday that is unfinished %s, also with --quiet', async (_, more, isOld) => {
+    await using sandbox = await startSandbox({ holdings: 3_000, latency: 2, nasty: 0 });
+    const cwd = temporaryFolder();
+    const options = { env: settingsFor(sandbox), cwd };
+    const args = exportArgs(sandbox, 'a.csv', '--if-exists', 'overwrite', ...more);
+    await interrupt(sandbox, args, { after: 12, cwd });
+    const state = fileState(join(cwd, 'a.csv.sluice'));
+    const found = decodeCheckpoint(await state.load('checkpoint'));
+    const yesterday = new Date(Date.now() - 24 * 3_600_000).toISOString();
+    await state.save('checkpoint', { ...found, beganAt: yesterday, savedAt: yesterday });
+    const { code, stderr } = await sluice([...args, '--quiet'], options);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(
+      isOld
+        ? /^sluice: [\d,]+ rows of a\.csv were read by an interrupted run, from \d{4}-\d\d-\d\d \d\d:\d\d UTC on: .* --restart reads all of them again\.\n$/
+        : /^$/,
+    );
+    expect(readFileSync(join(cwd, 'a.csv'), 'utf8').trimEnd().split('\n')).toHaveLength(3_001);
+  });
+
+  test.each([
+    [['--forward', 'https://hooks.example.com/'], 2, '--resume-within is for files and tables'],
     [['--to', '-'], 2, '--resume-within needs a file'],
+    [['--to', 'a.csv'], 0, ''],
+    [['--to', 'a.sqlite', '--mode', 'append'], 0, ''],
     [['--to', 'a.sqlite', '--mode', 'merge'], 0, ''],
   ])('--resume-within with %j exits with %i', async (args, code, sentence) => {
     await using sandbox = await startSandbox({ streams: 1, nasty: 0 });
-    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const secret = { SLUICE_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` };
+    const options = { env: { ...settingsFor(sandbox), ...secret }, cwd: temporaryFolder() };
     const run = await sluice(['streams', 'export', ...args, '--resume-within', '2d', '--quiet'], options);
     expect(run).toMatchObject({ code, stderr: expect.stringContaining(sentence) as string });
     expect(sandbox.counts.requests > 0).toBe(code === 0);

@@ -183,6 +183,7 @@ export { eventOfChange, isChange, type Updated, type Added, type Change, type Re
 // Sinks
 export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
 export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportOptions.js';
+export type { OldRows } from './sink/oldRows.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { RowChanges, Sink, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } from './sink/sink.js';
 export type { RowFormat } from './sink/sink.js';

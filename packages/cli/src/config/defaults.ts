@@ -127,7 +127,7 @@ function isApplicable(
   const about = findOption(option)?.about;
   if (about === 'webhook') return kind === 'webhook';
   if (option === 'onExpired') return kind === 'file';
-  if (option === 'resumeWithin') return kind === 'sink' || given.mode === 'merge' || given.mode === 'replace';
+  if (option === 'resumeWithin') return kind !== 'webhook' && kind !== 'stdout';
   if (about === 'state') return kind !== 'stdout' || given.state !== undefined;
   if (option === 'concurrency') return given.maxRows === undefined;
   if (about !== 'file') return true;

@@ -94,7 +94,7 @@ export interface Defaults {
   readonly onDead?: 'continue' | 'park';
   /** When a cursor has expired: fail, or fetch its partition again. */
   readonly onExpired?: 'fail' | 'restart-partition';
-  /** With mode merge, replace or history: how old the last commit of an interrupted run may be to resume after it. `1d`. */
+  /** How old the last commit of an interrupted run may be to resume after it: half of what lies between runs. `12h`. */
   readonly resumeWithin?: string;
   /** Whether the API must list as many rows as it counts. `false`: its total counts something else. */
   readonly requireTotal?: boolean;

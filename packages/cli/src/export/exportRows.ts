@@ -157,7 +157,7 @@ export async function exportRows<T>(
       .finally(() => {
         stopNotice.unsubscribe();
       });
-    const { bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0, changes } = report;
+    const { bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0, changes, oldRows } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
@@ -174,7 +174,7 @@ export async function exportRows<T>(
     if (isLast) page?.end({ outcome: 'finished', message: redact(summary, secrets) });
     const shownName = visibleText(name);
     // It may also be that of its parents, which the report does not have.
-    const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined;
+    const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined && !oldRows?.removesNone;
     if (isTotalInTheWay) reporter.warn(notRemovedText(shownName, rowsNotRemoved, true));
     const removed = removedText(shownName, report.rows, changes);
     if (removed !== undefined) reporter.warn(removed);
@@ -187,6 +187,7 @@ export async function exportRows<T>(
       rowsNotRemoved: rowsNotRemoved || undefined,
       shortOfTotal,
       changes,
+      oldRows,
     };
     const api = source.info.name.split('.')[0] ?? '';
     const { rate: use } = client.limiters.get(api) ?? client.limiter;

@@ -1,4 +1,4 @@
-import type { Checkpoint, ExportReport, RowChanges } from '@sluice/core';
+import type { Checkpoint, ExportReport, OldRows, RowChanges } from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import { type TargetKind, targetWords } from '../target/target.js';
@@ -101,7 +101,7 @@ function listChanges({ added, changed, removed = 0 }: Partial<RowChanges> = {}):
   return counts.length > 0 ? counts.map(([what, count]) => `${formatNumber(count)} ${what}`) : ['nothing changed'];
 }
 
-type Flaws = Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'shortOfTotal'>;
+type Flaws = Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'shortOfTotal' | 'oldRows'>;
 
 /** What is wrong with the rows of an export. */
 export function listFlaws({ isIncomplete, rowsNotRemoved = 0, shortOfTotal }: Flaws): string[] {
@@ -121,9 +121,8 @@ function finishedLine(
   { target, rows, shortOfTotal, again = '--if-exists overwrite to export it again' }: Summary,
   finishedAt: string,
 ): string {
-  const when = finishedAt.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
   const short = shortOfTotal ? `, ${shortText(shortOfTotal)}` : '';
-  return `${target} is complete (${formatCount(rows, 'row')}${short}, exported ${when}); use ${again}`;
+  return `${target} is complete (${formatCount(rows, 'row')}${short}, exported ${shortTime(finishedAt)}); use ${again}`;
 }
 
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
@@ -143,13 +142,24 @@ export function resumedAt({ rows, pages, partitions, position, isSealed }: Check
 
 /** What nobody would notice otherwise. */
 export function* newsOf(
-  { isIncomplete, rowsNotRemoved, shortOfTotal }: Flaws,
+  { isIncomplete, rowsNotRemoved, shortOfTotal, oldRows }: Flaws,
   target: string,
   isTotalInTheWay = shortOfTotal !== undefined,
 ): Generator<string> {
+  if (oldRows) yield oldRowsText(target, oldRows);
   if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
   if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
   if (rowsNotRemoved !== undefined) yield notRemovedText(target, rowsNotRemoved, isTotalInTheWay);
+}
+
+function oldRowsText(target: string, { rows, since, removesNone }: OldRows): string {
+  const removed = removesNone ? ' No row is removed on the word of these.' : '';
+  return `${formatCount(rows, 'row')} of ${target} were read by an interrupted run, from ${shortTime(since)} on: what moved or changed since may be missing or outdated.${removed} --restart reads all of them again.`;
+}
+
+/** @example shortTime('2026-11-28T02:00:01.250Z') // '2026-11-28 02:00 UTC' */
+function shortTime(time: string): string {
+  return time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
 }
 
 /** Says that more than half of a target's rows are gone, which may be a wrong parameter; `undefined` if they are not. */

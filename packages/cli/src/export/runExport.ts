@@ -52,11 +52,11 @@ export async function runExport<Added, T extends object>(
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const sink = await target.open(client);
     if (sink.state) refusePlace(options);
-    // A default of the configuration is for those plugins' sinks that are refreshed, which is known only now.
+    // A default of the configuration is for those plugins' sinks whose rows can be fetched again, which is known only now.
     const isDefault = target.kind === 'sink' && config.defaults['resumeWithin'] !== undefined;
-    if (options.resumeWithin !== undefined && !sink.isRefreshed && !isDefault)
+    if (options.resumeWithin !== undefined && !sink.isRefreshed && sink.delivery === 'at-least-once' && !isDefault)
       throw new UsageError(
-        "--resume-within is for --mode merge, replace or history, and plugins' sinks that each export brings up to date: one into another target is resumed at any age.",
+        '--resume-within is for files and tables: what a service has received cannot be taken back, so its export is resumed at any age.',
       );
     const { text } = resumeCommand(environment.command, withoutDashboard(args));
     const command = redact(text, environment.secrets);

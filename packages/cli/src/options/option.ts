@@ -49,7 +49,7 @@ export const url = kind('url', asText);
 export const rate = kind('rate', parseRate);
 export const duration = kind('duration', parseDuration);
 export const span = kind('duration', parseSpan);
-export const retryTime = kind('duration', parseRetryFor);
+export const timeOrForever = kind('duration', parseTimeOrForever);
 export const latency = kind('duration', parseLatency);
 export const shares = kind('shares', parseShares);
 export const port = kind<number | true>('port', parsePort, { isValueOptional: true });
@@ -132,8 +132,8 @@ export function parseDuration(text: string): number {
   return ms;
 }
 
-/** How long to retry: a duration, or `forever`. @throws UsageError if it is neither. */
-function parseRetryFor(text: string): number {
+/** A duration, or `forever`. @throws UsageError if it is neither. */
+function parseTimeOrForever(text: string): number {
   return text.trim() === 'forever' ? Infinity : parseDuration(text);
 }
 

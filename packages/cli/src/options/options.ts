@@ -17,11 +17,11 @@ import {
   parameters,
   port,
   rate,
-  retryTime,
   share,
   shares,
   span,
   text,
+  timeOrForever,
   url,
 } from './option.js';
 
@@ -145,7 +145,7 @@ const maxRetryAfter = span(
 );
 const requests = {
   timeout: span('maximum time for one response (default: 30s)'),
-  retryFor: retryTime(`${retryHelp} (default: 1m; a watch polls on after that, and retries a webhook forever)`),
+  retryFor: timeOrForever(`${retryHelp} (default: 1m; a watch polls on after that, and retries a webhook forever)`),
   maxRetryAfter,
   config,
 };
@@ -267,8 +267,8 @@ export const groups = {
       oneRun,
     ),
     restart,
-    resumeWithin: duration(
-      'with --mode merge, replace or history: resume an interrupted run whose last commit is younger than this, else begin a new one (default: 1d)',
+    resumeWithin: timeOrForever(
+      'resume an interrupted run whose last commit is younger than this, else begin a new one; half of what lies between two nights, or forever; not for a webhook (default: 12h)',
       ofState,
     ),
     sameProject,
@@ -355,7 +355,7 @@ export const groups = {
     ...webhook,
     deliveries: count('parallel requests (default: 1)', ofWebhook),
     timeout: span('maximum time for one response (default: 15s)'),
-    retryFor: retryTime(`${retryHelp} (default: 1m)`),
+    retryFor: timeOrForever(`${retryHelp} (default: 1m)`),
     maxRetryAfter,
   }),
   letterState: group('Resuming (run the same command again):', {

@@ -45,6 +45,10 @@ export interface Checkpoint {
   readonly isSealed?: true;
   /** How far an incremental export has walked; absent for others. */
   readonly increment?: IncrementProgress;
+  /** When the run began whose rows it has (ISO 8601). */
+  readonly beganAt?: string;
+  /** Ms between a last commit and the run that resumed after it, in all. */
+  readonly pausedFor?: number;
   /** When it was saved (ISO 8601); absent until then. */
   readonly savedAt?: string;
   /** When the target was published (ISO 8601). The record stays, so that a repeated export recognizes its target. */
@@ -104,9 +108,10 @@ function isCheckpoint(record: unknown): record is Checkpoint {
     [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
     [record['rows'], record['pages']].every(isCount) &&
     (record['partitions'] === undefined || isCount(record['partitions'])) &&
-    [record['target'], record['savedAt'], record['finishedAt']].every(
+    [record['target'], record['beganAt'], record['savedAt'], record['finishedAt']].every(
       (text) => text === undefined || typeof text === 'string',
     ) &&
+    ['undefined', 'number'].includes(typeof record['pausedFor']) &&
     isTexts(record['settings']) &&
     (record['madeWith'] === undefined || isTexts(record['madeWith'])) &&
     (record['moved'] === undefined || (isRecord(record['moved']) && Object.values(record['moved']).every(isCount))) &&

@@ -9,6 +9,7 @@ import { CommitPace } from './commitPace.js';
 import type { ExportCounts, ExportSetup } from './exportOptions.js';
 import { checkpointName, checkSameKey } from './findCheckpoint.js';
 import { createIncrements, type Increments } from './increments.js';
+import { findOldRows, type OldRows } from './oldRows.js';
 import type { SinkWriter, WalkEnd } from './sink.js';
 
 /**
@@ -25,6 +26,8 @@ export class Commits {
   hasMark = false;
   /** Whether a commit keeps rows. */
   readonly keepRows: boolean;
+  /** Rows of the run that this one resumes, if they are old. */
+  oldRows: OldRows | undefined;
   /** Of the listing whose rows are the partitions, if it has fewer than the API says. */
   shortParents: StatedTotals | undefined;
   readonly #setup: ExportSetup<never>;
@@ -48,6 +51,7 @@ export class Commits {
   /** Continues from a checkpoint, which is not saved yet if it is new. */
   async take(checkpoint: Checkpoint): Promise<void> {
     this.#checkpoint = checkpoint;
+    this.oldRows = findOldRows(checkpoint, this.#setup);
     this.shortParents = undefined;
     this.#resumedRows = checkpoint.rows;
     this.#rewind(checkpoint);

@@ -4,6 +4,7 @@ import type { Identifiers } from '../identifiers.js';
 import type { StatedTotal } from '../position.js';
 import type { SourceInfo } from '../source/source.js';
 import type { Checkpoint, MadeWith } from './checkpoint.js';
+import type { OldRows } from './oldRows.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
@@ -26,9 +27,10 @@ export interface ExportOptions extends Identifiers {
   /** Starts over and ignores what an earlier run left. Default `false`. */
   readonly restart?: boolean | undefined;
   /**
-   * For a target that each export brings up to date, such as a table in mode `merge` or `replace`: the time in ms since
-   * the last commit of an interrupted run after which it is not resumed. Its rows would be old, so it is given up, and a
-   * new run begins; nothing of it is visible yet. Default: a day. `Infinity` resumes it at any age, 0 never.
+   * The time in ms since the last commit of an interrupted run after which it is not resumed: half of what lies between
+   * two runs. A row that moved meanwhile would be missing, so the run is given up, and a new one begins; nothing of it is
+   * visible yet. Default: 12 hours, for runs a day apart. `Infinity` resumes it at any age, 0 never. What a service has
+   * received can't be taken back, and a watch goes on from its snapshot: their exports resume at any age.
    */
   readonly resumeWithin?: number | undefined;
   /** Resumes a checkpoint that was made with another key of the same project. Default `false`. */
@@ -146,6 +148,8 @@ export interface ExportReport extends ExportCounts, SinkReport {
    * listed, of all these partitions. Not for incomplete walks, `maxRows` and increments.
    */
   readonly shortOfTotal?: StatedTotal;
+  /** Rows of an interrupted run, if the export went on with them after a long while: more than an hour by default. */
+  readonly oldRows?: OldRows;
   /** When an earlier run finished this export (ISO 8601): nothing was requested or written. Otherwise absent. */
   readonly finishedAt?: string;
 }

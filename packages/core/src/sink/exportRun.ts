@@ -12,6 +12,7 @@ import { Commits } from './commits.js';
 import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js';
 import { guardSink, guardStore, isHanging, type GuardOptions } from './guardSink.js';
 import type { Release } from './lockQueue.js';
+import { describeOldRows, doubtOldRows } from './oldRows.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
 import { startOver } from './startOver.js';
 import type { Sink, SinkReport, SinkWriter } from './sink.js';
@@ -155,14 +156,16 @@ export class ExportRun<T> {
   }
 
   async #complete(writer: SinkWriter<T>): Promise<SinkReport> {
-    const { info, commits } = this.#job;
+    const { info, commits, options } = this.#job;
+    // Not earlier: if the rows could not be resumed, a new run has replaced them.
+    if (commits.oldRows) options.onWarning?.(describeOldRows(commits.oldRows));
     if (!commits.checkpoint?.isSealed) {
       if (info.isEndless && writer.suspend) {
         // It ended only for now: the checkpoint stays, and the next run resumes.
         await commits.commit(writer);
         return writer.suspend();
       }
-      const end = judgeEnd(this.#job, commits);
+      const end = doubtOldRows(judgeEnd(this.#job, commits), commits.oldRows);
       // A seal may take long. Repeated by the next run, it loses nothing.
       if (!commits.isBehind) this.#grace = 0;
       await commits.seal(writer, end);
@@ -261,6 +264,7 @@ export class ExportRun<T> {
       isDone: true,
       ...(commits.isIncomplete && { isIncomplete: true }),
       ...(short && { shortOfTotal: { total: short.total, listed: short.listed } }),
+      ...(commits.oldRows && { oldRows: commits.oldRows }),
     };
     return [this.report];
   }

@@ -9,20 +9,23 @@ import { isRecord } from '../values.js';
 import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
 import type { ExportSetup } from './exportOptions.js';
 import type { IncrementProgress } from './incrementProgress.js';
+import { msSince, usualResume } from './oldRows.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
 export const checkpointName = 'checkpoint';
 
-/** Default: ms after which an interrupted run is not resumed, if its target is refreshed. */
-const usualResume = 86_400_000;
-
 /** An export and the source that has its plan. */
 type PlannedSetup<T> = ExportSetup<T> & { readonly source: PageSource<T> };
 
 type FoundCheckpoint =
-  /** For the start of the plan, and not saved yet. */
-  | { readonly kind: 'new'; readonly checkpoint: Checkpoint; readonly warning: string | undefined }
+  /** For the start of the plan, and not saved yet. `dropsOurs`: it replaces what the run before left in the target. */
+  | {
+      readonly kind: 'new';
+      readonly checkpoint: Checkpoint;
+      readonly warning: string | undefined;
+      readonly dropsOurs: boolean;
+    }
   | { readonly kind: 'earlier'; readonly checkpoint: Checkpoint }
   /** The target of the finished export is unchanged. */
   | { readonly kind: 'finished'; readonly checkpoint: Checkpoint; readonly report: SinkReport };
@@ -37,8 +40,8 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const { restart, resumeWithin = usualResume, sameProject = false, newId = randomId, concurrency } = options;
   const isIncremental = Boolean(options.incremental);
   const target = hashTarget(sink);
-  const beginNew = async (warning?: string): Promise<FoundCheckpoint> => {
-    return { kind: 'new', checkpoint: await createCheckpoint(setup), warning };
+  const beginNew = async (warning?: string, dropsOurs = false): Promise<FoundCheckpoint> => {
+    return { kind: 'new', checkpoint: await createCheckpoint(setup), warning, dropsOurs };
   };
   const record = restart ? undefined : await state.load(checkpointName);
   if (record === undefined) return beginNew();
@@ -53,11 +56,10 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
     const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
     return finished ? { kind: 'finished', checkpoint: found, report: finished } : beginNew();
   }
+  const age = msSince(found.savedAt, clock);
+  const tooOld = `The last commit of the interrupted run (${found.savedAt ?? ''}) is too old to resume after. Its ${found.rows} rows are exported again.`;
   // Old rows must not be shown in place of newer ones. Its plan does not matter: nothing of it is visible yet.
-  if (sink.isRefreshed && Date.parse(found.savedAt ?? '') < clock.now() - resumeWithin)
-    return beginNew(
-      `The last commit of the interrupted run (${found.savedAt ?? ''}) is too old to resume after. Its ${found.rows} rows are exported again.`,
-    );
+  if (sink.isRefreshed && age > resumeWithin) return beginNew(tooOld);
   // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
   if (isIncremental && found.increment && found.target !== target)
     return beginNew(
@@ -91,7 +93,13 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
     );
   const key = await identifyKey(found.key?.salt ?? newId(), info);
   if (!sameProject) await checkSameKey(found, info, 'The checkpoint');
-  return { kind: 'earlier', checkpoint: key ? { ...found, key } : found };
+  // A position of a watch does not age.
+  if (info.isEndless) return { kind: 'earlier', checkpoint: { ...found, ...(key && { key }) } };
+  // What a service has received can't be taken back, and a sealed target may be published already.
+  const isHidden = sink.delivery === 'exactly-once' && !found.isSealed;
+  if (isHidden && age > resumeWithin) return beginNew(tooOld, !sink.state && found.target === target);
+  const pausedFor = (found.pausedFor ?? 0) + age;
+  return { kind: 'earlier', checkpoint: { ...found, pausedFor, ...(key && { key }) } };
 }
 
 /** Whether an unfinished increment lacks rows that are wanted now: all of them, or those from a value on. */
@@ -139,7 +147,7 @@ function describeMade({ madeWith }: Checkpoint): string {
 }
 
 /** For the start of the plan; it is not saved yet. @throws ConfigError if the plan has no identity. */
-export async function createCheckpoint<T>({ source, sink, options }: PlannedSetup<T>): Promise<Checkpoint> {
+export async function createCheckpoint<T>({ source, sink, options, clock }: PlannedSetup<T>): Promise<Checkpoint> {
   const { restart = false, newId = randomId, concurrency, madeWith } = options;
   const {
     source: { info },
@@ -157,6 +165,7 @@ export async function createCheckpoint<T>({ source, sink, options }: PlannedSetu
     ...(madeWith && { madeWith }),
     ...(fitted !== undefined && { fitted }),
     ...(restart && { isRestart: true }),
+    beganAt: new Date(clock.now()).toISOString(),
     ...(info.partitions !== Infinity && { partitions: info.partitions }),
     ...(target !== undefined && { target }),
     ...(key && { key }),

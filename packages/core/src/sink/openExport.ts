@@ -65,7 +65,7 @@ export async function openExport<T>(job: ExportJob<T>): Promise<OpenExport<T> | 
   if (found.kind === 'new' && found.warning !== undefined) onWarning?.(found.warning);
   await commits.take(found.checkpoint);
   if (!restart) commits.reportCommitted(commits.checkpoint);
-  if (found.kind === 'new') return openNew(job);
+  if (found.kind === 'new') return openNew(job, restart || found.dropsOurs);
   if (found.kind === 'earlier') return openEarlier(job);
   const { finishedAt } = found.checkpoint;
   return { finished: { ...found.report, ...(finishedAt !== undefined && { finishedAt }) } };
@@ -81,7 +81,7 @@ export async function beginAgain<T>(job: ExportJob<T>, error: SluiceError): Prom
   options.onWarning?.(`${error.summary} So the interrupted run can't be resumed. Its ${rows} rows are exported again.`);
   await commits.increments?.close?.();
   await commits.take(await createCheckpoint(job));
-  return openNew(job);
+  return openNew(job, options.restart);
 }
 
 /** Opens an export at its last commit. */
@@ -112,11 +112,10 @@ function isOfOtherTarget<T>({ commits, sink }: ExportJob<T>): boolean {
   return commits.checkpoint !== undefined && commits.checkpoint.target !== hashTarget(sink);
 }
 
-async function openNew<T>(job: ExportJob<T>): Promise<OpenExport<T>> {
+async function openNew<T>(job: ExportJob<T>, restart = false): Promise<OpenExport<T>> {
   const { info, sink, commits, options, stopped } = job;
-  const { restart = false } = options;
   await sink.check?.(createContext(job, { restart }));
-  if (restart) await info.checkRestart?.(stopped);
+  if (options.restart) await info.checkRestart?.(stopped);
   // The first requests need not wait for the checkpoint and the target, unless the source has state of its own.
   const walk = hasState(info) ? openWalk(job) : askFirst(openWalk(job));
   try {

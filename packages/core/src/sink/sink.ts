@@ -90,12 +90,17 @@ export interface RowChanges {
 /** How the walk of the rows ended. */
 export interface WalkEnd {
   /**
-   * The API may have rows that the walk does not: it skipped a part, got an incomplete page, ended at `maxRows`, or is
-   * short of the API's total (unless `requireTotal` is `false`).
+   * The API may have rows that the walk does not: it skipped a part, got an incomplete page, ended at `maxRows`, is short
+   * of the API's total (unless `requireTotal` is `false`), or goes on with old rows.
    */
   readonly isIncomplete: boolean;
   /** The total that the API states and the rows that it listed, if these are fewer and nothing else is incomplete. */
   readonly shortOfTotal?: StatedTotal;
+  /**
+   * The walk goes on with rows that an interrupted run read from then on (ISO 8601), so long ago that it is incomplete: a
+   * row that moved meanwhile is in neither half.
+   */
+  readonly oldRowsSince?: string;
 }
 
 /**

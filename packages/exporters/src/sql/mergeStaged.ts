@@ -257,10 +257,18 @@ class StagedMerge {
   }
 
   /** Counts the rows of the target that the walk did not find. @throws SinkError if there are rows, and no key. */
-  async #countMissing({ shortOfTotal: short }: WalkEnd): Promise<number> {
+  async #countMissing({ shortOfTotal: short, oldRowsSince }: WalkEnd): Promise<number> {
     if (this.#isByKey) return this.#count(this.#missing);
     const { sql, name } = this.#target;
     if (!(await hasRows(this.#session, sql))) return 0;
+    if (oldRowsSince !== undefined)
+      throw new SinkError(
+        `The walk went on with rows that an interrupted run has read since ${oldRowsSince}, and what moved since may be in neither half, so no row of ${name.given} may be removed. Without key columns no row can be told from a new one, so nothing was changed.`,
+        {
+          details: { table: name.given, isLost: true },
+          advice: [{ kind: 'set', option: 'key' }, { kind: 'restart' }],
+        },
+      );
     const explain = (option: string): string =>
       short
         ? `the API's total of rows is ${short.total}, but it listed ${short.listed}`

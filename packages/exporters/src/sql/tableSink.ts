@@ -80,7 +80,7 @@ type TablePosition = Readonly<{
   /** Partitions whose rows have to be removed from the staging table first. */
   dropped: readonly number[];
   /** How the walk ended, if rows that it may lack must not be removed. */
-  end: Readonly<{ isIncomplete: boolean; shortOfTotal?: StatedTotal }>;
+  end: Readonly<{ isIncomplete: boolean; shortOfTotal?: StatedTotal; oldRowsSince?: string }>;
 }>;
 
 /** A sink that commits rows and checkpoint in one transaction. */
@@ -302,10 +302,14 @@ class TableWriter<T> implements SinkWriter<T> {
     return Promise.resolve(this.#position);
   }
 
-  seal({ isIncomplete, shortOfTotal }: WalkEnd): Promise<Json> {
+  seal({ isIncomplete, shortOfTotal, oldRowsSince }: WalkEnd): Promise<Json> {
     // What is started over replaces the rows of the run before, in whichever state.
     if (isIncomplete && (this.#parts.mode === 'replace' || this.#parts.history))
-      this.#end = { isIncomplete, ...(shortOfTotal && { shortOfTotal }) };
+      this.#end = {
+        isIncomplete,
+        ...(shortOfTotal && { shortOfTotal }),
+        ...(oldRowsSince !== undefined && { oldRowsSince }),
+      };
     return this.flush();
   }
 
@@ -393,8 +397,12 @@ function decodePosition(position: Json, table: string): TablePosition {
 
 function decodeEnd(end: Json | undefined): TablePosition['end'] {
   if (typeof end !== 'object' || end === null || !('isIncomplete' in end)) return { isIncomplete: false };
-  const { isIncomplete, shortOfTotal } = end;
-  return { isIncomplete: isIncomplete === true, ...(isStatedTotal(shortOfTotal) && { shortOfTotal }) };
+  const { isIncomplete, shortOfTotal, oldRowsSince } = end;
+  return {
+    isIncomplete: isIncomplete === true,
+    ...(isStatedTotal(shortOfTotal) && { shortOfTotal }),
+    ...(typeof oldRowsSince === 'string' && { oldRowsSince }),
+  };
 }
 
 function rowsTwice(): ConfigError {

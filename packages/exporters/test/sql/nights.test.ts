@@ -162,31 +162,103 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     });
   });
 
-  test('D2 an interrupted run is resumed by the next night, in each mode', async () => {
+  test('D2 an interrupted run is resumed within half a day, in each mode, and says how old its rows are', async () => {
     await each(async (nights) => {
       await nights.interrupted();
-      nights.hours = 23;
-      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4 });
-      expect(await nights.rows()).toBe('00002323');
+      nights.hours = 12;
+      const oldRows = { rows: 4, since: '2030-01-01T00:00:00.000Z' };
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4, oldRows });
+      expect(await nights.rows()).toBe('00001212');
+      expect(nights.warnings).toEqual([
+        expect.stringMatching(/goes on with 4 rows that an interrupted run has read since 2030-01-01T00:00/),
+      ]);
     });
   });
 
-  test('D2 one whose last commit is older is begun again in merge and replace, and resumed in fail and append', async () => {
-    await each(async (nights, mode) => {
+  test.each([13, 24])('D2 one whose last commit is %i hours old is begun again, in each mode', async (hours) => {
+    await each(async (nights) => {
       await nights.interrupted();
-      nights.hours = 25;
-      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: isRefreshed(mode) ? 0 : 4 });
-      expect(await nights.rows()).toBe(isRefreshed(mode) ? '252525252525' : '00002525');
-      expect(nights.warnings).toEqual(
-        isRefreshed(mode)
-          ? [
-              expect.stringMatching(
-                /The last commit of the interrupted run \(2030-01-01T00:00.*too old to resume after\. Its 4 rows are exported again/,
-              ),
-            ]
-          : [],
-      );
+      nights.hours = hours;
+      const report = await nights.run();
+      expect(report).toMatchObject({ rows: 6, resumedRows: 0 });
+      expect(report).not.toHaveProperty('oldRows');
+      expect(await nights.rows()).toBe(String(hours).repeat(6));
+      expect(nights.warnings).toEqual([
+        expect.stringMatching(
+          /The last commit of the interrupted run \(2030-01-01T00:00.*too old to resume after\. Its 4 rows are exported again/,
+        ),
+      ]);
     });
+  });
+
+  test('D2 a run of half a day that is killed is resumed at once, says nothing, and its replace removes rows', async () => {
+    const nights = new Nights(await open(), 'replace');
+    await nights.run({ ids: [1, 2, 3, 4, 5, 6, 7] });
+    nights.hours = 24;
+    const onPage = (page: number): void => {
+      nights.hours = 24 + page * 10;
+      if (page === 2) throw new Error('killed');
+    };
+    await nights.interrupted({ onPage });
+    nights.hours = 34.1;
+    const report = await nights.run();
+    expect(report).toMatchObject({ resumedRows: 4, changes: { removed: 1 } });
+    expect(report).not.toHaveProperty('oldRows');
+    expect(nights.warnings).toEqual([]);
+  });
+
+  test('D2 a clock that was set back makes no run too old, and no age negative', async () => {
+    await each(async (nights) => {
+      nights.hours = 48;
+      await nights.interrupted();
+      nights.hours = 0;
+      expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4 });
+      expect(nights.warnings).toEqual([]);
+    });
+  });
+
+  test.each([
+    ['24 hours later', [24]],
+    ['10 hours later, twice', [10, 20]],
+  ])('D3 replace removes no row on the word of rows that were read in another night, %s', async (_, resumedAt) => {
+    const nights = new Nights(await open(), 'replace');
+    await nights.run({ ids: [1, 2, 3, 4, 5, 6, 7] });
+    const options = { resumeWithin: Infinity };
+    // At the third page, and in each later run, too.
+    await nights.interrupted({ ids: [1, 2, 3, 4, 5, 6, 8] });
+    const [last = 0, ...others] = [...resumedAt].reverse();
+    for (const hours of others.reverse()) {
+      nights.hours = hours;
+      await nights.interrupted({ ids: [1, 2, 3, 4, 5, 6, 8], options });
+    }
+    nights.hours = last;
+    // Row 7 has moved to a page that was read.
+    const ids = [7, 1, 3, 4, 5, 6, 8];
+    const report = await nights.run({ ids, options });
+    expect(report).toMatchObject({ resumedRows: 4, rowsNotRemoved: 1, oldRows: { rows: 4, removesNone: true } });
+    expect(await nights.rows()).toBe(`0000${last}${last}0${last}`);
+    // After the next complete walk, what is not listed goes.
+    expect(await nights.run({ ids })).toMatchObject({ changes: { removed: 1 } });
+  });
+
+  test('D3 without key columns such a run leaves the table as it was, and says what to do', async () => {
+    const nights = new Nights(await open(), 'replace');
+    await nights.run({ isKeyless: true });
+    await nights.interrupted({ isKeyless: true });
+    nights.hours = 24;
+    await expect(nights.run({ isKeyless: true, options: { resumeWithin: Infinity } })).rejects.toThrow(
+      'rows that an interrupted run has read since 2030-01-01T00:00:00.000Z, and what moved since may be in neither half, so no row of replace may be removed',
+    );
+    expect(await nights.rows()).toBe('000000');
+    expect(await nights.run({ isKeyless: true })).toMatchObject({ resumedRows: 0 });
+  });
+
+  test('D2 rows that are in an appended table, though its run is not marked as finished, are not appended again', async () => {
+    const nights = new Nights(await open(), 'append');
+    await expect(nights.run({ isKilledAtEnd: true, isPublished: true })).rejects.toThrow('killed');
+    nights.hours = 48;
+    expect(await nights.run()).toMatchObject({ rows: 6 });
+    expect(await nights.rows()).toBe('000000');
   });
 
   test.each([
@@ -199,10 +271,10 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
       await nights.interrupted();
       nights.hours = hours;
       expect(await nights.run({ options: { resumeWithin } })).toMatchObject({ resumedRows });
-    }, refreshed);
+    });
   });
 
-  test('D2 what was done last counts, so an export of more than a night is finished in several', async () => {
+  test('D2 what was done last counts, so an export of more than half a day is finished in several runs', async () => {
     await each(async (nights) => {
       const killedAt = (last: number): Night => ({
         onPage: (page) => {
@@ -210,10 +282,10 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
         },
       });
       for (const [night, page] of [1, 2].entries()) {
-        nights.hours = night * 20;
+        nights.hours = night * 11;
         await nights.interrupted(killedAt(page));
       }
-      nights.hours = 40;
+      nights.hours = 22;
       expect(await nights.run()).toMatchObject({ rows: 6, resumedRows: 4 });
     }, refreshed);
   });

@@ -48,7 +48,9 @@ function* exportLines(report: CheckpointReport, now: number): Lines<string> {
   yield* partitionLines(report);
   yield ['written', writtenAt && writtenText(writtenAt, now)];
   yield ['file', file && fileText(file)];
-  return nextText(report);
+  // What a service has received, and a target that only needs its name, are never given up.
+  const mayBeTooOld = report.isRefreshed ?? (!report.forwarded && !report.isSealed);
+  return nextText({ ...report, mayBeTooOld });
 }
 
 /** Returns what to do next. */
@@ -137,13 +139,16 @@ function holderText({ pid, host, isRunning }: ReportedHolder): string {
 function nextText({
   file,
   holder,
-  isRefreshed,
+  mayBeTooOld = false,
   isDamaged = false,
-}: Pick<CheckpointReport, 'file' | 'holder' | 'isRefreshed'> & { readonly isDamaged?: boolean }): string {
+}: Pick<CheckpointReport, 'file' | 'holder'> & {
+  readonly mayBeTooOld?: boolean;
+  readonly isDamaged?: boolean;
+}): string {
   const isUnusable = isDamaged || file?.fit === 'shorter' || file?.fit === 'missing';
   const next = isUnusable
     ? 'The same command with --restart starts over; there is nothing to resume from.'
-    : `Run the same command to resume, or with --restart to start over.${isRefreshed ? ' Later than --resume-within after the last commit, it begins a new run.' : ''}`;
+    : `Run the same command to resume, or with --restart to start over.${mayBeTooOld ? ' Later than --resume-within after the last commit, it begins a new run.' : ''}`;
   if (!holder) return next;
   return holder.isRunning
     ? `That process is running. Once it has stopped: ${next.charAt(0).toLowerCase()}${next.slice(1)}`
