@@ -51,7 +51,7 @@ export class Commits {
   /** Continues from a checkpoint, which is not saved yet if it is new. */
   async take(checkpoint: Checkpoint): Promise<void> {
     this.#checkpoint = checkpoint;
-    this.oldRows = findOldRows(checkpoint, this.#setup);
+    this.oldRows = findOldRows(checkpoint, this.#setup.options.resumeWithin, this.#setup.clock);
     this.shortParents = undefined;
     this.#resumedRows = checkpoint.rows;
     this.#rewind(checkpoint);

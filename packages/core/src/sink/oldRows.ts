@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.js';
 import type { Checkpoint } from './checkpoint.js';
-import type { ExportSetup } from './exportOptions.js';
 import type { WalkEnd } from './sink.js';
 
 /** Default: ms after which an interrupted run is not resumed. Half of what lies between two nights. */
@@ -21,9 +20,10 @@ export interface OldRows {
 /** The old rows of a checkpoint from which a run resumes; `undefined` if it was interrupted for a short time only. */
 export function findOldRows(
   { rows, beganAt, savedAt, pausedFor = 0, isSealed }: Checkpoint,
-  { options, clock }: Pick<ExportSetup<never>, 'options' | 'clock'>,
+  resumeWithin: number | undefined,
+  clock: Clock,
 ): OldRows | undefined {
-  const limit = Math.min(options.resumeWithin ?? usualResume, usualResume);
+  const limit = Math.min(resumeWithin ?? usualResume, usualResume);
   const since = beganAt ?? savedAt;
   // A walk that goes on at once is as good as one that was not interrupted, however long it takes.
   if (rows === 0 || since === undefined || pausedFor <= limit * noticeableShare) return undefined;
