@@ -101,7 +101,8 @@ export function decodeCheckpoint(record: unknown): Checkpoint {
   );
 }
 
-function isCheckpoint(record: unknown): record is Checkpoint {
+/** Whether an untrusted value is a checkpoint of this version. */
+export function isCheckpoint(record: unknown): record is Checkpoint {
   return (
     isRecord(record) &&
     record['v'] === 1 &&

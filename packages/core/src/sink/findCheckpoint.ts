@@ -6,12 +6,13 @@ import { canonicalJson, hashOf } from '../source/fingerprint.js';
 import { fitSource, type PageSource } from '../source/pageSource.js';
 import type { SourceInfo } from '../source/source.js';
 import { isRecord } from '../values.js';
-import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
+import { type Checkpoint, decodeCheckpoint, isCheckpoint } from './checkpoint.js';
 import type { ExportSetup } from './exportOptions.js';
 import type { IncrementProgress } from './incrementProgress.js';
 import { msSince, usualResume } from './oldRows.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
+import { findChangedPart } from './watchSettings.js';
 
 export const checkpointName = 'checkpoint';
 
@@ -43,7 +44,8 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   const beginNew = async (warning?: string, dropsOurs = false): Promise<FoundCheckpoint> => {
     return { kind: 'new', checkpoint: await createCheckpoint(setup), warning, dropsOurs };
   };
-  const record = restart ? undefined : await state.load(checkpointName);
+  if (restart) return (await restartWatch(setup, state)) ?? beginNew();
+  const record = await state.load(checkpointName);
   if (record === undefined) return beginNew();
   const found = decodeCheckpoint(record);
   const fitted = fitSource(source, concurrency, found.fitted);
@@ -66,7 +68,10 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
       `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${found.rows} rows are exported again.`,
     );
   if ((sink.isRefreshed || found.planHash !== plan.hash) && (await isPublished(found, sink, target))) return beginNew();
-  checkPlan(found, plan, sink);
+  const changedPart = info.isEndless && !sink.state ? findChangedPart(found.settings, plan.settings) : 'watch';
+  // What was found before and is not delivered comes with the new settings, too. A file keeps the form that it has.
+  const isCarriedOver = changedPart === 'version' || (changedPart === 'form' && sink.delivery === 'at-least-once');
+  if (!isCarriedOver) checkPlan(found, plan, sink);
   if (isIncremental !== (found.increment !== undefined))
     throw new CheckpointError(
       `The checkpoint was written by an export that ${isIncremental ? 'was not incremental' : 'was incremental'}.`,
@@ -93,13 +98,49 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
     );
   const key = await identifyKey(found.key?.salt ?? newId(), info);
   if (!sameProject) await checkSameKey(found, info, 'The checkpoint');
+  const carried = { ...found, planHash: plan.hash, settings: plan.settings, ...(key && { key }) };
   // A position of a watch does not age.
-  if (info.isEndless) return { kind: 'earlier', checkpoint: { ...found, ...(key && { key }) } };
+  if (info.isEndless) return { kind: 'earlier', checkpoint: carried };
   // What a service has received can't be taken back, and a sealed target may be published already.
   const isHidden = sink.delivery === 'exactly-once' && !found.isSealed;
   if (isHidden && age > resumeWithin) return beginNew(tooOld, !sink.state && found.target === target);
   const pausedFor = (found.pausedFor ?? 0) + age;
-  return { kind: 'earlier', checkpoint: { ...found, pausedFor, ...(key && { key }) } };
+  return { kind: 'earlier', checkpoint: { ...carried, pausedFor } };
+}
+
+/**
+ * Starts over the export of a watch. The watch goes on from its snapshot if something about the export has changed: with
+ * the snapshot, what changed since the last poll would go. `undefined` if there is no earlier run of it.
+ */
+async function restartWatch<T>(setup: PlannedSetup<T>, state: StateStore): Promise<FoundCheckpoint | undefined> {
+  const { source, info, sink, options } = setup;
+  // A table that mirrors the rows can't do without the snapshot's, and what can't be read is replaced.
+  if (!info.isEndless || sink.state) return undefined;
+  const found = await state.load(checkpointName).catch(() => undefined);
+  if (!isCheckpoint(found) || found.finishedAt !== undefined) return undefined;
+  const fitted = fitSource(source, options.concurrency, found.fitted);
+  const plan = await hashPlan(fitted.source.info, sink, options.sha256);
+  const changedPart = findChangedPart(found.settings, plan.settings);
+  const { isRestart, ...begun } = await createCheckpoint(setup);
+  const beginNew = (checkpoint: Checkpoint, warning: string): FoundCheckpoint => {
+    return { kind: 'new', checkpoint, warning, dropsOurs: true };
+  };
+  const isSameProject = options.sameProject === true || (await hasSameKey(found, info));
+  if (changedPart === 'nothing' || changedPart === 'watch' || !isSameProject)
+    return beginNew(
+      { ...begun, ...(isRestart && { isRestart }) },
+      'The watch starts over: all its rows come as `initial`, and what changed since its last poll is not reported.',
+    );
+  const changed = compareSettings(found.settings, plan.settings).join(', ');
+  const goesOn = `the watch goes on from its snapshot. Start over again to discard it.`;
+  // Without the sign that the watch starts over, too.
+  if (changedPart === 'target' || sink.delivery === 'exactly-once')
+    return beginNew(begun, `The target starts over with other settings (${changed}), and ${goesOn}`);
+  const checkpoint = { ...found, planHash: plan.hash, settings: plan.settings };
+  // The next time, nothing has changed.
+  await state.save(checkpointName, checkpoint);
+  options.onWarning?.(`The settings changed (${changed}), and ${goesOn}`);
+  return { kind: 'earlier', checkpoint };
 }
 
 /** Whether an unfinished increment lacks rows that are wanted now: all of them, or those from a value on. */
