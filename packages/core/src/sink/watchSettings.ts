@@ -32,11 +32,13 @@ export function findChangedPart(
   return parts[Math.max(...levels)]?.[0] ?? 'watch';
 }
 
+const operator = /^asked(\.of)*\.pipePages$/;
+
 /** An operator is around what it is applied to, so an export that got its first one has the same settings deeper inside. */
 function withoutNesting(settings: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   const entries = Object.entries(settings);
-  const operators = entries.filter(([path]) => path.endsWith('.pipePages')).map(([, hash]) => hash);
-  const others = entries.filter(([path]) => !path.endsWith('.pipePages'));
+  const operators = entries.filter(([path]) => operator.test(path)).map(([, hash]) => hash);
+  const others = entries.filter(([path]) => !operator.test(path));
   const inner = others.map(([path, hash]) => [path.replace(/^asked(\.of)+/, 'asked'), hash] as const);
   // One more or less is not another version.
   return new Map([...inner, ['versions', operators.join(' ')], ['operators', String(operators.length)]]);
