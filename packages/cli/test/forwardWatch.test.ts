@@ -138,6 +138,26 @@ describe('sluice streams watch --forward', () => {
   });
 });
 
+test.each([
+  ['and goes on by itself', [], /^$/],
+  ['also with --restart', ['--restart'], /goes on from its snapshot/],
+])('W1 with --only status a forward reports what failed before it had that, %s', async (_, more, said) => {
+  await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+  await using receiver = await startReceiver({ secrets: [secret] });
+  const folder = folderWithSecret();
+  const args = forwardWatchArgs(receiver, '--polls', '1');
+  expect(await here(sandbox, folder, args)).toMatchObject({ code: 0 });
+  const { id } = sandbox.setStream(1, { status: 'error' });
+  const only = [...args, '--only', 'status', ...more];
+  const { code, stderr } = await here(sandbox, folder, only);
+  expect(code).toBe(0);
+  expect(stderr.split('\n').find((line) => line.startsWith('sluice: ')) ?? '').toMatch(said);
+  expect(changesAt(receiver).at(-1)).toMatchObject({ type: 'changed', key: id, after: { status: 'error' } });
+  expect(receiver.accepted.size).toBe(4);
+  expect(await here(sandbox, folder, only)).toMatchObject({ code: 0 });
+  expect(changesAt(receiver).filter(({ type }) => type === 'initial')).toHaveLength(3);
+});
+
 test('sluice nfts watch --forward does the same', async () => {
   await using sandbox = await startSandbox({ holdings: 20 });
   await using receiver = await startReceiver({ secrets: [secret] });

@@ -186,7 +186,7 @@ test.each(Object.entries(targets))(
   async (_, open) => {
     await fc.assert(
       fc.asyncProperty(scenarios(), async (scenario) => live(scenario, open())),
-      { numRuns: casesOf(30), timeout: 120_000 },
+      { numRuns: casesOf(18), timeout: 120_000 },
     );
   },
 );

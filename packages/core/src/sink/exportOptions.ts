@@ -24,7 +24,12 @@ export interface ExportOptions extends Identifiers {
   readonly concurrency?: number | undefined;
   /** Pages fetched ahead of the sink, beyond one for each partition that is walked. Default: the concurrency. */
   readonly prefetch?: number | undefined;
-  /** Starts over and ignores what an earlier run left. Default `false`. */
+  /**
+   * Starts over and ignores what an earlier run left. Default `false`. The export of a watch that has other settings than
+   * before, e.g. another operator or format, starts over without its watch, which goes on from its snapshot: what changed
+   * since the last poll is reported. With the same settings, the watch starts over, too. A table that mirrors the rows
+   * always starts over with its watch.
+   */
   readonly restart?: boolean | undefined;
   /**
    * The time in ms since the last commit of an interrupted run after which it is not resumed: half of what lies between

@@ -48,7 +48,11 @@ export interface SourceInfo<T> {
 export interface PipePagesOptions<R> {
   /** The columns of the new rows. Without them, CSV needs its own `columns`. */
   readonly schema?: RowSchema<R> | undefined;
-  /** Identifies the operator in the plan: change it when the operator changes. Required for a checkpoint. */
+  /**
+   * Identifies the operator in the plan: change it when the operator changes. Required for a checkpoint. An export with
+   * another version is refused, since its rows would be mixed with those of the one before; that of a watch applies the
+   * new operator to all changes that are not delivered yet.
+   */
   readonly version?: string | undefined;
 }
 

@@ -23,7 +23,7 @@ import { decodePosition, WatchRun, type WatchSettings } from './watchRun.js';
 /** Options of {@link watch}. */
 export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick<Identifiers, 'newId'> {
   /**
-   * Where the accepted snapshot is stored, so that a restart resumes from it and misses no change. Default: memory, so
+   * Where the accepted snapshot is stored, so that the next run resumes from it and misses no change. Default: memory, so
    * each start emits `initial` changes. The export of the changes may use the same state. Only one watch may use it at
    * a time: a second one gets a LockError. If an operator makes the rows, it needs a `version`.
    */
