@@ -16,6 +16,7 @@ export const nftPaging: Paging = {
   identity: 'cursor, or else offset',
   params: ['cursor', 'offset'],
   reads: [],
+  namesNext: true,
   request: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
   next({ body, read }) {
     const document = read.record(body, '');

@@ -30,6 +30,8 @@ export interface ChainPosition {
   readonly total?: number;
   /** Consecutive empty pages up to here. */
   readonly empty?: number;
+  /** The previous page stated that this one follows. */
+  readonly isStated?: true;
   /** The cursor in `next` already led to an earlier page, so the chain cannot continue. */
   readonly isCircle?: boolean;
 }
@@ -165,7 +167,7 @@ function isChainPosition(value: unknown): boolean {
   const optional = [value['first'], value['previous'], value['landmark'], value['lastRow'], value['hash']];
   return (
     (typeof cursor === 'string' || isCount(offset)) &&
-    (isNumber === undefined || isNumber === true) &&
+    [isNumber, value['isStated']].every((flag) => flag === undefined || flag === true) &&
     [value['offset'], value['empty'], value['kept'], value['total']].every(
       (count) => count === undefined || isCount(count),
     ) &&

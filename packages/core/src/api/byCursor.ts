@@ -46,6 +46,7 @@ export function byCursor(options: CursorOptions): Paging {
       identity: { by: 'cursor', ...identity, at: cursor.identity },
       ...sets,
       reads: cursor.reads,
+      namesNext: true,
       request(first, from) {
         const text = cursorOf(from);
         return put(first, 'isNumber' in from ? new ExactNumber(text) : text);

@@ -63,6 +63,7 @@ export function byLink(options: LinkOptions = {}): Paging {
     identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
     reads: selector ? selector.reads : ['link'],
+    namesNext: true,
     request: ({ body, headers }, from) => ({
       ...addressAt(cursorOf(from)),
       ...(body !== undefined && { body }),

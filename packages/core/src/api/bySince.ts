@@ -167,6 +167,7 @@ export function bySince(options: SinceOptions): Paging {
     request: (first, at, since) => pages.request(first, at, since),
     next: (response) => pages.next(response),
     more: (response) => paging?.more?.(response) === true,
+    namesNext: paging?.namesNext === true,
     needsPageSize: paging?.needsPageSize ?? !paging,
     increment: {
       compare: (a, b) => rule.compare(a, b),

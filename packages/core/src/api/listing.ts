@@ -23,7 +23,7 @@ import { hasSlot } from './sinceSlot.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './each.js';
 import { type AskedParams, type KnownNames, type Templates, listPathNames, listValueNames } from './template.js';
-import { checkUntil, type Until } from './until.js';
+import { checkUntil, PageSizes, type Until } from './until.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
@@ -101,12 +101,12 @@ export function listing<
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
         { status, headers, body: document, partial },
         {
-          partition: 0,
           path: '/',
           from: undefined,
           isAgain: false,
           pageSize: undefined,
           walked: { pages: 0, rows: 0 },
+          sizes: new PageSizes(),
         },
       );
       const rows = decode();

@@ -18,11 +18,11 @@ import { isRecord } from '../values.js';
 import { keyFunction } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
-import type { ReadingApi, ReadPage, RequestedPage } from './pageReader.js';
+import { hasNoContent, type ReadingApi, type ReadPage, type RequestedPage } from './pageReader.js';
 import { Parents } from './parents.js';
 import { listPartitionValues } from './partitionValues.js';
 import { requireNamed } from './template.js';
-import { untilIdentity } from './until.js';
+import { PageSizes, untilIdentity } from './until.js';
 
 /** A listing of an API on a client. */
 export interface OpenListing<Row extends object, In extends object, Params extends object, Values> {
@@ -172,6 +172,13 @@ function headersOfEnd<Row extends object, In extends object, Params, Values>({
 
 const longestShownUrl = 300;
 
+const notYet =
+  "A 202 says that the page is not ready yet. If it has the rows all the same, set responses: { 202: 'ok' } in the listing.";
+
+function nothingInTheMiddle(status: number): string {
+  return `It has no content, although the page before says that this one follows. If the listing ends there, set responses: { ${status}: 'end' } in the listing.`;
+}
+
 /** Fetches a page of a partition of a plan. */
 export type FetchPage<Row> = (plan: ListingPlan, page: PageRequest) => Promise<UndecodedPage<Row>>;
 
@@ -181,11 +188,18 @@ export function pageFetcher<Row extends object, In extends object, Params extend
 ): FetchPage<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
-  const { paging, format, parse, responses } = definition;
+  const { paging, until, format, parse, responses } = definition;
   const { increment } = paging;
   const readPage = open.openReader(opening);
   const conditional = new ConditionalPages<Row>();
   const made = identityOfRows(open);
+  /** By the signal of their walk, which is one for all of its requests. */
+  const sizes = new WeakMap<AbortSignal, PageSizes>();
+  const sizesOf = (walk: AbortSignal): PageSizes => {
+    const known = sizes.get(walk) ?? new PageSizes();
+    sizes.set(walk, known);
+    return known;
+  };
   let isRedirected = false;
   /** The path below the base URL that a response is of, to which its links are relative. */
   const pathOf = (redirectedTo: string): string => {
@@ -207,7 +221,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     const address = at ? paging.request(start, at, since) : first;
     const { method } = details;
     const headers = address.headers ? { ...details.headers, ...address.headers } : details.headers;
-    const last: { received?: ReceivedResponse | undefined } = {};
+    const last: { received?: ReceivedResponse | undefined; lacks?: string | undefined } = {};
     const request: ApiRequest = {
       route: name,
       signal,
@@ -216,7 +230,12 @@ export function pageFetcher<Row extends object, In extends object, Params extend
       page: walked.pages + 1,
       responses(received) {
         last.received = received;
+        last.lacks = undefined;
         return meaningOf([responses], received);
+      },
+      otherwise(received) {
+        last.lacks = whatLacks(received);
+        return last.lacks === undefined ? undefined : { kind: 'retry', message: '' };
       },
       // The first page is a beginning from which a partition can start again, whatever later ones consume.
       isRepeatable: definition.isRepeatable !== false || at === undefined,
@@ -226,18 +245,28 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     };
     const isAgain = atLeast === 2;
     const requested: RequestedPage = {
-      partition,
       path: address.path,
       from: at,
       isAgain,
       pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),
       walked,
+      sizes: sizesOf(signal),
       fields,
       since,
     };
     const read = (response: ApiResponse): UndecodedPage<Row> => {
       const { redirectedTo } = response;
       return readPage(response, redirectedTo === undefined ? requested : { ...requested, path: pathOf(redirectedTo) });
+    };
+    const { total = 0, rows = Infinity } = walked;
+    const isNamed = until === undefined && paging.namesNext === true;
+    const isAnnounced = at !== undefined && (isNamed || walked.isStated === true || total > rows);
+    /** Why a response whose status is a success is not a page, if it is none. */
+    const whatLacks = ({ status, headers, body }: ReceivedResponse): string | undefined => {
+      if (status === 202) return notYet;
+      if (!isAnnounced || body !== undefined || !hasNoContent(status)) return undefined;
+      // Its headers may name the next page.
+      return readPage({ status, headers, body: null }, requested).next === 'end' ? nothingInTheMiddle(status) : undefined;
     };
     try {
       // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
@@ -254,6 +283,8 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     } catch (error) {
       const isEnd = SluiceError.is(error, 'http') && error.details['means'] === 'end';
       if (isEnd && last.received) return readPage(last.received, { ...requested, isEnd });
+      if (SluiceError.is(error, 'http') && error.details['status'] === last.received?.status && last.lacks !== undefined)
+        amend(error, last.lacks);
       if (SluiceError.is(error, 'http') && isAboutRequest(error)) {
         const asked = [address.rawQuery ?? '', encodeQuery(address.query, opening.arrays)].filter(
           (part) => part !== '',

@@ -14,7 +14,7 @@ import { documentMessages } from './documentMessages.js';
 import { documentPath, finder, readCount, rowsPath } from './documentPath.js';
 import { thrownFault } from './issueText.js';
 import type { Paging } from './paging.js';
-import { type EndSpec, endsAt, pageHash, type Until } from './until.js';
+import { type EndSpec, endsAt, pageHash, PageSizes, type Until } from './until.js';
 
 /** Rows that a function found, and where in the body their list is. */
 export interface FoundRows {
@@ -57,7 +57,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
 }
 
 /** The request that a response answers. */
-export interface RequestedPage extends Pick<PageRequest, 'partition' | 'walked' | 'since'> {
+export interface RequestedPage extends Pick<PageRequest, 'walked' | 'since'> {
   readonly path: string;
   /** Whether the API said that the listing ended before this page. */
   readonly isEnd?: boolean;
@@ -67,6 +67,8 @@ export interface RequestedPage extends Pick<PageRequest, 'partition' | 'walked' 
   readonly isAgain: boolean;
   /** The requested number of rows, if any. */
   readonly pageSize: number | undefined;
+  /** Of the pages of this walk: in another one, the API may allow fewer rows. */
+  readonly sizes: PageSizes;
   /** Added to each row before it is decoded; pages are compared without them. */
   readonly fields?: object | undefined;
 }
@@ -99,7 +101,6 @@ export function pageReader<Row>({
     const { baseUrl } = endpoint;
     const read = documentReader(name, (text) => endpoint.isSecret(text));
     const doubts = new Set<string>();
-    let largest = 0;
     const warn = (message: string): void => {
       if (!doubts.has(message)) endpoint.warn(`${name}: ${message}`);
       doubts.add(message);
@@ -114,9 +115,7 @@ export function pageReader<Row>({
       reported = message;
     };
     return ({ status, headers, body, partial }, requested) => {
-      const { partition, path, from, isEnd = false, isAgain, pageSize, walked, fields, since = {} } = requested;
-      // In another walk the API may allow fewer rows.
-      if (partition === 0 && walked.pages === 0) largest = 0;
+      const { path, from, isEnd = false, isAgain, pageSize, walked, sizes, fields, since = {} } = requested;
       // One that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(
@@ -127,7 +126,7 @@ export function pageReader<Row>({
       const response: ReadableResponse = { status, headers, body, read, at };
       try {
         // A 205 must have no content (RFC 9110, 15.3.6). What a server sends in spite of that are rows.
-        const hasDocument = !isEnd && !(noContent.includes(status) && body === null);
+        const hasDocument = !isEnd && !(hasNoContent(status) && body === null);
         const found = hasDocument
           ? findOrQuote(findRows, response, endpoint)
           : isEnd
@@ -163,20 +162,24 @@ export function pageReader<Row>({
         // Without a document, only headers can say that more follow.
         const isOver = isEnd || (!hasDocument && !paging.reads?.length);
         const next = isOver ? 'end' : paging.next(pageResponse);
-        const hash = pageHash(until, found.rows);
+        const hash = pageHash(end, pageResponse);
         const isPartial = partial !== undefined;
-        const isLast = next !== 'end' && !isPartial && endsAt(end, { response: pageResponse, walked, hash, largest });
-        largest = Math.max(largest, found.items);
-        if (isLast && until === 'repeated-page') return { ...withoutRows, total: count };
+        const isNamed = until === undefined && paging.namesNext === true;
+        const isStated = next !== 'end' && !isNamed && paging.more?.(pageResponse) === true;
+        const ends =
+          next === 'end' || isPartial ? undefined : endsAt(end, { response: pageResponse, walked, hash, sizes });
+        if (!isPartial) sizes.add(pageResponse, walked, pageResponse.newRows > 0 && ends !== 'before');
+        if (ends === 'before') return { ...withoutRows, total: count };
         if (isPartial) warnOfPart(partial);
         const isUnknown = isEnd && walked.pages === 0;
         // In place of a row with an error, GraphQL has null. Offsets count it.
         const received = isPartial && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
         const made: UndecodedPage<Row> = {
           received,
-          next: isLast ? 'end' : next,
+          next: ends ? 'end' : next,
           total: count,
           hash,
+          isStated: isStated ? true : undefined,
           isIncomplete: isPartial || isUnknown ? true : undefined,
           isEnd: isEnd ? true : undefined,
           decode: () => decode(withFields(received, fields), found.path, read),
@@ -202,7 +205,11 @@ export function pageReader<Row>({
 
 const withoutRows = { received: [], next: 'end', decode: () => [] } as const;
 
-const noContent: readonly number[] = [204, 205];
+/** Whether a status says that there is no content. */
+export function hasNoContent(status: number): boolean {
+  return status === 204 || status === 205;
+}
+
 const noRows: ListedRows = { rows: [], path: '', items: 0 };
 
 /** The rows of a response that ends the listing: an error has none, and another document may have no list. */

@@ -61,6 +61,11 @@ export interface Paging {
    * cursor states nothing, since some APIs send one with every page. Default: no response does.
    */
   more?(response: PageResponse): boolean;
+  /**
+   * Whether a page is requested only where the one before names it, e.g. by a cursor. One without content is then retried,
+   * and an error, unless the listing has an `until`. Default: no, so it is a page without rows, unless `more` stated it.
+   */
+  readonly namesNext?: boolean;
   /** Whether a listing needs a `pageSize` with the API's maximum. Default: no. */
   readonly needsPageSize?: boolean;
   /** How rows are found that are new since an earlier walk: made by `bySince`. */

@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { hintFor } from '../checks.js';
 import type { WalkedPages } from '../source/definition.js';
-import { hashOf } from '../source/fingerprint.js';
+import { hashOf, rowsOfFingerprint } from '../source/fingerprint.js';
 import { kindOf, shownText } from '../values.js';
 import type { PageResponse } from './pageResponse.js';
 import type { PageSize } from './requestSpec.js';
@@ -13,9 +13,9 @@ const kinds = ['short-page', 'no-rows', 'repeated-page'] as const;
  * What ends a listing whose API does not say that a page is the last one. It never ends one of which the API states
  * more: `more: true`, another address as the next one, a larger number of pages, or a larger total.
  *
- * - `short-page`: a page with fewer rows than were requested. It needs `pageSize.max`, since a server that allows fewer
- *   sends only as many. A short first page of 10 rows or more is trusted only if a larger page was received before, e.g. of
- *   another parent: otherwise the next page is requested, too, and if that has rows, the size of the first page counts.
+ * - `short-page`: a page with fewer rows than were requested, if the next one has none, or the same. It needs
+ *   `pageSize.max`, since a server that allows fewer sends only as many. For a short first page the next one is not
+ *   requested if the walk has seen that listings end at its size, e.g. those of other parents.
  * - `no-rows`: a page without rows.
  * - `repeated-page`: a page with the same rows as the one before, whose rows are not emitted again. A repeated first page
  *   looks like an ignored parameter, so it is an error, unless that page is short or `total` says that it has all rows.
@@ -38,12 +38,36 @@ interface OpenPage {
   readonly walked: WalkedPages;
   /** Identifies its rows, if they are compared with those of the page before. */
   readonly hash: string | undefined;
-  /** The items of the largest page that the API has sent in this walk, of any parent or partition. */
-  readonly largest: number;
+  readonly sizes: PageSizes;
 }
 
-/** No server allows fewer rows a page. */
-const smallestLimit = 10;
+/** How often a listing must have ended at the largest size: a server may reduce pages to it. */
+const endsOfLargest = 3;
+
+/**
+ * What a walk has seen of the sizes of short first pages, of any parent or partition. A short page may be the last one, or
+ * one of a server that sends fewer rows than requested or leaves some out. So a size is taken for that of a last page if
+ * a listing has ended at it, and no page of this size or a smaller one was followed by rows.
+ */
+export class PageSizes {
+  readonly #ends = new Map<number, number>();
+  #largest = 0;
+  #smallestFollowed = Infinity;
+
+  isOfLast(size: number): boolean {
+    const ends = this.#ends.get(size) ?? 0;
+    return size < this.#smallestFollowed && ends >= (size < this.#largest ? 1 : endsOfLargest);
+  }
+
+  /** @param hasNew whether the page has rows that the one before it has not */
+  add({ items }: PageResponse, { hash, pages }: WalkedPages, hasNew: boolean): void {
+    this.#largest = Math.max(this.#largest, items);
+    if (hash === undefined) return;
+    const before = rowsOfFingerprint(hash);
+    if (hasNew) this.#smallestFollowed = Math.min(this.#smallestFollowed, before);
+    else if (pages === 1) this.#ends.set(before, (this.#ends.get(before) ?? 0) + 1);
+  }
+}
 
 /** Sizes to which servers reduce larger ones. */
 export const usualSizes: readonly number[] = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000];
@@ -65,19 +89,27 @@ export function checkUntil(
     throw fault('until', "'short-page' needs pageSize with the max of the API: of more, a server sends only as many");
 }
 
-/** Identifies all rows of a page, as they were received, if `until` compares pages. */
-export function pageHash(until: Until | undefined, rows: readonly unknown[]): string | undefined {
-  return until === 'repeated-page' && rows.length > 0 ? `${rows.length}.${hashOf(rows)}` : undefined;
+/** Identifies all rows of a page, as they were received, if `until` compares it with the next one. */
+export function pageHash({ until, pageSize }: EndSpec, response: PageResponse): string | undefined {
+  const { rows, items } = response;
+  const isCompared = until === 'repeated-page' || (until === 'short-page' && isShort(response, pageSize?.max));
+  return isCompared && rows.length > 0 ? `${items}.${hashOf(rows)}` : undefined;
 }
 
-/** Whether `until` ends a listing at a page at which its paging does not. @throws DecodeError if its function fails. */
-export function endsAt({ until, paging, pageSize }: EndSpec, page: OpenPage): boolean {
+/**
+ * Whether `until` ends a listing at a page at which its paging does not: after its rows, or before them, since they are
+ * those of the page before.
+ *
+ * @throws DecodeError if its function fails.
+ */
+export function endsAt({ until, paging, pageSize }: EndSpec, page: OpenPage): 'after' | 'before' | undefined {
   const { response } = page;
-  if (until === undefined || isMoreStated(paging, page)) return false;
-  if (typeof until === 'function') return decide(until, response);
-  if (until === 'no-rows') return response.items === 0;
-  if (until === 'short-page') return isLastByItsSize(page, pageSize?.max);
-  return isLastRepeated(page, pageSize?.max);
+  if (until === undefined || isMoreStated(paging, page)) return undefined;
+  if (typeof until === 'function') return decide(until, response) ? 'after' : undefined;
+  if (response.items === 0) return until === 'repeated-page' ? undefined : 'after';
+  if (until === 'no-rows') return undefined;
+  if (isLastRepeated(page, pageSize?.max)) return 'before';
+  return until === 'short-page' && isLastByItsSize(page, pageSize?.max) ? 'after' : undefined;
 }
 
 function isMoreStated(paging: Paging, { response, walked }: OpenPage): boolean {
@@ -93,23 +125,21 @@ function decide(until: (page: PageResponse) => unknown, response: PageResponse):
   throw response.read.fault('', `its until function returned ${kindOf(ends)}. It must return true or false`, '');
 }
 
-function isLastByItsSize(
-  { response: { items, requested }, walked, largest }: OpenPage,
-  max: number | undefined,
-): boolean {
-  if (items === 0) return true;
-  const size = sizeOf(requested, max);
-  if (walked.pages === 0) return items < size && (items < smallestLimit || items < largest);
-  // The first page may have been of a reduced size.
-  return items < Math.min(size, walked.firstRows ?? size);
+function isLastByItsSize({ response, walked, sizes }: OpenPage, max: number | undefined): boolean {
+  return walked.pages === 0 && isShort(response, max) && sizes.isOfLast(response.items);
 }
 
 function isLastRepeated({ response, walked, hash }: OpenPage, max: number | undefined): boolean {
-  if (hash === undefined || hash !== walked.hash) return false;
+  // An offset page begins with the known row, which may be all that a server sends.
+  if (hash === undefined || hash !== walked.hash || response.newRows < response.rows.length) return false;
   if (walked.pages > 1) return true;
   const { firstRows = Infinity, rows } = walked;
-  const isShort = firstRows < sizeOf(response.requested, max) && !usualSizes.includes(firstRows);
-  return isShort || (rows !== undefined && (response.total ?? walked.total) === rows);
+  const isUnusual = firstRows < sizeOf(response.requested, max) && !usualSizes.includes(firstRows);
+  return isUnusual || (rows !== undefined && (response.total ?? walked.total) === rows);
+}
+
+function isShort({ items, requested }: PageResponse, max: number | undefined): boolean {
+  return items < sizeOf(requested, max);
 }
 
 /** The rows of a full page. Two are requested to read a known one again, also of an API that sends one at a time. */

@@ -15,6 +15,8 @@ import type { Hooks } from './clientEvent.js';
 export interface ApiRequest extends Omit<TransportRequest, 'baseUrl'> {
   /** Default: the endpoint's. */
   readonly arrays?: ArrayFormat;
+  /** What a response means where neither `responses` nor those of the endpoint say. Default: what its status says. */
+  readonly otherwise?: Responses | undefined;
 }
 
 /** A response of an API. A 304, which only a request with a validator gets, has the body `null`. */

@@ -97,11 +97,12 @@ function endpoint(
     }
     try {
       const all = { ...headers, ...request.headers };
+      const { otherwise, ...requested } = request;
       const { route, page = 1 } = request;
-      const meanings = new ResponseMeanings(request.responses, responses);
+      const meanings = new ResponseMeanings(request.responses, responses, otherwise);
       const sent = {
         arrays,
-        ...request,
+        ...requested,
         ...(Object.keys(all).length > 0 && { headers: all }),
         responses: meanings.meaningOf,
         baseUrl: checked,
@@ -155,5 +156,6 @@ const requestNames = {
   format: true,
   parse: true,
   responses: true,
+  otherwise: true,
   page: true,
 } as const satisfies Readonly<Record<keyof ApiRequest, true>>;

@@ -68,6 +68,8 @@ export interface WalkedPages {
   readonly total?: number;
   /** That of the last page, if it has one. */
   readonly hash?: string;
+  /** The page before stated that this one follows. */
+  readonly isStated?: true;
   /** What the source keeps of the page before, in the memory of its chain: absent after a resume. */
   readonly memo?: unknown;
 }
@@ -89,6 +91,8 @@ export interface FetchedPage<T> {
   readonly increment?: PageIncrement;
   /** Identifies the page for the request of the next one, which has it in `walked`. It is part of positions. */
   readonly hash?: string | undefined;
+  /** It states that another page follows: the request of that one has it in `walked`. It is part of positions. */
+  readonly isStated?: true | undefined;
   /** What the request of the next page has in `walked`, unless the walk is resumed there. */
   readonly memo?: unknown;
 }

@@ -194,13 +194,14 @@ export class PageChain<T> {
   }
 
   #walked(): WalkedPages {
-    const { pages, offset: rows, first, total, hash } = this.#position;
+    const { pages, offset: rows, first, total, hash, isStated } = this.#position;
     return {
       pages,
       rows,
       ...(first !== undefined && { firstRows: rowsOfFingerprint(first) }),
       ...(total !== undefined && { total }),
       ...(hash !== undefined && { hash }),
+      ...(isStated && { isStated }),
       memo: this.#memo,
     };
   }
@@ -236,6 +237,7 @@ export class PageChain<T> {
       ...this.#repeats.known,
       ...(lastHash !== undefined && { lastRow: lastHash }),
       ...(page.hash !== undefined && { hash: page.hash }),
+      ...(page.isStated && { isStated: page.isStated }),
       ...(smallest < Infinity && { total: smallest }),
       ...(isEmpty && { empty: empty + 1 }),
     };
