@@ -1,15 +1,17 @@
-import { checkOptions } from '../checks.js';
-import { ConfigError } from '../errors.js';
+import { checkOptions, hintFor } from '../checks.js';
+import { ConfigError, type DecodeError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import { isSendableQuery } from '../http/query.js';
 import type { PageResponse, Selector } from './pageResponse.js';
-import { shownText } from '../values.js';
+import { isList, shownText } from '../values.js';
 import { finder } from './documentPath.js';
+import { type FirstRequest, keepParams, lostParams, pageNumberIn } from './lostParams.js';
 import { nextIn } from './namedNext.js';
 import { moreKinds, type MoreOptions, withMoreFlag } from './moreFlag.js';
 import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
 const longestShown = 200;
+const linkHeader = 'the Link header';
 
 /** Options of {@link byLink}. Without `more` and `last`, more rows follow if there is an address. */
 export interface LinkOptions extends MoreOptions {
@@ -19,14 +21,21 @@ export interface LinkOptions extends MoreOptions {
    * Sentry has it, the listing ends.
    */
   readonly at?: Selector<unknown>;
+  /**
+   * Which parameters of the first request are added to an address that has lost them, and replace other values: `true`
+   * for all, or their names. `false` takes addresses as they are. Default: an address that counts pages or rows, e.g.
+   * with `page=2`, and lacks a parameter of the first request, or has another value of it, is an error, since it lists
+   * other rows. A cursor may know the parameters, so its address is taken as it is.
+   */
+  readonly keep?: boolean | readonly string[];
 }
 
 /**
  * Paging by the URL of the next page, in the `Link` header (RFC 8288) or in the body.
  *
  * The URL may be relative. It must be below the API's base URL, because the key is sent to it. Its path and query
- * become the cursor, and the query is sent byte for byte, but for the parameter of a `queryKey`. So page size and filters
- * are those of the server; a body is sent again. A link sees the query as `rawQuery`, and may add to it with `query`. An
+ * become the cursor, and the query is sent byte for byte, but for the parameter of a `queryKey` and what `keep` adds. So
+ * page size and filters are those of the server; a body is sent again. A link sees the query as `rawQuery`, and may add to it with `query`. An
  * address with a character that cannot be sent so, e.g. a blank, is an error.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers: Link`), or the first
@@ -36,18 +45,28 @@ export interface LinkOptions extends MoreOptions {
  * byLink()                      // Link: <https://api.example.com/items?page=2>; rel="next"
  * byLink({ at: 'next' })        // { "results": […], "next": "https://api.example.com/items?page=2" }
  * byLink({ at: 'after_url', last: 'end_of_stream' }) // The last page has an address, too.
+ * byLink({ at: 'next', keep: true })                 // The address lacks the filter of the first request.
+ * byLink({ at: ({ at }) => `/v2${at('next')}` })     // The address lacks a part of its path.
  *
  * @throws ConfigError if the path is invalid. Later: DecodeError if the header is invalid, or the URL is not below the
  * base URL.
  */
 export function byLink(options: LinkOptions = {}): Paging {
-  checkOptions('byLink()', options, { ...moreKinds, at: 'text or a function?' });
-  const { at } = options;
+  checkOptions('byLink()', options, { ...moreKinds, at: 'text or a function?', keep: 'a boolean or a list?' });
+  const { at, keep } = options;
+  const names: unknown = keep;
+  if (isList(names) && !names.every((name) => typeof name === 'string' && name !== ''))
+    throw new ConfigError('keep of byLink() has something else than names of parameters.', { option: 'keep' });
   const selector = at === undefined ? undefined : finder(at);
   const next = (response: PageResponse, follows?: true): { readonly cursor: string } | 'end' => {
-    const where = selector ? selector.text : 'the Link header';
+    const where = selector ? selector.text : linkHeader;
     const uri = selector ? response.read.cursor(selector.find(response), where) : linkedNext(response, where);
-    if (uri !== undefined) return { cursor: cursorTo(uri.trim(), where, response) };
+    if (uri !== undefined) {
+      const cursor = cursorTo(uri.trim(), where, response);
+      if (keep === undefined) checkLost(cursor, where, response);
+      else if (isList(keep)) warnOfUnknown(keep, response);
+      return { cursor };
+    }
     if (follows) throw response.read.fault(where, 'more rows follow, but there is no address');
     const named =
       selector || response.from || response.headers['link'] !== undefined ? undefined : nextIn(response.body);
@@ -60,12 +79,12 @@ export function byLink(options: LinkOptions = {}): Paging {
     return 'end';
   };
   const paging = withMoreFlag(options, {
-    identity: { by: 'link', at: selector?.identity ?? null },
+    identity: { by: 'link', at: selector?.identity ?? null, ...(keep !== undefined && { keep }) },
     params: [],
     reads: selector ? selector.reads : ['link'],
     namesNext: true,
-    request: ({ body, headers }, from) => ({
-      ...addressAt(cursorOf(from)),
+    request: ({ query, body, headers }, from) => ({
+      ...addressAt(cursorOf(from), keep ? { query, keep } : undefined),
       ...(body !== undefined && { body }),
       ...(headers && { headers }),
     }),
@@ -84,7 +103,12 @@ export function byLink(options: LinkOptions = {}): Paging {
 /** The address of the next page in the `Link` header. @throws DecodeError if the header is invalid. */
 export function linkedNext({ headers, read }: PageResponse, where: string): string | undefined {
   const links = parseLinkHeader(headers['link'] ?? '');
-  if (!links) throw read.fault(where, 'it is not written as RFC 8288 says');
+  if (!links)
+    throw read.fault(
+      where,
+      'it is not written as RFC 8288 says',
+      'If its address can be read all the same, let at of byLink() be a function that does, e.g. ({ headers }) => …',
+    );
   // With an anchor it is a link of something else than this page. Sentry marks the link of its last page.
   return links.find(
     (link) => hasRelation(link, 'next') && !link.params.has('anchor') && link.params.get('results') !== 'false',
@@ -92,31 +116,75 @@ export function linkedNext({ headers, read }: PageResponse, where: string): stri
 }
 
 /** Path and query of the next page, below the base URL. The query is as the server wrote it. */
-function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecret }: PageResponse): string {
+function cursorTo(uri: string, where: string, response: PageResponse): string {
+  const { baseUrl, path, redact, withoutSecret } = response;
   const page = baseUrl + path;
-  if (!URL.canParse(uri, page)) throw read.fault(where, 'it has no URL of a next page');
+  const fault = (what: string, how?: string): DecodeError => linkFault(where, what, response, how);
+  const link = redact(shown(uri));
+  if (!URL.canParse(uri, page)) throw fault(`it has ${link}, which is not a URL`);
   const next = new URL(uri, page);
   const base = new URL(baseUrl);
   const root = base.pathname.replace(/\/$/, '');
   const isBelow = next.pathname === root || next.pathname.startsWith(`${root}/`);
-  if (next.origin !== base.origin || !isBelow)
-    throw read.fault(where, `it points to ${shown(uri)}, which is not below the base URL: the key must not go there`);
+  if (next.origin !== base.origin)
+    throw fault(
+      `it points to ${link}, which is not below the base URL: the key must not go there. Its origin is not ${base.origin}`,
+    );
+  if (!isBelow)
+    throw fault(
+      `it points to ${link}, which is not below the base URL: the key must not go there. Its path does not begin with ${root}`,
+    );
   const [address = ''] = uri.split('#');
   const [before = '', ...rest] = address.split('?');
   const query = rest.join('?');
   const below = next.pathname.slice(root.length);
   if (below === '')
-    throw read.fault(
-      where,
+    throw fault(
       'it points to the base URL itself, and requests go below it: take the last part off baseUrl, and begin path with it',
+      '',
     );
   if (!/^[!-~]*$/.test(address) || /["<>\\^`{|}]/.test(before) || !isSendableQuery(query))
-    throw read.fault(
-      where,
+    throw fault(
       "it has a character that can't be sent as it is, e.g. a blank: addresses are ASCII, and others are percent-encoded",
     );
-  if (!isRequestable(baseUrl, below)) throw read.fault(where, `it points to ${shown(uri)}, which is not a plain path`);
+  if (!isRequestable(baseUrl, below)) throw fault(`it points to ${link}, which is not a plain path`);
   return withoutSecret(query === '' ? below : `${below}?${query}`);
+}
+
+/** @param how what to do. Default: to mend the address. */
+function linkFault(
+  where: string,
+  what: string,
+  { read }: PageResponse,
+  how = `If the address only has to be mended, let at of byLink() be a function that does, e.g. ${where === linkHeader ? '({ headers })' : '({ body })'} => …`,
+): DecodeError {
+  return read.fault(where, what, how);
+}
+
+/** @throws DecodeError if the address of a next page counts pages, and asks for other rows than the first request. */
+function checkLost(cursor: string, where: string, response: PageResponse): void {
+  const { first, redact } = response;
+  const lost = lostParams(first, cursor);
+  if (lost.length === 0) return;
+  const number = pageNumberIn(first, cursor);
+  if (number === undefined) return;
+  const losses = lost.map(({ name, value, found }) => {
+    const asked = `${name}=${shownText(value)}`;
+    return redact(found === undefined ? `lacks ${asked}` : `has ${name}=${shownText(found)} instead of ${asked}`);
+  });
+  throw linkFault(
+    where,
+    `the address of the next page counts (${redact(number)}), but ${losses.join(' and ')} of the first request, so it lists other rows`,
+    response,
+    'Set keep of byLink() to true, or to the names of such parameters, to send them with each page; or to false, if the API knows them all the same.',
+  );
+}
+
+function warnOfUnknown(keep: readonly string[], { first, warn }: PageResponse): void {
+  const names = Object.keys(first.query);
+  const unknown = keep.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    warn(`keep of byLink() names ${shownText(unknown)}, which the first request has not. ${hintFor(unknown, names)}`);
 }
 
 /** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */
@@ -134,14 +202,18 @@ function isRequestable(baseUrl: string, path: string): boolean {
   }
 }
 
-function addressAt(cursor: string): PageAddress {
+function addressAt(
+  cursor: string,
+  kept: { readonly query: FirstRequest['query']; readonly keep: true | readonly string[] } | undefined,
+): PageAddress {
   const [path = '', ...rest] = cursor.split('?');
   const rawQuery = rest.join('?');
   if (!cursor.startsWith('/') || !isSendableQuery(rawQuery))
     throw new ConfigError(
       'startAt is not the address of a page: it must be a path below the base URL, with its query, percent-encoded.',
     );
-  return { path, query: {}, ...(rawQuery !== '' && { rawQuery }) };
+  const sent = kept ? keepParams(kept.query, rawQuery, kept.keep) : { rawQuery, query: {} };
+  return { path, query: sent.query, ...(sent.rawQuery !== '' && { rawQuery: sent.rawQuery }) };
 }
 
 interface HeaderLink {

@@ -102,6 +102,7 @@ export function listing<
         { status, headers, body: document, partial },
         {
           path: '/',
+          first: { query: {} },
           from: undefined,
           isAgain: false,
           pageSize: undefined,

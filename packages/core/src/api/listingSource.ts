@@ -246,6 +246,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     const isAgain = atLeast === 2;
     const requested: RequestedPage = {
       path: address.path,
+      first: { query: first.query, sizeParam: definition.pageSize?.param },
       from: at,
       isAgain,
       pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),
@@ -266,7 +267,9 @@ export function pageFetcher<Row extends object, In extends object, Params extend
       if (status === 202) return notYet;
       if (!isAnnounced || body !== undefined || !hasNoContent(status)) return undefined;
       // Its headers may name the next page.
-      return readPage({ status, headers, body: null }, requested).next === 'end' ? nothingInTheMiddle(status) : undefined;
+      return readPage({ status, headers, body: null }, requested).next === 'end'
+        ? nothingInTheMiddle(status)
+        : undefined;
     };
     try {
       // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
@@ -283,7 +286,11 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     } catch (error) {
       const isEnd = SluiceError.is(error, 'http') && error.details['means'] === 'end';
       if (isEnd && last.received) return readPage(last.received, { ...requested, isEnd });
-      if (SluiceError.is(error, 'http') && error.details['status'] === last.received?.status && last.lacks !== undefined)
+      if (
+        SluiceError.is(error, 'http') &&
+        error.details['status'] === last.received?.status &&
+        last.lacks !== undefined
+      )
         amend(error, last.lacks);
       if (SluiceError.is(error, 'http') && isAboutRequest(error)) {
         const asked = [address.rawQuery ?? '', encodeQuery(address.query, opening.arrays)].filter(

@@ -13,6 +13,7 @@ import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentMessages } from './documentMessages.js';
 import { documentPath, finder, readCount, rowsPath } from './documentPath.js';
 import { thrownFault } from './issueText.js';
+import type { FirstRequest } from './lostParams.js';
 import type { Paging } from './paging.js';
 import { type EndSpec, endsAt, pageHash, PageSizes, type Until } from './until.js';
 
@@ -59,6 +60,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
 /** The request that a response answers. */
 export interface RequestedPage extends Pick<PageRequest, 'walked' | 'since'> {
   readonly path: string;
+  readonly first: FirstRequest;
   /** Whether the API said that the listing ended before this page. */
   readonly isEnd?: boolean;
   /** Where the page starts; absent for the first one. */
@@ -115,7 +117,7 @@ export function pageReader<Row>({
       reported = message;
     };
     return ({ status, headers, body, partial }, requested) => {
-      const { path, from, isEnd = false, isAgain, pageSize, walked, sizes, fields, since = {} } = requested;
+      const { path, first, from, isEnd = false, isAgain, pageSize, walked, sizes, fields, since = {} } = requested;
       // One that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(
@@ -149,6 +151,8 @@ export function pageReader<Row>({
           requested: pageSize,
           baseUrl,
           path,
+          first,
+          redact: (text) => endpoint.redact(text),
           withoutSecret: (address) => endpoint.withoutSecret(address),
           since: since.from,
           warn,

@@ -1,6 +1,7 @@
 import type { DocumentReader } from '../source/documentReader.js';
 import type { PageCursor } from '../position.js';
 import type { ApiResponse } from '../plugins/plugin.js';
+import type { FirstRequest } from './lostParams.js';
 
 /** A response of the API, with functions to read it. */
 export interface ReadableResponse extends ApiResponse {
@@ -35,11 +36,15 @@ export interface PageResponse extends ReadableResponse {
   readonly firstRows?: number | undefined;
   /** Requested rows; absent if the API decides. */
   readonly requested: number | undefined;
+  /** What the first page was requested with. */
+  readonly first: FirstRequest;
   /** The API's base URL, and the requested path below it. */
   readonly baseUrl: string;
   readonly path: string;
   /** An address that the server gave, without what carries the API's secrets in its path and query. */
   readonly withoutSecret: (address: string) => string;
+  /** A text of the server without secrets, for an error. */
+  readonly redact: (text: string) => string;
   /** Reports a warning to observers of the client, each message once. */
   readonly warn: (message: string) => void;
   /**
