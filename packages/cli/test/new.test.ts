@@ -62,6 +62,7 @@ async function draft(address: string, more: readonly string[] = []) {
   return { ...made, text, folder, exported, ids };
 }
 
+const intercom = { pages: { type: 'pages', next: { page: 2, starting_after: 'abc' }, page: 1 } };
 const all = rows.map(({ id }) => id);
 
 describe('U7 sluice new drafts a definition from one response', () => {
@@ -216,6 +217,37 @@ describe('U7 sluice new drafts a definition from one response', () => {
     const { text, ids } = await draft(`${origin}/items`);
     expect(text).toContain('// guess: nothing shows how the listing continues\n      paging: onePage(),');
     expect(ids).toEqual(all);
+  });
+
+  test.each([
+    ['continue', (at: string) => ({ continue: { rccontinue: at, continue: '-||' } })],
+    ['query-continue', (at: string) => ({ 'query-continue': { rccontinue: at } })],
+  ])('that has the parameters of the next page at %s', async (path, at) => {
+    const asked: string[] = [];
+    const origin = await serve((query, { url }) => {
+      asked.push(url ?? '');
+      const from = Number(query.get('rccontinue') ?? 0);
+      return { body: { query: { rows: page(query, from) }, ...(from + 3 < rows.length && at(String(from + 3))) } };
+    });
+    const { text, ids } = await draft(`${origin}/items?action=query&limit=3`);
+    expect(text).toContain(`// guess: the parameters of the next page seem to be those at ${path}`);
+    expect(text).toContain(`paging: byLink({ at: ({ at }) => { const next = at('${path}?');`);
+    expect(ids).toEqual(all);
+    expect(asked.slice(1).every((url) => url.includes('action=query') && url.includes('limit=3'))).toBe(true);
+  });
+
+  test.each<[string, string, object]>([
+    ["byCursor({ param: 'scroll_id', at: 'scroll_id?' })", 'scroll_id', { scroll_id: 'abc' }],
+    ["byCursor({ param: 'bookmark', at: 'bookmark?' })", 'bookmark', { bookmark: 'abc' }],
+    ["byCursor({ param: 'starting_after', at: 'pages?.next?.starting_after?' })", '', intercom],
+    ['onePage()', 'LastEvaluatedKey.id may be where a next page begins', { LastEvaluatedKey: { id: 'r2' } }],
+    ['onePage()', 'continuation.row may be where a next page begins', { continuation: { row: 'r2' } }],
+  ])('that has where the next page begins: %s', async (paging, why, beside) => {
+    const origin = await serve((query) => ({ body: { items: page(query, 0), ...beside } }));
+    const { text } = await draft(`${origin}/items?limit=3`);
+    expect(text).toContain(`paging: ${paging},`);
+    expect(text).toContain(why);
+    expect(text).not.toContain('nothing shows how the listing continues');
   });
 
   test('with credentials, which it names and never writes', async () => {
@@ -478,6 +510,9 @@ test('U7 what sluice new writes compiles', { tags: ['slow'] }, async () => {
     body: { "it's": page(query, 0), "a'b\\": { next: '/x?y=1' }, total: 7 },
     headers: { 'x-total-pages': '3' },
   }));
+  const wiki = await serve((query) => ({
+    body: { rows: page(query, 0), continue: { rccontinue: 'a', continue: '-||' } },
+  }));
   const folder = configFolder({
     'openapi.json': JSON.stringify(openApi),
     'tsconfig.json': JSON.stringify({
@@ -497,11 +532,12 @@ test('U7 what sluice new writes compiles', { tags: ['slow'] }, async () => {
     ['one', `${origin}/items?limit=3&page=1`],
     ['two', `${origin}/items?limit=3`],
     ['three', 'openapi.json'],
+    ['four', `${wiki}/items?limit=3`],
   ] as const)
     expect(await run(['new', name, '--from', address, '--header-file', 'headers.txt'], folder)).toMatchObject({
       code: 0,
     });
-  const files = ['one', 'two', 'three'].map((name) => join(folder, `${name}.ts`));
+  const files = ['one', 'two', 'three', 'four'].map((name) => join(folder, `${name}.ts`));
   const { options } = ts.parseJsonConfigFileContent(
     JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8')),
     ts.sys,

@@ -5,13 +5,38 @@ export function nextIn(body: unknown): string | undefined {
   return findField(body, namesNext);
 }
 
+/**
+ * The place in a document of what may be where a next page begins, if nothing says that there is none.
+ *
+ * @param known what is no such token, e.g. an echo of the request
+ */
+export function tokenIn(body: unknown, known: readonly string[]): string | undefined {
+  if (findField(body, saysLast) !== undefined) return undefined;
+  return findField(
+    body,
+    (name, value) =>
+      tokens.test(name) &&
+      !otherNexts.test(name) &&
+      isGiven(value) &&
+      !(isText(value) && known.includes(String(value))),
+  );
+}
+
 /** Names without their case and signs: `@odata.nextLink` is `odatanextlink`. */
-const pagingParts = /^(meta|metadata|responsemetadata|links|paging|pagination|page|pageinfo|cursors?)$/;
+const pagingParts = /^(meta|metadata|responsemetadata|links|paging|pagination|page|pageinfo|pages|cursors?)$/;
 const wrappers = /^(data|result|response)$/;
 const addresses =
   /^(odata)?next(pages?|link|url|uri|href|cursor|token|id|offset|marker|start|records|results)(url|link|uri|token|cursor|number)?$/;
-const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload|truncated)$/;
+const flags = /^(has|is)?(more|next|nextpage|morepages|moreresults|moreitems|moredata|moretoload|truncated|continue)$/;
 const lastFlags = /^(is)?last(page)?$|^endofstream$/;
+/** They are there only if another page is: parameters of MediaWiki, a key of DynamoDB. */
+const continuations = /^(query)?continue$|^lastevaluatedkey$/;
+/** What may be where a next page begins. An API may have it on its last page, too, or mean something else. */
+const tokens =
+  /^(?:(?:page|list|query|result|search|end|last)?(?:cursor|token|bookmark|marker|continuation|scroll)(?:id|token|key|uri|url)?|.*(?:continuation|resumption|paging|pagination|page)(?:token|key|state|bookmark|marker|ref)|.*scrollid|(?:page|search|start|starting|cursor)?after|(?:exclusive)?startkey|last(?:evaluated)?key|more(?:results|items|pages|rows)?|next.*)$/;
+/** What comes next is none of pages. */
+const otherNexts =
+  /^next.*(?:sync|delta|update|run|refresh|bill|pay|reset|poll|event|release|step|action|time|date|(?:check|at)$)/;
 const counts = /^(totalpages?|pagestotal|lastpage)$/;
 const maxDepth = 3;
 const longestName = 50;
@@ -50,12 +75,22 @@ function namesNext(name: string, value: unknown, isOfPaging: boolean): boolean {
     if (count !== undefined) return count > 1;
   }
   if (!isGiven(value)) return false;
-  if (addresses.test(name)) return true;
+  if (addresses.test(name) || continuations.test(name)) return true;
   // Airtable's offset is a token, others' is the number that was requested, or that of a time zone: `+02:00`.
   if (name === 'offset' && typeof value === 'string') return !/^(UTC|GMT)?[+-]?[\d:.]*$|^Z$/.test(value);
   if (name !== 'next') return false;
   const address = isRecord(value) ? (value['href'] ?? value['url']) : value;
   return isOfPaging || (typeof address === 'string' && /^(https?:|[/?])/.test(address));
+}
+
+function saysLast(name: string, value: unknown): boolean {
+  if (value === false || value === 'false') return flags.test(name);
+  if (value === true || value === 'true') return lastFlags.test(name);
+  return (value === null || value === '') && (name === 'next' || addresses.test(name));
+}
+
+function isText(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
 }
 
 function isGiven(value: unknown): boolean {

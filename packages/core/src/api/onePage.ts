@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.js';
 import { countIn } from '../values.js';
 import type { PageResponse } from './pageResponse.js';
 import { linkedNext } from './byLink.js';
-import { findField, nextIn } from './namedNext.js';
+import { findField, nextIn, tokenIn } from './namedNext.js';
 import type { Paging } from './paging.js';
 
 /**
@@ -11,7 +11,7 @@ import type { Paging } from './paging.js';
  * A response that names a next page is an error, whether in a `Link` header or in a field such as `next_page`,
  * `nextPageToken`, `has_more` or `total_pages`, since rows would be missed. A page with exactly as many rows as were
  * requested is reported with a warning, since there may be more, and so is one that states a larger total, e.g. as `total`
- * or `X-Total-Count`.
+ * or `X-Total-Count`, or has what may be where a next page begins, e.g. a `bookmark` or a `scroll_id`.
  *
  * @example listing({ path: '/currencies', paging: onePage(), rows: 'currencies', columns: ['code'] })
  */
@@ -33,9 +33,14 @@ export function onePage(): Paging {
         );
       const { items, warn } = response;
       const stated = response.total === undefined ? largerTotal(response) : undefined;
+      const token = tokenIn(response.body, Object.values(response.first.query).flat().map(String));
       if (stated !== undefined)
         warn(
           `the only page has ${items} rows, and says at ${stated} that there are more. If so, replace onePage() with how the API continues, e.g. byPage() or byOffset().`,
+        );
+      else if (token !== undefined)
+        warn(
+          `the only page has ${items} rows, and the response has at ${token} what may be where a next page begins. If so, replace onePage() with how the API continues, e.g. byCursor().`,
         );
       else response.warnIfFull('replace onePage() with how the API continues');
       return 'end';

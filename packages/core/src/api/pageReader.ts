@@ -173,6 +173,7 @@ export function pageReader<Row>({
         const ends =
           next === 'end' || isPartial ? undefined : endsAt(end, { response: pageResponse, walked, hash, sizes });
         if (!isPartial) sizes.add(pageResponse, walked, pageResponse.newRows > 0 && ends !== 'before');
+        if (sizes.unevenness !== undefined) warn(sizes.unevenness);
         if (ends === 'before') return { ...withoutRows, total: count };
         if (isPartial) warnOfPart(partial);
         const isUnknown = isEnd && walked.pages === 0;

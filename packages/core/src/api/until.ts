@@ -54,6 +54,12 @@ export class PageSizes {
   #largest = 0;
   #smallestFollowed = Infinity;
 
+  /** What is odd if a page that was followed by rows has fewer than another one: no limit of a server does that. */
+  get unevenness(): string | undefined {
+    if (this.#smallestFollowed >= this.#largest) return undefined;
+    return `the API leaves rows out of its pages, e.g. those that the credentials may not read: one of ${this.#smallestFollowed} rows was followed by more, although others have ${this.#largest}.`;
+  }
+
   isOfLast(size: number): boolean {
     const ends = this.#ends.get(size) ?? 0;
     return size < this.#smallestFollowed && ends >= (size < this.#largest ? 1 : endsOfLargest);

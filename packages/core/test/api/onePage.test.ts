@@ -52,6 +52,11 @@ describe('R2 onePage', () => {
     ['_links.next', { _links: { next: { href: '/items?page=2' } } }],
     ['meta.pagination.next_page', { meta: { pagination: { next_page: 2 } } }],
     ['response_metadata.next_cursor', { response_metadata: { next_cursor: 'dXNlcg==' } }],
+    ['continue', { continue: { rccontinue: '2026|1', continue: '-||' }, batchcomplete: '' }],
+    ['query-continue', { 'query-continue': { allpages: { apcontinue: 'B' } } }],
+    ['pages.next', { pages: { type: 'pages', next: { page: 2, starting_after: 'abc' }, page: 1, per_page: 3 } }],
+    ['LastEvaluatedKey', { Count: 3, LastEvaluatedKey: { id: { S: '3' } } }],
+    ['data.lastEvaluatedKey', { data: { lastEvaluatedKey: 'abc' } }],
     ['data.pageInfo.hasNextPage', { data: { pageInfo: { hasNextPage: true, endCursor: 'c' } } }],
   ])('R2 a response that names a next page at %s is an error', (place, body) => {
     expect(() => read(body)).toThrow(`at ${place}: it names a next page, but paging is onePage()`);
@@ -175,6 +180,61 @@ describe('R2 onePage', () => {
     expect(warnings).toEqual(
       place === undefined ? [] : [expect.stringContaining(`the only page has 3 rows, and says at ${place} that there`)],
     );
+  });
+
+  async function warningsOf(body: object, query = {}): Promise<string[]> {
+    const warnings: string[] = [];
+    const { baseUrl } = await serve(() => ({ body: { items: numbered(3), ...body } }));
+    const source = openListing(
+      listing<Row>({ path: '/items', query, paging: onePage(), rows: 'items', columns: ['id'] }),
+      { baseUrl, auth: noAuth, onWarning: (text) => void warnings.push(text) },
+    );
+    expect(await source().toArray()).toEqual(numbered(3));
+    return warnings;
+  }
+
+  test.each<[string, object]>([
+    ['bookmark', { bookmark: 'g1AAA' }],
+    ['_scroll_id', { _scroll_id: 'abc', took: 3, timed_out: false }],
+    ['scroll_id', { scroll_id: 'abc' }],
+    ['cursor', { cursor: 'abc' }],
+    ['meta.cursor', { meta: { cursor: { id: 3 } } }],
+    ['token', { token: 88 }],
+    ['continuation', { continuation: { row: 'abc' } }],
+    ['resumptionToken', { resumptionToken: 'abc' }],
+    ['pageKey', { pageKey: 'abc' }],
+    ['paging.cursors.after', { paging: { cursors: { before: 'a', after: 'b' } } }],
+    ['data.after', { data: { after: 't3_abc', before: null } }],
+    ['search_after', { search_after: 'abc' }],
+    ['marker', { marker: '3', limit: 3 }],
+    ['exclusiveStartKey', { exclusiveStartKey: { id: '3' } }],
+    ['next_batch', { next_batch: 's72595' }],
+    ['nextRow', { nextRow: 'abc' }],
+    ['more', { more: 12 }],
+    ['next', { next: { from: 'abc' } }],
+  ])('R2 what may be where a next page begins is a warning: %s of %j', async (place, body) => {
+    expect(await warningsOf(body)).toEqual([
+      expect.stringContaining(`the only page has 3 rows, and the response has at ${place} what may be where`),
+    ]);
+  });
+
+  test.each<[object, object?]>([
+    [{ links: { self: '/items', first: '/items', last: '/items', prev: null } }],
+    [{ created_after: '2026-01-01', updated_before: '2026-02-01', since: 5 }],
+    [{ cursor: null, bookmark: '', continue: {} }],
+    [{ next_cursor: null, cursor: 'abc' }],
+    [{ has_more: false, cursor: 'abc', scroll_id: 'abc' }],
+    [{ data: { pageInfo: { hasNextPage: false, endCursor: 'c' } } }],
+    [{ isLast: true, token: 'abc' }],
+    [{ nextSyncToken: 'abc', sync_token: 'abc', '@odata.deltaLink': 'https://api.example.com/delta?t=1' }],
+    [{ access_token: 'abc', token_type: 'bearer', csrf_token: 'abc', request_id: 'abc' }],
+    [{ next_update_at: '2026-01-01', nextRunTime: 5, next_check: 'soon', nextBillingDate: '2026-02-01' }],
+    [{ cursor: 'abc' }, { cursor: 'abc' }],
+    [{ count: 3, limit: 10, offset: 0, page: 1, total: 3, success: true, status: 'ok' }],
+    [{ item: { cursor: 'abc', token: 'abc' }, owner: { bookmark: 'abc' } }],
+    [{ items: [{ id: 0, token: 'a', next_id: 1, cursor: 'abc' }, { id: 1 }, { id: 2 }].map(({ id }) => ({ id })) }],
+  ])('R2 %j has no such place, with the query %j', async (body, query) => {
+    expect(await warningsOf(body, query)).toEqual([]);
   });
 
   test('R2 byLink() warns if the first page has no Link header and names a next page', async () => {

@@ -128,7 +128,9 @@ describe("R2 until: 'short-page'", () => {
       },
     );
     expect(await source.toArray()).toHaveLength(lengths.reduce((sum, length) => sum + length, 0));
-    return names.map((name) => asked.filter((path) => new URL(path, 'http://x').searchParams.get('of') === name).length);
+    return names.map(
+      (name) => asked.filter((path) => new URL(path, 'http://x').searchParams.get('of') === name).length,
+    );
   }
 
   test('R2 a short first page is trusted where a listing has ended at its size, e.g. that of another parent', async () => {
@@ -147,12 +149,15 @@ describe("R2 until: 'short-page'", () => {
     [2, 5],
     [3, 9],
   ])('R2 page %i may lack %i of its rows, and ends nothing', async (nth, lacking) => {
-    const { source } = await open(definition, (url) => {
+    const warnings: string[] = [];
+    const { items, ...server } = await open(definition, (url) => {
       const page = number(url, 'page', 1);
       const items = numbered(37).slice((page - 1) * 10, page * 10);
       return { body: { items: page === nth ? items.slice(lacking) : items } };
     });
-    expect(await source.toArray()).toHaveLength(37 - lacking);
+    const onWarning = (text: string): void => void warnings.push(text);
+    expect(await openListing(items, { ...server, auth: noAuth, onWarning })().toArray()).toHaveLength(37 - lacking);
+    expect(warnings).toEqual([expect.stringContaining(`one of ${10 - lacking} rows was followed by more`)]);
   });
 
   test('R2 pages of different parents may lack rows', async () => {

@@ -30,7 +30,7 @@ export interface PagingGuess extends Guess<Code> {
 const names = {
   cursorParam: /^(page_?)?(cursor|token|marker|bookmark)$|^(next_?|starting_?)?(after|page_?token)$|^continuation/i,
   cursor:
-    /^(next_?)?(cursor|page_?token|token|marker|bookmark|after|continuation(_?token)?)$|^(next|end)_?cursor$|^starting_?after$|^next_?(offset|start|position|id)$/i,
+    /^(next_?)?(cursor|page_?token|token|marker|bookmark|after|continuation(_?token)?)$|^(next|end)_?cursor$|^starting_?after$|^next_?(offset|start|position|id)$|^(_?scroll_?id|page_?key|resumption_?token)$/i,
   link: /^(next|next_?(url|uri|link|href|page|page_?(url|uri|link)|records_?url)|after_?url|@odata\.nextLink|nextLink)$/i,
   more: /^(has_?(more|next|next_?page)|more|more_?results)$/i,
   last: /^(is_?)?last(_?page)?$|^end_?of_?stream$/i,
@@ -38,6 +38,10 @@ const names = {
   pagesHeader: /^x-(total-pages|wp-totalpages|pages|page-count)$/,
   page: /^(page|p|page_?(no|num|number|index)|current_?page)$/i,
   offset: /^(offset|skip|\$skip|start|start_?index|start_?at|from)$/i,
+  /** Parameters of the next page, in an object. */
+  continued: /^((?:.*\.)?(?:query-?)?continue)\.[^.[\]]+$/i,
+  /** What may be where a next page begins, also the names of objects. */
+  token: /(next|continu|cursor|token|bookmark|scroll|marker|LastEvaluatedKey|start_?key|page_?key)/i,
   lastId: /^(starting_?after|after_?id|since_?id|last_?id|min_?id)$/i,
 } as const;
 
@@ -46,7 +50,27 @@ const names = {
  * of its parameters. An API that shows nothing is taken for a listing of one page.
  */
 export function guessPaging(signs: PagingSigns): PagingGuess {
-  return byLink(signs) ?? byCursor(signs) ?? byLastId(signs) ?? byPage(signs) ?? byOffset(signs) ?? onePage();
+  return (
+    byLink(signs) ??
+    byContinued(signs) ??
+    byCursor(signs) ??
+    byLastId(signs) ??
+    byPage(signs) ??
+    byOffset(signs) ??
+    onePage(signs)
+  );
+}
+
+/** E.g. MediaWiki: each of these parameters is sent with those of the first request. */
+function byContinued({ fields }: PagingSigns): PagingGuess | undefined {
+  const [, path] = fields.map(({ path }) => names.continued.exec(path)).find((found) => found !== null) ?? [];
+  if (path === undefined) return undefined;
+  const next = `const next = at(${quoteText(`${path}?`)})`;
+  const address = '`?${new URLSearchParams(Object.entries(Object(next)))}`';
+  return {
+    value: code('byLink', `{ at: ({ at }) => { ${next}; return next ? ${address} : undefined; }, keep: true }`),
+    why: `the parameters of the next page seem to be those at ${path}`,
+  };
 }
 
 function byLink({ headers, fields }: PagingSigns): PagingGuess | undefined {
@@ -132,8 +156,16 @@ function byOffset({ params, fields }: PagingSigns): PagingGuess | undefined {
   };
 }
 
-function onePage(): PagingGuess {
-  return { value: code('onePage', ''), why: 'nothing shows how the listing continues' };
+function onePage({ fields }: PagingSigns): PagingGuess {
+  const token = fields.find(
+    ({ path, kind, value }) => kind !== 'boolean' && kind !== 'null' && value !== '' && names.token.test(path),
+  );
+  return {
+    value: code('onePage', ''),
+    why: token
+      ? `${token.path} may be where a next page begins. If so, onePage() misses rows: write byCursor() or byLink(), whose at may be a function`
+      : 'nothing shows how the listing continues',
+  };
 }
 
 /** Where the next page is, and what says that there is one: the place may be missing on the last page, or still be there. */
