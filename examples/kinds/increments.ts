@@ -15,18 +15,23 @@ export const increments: readonly Kind[] = [
         path: '/issues',
         query: { sort: 'at' },
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({ param: 'since', field: 'at', type: 'instant', overlap: 0 }),
         rows: '',
         columns,
         key: 'id',
       }),
     },
-    answers: { '/issues?limit=100&sort=at': [row(1, 1), row(2, 2)] },
+    answers: {
+      '/issues?limit=100&sort=at': [row(1, 1), row(2, 2)],
+      '/issues?limit=100&sort=at&since=2026-01-02T00%3A00%3A00Z': [row(2, 2)],
+    },
     exports: [row(1, 1), row(2, 2)],
     later: [
       {
-        answers: { '/issues?limit=100&sort=at&since=2026-01-02T00%3A00%3A00Z': [row(2, 2), row(1, 3)] },
+        answers: {
+          '/issues?limit=100&sort=at&since=2026-01-02T00%3A00%3A00Z': [row(2, 2), row(1, 3)],
+          '/issues?limit=100&sort=at&since=2026-01-03T00%3A00%3A00Z': [row(1, 3)],
+        },
         exports: [row(1, 3)],
       },
     ],
@@ -37,16 +42,23 @@ export const increments: readonly Kind[] = [
       rows: listing({
         path: '/issues',
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({ param: 'after', field: 'at', type: 'instant', write: '{epoch-seconds}', overlap: 0 }),
         rows: '',
         columns,
         key: 'id',
       }),
     },
-    answers: { '/issues?limit=100': [row(1, 1), row(2, 2)] },
+    answers: { '/issues?limit=100': [row(1, 1), row(2, 2)], '/issues?limit=100&after=1767312000': [row(2, 2)] },
     exports: [row(1, 1), row(2, 2)],
-    later: [{ answers: { '/issues?limit=100&after=1767312000': [row(2, 2), row(3, 3)] }, exports: [row(3, 3)] }],
+    later: [
+      {
+        answers: {
+          '/issues?limit=100&after=1767312000': [row(2, 2), row(3, 3)],
+          '/issues?limit=100&after=1767398400': [row(3, 3)],
+        },
+        exports: [row(3, 3)],
+      },
+    ],
   },
   {
     says: 'lists only rows after the time, without the time itself',
@@ -54,7 +66,6 @@ export const increments: readonly Kind[] = [
       rows: listing({
         path: '/subscriptions',
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({
           param: 'updated_at[after]',
           field: 'at',
@@ -67,7 +78,10 @@ export const increments: readonly Kind[] = [
         key: 'id',
       }),
     },
-    answers: { '/subscriptions?limit=100': [{ id: 1, at: 1767312000 }] },
+    answers: {
+      '/subscriptions?limit=100': [{ id: 1, at: 1767312000 }],
+      '/subscriptions?limit=100&updated_at%5Bafter%5D=1767311999': [{ id: 1, at: 1767312000 }],
+    },
     exports: [{ id: 1, at: 1767312000 }],
     later: [
       {
@@ -90,7 +104,6 @@ export const increments: readonly Kind[] = [
         partitions: { project: ['ops'] },
         query: ({ project }: { project: string }) => ({ jql: `project = ${project} AND {since}` }),
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({
           param: 'jql',
           field: 'at',
@@ -104,7 +117,10 @@ export const increments: readonly Kind[] = [
         key: 'id',
       }),
     },
-    answers: { '/search?limit=100&jql=project+%3D+ops+AND+updated+%3E%3D+1767225600000': [row(1, 1), row(2, 2)] },
+    answers: {
+      '/search?limit=100&jql=project+%3D+ops+AND+updated+%3E%3D+1767225600000': [row(1, 1), row(2, 2)],
+      '/search?limit=100&jql=project+%3D+ops+AND+updated+%3E%3D+1767312000000': [row(2, 2)],
+    },
     exports: [row(1, 1), row(2, 2)],
   },
   {
@@ -113,7 +129,6 @@ export const increments: readonly Kind[] = [
       rows: listing({
         path: '/search',
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({
           param: 'jql',
           field: 'at',
@@ -129,6 +144,7 @@ export const increments: readonly Kind[] = [
     },
     answers: {
       '/search?limit=100&jql=updated+%3E%3D+%222026-01-01+00%3A00%22+ORDER+BY+updated': [row(1, 1), row(2, 2)],
+      '/search?limit=100&jql=updated+%3E%3D+%222026-01-02+00%3A00%22+ORDER+BY+updated': [row(2, 2)],
     },
     exports: [row(1, 1), row(2, 2)],
     later: [
@@ -144,7 +160,6 @@ export const increments: readonly Kind[] = [
       rows: listing({
         path: '/issues',
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({ param: 'since', field: 'at', type: 'instant', begin: '2026-01-01T00:00:00Z' }),
         rows: '',
         columns,
@@ -158,7 +173,7 @@ export const increments: readonly Kind[] = [
     sources: {
       rows: listing({
         path: '/issues',
-        pageSize: { param: 'limit', default: 2, max: 2 },
+        pageSize: { param: 'limit', default: 3, max: 3 },
         paging: bySince({
           param: 'since',
           field: 'at',
@@ -166,18 +181,17 @@ export const increments: readonly Kind[] = [
           overlap: 0,
           paging: byOffset({ param: 'offset' }),
         }),
-        until: 'short-page',
         rows: '',
         columns,
         key: 'id',
       }),
     },
     answers: {
-      '/issues?limit=2': [row(1, 1), row(2, 1)],
-      '/issues?limit=2&offset=1': [row(2, 1), row(3, 1)],
-      '/issues?limit=2&offset=2': [row(3, 1)],
+      '/issues?limit=3': [row(1, 1), row(2, 1), row(3, 1)],
+      '/issues?limit=3&offset=2': [row(3, 1), row(4, 1)],
+      '/issues?limit=3&offset=3': [row(4, 1)],
     },
-    exports: [row(1, 1), row(2, 1), row(3, 1)],
+    exports: [row(1, 1), row(2, 1), row(3, 1), row(4, 1)],
   },
   {
     says: 'lists the newest rows first, without a filter',
@@ -256,7 +270,6 @@ export const increments: readonly Kind[] = [
         each: rowOf({ source: 'repos', params: { repo: '{id}' } }),
         path: '/repos/{repo}/issues',
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({ param: 'since', field: 'at', type: 'instant', overlap: 0 }),
         rows: '',
         version: '1',
@@ -267,7 +280,9 @@ export const increments: readonly Kind[] = [
     answers: {
       '/repos': [{ id: 'a' }, { id: 'b' }],
       '/repos/a/issues?limit=100': [row(1, 1)],
+      '/repos/a/issues?limit=100&since=2026-01-01T00%3A00%3A00Z': [row(1, 1)],
       '/repos/b/issues?limit=100': [row(2, 2)],
+      '/repos/b/issues?limit=100&since=2026-01-02T00%3A00%3A00Z': [row(2, 2)],
     },
     exports: [row(1, 1), row(2, 2)],
     later: [
@@ -275,6 +290,7 @@ export const increments: readonly Kind[] = [
         answers: {
           '/repos': [{ id: 'a' }, { id: 'b' }],
           '/repos/a/issues?limit=100&since=2026-01-01T00%3A00%3A00Z': [row(1, 1), row(3, 3)],
+          '/repos/a/issues?limit=100&since=2026-01-03T00%3A00%3A00Z': [row(3, 3)],
           '/repos/b/issues?limit=100&since=2026-01-02T00%3A00%3A00Z': [row(2, 2)],
         },
         exports: [row(3, 3)],
@@ -305,6 +321,7 @@ export const increments: readonly Kind[] = [
     },
     answers: {
       '/events?limit=100&from=2026-01-01T00%3A00%3A00Z&to=2026-01-31T00%3A00%3A00Z': [row(2, 2), row(1, 1)],
+      '/events?limit=100&from=2026-01-01T00%3A00%3A00Z&to=2026-01-31T00%3A00%3A00Z&page=2': [],
       '/events?limit=100&from=2026-01-31T00%3A00%3A00Z&to=2026-03-01T00%3A00%3A00Z': [],
       // The last one is walked when all others have ended, and has room for what changes meanwhile.
       '/events?limit=100&from=2026-03-01T00%3A00%3A00Z&to=2026-03-31T00%3A00%3A00Z': [],

@@ -33,6 +33,7 @@ export const parents: readonly Kind[] = [
     answers: {
       '/projects': [{ id: 'a' }, { id: 'b' }],
       '/projects/a/tasks?limit=2': [{ id: 1 }],
+      '/projects/a/tasks?limit=2&page=2': [],
       '/projects/b/tasks?limit=2': [{ id: 2 }, { id: 3 }],
       '/projects/b/tasks?limit=2&page=2': [],
     },
@@ -63,7 +64,9 @@ export const parents: readonly Kind[] = [
     answers: {
       '/projects': [{ id: 'a' }, { id: 'b' }],
       '/projects/a/tasks?limit=2': [{ id: 1 }],
+      '/projects/a/tasks?limit=2&page=2': [],
       '/projects/b/tasks?limit=2': [{ id: 1 }],
+      '/projects/b/tasks?limit=2&page=2': [],
       '/projects/a/tasks/1/comments': [{ id: 8 }],
       '/projects/b/tasks/1/comments': [{ id: 9 }],
     },

@@ -172,9 +172,12 @@ export function pageReader<Row>({
         const isStated = next !== 'end' && !isNamed && paging.more?.(pageResponse) === true;
         const ends =
           next === 'end' || isPartial ? undefined : endsAt(end, { response: pageResponse, walked, hash, sizes });
-        if (!isPartial) sizes.add(pageResponse, walked, pageResponse.newRows > 0 && ends !== 'before');
-        if (sizes.unevenness !== undefined) warn(sizes.unevenness);
-        if (ends === 'before') return { ...withoutRows, total: count };
+        const counted = (page: UndecodedPage<Row>): UndecodedPage<Row> => {
+          if (!isPartial) sizes.add(pageResponse, walked, page);
+          if (sizes.unevenness !== undefined) warn(sizes.unevenness);
+          return page;
+        };
+        if (ends === 'before') return counted({ ...withoutRows, total: count });
         if (isPartial) warnOfPart(partial);
         const isUnknown = isEnd && walked.pages === 0;
         // In place of a row with an error, GraphQL has null. Offsets count it.
@@ -189,8 +192,8 @@ export function pageReader<Row>({
           isEnd: isEnd ? true : undefined,
           decode: () => decode(withFields(received, fields), found.path, read),
         };
-        if (!paging.increment || (isEnd && received.length === 0)) return made;
-        return paging.increment.newRows(made, {
+        if (!paging.increment || (isEnd && received.length === 0)) return counted(made);
+        const page = paging.increment.newRows(made, {
           since,
           from,
           read,
@@ -201,6 +204,7 @@ export function pageReader<Row>({
           requested: pageSize,
           at: timeOf(headers, clock.now()),
         });
+        return counted(page);
       } catch (error) {
         throw thrownFault(error, '', body, read);
       }

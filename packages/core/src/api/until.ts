@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { hintFor } from '../checks.js';
-import type { WalkedPages } from '../source/definition.js';
+import type { UndecodedPage, WalkedPages } from '../source/definition.js';
 import { hashOf, rowsOfFingerprint } from '../source/fingerprint.js';
 import { kindOf, shownText } from '../values.js';
 import type { PageResponse } from './pageResponse.js';
@@ -65,13 +65,15 @@ export class PageSizes {
     return size < this.#smallestFollowed && ends >= (size < this.#largest ? 1 : endsOfLargest);
   }
 
-  /** @param hasNew whether the page has rows that the one before it has not */
-  add({ items }: PageResponse, { hash, pages }: WalkedPages, hasNew: boolean): void {
+  /** @param page what is emitted of the response */
+  add({ items, rows, newRows }: PageResponse, { hash, pages }: WalkedPages, page: UndecodedPage<unknown>): void {
     this.#largest = Math.max(this.#largest, items);
     if (hash === undefined) return;
     const before = rowsOfFingerprint(hash);
-    if (hasNew) this.#smallestFollowed = Math.min(this.#smallestFollowed, before);
-    else if (pages === 1) this.#ends.set(before, (this.#ends.get(before) ?? 0) + 1);
+    // The known row of an offset, and the known rows of an increment, are on the pages before.
+    const known = Math.max(page.leftOut?.size ?? 0, rows.length - newRows);
+    if (page.received.length > known) this.#smallestFollowed = Math.min(this.#smallestFollowed, before);
+    else if (pages === 1 && page.next === 'end') this.#ends.set(before, (this.#ends.get(before) ?? 0) + 1);
   }
 }
 

@@ -268,11 +268,14 @@ describe("R2 until: 'short-page'", () => {
 
   test('R2 goes with increments, whose pages begin with known rows', async () => {
     const rows = numbered(23).map(({ id }) => ({ id, at: 100 + Math.floor(id / 3) }));
+    const warnings: string[] = [];
     const paging = bySince({ param: 'since', field: 'at', type: 'integer' });
-    const { source, asked } = await open({ ...definition, paging }, (url) => ({
+    const { items, asked, ...server } = await open({ ...definition, paging }, (url) => ({
       body: { items: rows.filter(({ at }) => at >= number(url, 'since', 0)).slice(0, 10) },
     }));
-    expect(await source.toArray()).toEqual(rows);
+    const onWarning = (text: string): void => void warnings.push(text);
+    expect(await openListing(items, { ...server, auth: noAuth, onWarning })().toArray()).toEqual(rows);
+    expect(warnings).toEqual([]);
     expect(asked).toHaveLength(4);
   });
 
