@@ -122,8 +122,14 @@ test('headers that are none are refused by their line; nothing of them is repeat
   const folder = folderWithSecret();
   writeFileSync(join(folder, 'headers'), 'X-Team: nfts\nBearer canary\n');
   writeFileSync(join(folder, 'ours'), 'Webhook-Id: canary\n');
+  writeFileSync(join(folder, 'twice'), 'X-Token: canary\n\nX-Team: nfts\nX-Token: canary\n');
+  writeFileSync(join(folder, 'cases'), 'authorization: canary\nAuthorization: canary\n');
   const withFile = (file: string) => refused([...signed, '--header-file', file], folder);
   expect(await withFile('headers')).toContain('Line 2 of the file that --header-file names is not a header.');
+  expect(await withFile('twice')).toContain(
+    'The file that --header-file names sets X-Token twice, the second time in line 4. Leave one of them out.',
+  );
+  expect(await withFile('cases')).toContain('sets Authorization twice, the second time in line 2.');
   expect(await withFile('ours')).toContain('The header "Webhook-Id" is set by Sluice.');
   expect(await withFile('gone')).toContain("The file that --header-file names can't be read: it is not there.");
 });

@@ -64,11 +64,36 @@ export function addressOf(baseUrl: string, path: string): URL {
   return url;
 }
 
-/** Whether a server that decodes `path` first, maybe twice, or drops what follows a `;`, could find a `.` or `..` segment. */
+/**
+ * Whether a server could find a `.` or `..` segment: one that decodes `path` first, maybe twice, reads overlong UTF-8, `%uXXXX`
+ * or similar characters as ASCII, or drops blanks, or what follows a `;`, `#`, `?` or a control character.
+ */
 export function hasDotSegment(path: string): boolean {
+  // eslint-disable-next-line no-control-regex -- the pattern must match controls
+  return readLeniently(path)
+    .split(/[/\\]/)
+    .some((segment) => /^[\0-\x20]*\.\.?(?:$|[\0-\x20\x7f;#?])/.test(segment));
+}
+
+/** A path decoded as carelessly as a server may do it. */
+function readLeniently(path: string): string {
   return path
     .replace(/%(?:25)+/g, '%')
-    .replace(/%2e/gi, '.')
-    .split(/[/\\]|%2f|%5c/i)
-    .some((segment) => /^\.\.?(?:$|;|%3b)/i.test(segment));
+    .replace(/%u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)))
+    .replace(
+      /%(?:c([01])|(?:e0|f0%80|f8%80%80|fc%80%80%80)%8([01]))%([0-9a-f]{2})/gi,
+      (_, two: string | undefined, more: string | undefined, low: string) =>
+        String.fromCharCode(64 * Number(two ?? more) + (parseInt(low, 16) % 64)),
+    )
+    .replace(/(?:%[0-9a-f]{2})+/gi, decodeValid)
+    .normalize('NFKC');
+}
+
+/** Decodes what is UTF-8, or else at least what is ASCII. */
+function decodeValid(escaped: string): string {
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return escaped.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent);
+  }
 }

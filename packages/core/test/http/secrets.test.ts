@@ -96,6 +96,57 @@ describe('a secret that was written', () => {
   });
 });
 
+/** Named character references of one ASCII character, as the standard lists them; those that may lack the semicolon twice. */
+const htmlNames: Readonly<Record<string, string>> = {
+  '!': 'excl;',
+  '"': 'QUOT QUOT; quot quot;',
+  '#': 'num;',
+  $: 'dollar;',
+  '%': 'percnt;',
+  '&': 'AMP AMP; amp amp;',
+  "'": 'apos;',
+  '(': 'lpar;',
+  ')': 'rpar;',
+  '*': 'ast; midast;',
+  '+': 'plus;',
+  ',': 'comma;',
+  '.': 'period;',
+  '/': 'sol;',
+  ':': 'colon;',
+  ';': 'semi;',
+  '<': 'LT LT; lt lt;',
+  '=': 'equals;',
+  '>': 'GT GT; gt gt;',
+  '?': 'quest;',
+  '@': 'commat;',
+  '[': 'lbrack; lsqb;',
+  '\\': 'bsol;',
+  ']': 'rbrack; rsqb;',
+  '^': 'Hat;',
+  _: 'UnderBar; lowbar;',
+  '`': 'DiacriticalGrave; grave;',
+  '{': 'lbrace; lcub;',
+  '|': 'VerticalLine; verbar; vert;',
+  '}': 'rbrace; rcub;',
+};
+
+test.each(Object.entries(htmlNames).flatMap(([char, names]) => names.split(' ').map((name) => [name, char])))(
+  'T2 a key is hidden in a web page that writes &%s for %s',
+  (name = '', char = '') => {
+    const secrets = new Secrets();
+    secrets.add(`sk${char}live${char}9f3b27${char}x`);
+    const written = `sk&${name}live&${name}9f3b27&${name}x`;
+    expect(secrets.redact(`<p>no ${written}</p>`)).toBe('<p>no [hidden]</p>');
+    expect(secrets.redact(`<p>no ${encodeURIComponent(written)}</p>`)).toBe('<p>no [hidden]</p>');
+  },
+);
+
+test('T2 a key is hidden in a web page that breaks its lines by name', () => {
+  const secrets = new Secrets();
+  secrets.add('line\tone\ntwo');
+  expect(secrets.redact('no line&Tab;one&NewLine;two')).toBe('no [hidden]');
+});
+
 describe('secrets', () => {
   test.each(['AbCdEfGhIjKlMnOpQrStUvWx', 'abcdefghijklmnopqrstuvwx', 'QWERTZUIOPASDFGHJKLY'])(
     'T2 of letters only (%s) are hidden in halves, though each reads like a word',

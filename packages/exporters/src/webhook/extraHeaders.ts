@@ -1,9 +1,10 @@
 import { ConfigError } from '@sluice/core';
+import { shownSecrets } from './signature.js';
 
 /** Headers of the request and the signature, which the sender sets. */
 const reserved = /^(webhook-|host$|content-|transfer-|connection$|upgrade$|expect$|keep-alive$|trailer$|te$)/i;
 
-/** @throws ConfigError if a header is invalid or reserved. The message does not contain its value. */
+/** @throws ConfigError if a header is invalid, reserved or set twice. The message does not contain its value. */
 export function checkHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
     const isToken = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
@@ -12,6 +13,12 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): void {
       isToken && reserved.test(name) ? 'is set by Sluice' : 'cannot be sent: names and values are plain ASCII text';
     throw new ConfigError(`The header ${JSON.stringify(name)} ${why}.`, { option: 'headers' });
   }
+  const names = Object.keys(headers).map((name) => name.toLowerCase());
+  const twice = names.find((name, at) => names.indexOf(name) < at);
+  if (twice !== undefined)
+    throw new ConfigError(`The header ${JSON.stringify(twice)} is set twice. Leave one of them out.`, {
+      option: 'headers',
+    });
 }
 
 /** Everything that may contain a secret. An endpoint may quote any of it in a response, which errors quote. */
@@ -26,7 +33,7 @@ const minSegment = 12;
 const minWord = 6;
 const schemes = /^(bearer|basic|digest|token|apikey)$/i;
 
-/** The texts to redact: signing secrets with and without their prefix, words of headers, tokens in the URL. */
+/** The texts to redact: signing secrets and their bytes, words of headers, tokens in the URL. */
 export function collectSecrets({ secrets, headers, url }: SecretPlaces): string[] {
   const words = [...Object.values(headers).flatMap(secretsInHeader), ...url.searchParams.values()];
   const segments = url.pathname.split('/').map(decodeSegment);
@@ -34,7 +41,7 @@ export function collectSecrets({ secrets, headers, url }: SecretPlaces): string[
     ...words.filter((text) => text.length >= minWord),
     ...segments.filter((text) => text.length >= minSegment),
   ].filter((text) => /^[\x21-\x7e]+$/.test(text));
-  return [...secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]), ...tokens];
+  return [...secrets.flatMap(shownSecrets), ...tokens];
 }
 
 /** Possible secrets in a header value: its words and their parts, and the user and password of Basic credentials. */

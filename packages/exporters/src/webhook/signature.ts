@@ -39,12 +39,31 @@ export function signer(secrets: readonly string[]): Signer {
 }
 
 function decodeSecret(secret: string): Buffer {
-  const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret;
-  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0;
-  const key = Buffer.from(isBase64 ? text : '', 'base64');
+  const key = keyOf(secret);
   if (key.length >= min && key.length <= max) return key;
   throw new ConfigError(
     `A secret is not a signing secret: it must be ${prefix} and ${min} to ${max} bytes in base64, as your receiver's own tools make it.`,
     { option: 'secret' },
   );
+}
+
+/** The bytes that a secret stands for; none if it is not base64. */
+function keyOf(secret: string): Buffer {
+  const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret;
+  const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0;
+  return Buffer.from(isBase64 ? text : '', 'base64');
+}
+
+/** Everything that shows a secret: itself, and its bytes as a receiver that signs with them may quote them. */
+export function shownSecrets(secret: string): string[] {
+  const key = keyOf(secret);
+  const texts = [key.toString('utf8'), key.toString('latin1')];
+  const hex = key.toString('hex').match(/../g) ?? [];
+  return [
+    ...[secret, secret.replace(/^whsec_/, ''), key.toString('base64url'), ...texts],
+    // Errors quote none but those that are blanks.
+    // eslint-disable-next-line no-control-regex -- the pattern must match controls
+    ...texts.map((text) => text.replace(/[\0-\x08\x0e-\x1f\x7f-\x9f]/g, '')),
+    ...[hex.join(''), hex.join(' '), hex.join(':'), key.join(','), key.join(', ')],
+  ];
 }

@@ -20,6 +20,14 @@ test.each([
   if (value.length > 2) expect(String(error)).not.toContain(value);
 });
 
+test.each([
+  [{ 'X-Token': 'canary-1', 'x-token': 'canary-2' }, 'x-token'],
+  [{ authorization: 'canary-1', a: 'b', AUTHORIZATION: 'canary-1' }, 'authorization'],
+])('refuses a header that is set twice, in any case', (headers, name) => {
+  const error = thrownBy(() => checkHeaders(headers));
+  expect(error).toMatchObject({ code: 'config', message: `The header "${name}" is set twice. Leave one of them out.` });
+});
+
 test('takes what others send along', () => {
   expect(() => checkHeaders({ authorization: 'Bearer abc', 'x-tenant': '', 'X-Trace_1': 'a\tb' })).not.toThrow();
 });

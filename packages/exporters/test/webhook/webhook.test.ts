@@ -675,6 +675,40 @@ describe('secrets', () => {
     expect(lettersIn(join(folder, 'dead.jsonl'))).toHaveLength(3);
   });
 
+  const bytes = Buffer.from(Array.from({ length: 32 }, (_, at) => (at * 67 + 129) % 256));
+  const keys = { 'of text': Buffer.from('correct horse battery staple'), 'of any bytes': bytes };
+  const quotations: Readonly<Record<string, (key: Buffer) => string>> = {
+    'as text': (key) => key.toString('utf8'),
+    'as bytes of ISO 8859-1': (key) => key.toString('latin1'),
+    'in hex': (key) => key.toString('hex'),
+    'in hex, in upper case': (key) => key.toString('hex').toUpperCase(),
+    'in hex, as Node.js prints bytes': (key) => key.toString('hex').replace(/..(?!$)/g, '$& '),
+    'in hex, with colons': (key) => key.toString('hex').replace(/..(?!$)/g, '$&:'),
+    'in base64 for URLs': (key) => key.toString('base64url'),
+    'in JSON': (key) => JSON.stringify({ key: key.toString('base64') }).replaceAll('/', '\\/'),
+    'as Python prints bytes': (key) => key.toString('hex').replace(/../g, '\\x$&'),
+    'as a list of bytes': (key) => JSON.stringify([...key]),
+  };
+  const echoes = Object.entries(keys).flatMap(([kind, key]) =>
+    Object.entries(quotations).map(([form, quote]) => ({ kind, form, key, quoted: quote(key) })),
+  );
+
+  test.each(echoes)(
+    'W9 a secret $kind stays hidden where the endpoint quotes its key $form',
+    async ({ key, quoted }) => {
+      const own = `whsec_${key.toString('base64')}`;
+      const receiver = await openReceiver({ secrets: [own], script: () => ({ status: 400, body: `no: ${quoted} .` }) });
+      const folder = temporaryFolder();
+      const sink = webhookTo(receiver, {
+        secret: own,
+        deadLetter: join(folder, 'dead.jsonl'),
+      });
+      await exportTo(thingSource({ count: 1 }), sink, { state: fileState(join(folder, 'state')) }).run();
+      const [letter] = lettersIn(join(folder, 'dead.jsonl'));
+      expect(JSON.stringify(letter)).toMatch(/no: (\[|\{\\"key\\":\\")?\[hidden\](\]|\\"\})? \./);
+    },
+  );
+
   test('W1 nobody else can read the spool', async () => {
     const folder = join(temporaryFolder(), 'state');
     const modes: number[] = [];

@@ -18,13 +18,19 @@ const backslash: Escape = {
   meaning: (escape) => (escape.length > 2 ? fromCode(escape.slice(2), 16) : escape.slice(1)),
 };
 
-/** The names that HTML has for ASCII characters, each before its character. None comes after its beginning. */
+/**
+ * All names that HTML has for single ASCII characters (html.spec.whatwg.org, named character references), in lower case, each
+ * before its character. None comes after its beginning. Those of blanks follow.
+ */
 const entityNames = /* @__PURE__ */ listEntityNames(`
-  quot" amp& apos' lt< gt> plus+ sol/ equals= lowbar_ period. colon: commat@ comma, semi; excl! quest? num# dollar$
-  percnt% ast* lpar( rpar) lsqb[ lbrack[ rsqb] rbrack] bsol\\ hat^ grave\` lcub{ lbrace{ rcub} rbrace} verbar| vert|
-`);
+  quot" amp& apos' lt< gt> plus+ sol/ equals= lowbar_ underbar_ period. colon: commat@ comma, semi; excl! quest? num#
+  dollar$ percnt% ast* midast* lpar( rpar) lsqb[ lbrack[ rsqb] rbrack] bsol\\ hat^ grave\` diacriticalgrave\` lcub{
+  lbrace{ rcub} rbrace} verbar| verticalline| vert|
+`)
+  .set('tab', '\t')
+  .set('newline', '\n');
 
-function listEntityNames(names: string): ReadonlyMap<string, string> {
+function listEntityNames(names: string): Map<string, string> {
   const all = names.trim().split(/\s+/);
   return new Map(all.map((each) => [each.slice(0, -1), each.slice(-1)]));
 }
