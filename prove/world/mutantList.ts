@@ -262,7 +262,7 @@ export const mutantList: readonly Mutant[] = [
     ['a later pause shortens a longer one', 'Math.max(this.#pausedUntil, this.#now + ms)', 'this.#now + ms'],
   ]),
   ...inFile('packages/core/src/http/response/retryAfter.ts', [
-    ['a Retry-After is cut short', 'return Number(text) * 1000;', 'return Number(text) * 900;'],
+    ['a Retry-After is cut short', 'return number * 1000;', 'return number * 900;'],
   ]),
   ...inFile('packages/core/src/http/exchange.ts', [
     ['a 429 pauses nobody', 'if (fault.pauses) this.#pauseFor(', 'if (delay < 0) this.#pauseFor('],

@@ -240,7 +240,7 @@ class Exchange {
     const { route } = this.#call;
     const finalError = this.#retries.errorIfLast(failure, { route, attempts: this.#attempts, now: clock.now() });
     if (finalError) throw finalError;
-    if ((fault.retryAfter ?? 0) > 0) this.#stopwatch.pause();
+    if (failure.isRequested) this.#stopwatch.pause();
     this.#emit('retry', () => ({
       route,
       request: this.#number,
@@ -369,7 +369,7 @@ class Exchange {
   }
 
   /** The pause applies to all requests. The failed attempt still holds its permit, so none can start before it. */
-  #pauseLimiter({ fault, delay }: AttemptFailure): void {
+  #pauseLimiter({ fault, delay, isRequested }: AttemptFailure): void {
     const { onLimiter } = this.#options;
     const { route, limiter } = this.#call;
     if (fault.usedUp) {
@@ -384,7 +384,7 @@ class Exchange {
       onLimiter?.(limiter, 'quota');
       return;
     }
-    if (fault.pauses) this.#pauseFor(delay, (fault.retryAfter ?? 0) > 0 ? 'retry-after' : 'back-off');
+    if (fault.pauses) this.#pauseFor(delay, isRequested ? 'retry-after' : 'back-off');
   }
 
   #pauseFor(ms: number, cause: PauseCause): void {

@@ -35,6 +35,8 @@ const twice: OpenOptions = { retry: { retries: 1 } };
 const small: OpenOptions = { maxBodyBytes: 1_000 };
 const date = 'Wed, 02 Jan 2030 10:00:00 GMT';
 const later = 'Wed, 02 Jan 2030 10:00:30 GMT';
+/** The time of the tests' clock. */
+const newYear = 'Tue, 01 Jan 2030 00:00:00 GMT';
 const zeros = JSON.stringify('0'.repeat(2_000_000));
 const html = '<!doctype html>\n<title>Sign in</title>\n<p>Please';
 const encoded = [canary, encodeURIComponent(canary), Buffer.from(`key ${canary}`).toString('base64')];
@@ -157,6 +159,24 @@ const rows: readonly Row[] = [
     attempts: 2,
     delays: [125],
   },
+  ...['0.001', '0.2', '5ms', '1e-3', '0, 0', '1893456000'].map((soon) => ({
+    fault: `T6 status 503 with Retry-After: ${soon}, which makes no wait shorter than a back-off`,
+    answers: [...Array.from({ length: 4 }, () => answer(503, '', { 'retry-after': soon, date: newYear })), ok()],
+    attempts: 5,
+    delays: [soon === '0.2' ? 200 : 125, 250, 500, 1_000],
+  })),
+  ...[
+    ['an epoch in seconds', '1893456007'],
+    ['an epoch in ms', '1893456007000'],
+    ['a duration', '7000ms'],
+    ['two values', '3, 7'],
+    ['an ISO date', '2030-01-01T00:00:07Z'],
+  ].map(([form = '', header = '']) => ({
+    fault: `T6 status 429 with Retry-After as ${form}`,
+    answers: [answer(429, '', { 'retry-after': header, date: newYear }), ok()],
+    attempts: 2,
+    delays: [7_000],
+  })),
   {
     fault: 'T6 status 429 with a Retry-After of 10^9 s',
     answers: [answer(429, '', { 'retry-after': '1000000000' })],

@@ -238,6 +238,20 @@ describe('A1 oauth2 with client credentials', () => {
     expect(issuer.tokens.arrived).toHaveLength(3);
   });
 
+  test.each(['0.001', '0', '2ms'])('T9 is not requested in a loop by a Retry-After of %s', async (soon) => {
+    const issuer = await issuing();
+    const clock = new FakeClock();
+    const client = open(issuer, {}, { retry: { retries: 3 }, clock, random: () => 0.5 });
+    issuer.reply = () => ({ status: 503, headers: { 'retry-after': soon }, body: {} });
+    const failed = expect(client.shop.get('/a')).rejects.toMatchObject({ code: 'http' });
+    for (const backOff of [125, 250, 500]) {
+      await clock.asked(backOff);
+      await clock.advance(backOff);
+    }
+    await failed;
+    expect(issuer.tokens.arrived).toHaveLength(4);
+  });
+
   test.each([
     [
       { status: 401, body: { error: 'invalid_client' } },

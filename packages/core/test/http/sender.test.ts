@@ -146,6 +146,22 @@ describe('W4 Retry-After', () => {
     expect([await first, await second].map(({ attempts }) => attempts)).toEqual([2, 1]);
   });
 
+  test.each(['0.001', '0', '3ms'])('T9 of %s makes no delivery to a receiver that is down a loop', async (soon) => {
+    const { send, server, clock } = await openSender([answer(503, '', { 'retry-after': soon })], {
+      retry: { for: 60_000 },
+    });
+    await expect(send()).rejects.toMatchObject({ code: 'http' });
+    expect(clock.monotonic()).toBe(60_000);
+    expect(server.requests.length).toBeLessThan(20);
+  });
+
+  test('as an epoch holds back everything until then', async () => {
+    const until = { 'retry-after': '1893456040', date: 'Tue, 01 Jan 2030 00:00:00 GMT' };
+    const { send, clock } = await openSender([answer(503, '', until), ok()]);
+    expect(await send()).toEqual({ status: 200, attempts: 2 });
+    expect(clock.monotonic()).toBe(40_000);
+  });
+
   test('beyond what is allowed is an error that says until when', async () => {
     const { send, clock } = await openSender([answer(503, '', { 'retry-after': '3600' })]);
     await expect(send()).rejects.toMatchObject({

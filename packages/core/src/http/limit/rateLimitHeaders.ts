@@ -1,6 +1,5 @@
 import { checkCount, checkNumbers, checkOptions } from '../../checks.js';
-import { isCalendarDay } from '../../clock.js';
-import { httpDate } from '../response/retryAfter.js';
+import { httpDate, msUntil } from '../response/retryAfter.js';
 import { parseItems } from '../response/structuredItems.js';
 
 /** Options of {@link rateLimitHeaders}. */
@@ -216,34 +215,10 @@ function parseNumber(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : undefined;
 }
 
-const year = 366 * 86_400;
-/** The least seconds (September 2001) and ms (March 1973) that count since 1970. */
-const leastEpoch = 1e9;
-const leastEpochMs = 1e11;
+const year = 366 * 86_400_000;
 
 /** Ms from `sent` until a reset. A moment that has just passed is now; one that is long past is a mistake. */
-function timeUntil(given: string, sent: number): number | undefined {
-  const text = given.trim();
-  const seconds = parseNumber(text);
-  let ms: number | undefined;
-  if (seconds === undefined) ms = parseDuration(text) ?? (parseDate(text, sent) ?? NaN) - sent;
-  else if (seconds >= leastEpochMs) ms = seconds - sent;
-  else ms = seconds >= leastEpoch ? seconds * 1000 - sent : seconds * 1000;
-  return ms >= -60_000 && ms <= year * 1000 ? Math.max(0, ms) : undefined;
-}
-
-const units: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
-
-/** A duration as Go writes it: `6m0s`, `1.5s`, `250ms`. */
-function parseDuration(text: string): number | undefined {
-  const parts = /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms])){1,5}$/.test(text) ? text.match(/[\d.]+|[a-z]+/g) : null;
-  if (!parts) return undefined;
-  return parts.reduce((ms, part, at) => ms + Number(at % 2 === 0 ? part : 0) * (units[parts[at + 1] ?? ''] ?? 0), 0);
-}
-
-function parseDate(text: string, now: number): number | undefined {
-  // Atlassian's have no seconds.
-  const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
-  if (!isIso) return httpDate(text, now);
-  return isCalendarDay(text.slice(0, 10)) ? Date.parse(text) : undefined;
+function timeUntil(text: string, sent: number): number | undefined {
+  const ms = msUntil(text, sent);
+  return ms !== undefined && ms >= -60_000 && ms <= year ? Math.max(0, ms) : undefined;
 }

@@ -14,6 +14,8 @@ export interface AttemptFailure {
   readonly outage: number;
   /** Ms of the delay that do not count. */
   readonly uncounted: number;
+  /** Whether the server asked for the delay: otherwise it is a back-off. */
+  readonly isRequested: boolean;
 }
 
 /** The retries of one request: when the next attempt is due, and whether there is one. It neither waits nor sends. */
@@ -39,12 +41,13 @@ export class Retries {
     const left = Math.max(0, this.#policy.for - outage);
     // The last attempt starts when the time for retries ends.
     const ownDelay = Math.min(left, backoff(attempt, this.#policy, this.#random()));
-    const requested = fault.usedUp?.wait ?? fault.retryAfter ?? 0;
-    // `Retry-After: 0` must not become a loop without a pause.
-    const delay = requested > 0 ? requested : ownDelay;
+    const { usedUp, retryAfter: requested = 0 } = fault;
+    // One that is shorter than a first back-off, e.g. 0 or a ms, must not become a loop without a pause.
+    const isRequested = usedUp !== undefined || (requested > 0 && requested >= this.#policy.baseDelay);
+    const delay = usedUp?.wait ?? (isRequested ? requested : Math.max(requested, ownDelay));
     // A service that sends a `Retry-After` is running, so it counts no more than a back-off; but retries must end.
     const counted = Math.min(delay, ownDelay);
-    return { fault, delay, left, outage: outage + counted, uncounted: delay - counted };
+    return { fault, delay, left, outage: outage + counted, uncounted: delay - counted, isRequested };
   }
 
   /**

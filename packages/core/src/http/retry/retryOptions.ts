@@ -19,8 +19,8 @@ export interface RetryOptions {
   /** Longest back-off. Default 20,000. */
   readonly maxDelay: number;
   /**
-   * A `Retry-After` beyond this is a `RateLimitError` instead of a wait; other requests still keep the pause. Default
-   * 60,000, or `for` if that is more, but at most a day.
+   * A `Retry-After` beyond this is a `RateLimitError` instead of a wait; other requests still keep the pause. One below
+   * `baseDelay` does not shorten a back-off. Default 60,000, or `for` if that is more, but at most a day.
    */
   readonly maxRetryAfter: number;
 }
