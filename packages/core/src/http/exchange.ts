@@ -222,10 +222,11 @@ class Exchange {
   /** Renews credentials that the API refuses, unless they are renewed ones. @returns whether there are others now */
   async #renew({ fault, sent }: Failure): Promise<boolean> {
     const isRefused = fault.renews === true;
-    const renews = isRefused && !this.#wasRefused;
+    const isAgain = isRefused && this.#wasRefused;
     // Renewed ones that failed in another way were not refused, and may expire while the request is retried.
     this.#wasRefused = isRefused;
-    if (!renews) return false;
+    if (isAgain) this.#call.credentials.refusedAgain?.(sent);
+    if (!isRefused || isAgain) return false;
     return (await this.#call.credentials.renew?.(sent)) ?? false;
   }
 
@@ -331,8 +332,8 @@ class Exchange {
         return quota ? { ...event, quota } : event;
       });
       const reading = read(response, clock.now(), from);
-      const isRefused = 'fault' in reading && reading.fault.renews === true;
-      if (!isRefused) credentials.notRefused?.(stamped);
+      const { renews = false, retry: isOutage = false } = 'fault' in reading ? reading.fault : {};
+      if (!renews) credentials.notRefused?.(stamped, isOutage);
       if ('redirectTo' in reading) return { url: reading.redirectTo, redirects: from.redirects + 1 };
       if (reading.ok) {
         const { body, pause = 0 } = reading;

@@ -524,8 +524,8 @@ describe('R1 renew', () => {
   }
 
   test.each([
-    ['login', 1],
-    ['oauth2', 1],
+    ['login', 2],
+    ['oauth2', 2],
     ['function', 2],
   ] as const)('R1 thirty forbidden parents of a %s make no more than %i logins', async (how, max) => {
     const { source, logins } = await openParents(() => 401, how);

@@ -183,20 +183,52 @@ describe('R8 a login', () => {
     expect(server.logins()).toHaveLength(2);
   });
 
-  test('is renewed once for all requests that a 401 refuses together, but not while it is new', async () => {
-    let isRefusing = false;
-    const server = await sessions((_, __, logins) =>
-      isRefusing && logins === 1 ? { status: 401, body: {} } : { body: { items: [] } },
+  test.each([0, 30_000, 60_000])(
+    'R1 is renewed once for all requests that a 401 refuses together, %i ms after a login',
+    async (age) => {
+      let isRefusing = false;
+      const server = await sessions((_, __, logins) =>
+        isRefusing && logins === 1 ? { status: 401, body: {} } : { body: { items: [] } },
+      );
+      const clock = new FakeClock();
+      const client = open({ clock }).use(own(header('X-Session', login(session)))({ baseUrl: server.url }));
+      await client.own.get('/rows');
+      isRefusing = true;
+      await clock.advance(age);
+      await Promise.all(Array.from({ length: 5 }, () => client.own.get('/rows')));
+      expect(server.logins()).toHaveLength(2);
+    },
+  );
+
+  test.each([1, 3])('R1 is renewed as often as sessions end, if each is good for %i requests', async (good) => {
+    const served = new Map<string, number>();
+    const server = await sessions((_, token) => {
+      const nth = (served.get(token) ?? 0) + 1;
+      served.set(token, nth);
+      return nth <= good ? { body: { items: [] } } : { status: 401, body: {} };
+    });
+    const client = open({ clock: new FakeClock() }).use(
+      own(header('X-Session', login(session)))({ baseUrl: server.url }),
     );
+    for (let nth = 0; nth < 12; nth += 1) await client.own.get('/rows');
+    expect(server.logins()).toHaveLength(12 / good);
+  });
+
+  test('R1 is renewed three times a minute at most for what stays refused, and soon again for a session that ended', async () => {
+    const server = await sessions(({ url }) => (url === '/rows' ? { body: { items: [] } } : { status: 401, body: {} }));
     const clock = new FakeClock();
     const client = open({ clock }).use(own(header('X-Session', login(session)))({ baseUrl: server.url }));
-    await client.own.get('/rows');
-    isRefusing = true;
-    await expect(client.own.get('/rows')).rejects.toMatchObject({ details: { status: 401 } });
-    expect(server.logins()).toHaveLength(1);
+    const refused = async (times: number): Promise<void> => {
+      for (let nth = 0; nth < times; nth += 1) {
+        await client.own.get('/rows');
+        await expect(client.own.get('/secret')).rejects.toMatchObject({ details: { status: 401 } });
+      }
+    };
+    await refused(10);
+    expect(server.logins()).toHaveLength(1 + 3);
     await clock.advance(60_000);
-    await Promise.all(Array.from({ length: 5 }, () => client.own.get('/rows')));
-    expect(server.logins()).toHaveLength(2);
+    await refused(10);
+    expect(server.logins()).toHaveLength(1 + 6);
   });
 
   test('is limited like other requests, by a permit that it takes before a request asks for its own', async () => {

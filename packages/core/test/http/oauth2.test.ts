@@ -216,7 +216,24 @@ describe('A1 oauth2 with client credentials', () => {
     },
   );
 
-  test('R1 asks for no other token if the API refuses one within a minute of its issue', async () => {
+  test.each([undefined, 3_600])(
+    'R1 asks for another token whenever the last one ended, if its life is said to be %s s',
+    async (lifetime) => {
+      const issuer = await issuing();
+      issuer.lifetime = lifetime;
+      const clock = new FakeClock();
+      const client = open(issuer, {}, { clock });
+      await client.shop.get('/a');
+      for (let nth = 1; nth <= 6; nth += 1) {
+        issuer.accepts = (token) => token === `token-${nth + 1}`;
+        await clock.advance(2_000);
+        await client.shop.get('/a');
+      }
+      expect(issuer.tokens.arrived).toHaveLength(7);
+    },
+  );
+
+  test('R1 asks for no other token if the API has accepted none', async () => {
     const issuer = await issuing();
     issuer.accepts = () => false;
     const clock = new FakeClock();

@@ -42,10 +42,12 @@ export interface Credentials {
   prepare?(moment: PrepareMoment): Promise<void>;
   /** Those to send now, after `prepare`; `undefined` if they have expired since, unless expired ones will do. */
   current(evenExpired: boolean): Stamped | undefined;
-  /** Called when the API responded to these, and did not refuse them. */
-  notRefused?(sent: Stamped): void;
+  /** Called when the API responded to these, and did not refuse them. @param isOutage maybe since it did not look at them */
+  notRefused?(sent: Stamped, isOutage: boolean): void;
   /** Whether there are other ones than these, which the API refused. Default: there are none. */
   renew?(refused: Stamped): Promise<boolean>;
+  /** Called when the API refused these, too, after it had refused others for the same request. */
+  refusedAgain?(sent: Stamped): void;
 }
 
 /** The credentials of one API. */

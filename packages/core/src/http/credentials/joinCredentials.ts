@@ -27,8 +27,11 @@ export function joinCredentials(
       return joined;
     },
     // The API does not say which of them it refuses.
-    notRefused(sent) {
-      for (const [nth, part] of (parts.get(sent) ?? []).entries()) all[nth]?.notRefused?.(part);
+    notRefused(sent, isOutage) {
+      for (const [nth, part] of (parts.get(sent) ?? []).entries()) all[nth]?.notRefused?.(part, isOutage);
+    },
+    refusedAgain(sent) {
+      for (const [nth, part] of (parts.get(sent) ?? []).entries()) all[nth]?.refusedAgain?.(part);
     },
     async renew(refused) {
       let isRenewed = false;

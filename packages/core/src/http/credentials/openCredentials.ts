@@ -245,8 +245,11 @@ function keyCredentials(
       if (last?.secret !== secret) last = { secret, stamped: secret === '' ? {} : stamp(secret) };
     },
     current: (evenExpired) => (renewed.hasExpired && !evenExpired ? undefined : last?.stamped),
-    notRefused(sent) {
-      if (last?.stamped === sent) renewed.notRefused();
+    notRefused(sent, isOutage) {
+      if (last?.stamped === sent) renewed.notRefused(isOutage);
+    },
+    refusedAgain(sent) {
+      if (last?.stamped === sent) renewed.refusedAgain();
     },
     renew: async (refused) => last?.stamped !== refused || renewed.renew(last.secret),
     fingerprint: (salt) => renewed.fingerprint(salt),

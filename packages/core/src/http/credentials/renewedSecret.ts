@@ -41,12 +41,21 @@ export interface SecretRules {
 /** `false`: no secret. An error: there is none, and `get` rejects with it. */
 type SecretSource = ApiKey | false | ConfigError | SecretIssuer;
 
-/** When a secret was issued, and whether the API has refused it in each response so far. */
+/** What the API has said to a secret so far. */
 interface SecretUse {
   /** By the monotonic clock, in ms. */
   readonly issued: number;
-  onlyRefused: boolean;
+  /** `outage`: it has responded, but maybe without a look at the secret. */
+  found: 'refused' | 'outage' | 'good';
+  /** Whether it has refused a request with it that it had refused before. */
+  isInVain: boolean;
 }
+
+/** In ms. A secret that got refusals and outages only is renewed if it is so old. */
+const minute = 60_000;
+
+/** So many renewals in a minute may be in vain: else each request that is not allowed would cost a login. */
+const maxInVain = 3;
 
 /** Provides the current secret of an API, and fetches another one after a 401. */
 export class RenewedSecret {
@@ -59,6 +68,8 @@ export class RenewedSecret {
   #current: Promise<string> | undefined;
   /** Of the current secret; absent for the first one of a function, which may be from a cache of the caller's. */
   #use: SecretUse | undefined;
+  /** When the last renewals turned out to be in vain, by the monotonic clock. */
+  #inVain: readonly number[] = [];
   #expires = Infinity;
   /** The renewals before the current secret was loaded. */
   #loadedAfter = 0;
@@ -104,8 +115,27 @@ export class RenewedSecret {
   }
 
   /** The API has responded, and not refused the current secret. */
-  notRefused(): void {
-    if (this.#use) this.#use.onlyRefused = false;
+  notRefused(isOutage: boolean): void {
+    if (this.#use && this.#use.found !== 'good') this.#use.found = isOutage ? 'outage' : 'good';
+  }
+
+  /** The API has refused the current secret, too, to a request that it had refused before: not because it had expired. */
+  refusedAgain(): void {
+    if (!this.#use || this.#use.isInVain) return;
+    this.#use.isInVain = true;
+    this.#inVain = [...this.#inVain, this.#clock.monotonic()].slice(-maxInVain);
+  }
+
+  /**
+   * Whether a refused secret may have expired, at whatever age: its life may not be stated, and another login may have
+   * ended it. One that got nothing but refusals was refused for another reason, and so would the next one be.
+   */
+  #isWorthRenewing(): boolean {
+    if (!this.#use) return true;
+    const { found, issued } = this.#use;
+    const isRecent = (at: number): boolean => this.#clock.monotonic() - at < minute;
+    if (found === 'refused' || (found === 'outage' && isRecent(issued))) return false;
+    return this.#inVain.filter(isRecent).length < maxInVain;
   }
 
   /** Whether there is another secret than the refused one. Requests refused together call the provider once. */
@@ -113,7 +143,7 @@ export class RenewedSecret {
     if (typeof this.#source !== 'function' && !isIssuer(this.#source)) return false;
     const before = this.#current;
     if ((await this.get()) !== refused) return true;
-    if (this.#use && !isWorthRenewing(this.#use, this.#clock.monotonic())) return false;
+    if (!this.#isWorthRenewing()) return false;
     if (this.#current === before) void this.#load('refused');
     return (await this.get()) !== refused;
   }
@@ -159,7 +189,8 @@ export class RenewedSecret {
       throw new ConfigError(this.#rules.failed);
     }
     const checked = this.#checked(secret);
-    this.#use = reason === 'refused' ? { issued: this.#clock.monotonic(), onlyRefused: true } : undefined;
+    this.#use =
+      reason === 'refused' ? { issued: this.#clock.monotonic(), found: 'refused', isInVain: false } : undefined;
     return checked;
   }
 
@@ -172,7 +203,7 @@ export class RenewedSecret {
       throw error;
     });
     const checked = this.#checked(secret);
-    this.#use = { issued, onlyRefused: true };
+    this.#use = { issued, found: 'refused', isInVain: false };
     this.#expires = expiryOf(issued, lifetime);
     return checked;
   }
@@ -187,14 +218,6 @@ export class RenewedSecret {
 /** In JavaScript, a key may be anything, e.g. `null`. */
 function isIssuer(source: SecretSource): source is SecretIssuer {
   return isRecord(source) && 'issue' in source;
-}
-
-/**
- * Whether a refused secret may have expired: one that got nothing but refusals, or is younger than a minute, was refused for
- * another reason, and so would the next one be. Otherwise each request that is not allowed would cost a login.
- */
-function isWorthRenewing({ issued, onlyRefused }: SecretUse, now: number): boolean {
-  return !onlyRefused && now - issued >= 60_000;
 }
 
 /** A token counts as expired this long (ms) before its end, or a tenth of its life if that is less. */
