@@ -52,12 +52,28 @@ export function sleep(clock: Clock, ms: number, ...signals: readonly (AbortSigna
   });
 }
 
-const afterStandstill = 1_000;
+/** Ms that a timer may be late on a busy machine. */
+const standstill = 1_000;
 
 /**
- * Whether a promise settles within `ms`. It leaves no timer behind. A process that stood still, e.g. since its machine
- * slept, hears of its timers before it hears of all else that has happened meanwhile, so it waits a second more.
+ * Whether a timer is so late that the process stood still when it was due. When it goes on, it hears of its timers before it hears
+ * of all else that has happened meanwhile, and how long it ran before is unknown: so a deadline begins again.
  */
+export function isLate(clock: Clock, due: number): boolean {
+  return clock.monotonic() - due >= standstill;
+}
+
+/** Calls back at a deadline, once after `ms`; if the process stood still then, `again` ms later. Returns a function that cancels it. */
+export function afterRunning(clock: Clock, ms: number, callback: () => void, again = ms): () => void {
+  const due = clock.monotonic() + ms;
+  let cancel = clock.after(ms, () => {
+    if (isLate(clock, due)) cancel = afterRunning(clock, again, callback);
+    else callback();
+  });
+  return () => cancel();
+}
+
+/** Whether a promise settles within `ms`, and a second more if the process stood still. It leaves no timer behind. */
 export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
   if (ms === Infinity)
     return promise.then(
@@ -65,11 +81,7 @@ export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown
       () => true,
     );
   return new Promise((resolve) => {
-    const until = clock.monotonic() + ms;
-    let cancel = clock.after(ms, () => {
-      if (clock.monotonic() - until < afterStandstill) resolve(false);
-      else cancel = clock.after(afterStandstill, () => resolve(false));
-    });
+    const cancel = afterRunning(clock, ms, () => resolve(false), standstill);
     const onSettled = (): void => {
       cancel();
       resolve(true);

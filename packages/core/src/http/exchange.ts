@@ -364,7 +364,9 @@ class Exchange {
     const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
     const fault = isUndecided ? { ...found, retry: false } : found;
     if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
-    const failure = this.#retries.planNext(fault, this.#attempts, took);
+    // One that took longer than it may did so while the process stood still.
+    const counted = Math.min(took, this.#options.timeouts.response);
+    const failure = this.#retries.planNext(fault, this.#attempts, counted);
     this.#pauseLimiter(failure);
     return failure;
   }

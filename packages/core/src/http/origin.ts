@@ -69,7 +69,6 @@ export function addressOf(baseUrl: string, path: string): URL {
  * or similar characters as ASCII, or drops blanks, or what follows a `;`, `#`, `?` or a control character.
  */
 export function hasDotSegment(path: string): boolean {
-  // eslint-disable-next-line no-control-regex -- the pattern must match controls
   return readLeniently(path)
     .split(/[/\\]/)
     .some((segment) => /^[\0-\x20]*\.\.?(?:$|[\0-\x20\x7f;#?])/.test(segment));

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import { afterRunning, type Clock } from '../clock.js';
 import { SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptResponse, type AttemptRequest } from './adapter/adapter.js';
 
@@ -20,7 +20,7 @@ export function sendAttempt(
   { adapter, clock, deadline, stop }: SendOptions,
 ): Promise<AttemptResponse | AdapterFault> {
   return new Promise((resolve, reject) => {
-    const cancelDeadline = clock.after(deadline, () => {
+    const cancelDeadline = afterRunning(clock, deadline, () => {
       resolve(new AdapterFault('late'));
       stop.abort();
     });

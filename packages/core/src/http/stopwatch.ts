@@ -1,16 +1,23 @@
-import type { Clock } from '../clock.js';
+import { type Clock, isLate } from '../clock.js';
 
-/** A time budget that can be paused: the total deadline excludes waits for the limiter. */
+/**
+ * A time budget that can be paused: the total deadline excludes waits for the limiter. If its end comes while the process stands
+ * still, it begins again.
+ */
 export class Stopwatch {
   readonly #clock: Clock;
   readonly #onSpent: () => void;
+  readonly #total: number;
   #budget: number;
   /** When it was started; `undefined` while paused. */
   #since: number | undefined;
   #cancel: (() => void) | undefined;
+  /** When the timer is due. */
+  #due = 0;
 
   constructor(clock: Clock, budget: number, onSpent: () => void) {
     this.#clock = clock;
+    this.#total = budget;
     this.#budget = budget;
     this.#onSpent = onSpent;
   }
@@ -24,7 +31,7 @@ export class Stopwatch {
     if (this.#since !== undefined || this.#budget === Infinity) return;
     this.#since = this.#clock.monotonic();
     // A timer from before a pause is kept, and set again when it fires: most pauses are too short for a new one.
-    this.#cancel ??= this.#clock.after(this.#budget, this.#onTime);
+    if (!this.#cancel) this.#setTimer(this.#budget);
   }
 
   pause(): void {
@@ -42,9 +49,18 @@ export class Stopwatch {
   readonly #onTime = (): void => {
     this.#cancel = undefined;
     if (this.#since === undefined) return;
+    if (isLate(this.#clock, this.#due)) {
+      this.#budget = this.#total;
+      this.#since = this.#clock.monotonic();
+    }
     const { left } = this;
     // Less than 1 ms is rounding, and on some clocks no time at all.
     if (left < 1) this.#onSpent();
-    else this.#cancel = this.#clock.after(left, this.#onTime);
+    else this.#setTimer(left);
   };
+
+  #setTimer(ms: number): void {
+    this.#due = this.#clock.monotonic() + ms;
+    this.#cancel = this.#clock.after(ms, this.#onTime);
+  }
 }

@@ -1,7 +1,9 @@
 import { createServer } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { RequestTimeoutError } from '../../src/index.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createClient, type Link, RequestTimeoutError } from '../../src/index.js';
+import { FakeClock } from '../fakeClock.js';
 import { expectNoKey } from './canary.js';
+import { testApi } from './children/testApi.js';
 import { openTransport } from './openTransport.js';
 import { answer, never, ok, portOf, startServer } from './scriptedServer.js';
 
@@ -166,4 +168,70 @@ test('T3 deadlines of Infinity are none', async () => {
     timeouts: { connect: Infinity, response: Infinity, total: Infinity },
   });
   expect(await transport.get()).toMatchObject({ attempts: 1 });
+});
+
+describe('T3 a process that stood still', () => {
+  test.each([
+    ['longer than its total deadline', { total: 60_000, response: Infinity }, 61_001],
+    ['for a night', { total: 60_000, response: 30_000 }, 28_800_000],
+    ['longer than the deadline of its response', { total: 60_000, response: 30_000 }, 32_000],
+  ])('gets the response of a request that it stood still with, %s', async (_how, timeouts, ms) => {
+    let give: () => void = () => undefined;
+    const server = await startServer((response) => (give = () => ok()(response)));
+    const transport = openTransport(server.url, { timeouts, retry: { retries: 0 } });
+    const response = transport.get();
+    await server.until(() => server.requests.length === 1);
+    await transport.clock.stall(ms);
+    give();
+    expect(await response).toMatchObject({ status: 200, attempts: 1 });
+    expect(transport.clock.pending).toEqual([]);
+  });
+
+  test('ends a request that gets nothing afterwards, either, as long after it as its deadline says', async () => {
+    const server = await startServer(never);
+    const transport = openTransport(server.url, { timeouts: { total: 60_000, response: Infinity } });
+    const outcome = transport.get().catch((reason: unknown) => reason);
+    await server.until(() => server.requests.length === 1);
+    await transport.clock.stall(28_800_000);
+    await transport.clock.advance(59_999);
+    expect(server.requests[0]).toMatchObject({ isAborted: false });
+    await transport.clock.advance(1);
+    expect(await outcome).toMatchObject({ code: 'timeout', details: { deadline: 'total', ms: 60_000 } });
+    expect(transport.clock.pending).toEqual([]);
+  });
+
+  test.each([200_000, 28_800_000])('is no outage: after %i ms, a request is tried as often as without', async (ms) => {
+    const server = await startServer(answer(503), never, answer(503), ok());
+    const transport = openTransport(server.url, { retry: { for: 60_000 } });
+    const response = transport.get();
+    await server.until(() => server.requests.length === 2);
+    await transport.clock.stall(ms);
+    // The connection may be dead by then.
+    await transport.clock.advance(30_000);
+    expect(await response).toMatchObject({ status: 200, attempts: 4 });
+  });
+
+  test('gets what a link waits for', async () => {
+    const server = await startServer(ok());
+    const clock = new FakeClock();
+    let go: () => void = () => undefined;
+    const hasBegun = new Promise<void>((begun) => {
+      go = begun;
+    });
+    let release: () => void = () => undefined;
+    const link: Link = (next) => async (asked) => {
+      await new Promise<void>((resolve) => {
+        release = resolve;
+        go();
+      });
+      return next(asked);
+    };
+    const client = createClient({ apiKey: false, clock, links: [link], timeouts: { total: 60_000 } });
+    onTestFinished(() => client.close());
+    const response = client.use(testApi(server.url)).api.request({ route: 'test.route', path: '/things', query: {} });
+    await hasBegun;
+    await clock.stall(100_000);
+    release();
+    await expect(response).resolves.toEqual({ fine: true });
+  });
 });

@@ -185,6 +185,19 @@ describe('W4 Retry-After', () => {
   });
 });
 
+test.each([20_000, 28_800_000])('T3 a delivery that the process stood still in for %i ms is made', async (ms) => {
+  let give: () => void = () => undefined;
+  const { send, server, clock } = await openSender([(response) => (give = () => ok()(response))], {
+    timeouts: { response: 15_000, total: 18_000 },
+    retry: { retries: 0 },
+  });
+  const sent = send();
+  await server.until(() => server.requests.length === 1);
+  await clock.stall(ms);
+  give();
+  expect(await sent).toEqual({ status: 200, attempts: 1 });
+});
+
 describe('an answer', () => {
   test('is read no further than it is quoted, and taken for what its status says', async () => {
     const endless: Answer = (response) => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { afterRunning, systemClock } from '../../clock.js';
 import { AdapterFault, type AdapterOptions, type AttemptRequest } from './adapter.js';
 import { connect } from './connect.js';
 import { proxyFor } from './proxy.js';
@@ -15,9 +16,6 @@ export interface Connection {
 
 /** Ms that a connection waits for a request. */
 const longestIdle = 10_000;
-
-/** Longer delays overflow a timer, which then fires at once. */
-const longestTimer = 2 ** 31 - 1;
 
 /** The connections of an adapter: each carries one request at a time, and then waits for the next one. */
 export class Connections {
@@ -42,9 +40,8 @@ export class Connections {
     const onAbort = (): void => opening.abort(signal?.reason);
     signal?.throwIfAborted();
     signal?.addEventListener('abort', onAbort, { once: true });
-    const deadline = setTimeout(
-      () => opening.abort(new AdapterFault('connect-timeout')),
-      Math.min(this.#options.connectTimeout, longestTimer),
+    const cancelDeadline = afterRunning(systemClock, this.#options.connectTimeout, () =>
+      opening.abort(new AdapterFault('connect-timeout')),
     );
     this.#opening.add(opening);
     try {
@@ -53,7 +50,7 @@ export class Connections {
       socket.once('close', () => this.#forget(socket, route)).once('timeout', () => socket.destroy());
       return { socket, route, isReused: false };
     } finally {
-      clearTimeout(deadline);
+      cancelDeadline();
       signal?.removeEventListener('abort', onAbort);
       this.#opening.delete(opening);
     }

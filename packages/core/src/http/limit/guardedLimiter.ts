@@ -1,5 +1,5 @@
 import { abortable } from '../../abortable.js';
-import { settlesWithin, type Clock } from '../../clock.js';
+import { afterRunning, type Clock, settlesWithin } from '../../clock.js';
 import { PluginError, RequestTimeoutError, SluiceError } from '../../errors.js';
 import { isRecord } from '../../values.js';
 import type { AcquireOptions, Limiter, LimiterState, Permit } from './limiterTypes.js';
@@ -89,7 +89,7 @@ export class GuardedLimiter implements Limiter {
   /** Calls back when the limiter grants nothing, and nothing shows why. Returns a function that ends the watch. */
   #watch(onIdle: () => void): () => void {
     const wait = (): (() => void) =>
-      this.#clock.after(this.#longestWait, () => {
+      afterRunning(this.#clock, this.#longestWait, () => {
         if (this.#isWorking()) cancel = wait();
         else onIdle();
       });
