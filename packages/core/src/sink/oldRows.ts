@@ -19,14 +19,15 @@ export interface OldRows {
 
 /** The old rows of a checkpoint from which a run resumes; `undefined` if it was interrupted for a short time only. */
 export function findOldRows(
-  { rows, pages, beganAt, savedAt, pausedFor = 0, isSealed }: Checkpoint,
+  { rows, pages, beganAt, savedAt, pausedFor = 0, isSealed, increment }: Checkpoint,
   resumeWithin: number | undefined,
   clock: Clock,
 ): OldRows | undefined {
   const limit = Math.min(resumeWithin ?? usualResume, usualResume);
   const since = beganAt ?? savedAt;
   // A walk that goes on at once is as good as one that was not interrupted, however long it takes.
-  if (pages === 0 || since === undefined || pausedFor <= limit * noticeableShare) return undefined;
+  // Rows that changed after an increment had read them come again with the next one.
+  if (pages === 0 || increment || since === undefined || pausedFor <= limit * noticeableShare) return undefined;
   const isTooOld = !isSealed && Math.max(msSince(since, clock), pausedFor) > limit;
   return { rows, since, ...(isTooOld && { removesNone: true }) };
 }

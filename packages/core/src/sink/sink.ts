@@ -14,7 +14,10 @@ export interface SinkContext<T> {
   readonly schema?: RowSchema<T> | undefined;
   /** Resumes at a position that `flush` or `seal` returned, and truncates what follows. Absent for a new target. */
   readonly resumeAt?: { readonly sinkPosition: Json; readonly isSealed: boolean } | undefined;
-  /** Replaces what an earlier run left, finished or not. Never set if it may belong to somebody else. */
+  /**
+   * Replaces what an earlier run left, finished or not: the export starts over, or that run was interrupted too long ago to
+   * be resumed. Never set if it may belong to somebody else.
+   */
   readonly restart: boolean;
   /** The checkpoint's folder, if it is on a disk. */
   readonly stateFolder?: string | undefined;

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filter, map } from 'rxjs';
 import { describe, expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import {
   exportTo,
   listing,
   memoryState,
+  systemClock,
   type ExportOptions,
   type Source,
   type StateStore,
@@ -303,6 +304,46 @@ describe('A5 an incremental export', () => {
     expect(warnings).toEqual([expect.stringContaining('did not finish. Its target was another one')]);
     expect(await increment(table, state)).toEqual([]);
   });
+
+  test.each([[11], [13]])(
+    'that was interrupted is resumed, or begun anew at the mark, after %i hours: no row is missed',
+    async (hours) => {
+      const table = await openTable(11);
+      const path = join(temporaryFolder(), 'rows.txt');
+      const state = memoryState();
+      const warnings: string[] = [];
+      const run = (now: number, pages = Infinity): Promise<unknown> => {
+        let nth = 0;
+        const source = entriesOf(table).pipePages(
+          map(({ id }) => {
+            nth += 1;
+            if (nth > pages * 8) throw new Error('killed');
+            return String(id);
+          }),
+          { schema: { columns: [] }, version: '1' },
+        );
+        return exportTo(source, fileSink(textFormat, { path, ifExists: 'append' }), {
+          state,
+          incremental: true,
+          commitEvery: 1,
+          clock: { ...systemClock, now: () => now },
+          onWarning: (message) => warnings.push(message),
+        }).run();
+      };
+      const since = Date.UTC(2030, 0, 1);
+      await run(since);
+      table.now += 100_000;
+      for (let nth = 0; nth < 60; nth += 1) table.change();
+      await expect(run(since, 2)).rejects.toThrow('killed');
+      for (let nth = 0; nth < 20; nth += 1) table.change();
+      table.now += 100_000;
+      await run(since + hours * 3_600_000);
+      await run(since + hours * 3_600_000);
+      expect(warnings).toEqual(hours > 12 ? [expect.stringContaining('too old to resume after')] : []);
+      const ids = new Set(readFileSync(path, 'utf8').split('\n'));
+      expect(table.rows.filter(({ id }) => !ids.has(String(id)))).toEqual([]);
+    },
+  );
 
   test('that began later than what is wanted now is not resumed', async () => {
     const { table, state } = await openInterrupted();
