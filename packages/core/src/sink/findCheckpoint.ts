@@ -241,7 +241,9 @@ async function hasSameKey<T>({ key }: Pick<Checkpoint, 'key'>, info: SourceInfo<
   return key?.fingerprint === current?.fingerprint || current === undefined;
 }
 
-async function identifyKey<T>(salt: string, { endpoint }: SourceInfo<T>): Promise<Checkpoint['key']> {
+async function identifyKey<T>(salt: string, { endpoint, checkRestart }: SourceInfo<T>): Promise<Checkpoint['key']> {
+  // The state of a watch knows the key, also one that replaced another one while it ran.
+  if (checkRestart) return undefined;
   const fingerprint = await endpoint?.keyFingerprint?.(salt);
   return fingerprint === undefined ? undefined : { salt, fingerprint };
 }

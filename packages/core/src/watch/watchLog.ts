@@ -126,6 +126,24 @@ export class WatchLog<T> {
     await this.#checkKey();
   }
 
+  /** The fingerprint of the API key that requests have now. */
+  currentKey(): Promise<string | undefined> {
+    const { endpoint } = this.#identity;
+    return Promise.resolve(this.#key && endpoint?.keyFingerprint?.(this.#key.salt));
+  }
+
+  /** Belongs to this key from the next commit on: it replaced the one before while the watch ran, and lists the same rows. */
+  adoptKey(fingerprint: string | undefined): void {
+    if (!this.#key || fingerprint === undefined || fingerprint === this.#key.fingerprint) return;
+    this.#key = { ...this.#key, fingerprint };
+    this.#writeKey();
+  }
+
+  /** Lets the next commit write the key, unless something is staged: then a later one does. */
+  #writeKey(): void {
+    this.#size = Infinity;
+  }
+
   /** Staged deltas that are not committed, the oldest first; maybe the whole first snapshot. */
   get uncommitted(): readonly Delta<T>[] {
     const isFirst = this.#snapshot.generation > 0 && this.#committed === 0;
@@ -242,8 +260,7 @@ export class WatchLog<T> {
         [{ kind: 'allow', option: 'sameProject' }],
       );
     this.#key = { salt, fingerprint };
-    // So the next commit writes the new key, unless something is staged.
-    if (isAnother) this.#size = Infinity;
+    if (isAnother) this.#writeKey();
   }
 }
 

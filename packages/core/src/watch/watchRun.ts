@@ -185,7 +185,12 @@ export class WatchRun<T> {
     const began = clock.monotonic();
     let walk: FirstRows<T> | ComparedWalk<T>;
     try {
+      const keyBefore = await log.currentKey();
       walk = generation === 0 ? await this.#collect(rules.confirmations, signal) : await this.#compare(rows, signal);
+      // With a key of another project, most rows would be gone.
+      const isKnown = 'gone' in walk && 2 * walk.gone.length <= rows.size;
+      const key = isKnown ? await log.currentKey() : undefined;
+      if (key === keyBefore) log.adoptKey(key);
     } catch (error) {
       return this.#failed(pollError(error), began, signal);
     }

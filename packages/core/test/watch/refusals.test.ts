@@ -10,6 +10,7 @@ import {
   exportTo,
   LockError,
   memoryState,
+  type PageHealth,
   SluiceError,
   watch,
   type Change,
@@ -257,6 +258,71 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
     expect(await run('another')).toEqual([]);
     await expect(run('one key')).rejects.toThrow(/another API key.*with sameProject/);
     expect(readFileSync(join(folder, 'watch.log'), 'utf8')).not.toContain('one key');
+  });
+
+  /** A watch whose key may be replaced while it runs, or an export of it. */
+  function rotating(listing: Listing, state: StateStore, { isExported = false } = {}) {
+    let key = 'old';
+    const { info, pages } = listing.source();
+    const source = {
+      info: { ...info, endpoint: { keyFingerprint: (salt: string) => Promise.resolve(hashOf(key + salt)) } },
+    };
+    const sink = recordingSink<Change<Row>>();
+    /** Polls with these keys, one after the other. */
+    const polls = async (...keys: readonly string[]): Promise<void> => {
+      let poll = 0;
+      key = keys[0] ?? key;
+      const onHealth = ({ outcome }: PageHealth): void => {
+        if (outcome === 'replayed') return;
+        poll += 1;
+        key = keys[poll] ?? key;
+      };
+      const options = {
+        every: 1_000,
+        polls: keys.length,
+        confirmations: 1,
+        clock: new SkippingClock(),
+        state,
+        onHealth,
+      };
+      const changes = watch({ ...source, pages: pages.bind(listing.source()) }, options);
+      if (isExported) await exportTo(changes, sink, { state }).run();
+      else await changes.toArray();
+    };
+    return polls;
+  }
+
+  describe.each([false, true])('C6 the state of a watch (exported: %s)', (isExported) => {
+    test('takes a key that replaces another one while it runs, with the first poll that finds its rows', async () => {
+      const state = memoryState();
+      const polls = rotating(new Listing(rowsOf('a', 'b')), state, { isExported });
+      await polls('old', 'old', 'new');
+      await polls('new');
+      await expect(polls('old')).rejects.toThrow(/made with another API key/);
+    });
+
+    test('takes one also where the same poll found changes', async () => {
+      const state = memoryState();
+      const listing = new Listing(rowsOf('a', 'b', 'c', 'd'));
+      const polls = rotating(listing, state, { isExported });
+      await polls('old');
+      listing.set('a', 'error');
+      listing.remove('b');
+      await polls('old', 'new', 'newer');
+      await polls('newer', 'newest');
+      await polls('newest');
+    });
+
+    test('does not take one with which most rows are gone', async () => {
+      const state = memoryState();
+      const listing = new Listing(rowsOf('a', 'b', 'c'));
+      const polls = rotating(listing, state, { isExported });
+      await polls('old');
+      listing.remove('a');
+      listing.remove('b');
+      await polls('old', 'of another project');
+      await expect(polls('of another project')).rejects.toThrow(/made with another API key/);
+    });
   });
 
   test.each(['the first snapshot', 'a change'])(
