@@ -40,6 +40,8 @@ export interface Call extends BareRequest {
   readonly shownUrl: () => string;
   /** Gives each attempt its permit. */
   readonly limiter: Limiter;
+  /** Whether a failed connection is retried whatever its fault, since the address has worked. Default: it is not. */
+  readonly isKnown?: () => boolean;
   /** `false`: it is not retried once it was sent. Default `true`. */
   readonly isRepeatable?: boolean;
   /** Added to each attempt, below links and retries. */
@@ -320,7 +322,9 @@ class Exchange {
         if (kind === 'late' && !this.#isOver) this.#stop = new AbortController();
         if (kind === 'stale' && !isNew) return kind;
         if (kind === 'outdated' && outdated < maxOutdated) return kind;
-        const fault = connectionFault(response, route, { timeouts, maxBodyBytes, url: this.#call.url, address });
+        const { url, isKnown = () => false } = this.#call;
+        const limits = { timeouts, maxBodyBytes, url, address, isKnown: isKnown() };
+        const fault = connectionFault(response, route, limits);
         return { sent: stamped, ...this.#failure(fault, took) };
       }
       const { status } = response;

@@ -14,6 +14,8 @@ export function connectionFault(
     readonly url: string;
     /** The option that has the address, in words. */
     readonly address: 'base URL' | 'URL';
+    /** Whether the address is right, since a server has responded there before: then its certificate may be mended, too. */
+    readonly isKnown: boolean;
   },
 ): AttemptFault {
   const { address } = limits;
@@ -38,7 +40,7 @@ export function connectionFault(
     case 'stale': {
       if (noHttp1.test(fault.platformCode ?? '')) return { ...unreadable(notHttp(fault, address)), isUnsent: true };
       const message = `${route}: ${host} did not respond: the connection failed${because}. ${adviceForNetwork(fault, address)}`;
-      const retry = mayConnectLater(fault.platformCode, hostname);
+      const retry = limits.isKnown || mayConnectLater(fault.platformCode, hostname);
       return { error: new NetworkError(message, { details }), retry, isUnsent: wasUnsent(fault.platformCode) };
     }
     case 'outdated': {

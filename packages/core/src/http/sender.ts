@@ -78,6 +78,7 @@ export function createSender(options: SenderOptions): Sender {
   hide(options.secrets ?? []);
   const limiter = unlimited(clock);
   const closing = new AbortController();
+  let isKnown = false;
   const adapter = (options.adapter ?? createAdapter)({
     connectTimeout: timeouts.connect,
     maxBodyBytes: bytesOfAnswer,
@@ -115,7 +116,11 @@ export function createSender(options: SenderOptions): Sender {
         headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
         limiter,
         credentials: { current: () => ({ headers: headers() }) },
-        read: (response, now) => readReceipt(response, { route: name, secrets, now }),
+        isKnown: () => isKnown,
+        read(response, now) {
+          isKnown = true;
+          return readReceipt(response, { route: name, secrets, now });
+        },
       });
       const { status, attempts } = await sent.catch((error: unknown) => {
         throw SluiceError.is(error) ? Object.assign(error, { fault: 'endpoint' satisfies Fault }) : error;

@@ -1,3 +1,4 @@
+import { isCertificateFault } from '../isTransient.js';
 import type { LimiterEvent } from '../http/limit/limiterReports.js';
 import type { DeliveryEvent } from '../source/sourceEvent.js';
 import type { ClientEvent } from './clientEvent.js';
@@ -337,11 +338,15 @@ export function causeOf({ code = 'error', details = {} }: Failed): string {
   const { status, platformCode } = details;
   if (code === 'decode') return 'unreadable response';
   if (typeof status === 'number') return `HTTP ${String(status)}`;
-  if (code === 'network') return (typeof platformCode === 'string' && networkCauses[platformCode]) || 'no connection';
+  if (code === 'network') {
+    const cause = networkCauses[String(platformCode)];
+    return cause ?? (isCertificateFault(String(platformCode)) ? 'certificate not trusted' : 'no connection');
+  }
   return code === 'timeout' ? 'no response in time' : code.replaceAll('-', ' ');
 }
 
 const networkCauses: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'certificate expired',
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
   EPIPE: 'connection lost',

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createSender, type HttpEvent, type Sender } from '../../src/index.js';
+import { AdapterFault, type AttemptResponse } from '../../src/http/adapter/adapter.js';
 import { FakeClock } from '../fakeClock.js';
 import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
 import type { Receipt, SenderOptions } from '../../src/http/sender.js';
@@ -127,6 +128,51 @@ describe('W4 what an endpoint answers', () => {
     await expect(send()).rejects.toMatchObject({ code: 'network', message: expect.stringContaining('tried 3 times') });
     expect(server.requests).toHaveLength(3);
     expect(events.filter(({ type }) => type === 'retry')).toHaveLength(2);
+  });
+});
+
+describe('C9 the certificate of an endpoint', () => {
+  /** Connections that fail with these codes, one after the other; `undefined`: the endpoint responds. */
+  async function openFailing(codes: readonly (string | undefined)[]) {
+    let attempts = 0;
+    const adapter = () => ({
+      send: (): Promise<AttemptResponse> => {
+        const code = codes[attempts];
+        attempts += 1;
+        if (code !== undefined) return Promise.reject(new AdapterFault('network', code));
+        return Promise.resolve({ status: 200, headers: {}, text: '' });
+      },
+      close: () => Promise.resolve(),
+    });
+    const opened = await openSender([], { url: 'https://hooks.example.com/', adapter, retry: { for: Infinity } });
+    return { ...opened, attempts: () => attempts };
+  }
+
+  test.each(['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN', 'ERR_TLS_CERT_ALTNAME_INVALID', 'CERT_NOT_YET_VALID'])(
+    'is waited for if it becomes invalid (%s), and the cause is reported',
+    async (code) => {
+      const { send, attempts, events } = await openFailing([undefined, ...Array<string>(20).fill(code)]);
+      expect(await send()).toMatchObject({ attempts: 1 });
+      expect(await send()).toMatchObject({ attempts: 21 });
+      expect(attempts()).toBe(22);
+      const retry = events.find(({ type }) => type === 'retry');
+      expect(retry).toMatchObject({ error: { code: 'network', message: expect.stringContaining(`(${code})`) } });
+    },
+  );
+
+  test.each(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'])(
+    'is waited for if a proxy before it speaks something else (%s)',
+    async (code) => {
+      const { send } = await openFailing([undefined, code, code]);
+      await send();
+      expect(await send()).toMatchObject({ attempts: 3 });
+    },
+  );
+
+  test.each(['CERT_HAS_EXPIRED', 'SELF_SIGNED_CERT_IN_CHAIN'])('ends it if it never was valid (%s)', async (code) => {
+    const { send, attempts } = await openFailing([code]);
+    await expect(send()).rejects.toMatchObject({ code: 'network', details: { platformCode: code } });
+    expect(attempts()).toBe(1);
   });
 });
 
