@@ -63,12 +63,24 @@ export function isLate(clock: Clock, due: number): boolean {
   return clock.monotonic() - due >= standstill;
 }
 
-/** Calls back at a deadline, once after `ms`; if the process stood still then, `again` ms later. Returns a function that cancels it. */
-export function afterRunning(clock: Clock, ms: number, callback: () => void, again = ms): () => void {
+/**
+ * Calls back at a deadline, once after `ms`. If the process stood still then, it is called `again` ms later, and `onLate` at once.
+ * Returns a function that cancels it.
+ */
+export function afterRunning(
+  clock: Clock,
+  ms: number,
+  callback: () => void,
+  { again = ms, onLate }: { readonly again?: number; readonly onLate?: () => void } = {},
+): () => void {
   const due = clock.monotonic() + ms;
   let cancel = clock.after(ms, () => {
-    if (isLate(clock, due)) cancel = afterRunning(clock, again, callback);
-    else callback();
+    if (!isLate(clock, due)) {
+      callback();
+      return;
+    }
+    cancel = afterRunning(clock, again, callback, onLate && { onLate });
+    onLate?.();
   });
   return () => cancel();
 }
@@ -81,7 +93,7 @@ export function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown
       () => true,
     );
   return new Promise((resolve) => {
-    const cancel = afterRunning(clock, ms, () => resolve(false), standstill);
+    const cancel = afterRunning(clock, ms, () => resolve(false), { again: standstill });
     const onSettled = (): void => {
       cancel();
       resolve(true);

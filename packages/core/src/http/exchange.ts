@@ -313,7 +313,7 @@ class Exchange {
       mayBeWritten = adapter.announcesWrites !== true;
       const response = await sendAttempt(
         { url, method, headers, body, isFresh: isNew, signal, onWrite },
-        { adapter, clock, deadline: timeouts.response, stop: this.#stop },
+        { adapter, clock, deadline: timeouts.response, onLate: () => this.#stopwatch.restart(), stop: this.#stop },
       );
       const took = clock.monotonic() - began;
       if (response instanceof AdapterFault) {

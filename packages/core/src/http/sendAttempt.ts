@@ -6,6 +6,8 @@ interface SendOptions {
   readonly adapter: Adapter;
   readonly clock: Clock;
   readonly deadline: number;
+  /** Called if the process stood still at the deadline, which begins again then. */
+  readonly onLate: () => void;
   /** Its signal is the request's. It aborts the attempt: the promise rejects with its reason. So does the deadline. */
   readonly stop: AbortController;
 }
@@ -17,13 +19,14 @@ interface SendOptions {
  */
 export function sendAttempt(
   request: AttemptRequest,
-  { adapter, clock, deadline, stop }: SendOptions,
+  { adapter, clock, deadline, onLate, stop }: SendOptions,
 ): Promise<AttemptResponse | AdapterFault> {
   return new Promise((resolve, reject) => {
-    const cancelDeadline = afterRunning(clock, deadline, () => {
+    const onDeadline = (): void => {
       resolve(new AdapterFault('late'));
       stop.abort();
-    });
+    };
+    const cancelDeadline = afterRunning(clock, deadline, onDeadline, { onLate });
     adapter.send(request).then(
       (response) => {
         cancelDeadline();

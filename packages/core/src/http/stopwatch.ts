@@ -39,6 +39,12 @@ export class Stopwatch {
     this.#since = undefined;
   }
 
+  /** Begins again, since the process stood still. */
+  restart(): void {
+    this.#budget = this.#total;
+    if (this.#since !== undefined) this.#since = this.#clock.monotonic();
+  }
+
   /** Cancels the timer. */
   stop(): void {
     this.pause();
@@ -49,10 +55,7 @@ export class Stopwatch {
   readonly #onTime = (): void => {
     this.#cancel = undefined;
     if (this.#since === undefined) return;
-    if (isLate(this.#clock, this.#due)) {
-      this.#budget = this.#total;
-      this.#since = this.#clock.monotonic();
-    }
+    if (isLate(this.#clock, this.#due)) this.restart();
     const { left } = this;
     // Less than 1 ms is rounding, and on some clocks no time at all.
     if (left < 1) this.#onSpent();

@@ -211,6 +211,19 @@ describe('T3 a process that stood still', () => {
     expect(await response).toMatchObject({ status: 200, attempts: 4 });
   });
 
+  test.each([50_000, 170_000])('has all of its deadline again, also if that has not passed after %i ms', async (ms) => {
+    const server = await startServer(never, never, ok());
+    const transport = openTransport(server.url);
+    const response = transport.get();
+    await server.until(() => server.requests.length === 1);
+    await transport.clock.stall(ms);
+    for (const requests of [2, 3]) {
+      await transport.clock.advance(30_000);
+      await server.until(() => server.requests.length === requests);
+    }
+    expect(await response).toMatchObject({ status: 200, attempts: 3 });
+  });
+
   test('gets what a link waits for', async () => {
     const server = await startServer(ok());
     const clock = new FakeClock();
