@@ -8,10 +8,12 @@ import { pageInside, type SinceOrder } from './pageInside.js';
 import type { IncrementalPaging, PageAddress, Paging, SinceBounds } from './paging.js';
 import { joinPlaces, type NoPlace, parsePlace, placeKinds, type Placing, type RequestPlace } from './requestPlace.js';
 import { givenValue, type SinceField } from './sinceField.js';
-import { type SinceRule, sinceRules, type SinceType } from './sinceValue.js';
+import { type SinceRule, sinceRule, type SinceType, sinceTypes } from './sinceValue.js';
 import { fillSlot } from './sinceSlot.js';
 import { sinceWindows, type WindowOptions } from './sinceWindows.js';
-import { type SinceWriting, writesEnd, writeSince } from './writeSince.js';
+import { isLocal, isTimeFormat } from './timeFormat.js';
+import { timeZone } from './timeZone.js';
+import { changesClock, type SinceWriting, writesEnd, writeSince, writtenTimes } from './writeSince.js';
 
 /** Options of {@link bySince}. */
 export type SinceOptions = SinceFieldOptions &
@@ -40,7 +42,7 @@ interface SinceFieldOptions {
   /** The value's path in a row as it was received, e.g. `updated_at`. */
   readonly field: string;
   /**
-   * What the values are: `instant` (a date with time and zone, as in RFC 3339 or RFC 5322), `datetime` (without a zone, taken for UTC), `date`,
+   * What the values are: `instant` (a date with time and zone, as in RFC 3339 or RFC 5322), `datetime` (without a zone), `date`,
    * `epoch-seconds` or `epoch-ms` (numbers since 1970, also with a fraction or in a text), `integer` (of any size, also
    * in a text) or `text` (compared by its characters' codes).
    */
@@ -49,18 +51,26 @@ interface SinceFieldOptions {
    * How the request has a value, if not as rows have it: a text with a format in braces, e.g. `{epoch-seconds}` or
    * `updated >= {epoch-ms}`; the formats are `instant`, `datetime`, `minute`, `date`, `epoch-seconds`, `epoch-ms`, and
    * `value` for the row's own text. Or a function `(value, bound) => text`. What is written for the bound `from` may ask
-   * for more rows, which are left out, and never for less: rows would be missed. Formats round down. Without it, an
-   * `integer` is a number in a body, and with `{value}` a text.
+   * for more rows, which are left out, and never for less: rows would be missed. Formats round down. `datetime`, `minute` and
+   * `date` are times of the `zone`; where rows have instants and that is not given, some 13 hours more are asked for at both
+   * ends, so that no row is missed in any zone. So it is with a function that returns a date and no zone; with `zone`, it
+   * must write times of that zone itself. Without `write`, an `integer` is a number in a body, and with `{value}` a text.
    *
    * If the definition's `query` or `body` has a text with `{since}` in the same place, it is put there, beside what that
    * text has of parameters: `query: ({ project }) => ({ jql: \`project = ${project} AND {since}\` })`. It needs `begin`.
    */
   readonly write?: SinceWriting;
   /**
+   * The zone of the times that rows or requests have without one: an offset, e.g. `-07:00`, `UTC`, or a name of the IANA time
+   * zone database, e.g. `America/Denver`. Default: unknown, from UTC-12 to UTC+14. Then requests ask for more, and marks of
+   * the types `datetime` and `date` stay 12 hours behind, so that no row is missed; those are requested again each time.
+   */
+  readonly zone?: string;
+  /**
    * Walks the listing in windows, for APIs that limit the rows or the time of a request. A window asks for at least the
    * rows from its beginning until before its end, and rows that are not in it are left out, so it does not matter
    * whether the API takes the end to be inclusive. They start at `begin`, or at the mark. The last one is open: it ends
-   * up to a step after the walk has begun, and has rows that change meanwhile. Needs `begin`, a place and times.
+   * at least half a step after the walk has begun, and has rows that change meanwhile. Needs `begin`, a place and times.
    * Default: one request has all rows from a value on.
    *
    * @example bySince({ param: 'created[gte]', …, begin: '2020-01-01', windows: { to: 'created[lt]', step: '30d' } })
@@ -103,6 +113,7 @@ export function bySince(options: SinceOptions): Paging {
     field: 'text',
     type: 'text',
     write: 'text or a function?',
+    zone: 'text?',
     begin: 'text?',
     overlap: 'a number?',
     order: 'text?',
@@ -110,9 +121,16 @@ export function bySince(options: SinceOptions): Paging {
     windows: 'an object?',
   });
   const { field, type, order = 'ascending', paging, windows } = options;
-  const rule = Object.hasOwn(sinceRules, type) ? sinceRules[type] : undefined;
-  if (!rule)
-    throw new ConfigError(`The type of bySince is ${shownText(type)}. ${hintFor(type, Object.keys(sinceRules))}`);
+  if (!sinceTypes.includes(type))
+    throw new ConfigError(`The type of bySince is ${shownText(type)}. ${hintFor(type, sinceTypes)}`);
+  const changes = changesClock(options.write, type);
+  const isFree = typeof options.write === 'function' || (isTimeFormat(type) && isLocal(type));
+  if (options.zone !== undefined && !changes && !isFree)
+    throw new ConfigError(
+      `zone of bySince is for times without a zone, and neither the rows nor the requests have such. If the API takes them for local ones, e.g. give write: '{datetime}'.`,
+    );
+  const zone = timeZone(options.zone);
+  const rule = sinceRule(type, zone);
   const overlap = options.overlap ?? (rule.isTime ? 60_000 : 0);
   checkCount('overlap', overlap, { min: 0 });
   if (type === 'text' && overlap > 0)
@@ -121,9 +139,10 @@ export function bySince(options: SinceOptions): Paging {
   const begin = givenValue(rule, 'begin', options.begin);
   const hasPlace = (options.param ?? options.into ?? options.header) !== undefined;
   const place = hasPlace || order === 'ascending' ? parsePlace(options) : undefined;
-  const listWindows = windows && sinceWindows(windows, { type, rule, begin });
+  const written = writtenTimes(options.write);
+  const listWindows = windows && sinceWindows(windows, { type, rule, begin, zone, overlap, written });
   const end = endPlace(options, place);
-  const write = writeSince(options.write, type);
+  const write = writeSince(options.write, type, zone);
   const put = (first: PageAddress, { from, to }: SinceBounds): PageAddress => {
     if (!place) return first;
     const written = write(rule.given(from) ?? from, 'from', to);
@@ -138,7 +157,8 @@ export function bySince(options: SinceOptions): Paging {
     rule,
     put,
     isCoarse: options.write !== undefined,
-    doesFilter: `Does it filter by ${JSON.stringify(options.param ?? options.into ?? options.header)}?`,
+    needsZone: changes && !zone.isKnown,
+    doesFilter: `Does it filter by ${JSON.stringify(options.param ?? options.into ?? options.header)}?${type === 'instant' ? " If it takes times for local ones, give write: '{datetime}' and the zone." : ''}`,
   };
   documentPath(field);
   const pages: Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'> = paging
@@ -159,7 +179,9 @@ export function bySince(options: SinceOptions): Paging {
       type,
       write: typeof options.write === 'function' ? 'function' : (options.write ?? null),
       begin: begin ?? null,
-      ...(windows && { windows: { ...windows } }),
+      ...(options.zone !== undefined && { zone: options.zone }),
+      // Without the number, the windows of a checkpoint ended elsewhere.
+      ...(windows && { windows: { ...windows, v: 2 } }),
       order,
       paging: paging?.identity ?? null,
     },
@@ -174,11 +196,11 @@ export function bySince(options: SinceOptions): Paging {
       read: (value) => rule.given(value),
       wanted: rule.wanted,
       mark: (latest, began) => rule.mark(latest, began, overlap),
+      ...(windows && { mend: (mark) => rule.mend?.(mark) ?? mark }),
       isBounded: rule.isTime,
       isSent: place !== undefined,
       begin,
-      // Rows may appear late, and the API's clock may be behind ours.
-      windows: listWindows && ((from, moment) => listWindows(from, moment - overlap)),
+      windows: listWindows,
       from: put,
       newRows: (page, response) => pages.newRows(page, response),
     },

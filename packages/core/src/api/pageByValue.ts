@@ -44,7 +44,7 @@ export function pageByValue(by: SinceField): ValuePages {
 }
 
 function nextAfter(by: SinceField, response: PageResponse): { readonly cursor: string } | 'end' {
-  const { field, rule, doesFilter, isCoarse } = by;
+  const { field, rule, doesFilter, isCoarse, needsZone } = by;
   const { from, since, requested, read, items } = response;
   const rows = rowValues(by, response.rows, read);
   checkOrder(by, rows, 'ascending', read);
@@ -65,6 +65,11 @@ function nextAfter(by: SinceField, response: PageResponse): { readonly cursor: s
     throw new PaginationError(
       'no-progress',
       `a page is full of rows that are not after the ${field} that it was asked for, so it leads no further. ${doesFilter}`,
+    );
+  if (needsZone)
+    throw new PaginationError(
+      'no-progress',
+      `a page has only rows from before the ${field} that it was asked for: in which zone the API takes times is unknown, so requests ask for hours more. Give bySince the zone, e.g. zone: '-07:00', or raise pageSize.`,
     );
   throw new PaginationError(
     'no-progress',

@@ -43,8 +43,8 @@ interface OpenParent {
   readonly path: readonly string[];
   readonly values: object | undefined;
   readonly window: WalkedWindow | undefined;
-  /** The windows of the same parent that have not ended, without the last one. */
-  readonly others: { count: number };
+  /** The windows of the same parent that have not ended, in their order. */
+  readonly unfinished: Set<number>;
   /** Absent if it stands for rows that are missing. */
   readonly plan: ListingPlan | undefined;
 }
@@ -95,10 +95,13 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     return { path, mark: markOf(path, values), window, text: () => this.#textOf(path, open) };
   }
 
-  /** The last window has what moves out of the others while they are walked. */
+  /** What moves out of a window while it is walked gets into one that ends after the beginning of the walk. */
   mayBegin(partition: number): boolean {
-    const { window, others } = this.#open.get(partition) ?? {};
-    return window?.last !== partition || others?.count === 0;
+    const { window, unfinished = [] } = this.#open.get(partition) ?? {};
+    const { increment } = this.#rules;
+    if (!window || !increment || increment.compare(window.to, window.until) <= 0) return true;
+    const [first] = unfinished;
+    return first === partition;
   }
 
   async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
@@ -109,8 +112,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   }
 
   ended(partition: number): void {
-    const { window, others } = this.#open.get(partition) ?? {};
-    if (others && window?.last !== partition) others.count -= 1;
+    this.#open.get(partition)?.unfinished.delete(partition);
     this.#open.delete(partition);
   }
 
@@ -287,10 +289,10 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       const open = Array.from(windows, (_, nth) => first + nth).filter((partition) => !isDone(startAt, partition));
       if (open.length === 0) continue;
       const plan = params === null ? undefined : this.#rules.planOf(params, values && [values]);
-      const others = { count: open.filter((partition) => partition < this.count - 1).length };
+      const unfinished = new Set(open);
       if (plan) this.#requested.add(requestHash(plan, 0));
       for (const partition of open)
-        this.#open.set(partition, { path, values, window: windows[partition - first], others, plan });
+        this.#open.set(partition, { path, values, window: windows[partition - first], unfinished, plan });
     }
   }
 

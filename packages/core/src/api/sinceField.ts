@@ -12,6 +12,8 @@ export interface SinceField {
   readonly rule: SinceRule;
   /** Whether a request may ask for more than is wanted. */
   readonly isCoarse: boolean;
+  /** Whether it asks for more only because the zone of the API's times is unknown. */
+  readonly needsZone: boolean;
   /** For messages about an API that seems not to filter. */
   readonly doesFilter: string;
   /** A request for the rows from a value on, or of a window. */

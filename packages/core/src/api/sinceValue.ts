@@ -1,5 +1,6 @@
 import { kindOf, shownText } from '../values.js';
 import { instantOf, isTimeFormat, parseTime, printTime, type TimeFormat, timeFormats } from './timeFormat.js';
+import type { TimeZone } from './timeZone.js';
 
 /** What the values are by which rows are found again. They are compared by it: as texts, many would sort wrongly. */
 export type SinceType = Exclude<TimeFormat, 'minute'> | 'integer' | 'text';
@@ -21,6 +22,8 @@ export interface SinceRule {
    * @param began wall time in ms at which the walk began
    */
   mark(latest: string, began: number, overlap: number): string;
+  /** A local time that was taken for one of UTC: that of the zone, if it is earlier. */
+  mend?(value: string): string;
 }
 
 const integer: SinceRule = {
@@ -44,15 +47,21 @@ const text: SinceRule = {
   mark: (latest) => latest,
 };
 
-export const sinceRules: Readonly<Record<SinceType, SinceRule>> = {
-  instant: /* @__PURE__ */ timeRule('instant'),
-  datetime: /* @__PURE__ */ timeRule('datetime'),
-  date: /* @__PURE__ */ timeRule('date'),
-  'epoch-seconds': /* @__PURE__ */ timeRule('epoch-seconds'),
-  'epoch-ms': /* @__PURE__ */ timeRule('epoch-ms'),
-  integer,
-  text,
-};
+export const sinceTypes: readonly SinceType[] = [
+  'instant',
+  'datetime',
+  'date',
+  'epoch-seconds',
+  'epoch-ms',
+  'integer',
+  'text',
+];
+
+/** @param zone whose times the values are, if they have none */
+export function sinceRule(type: SinceType, zone: TimeZone): SinceRule {
+  if (type === 'integer') return integer;
+  return type === 'text' ? text : timeRule(type, zone);
+}
 
 function readInteger(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
@@ -68,10 +77,16 @@ export function kindOfSince(value: unknown): string {
   return typeof value === 'string' ? shownText(value) : kindOf(value);
 }
 
-function timeRule(format: TimeFormat): SinceRule {
+function timeRule(format: TimeFormat, zone: TimeZone): SinceRule {
+  /** By the clock of the values: where the zone is unknown, not later than it may be. */
+  const localOf = (instant: bigint): bigint => zone.convert(instant, { from: 'instant', to: format }, 'from');
   // Also of a mark that was saved while the values had another type.
-  const parse = (value: string): bigint | undefined =>
-    parseTime(format, value) ?? parseTime('instant', value) ?? parseTime('date', value);
+  const parse = (value: string): bigint | undefined => {
+    const own = parseTime(format, value);
+    if (own !== undefined) return own;
+    const instant = parseTime('instant', value);
+    return instant === undefined ? parseTime('date', value) : localOf(instant);
+  };
   const read = (value: unknown): string | undefined =>
     parseTime(format, value) === undefined ? undefined : String(value);
   return {
@@ -92,11 +107,16 @@ function timeRule(format: TimeFormat): SinceRule {
     },
     mark(latest, began, overlap) {
       const last = parse(latest) ?? 0n;
-      const now = instantOf(began);
+      const now = localOf(instantOf(began));
       if (overlap === 0 && last < now) return latest;
       // Also before the latest row: a clock that is ahead would hide rows that appear late. Without a fraction, which
       // not every API accepts; earlier is safe.
       return printTime(format, (last < now ? last : now) - instantOf(overlap), 'from');
+    },
+    mend(value) {
+      const taken = parse(value) ?? 0n;
+      const local = localOf(taken);
+      return local < taken ? printTime(format, local, 'from') : value;
     },
   };
 }

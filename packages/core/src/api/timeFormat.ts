@@ -1,13 +1,13 @@
 import { isCalendarDay } from '../clock.js';
 
 /**
- * How an API writes a time: `instant` (RFC 3339, e.g. 2026-01-31T08:30:00Z, or RFC 5322), `datetime` (2026-01-31T08:30:00, in UTC),
- * `minute` (2026-01-31 08:30, in UTC), `date` (2026-01-31), `epoch-seconds` or `epoch-ms` (since 1970).
+ * How an API writes a time: `instant` (RFC 3339, e.g. 2026-01-31T08:30:00Z, or RFC 5322), `epoch-seconds` or `epoch-ms` (since
+ * 1970), or the local time of a zone: `datetime` (2026-01-31T08:30:00), `minute` (2026-01-31 08:30), `date` (2026-01-31).
  */
 export type TimeFormat = 'instant' | 'datetime' | 'minute' | 'date' | 'epoch-seconds' | 'epoch-ms';
 
-/** A time in ps since 1970: an API may write up to 12 digits behind a second. */
-type Instant = bigint;
+/** A time in ps since 1970, a local one as if it were UTC: an API may write up to 12 digits behind a second. */
+export type Instant = bigint;
 
 /** Of a window: the value from which rows are wanted, or that before which they are. */
 export type SinceBound = 'from' | 'to';
@@ -73,6 +73,11 @@ export const timeFormats: Readonly<Record<TimeFormat, TimeRule>> = {
   },
 };
 
+/** Whether it says the time of a local clock, and not of which zone. */
+export function isLocal(format: TimeFormat): boolean {
+  return format === 'datetime' || format === 'minute' || format === 'date';
+}
+
 export function isTimeFormat(name: string): name is TimeFormat {
   return Object.hasOwn(timeFormats, name);
 }
@@ -87,10 +92,14 @@ export function parseTime(format: TimeFormat, value: unknown): Instant | undefin
 /** Writes a time, in whole steps of its format: a `from` never later than it is, a `to` never earlier. */
 export function printTime(format: TimeFormat, instant: Instant, bound: SinceBound): string {
   const known = timeFormats[format];
-  const size = BigInt(known.step) * second;
+  return known.print(Number(wholeSteps(instant, known.step, bound) / second));
+}
+
+/** A time in whole steps of so many seconds: a `from` never later than it is, a `to` never earlier. */
+export function wholeSteps(instant: Instant, step: number, bound: SinceBound): Instant {
+  const size = BigInt(step) * second;
   const rest = ((instant % size) + size) % size;
-  const whole = instant - rest + (bound === 'to' && rest > 0n ? size : 0n);
-  return known.print(Number(whole / second));
+  return instant - rest + (bound === 'to' && rest > 0n ? size : 0n);
 }
 
 /** @param ms wall time since 1970, or a duration */

@@ -43,7 +43,8 @@ export interface ListingMark {
 
 /** From where the next increment of a source starts. */
 export type Mark = {
-  readonly v: 1;
+  /** 2 if it has known since it was made that local times are not UTC. */
+  readonly v: 1 | 2;
   /** For people. */
   readonly source: string;
   /** Of the API key; absent if the source uses none. */
@@ -100,7 +101,7 @@ export function isMark(record: unknown): record is Mark & ListingMark {
 }
 
 export function isParentsMark(record: unknown): record is Mark & ParentsMark {
-  if (!isRecord(record) || record['v'] !== 1 || typeof record['run'] !== 'string') return false;
+  if (!isRecord(record) || (record['v'] !== 1 && record['v'] !== 2) || typeof record['run'] !== 'string') return false;
   return isCount(record['records'] ?? 0);
 }
 

@@ -112,7 +112,7 @@ export class ParentIncrements {
 
   sealed({ runId, key }: Pick<Checkpoint, 'runId' | 'key'>): IncrementProgress {
     const { records = 0, ...progress } = this.progress;
-    const next = { v: 1, source: this.source.name, run: runId, records, ...(key && { key }) } as const;
+    const next = { v: 2, source: this.source.name, run: runId, records, ...(key && { key }) } as const;
     return { ...progress, records, next };
   }
 
@@ -171,7 +171,7 @@ class ParentMarks {
    * copy. Rows of the parents in them would be exported again.
    */
   async load(
-    mark: ParentsMark | undefined,
+    mark: (Mark & ParentsMark) | undefined,
     { own, isFull }: { readonly own: ParentsMark | undefined; readonly isFull: boolean },
   ): Promise<void> {
     const isNew = own === undefined;
@@ -182,7 +182,7 @@ class ParentMarks {
         if (!isMarks(record)) throw unreadableMarkError();
         const isMarked = record.run === mark?.run;
         const isOwn = record.run === own?.run;
-        if (isMarked) this.#take(record.parents);
+        if (isMarked) this.#take(record.parents, mark.v === 1);
         if (isMarked) kept.push(record);
         if (isOwn) this.#added += 1;
         if (isOwn) for (const [parent] of record.parents) this.walked(parent);
@@ -233,10 +233,11 @@ class ParentMarks {
     return this.#log.close();
   }
 
-  #take(parents: readonly MarkedParent[]): void {
-    for (const [parent, mark] of parents) {
+  #take(parents: readonly MarkedParent[], isOld: boolean): void {
+    for (const [parent, saved] of parents) {
       // Values have another type since it was saved.
-      if (mark && this.#rule.read(mark.value) === undefined) throw unreadableMarkError();
+      if (saved && this.#rule.read(saved.value) === undefined) throw unreadableMarkError();
+      const mark = isOld && saved ? { ...saved, value: this.#rule.mend?.(saved.value) ?? saved.value } : saved;
       if (mark) this.#marks.set(JSON.stringify(parent), { parent, mark });
       else this.#marks.delete(JSON.stringify(parent));
     }

@@ -8,6 +8,8 @@ export interface Increment {
   readonly wanted: string;
   /** The value from which the walk after a complete one starts. `began`: wall time in ms. */
   mark(latest: string, began: number): string;
+  /** The right value for a mark of windows that took all local times for UTC. Default: it is right. */
+  mend?(mark: string): string;
   /**
    * Whether a mark is never later than the beginning of its walk, as for times. Only then several partitions can have
    * one: otherwise that of a partition would hide later rows of another. Default `false`.

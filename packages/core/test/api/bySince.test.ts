@@ -1,8 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { bySince, ConfigError, createClient, defineApi, listing, type SinceOptions } from '../../src/index.js';
-import { sinceRules } from '../../src/api/sinceValue.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import {
+  bySince,
+  ConfigError,
+  createClient,
+  defineApi,
+  exportTo,
+  listing,
+  memoryState,
+  type SinceOptions,
+} from '../../src/index.js';
+import { sinceRule, type SinceType } from '../../src/api/sinceValue.js';
+import { timeZone } from '../../src/api/timeZone.js';
 import { entries, entriesOf, type Entry } from './changingTable.js';
+import { recordingSink } from '../sink/recordingSink.js';
 import { type Said, serve } from './servedApi.js';
+
+const ruleOf = (type: SinceType) => sinceRule(type, timeZone('UTC'));
 
 describe('A5 values', () => {
   test.each([
@@ -29,13 +43,13 @@ describe('A5 values', () => {
     ['integer', ['-3', '9', '10', '9007199254740993', '9007199254740994']],
     ['text', ['10', '9', 'B', 'a']],
   ] as const)('of type %s are compared by it: %j', (type, ascending) => {
-    const rule = sinceRules[type];
+    const rule = ruleOf(type);
     expect(ascending.map((value) => rule.read(value))).toEqual(ascending);
     expect([...ascending].reverse().sort((a, b) => rule.compare(a, b))).toEqual(ascending);
   });
 
   test('that are equal are equal, however they are written', () => {
-    const { compare } = sinceRules.instant;
+    const { compare } = ruleOf('instant');
     expect(compare('2026-01-01T00:00:00Z', '2026-01-01T01:00:00.000+0100')).toBe(0);
     expect(compare('2026-01-01T00:00:00.120Z', '2026-01-01T00:00:00.12Z')).toBe(0);
   });
@@ -55,18 +69,19 @@ describe('A5 values', () => {
     ['integer', [null, 1.5, 2 ** 53, '1.5', '', '0x10', Infinity]],
     ['text', [null, 5, '']],
   ] as const)('of type %s are none of %j', (type, values) => {
-    expect(values.map((value) => sinceRules[type].read(value))).toEqual(values.map(() => undefined));
+    expect(values.map((value) => ruleOf(type).read(value))).toEqual(values.map(() => undefined));
   });
 
   test('move back by the overlap', () => {
-    const { instant, integer, text } = sinceRules;
+    const [instant, integer, text] = [ruleOf('instant'), ruleOf('integer'), ruleOf('text')];
     const began = Date.parse('2026-01-01T12:00:00.900Z');
     expect(instant.mark('2026-01-01T12:09:30Z', began, 60_000)).toBe('2026-01-01T11:59:00Z');
     expect(instant.mark('2026-01-01T11:00:00.123456Z', began, 60_000)).toBe('2026-01-01T10:59:00Z');
     expect(instant.mark('2026-01-01T13:00:00.123456+0200', began, 60_000)).toBe('2026-01-01T10:59:00Z');
     expect(instant.mark('2026-01-01T11:00:00.123456Z', began, 0)).toBe('2026-01-01T11:00:00.123456Z');
     expect(instant.mark('2026-01-01T12:09:30Z', began, 0)).toBe('2026-01-01T12:00:00Z');
-    const { datetime, date, 'epoch-seconds': seconds, 'epoch-ms': ms } = sinceRules;
+    const [datetime, date] = [ruleOf('datetime'), ruleOf('date')];
+    const [seconds, ms] = [ruleOf('epoch-seconds'), ruleOf('epoch-ms')];
     expect(datetime.mark('2026-01-01 11:00:00.5', began, 60_000)).toBe('2026-01-01T10:59:00');
     expect(date.mark('2026-01-01', began, 60_000)).toBe('2025-12-31');
     expect(seconds.mark('1767265200.75', began, 60_000)).toBe('1767265140');

@@ -20,7 +20,7 @@ function listed(given: object, from: string, moment: string): string[] {
 
 describe('R7 the windows of bySince', () => {
   test('R7 are of one step, and the last one is open, with half a step left at least', () => {
-    const dates = { type: 'date' };
+    const dates = { type: 'date', zone: 'UTC' };
     expect(listed(dates, '2026-01-01', '2026-01-05T18:00:00Z')).toEqual([
       '2026-01-01 2026-01-03',
       '2026-01-03 2026-01-05',
@@ -48,6 +48,78 @@ describe('R7 the windows of bySince', () => {
     ]);
   });
 
+  test.each<[string, object, string[]]>([
+    [
+      'longer than a window',
+      { overlap: 3 * 86_400_000, windows: { to: 'to', step: '1d' } },
+      ['2026-01-10T00:00:00Z 2026-01-10T06:00:00Z', '2026-01-10T06:00:00Z 2026-01-11T06:00:00Z +'],
+    ],
+    [
+      'of three quarters of a window',
+      { overlap: 3 * 3_600_000, windows: { to: 'to', step: '4h' } },
+      ['2026-01-10T12:00:00Z 2026-01-10T16:00:00Z', '2026-01-10T16:00:00Z 2026-01-10T20:00:00Z +'],
+    ],
+    [
+      'longer than a window of dates',
+      { type: 'date', zone: 'UTC', overlap: 3 * 86_400_000, windows: { to: 'to', step: '1d' } },
+      ['2026-01-10 2026-01-11', '2026-01-11 2026-01-12 +'],
+    ],
+    [
+      'longer than a window of numbers',
+      { type: 'epoch-seconds', overlap: 86_400_000, windows: { to: 'to', step: '1h' } },
+      ['1768064400 1768066200', '1768066200 1768069800 +'],
+    ],
+  ])('R7 end half a step after the moment where the overlap is %s', (_, given, last) => {
+    const windows = listed(given, '2026-01-01', '2026-01-10T18:00:00Z');
+    expect(windows.slice(-2)).toEqual(last);
+    // Without a gap.
+    const ends = windows.map((each) => each.split(' '));
+    expect(ends.slice(1).map(([from]) => from)).toEqual(ends.slice(0, -1).map(([, to]) => to));
+  });
+
+  test.each<[string, object, string[]]>([
+    [
+      'dates',
+      { type: 'date', windows: { to: 'to', step: '1d' } },
+      ['2026-01-09 2026-01-10', '2026-01-10 2026-01-11', '2026-01-11 2026-01-12 +'],
+    ],
+    [
+      'times',
+      { type: 'datetime', windows: { to: 'to', step: '1d' } },
+      [
+        '2026-01-09T00:00:00 2026-01-10T00:00:00',
+        '2026-01-10T00:00:00 2026-01-11T00:00:00',
+        '2026-01-11T00:00:00 2026-01-12T00:00:00 +',
+      ],
+    ],
+    [
+      'times in long windows',
+      { type: 'datetime', windows: { to: 'to', step: '30d' } },
+      ['2026-01-01T00:00:00 2026-01-31T00:00:00 +'],
+    ],
+  ])('R7 of local %s end half a step after the moment in any zone', (_, given, last) => {
+    expect(listed(given, '2026-01-01', '2026-01-10T18:00:00Z').slice(-3)).toEqual(last);
+  });
+
+  test.each([
+    ['30d', 28],
+    ['5d', 3],
+    ['4d', 2],
+    ['2d', 2],
+  ])(
+    'R7 of %s in dates of an unknown zone are of %i days, so that a request asks for no more, if that is possible',
+    (step, days) => {
+      const [, second, third] = listed(
+        { write: '{date}', windows: { to: 'to', step } },
+        '2025-06-01',
+        '2026-01-10T18:00:00Z',
+      );
+      const [start] = second?.split(' ') ?? [];
+      const [next] = third?.split(' ') ?? [];
+      expect((Date.parse(next!) - Date.parse(start!)) / 86_400_000).toBe(days);
+    },
+  );
+
   test.each([
     ['10s', '2026-01-01T00:00:10Z'],
     ['15m', '2026-01-01T00:15:00Z'],
@@ -62,7 +134,12 @@ describe('R7 the windows of bySince', () => {
 
   test.each<[string, object]>([
     ['from 1767225600 to 1767398400', { type: 'epoch-seconds' }],
-    ['from 2026-01-01 to 2026-01-03', { write: '{date}' }],
+    ['from 2026-01-01 to 2026-01-03', { write: '{date}', zone: 'UTC' }],
+    ['from 2025-12-31 to 2026-01-04', { write: '{date}' }],
+    ['from 2025-12-31 to 2026-01-02', { write: '{date}', zone: '-07:00' }],
+    ['from 2026-01-01 to 2026-01-03', { write: '{date}', zone: 'Asia/Tokyo' }],
+    ['from 2025-12-31T12:00:00 to 2026-01-03T14:00:00', { write: '{datetime}' }],
+    ['from 2026-01-01T05:45:00 to 2026-01-03T05:45:00', { write: '{datetime}', zone: 'Asia/Kathmandu' }],
     [
       'from 2025-12-31 to 2026-01-04',
       { write: (_: string, bound: string) => (bound === 'from' ? '2025-12-31' : '2026-01-04') },
@@ -92,7 +169,7 @@ describe('R7 the windows of bySince', () => {
     ],
     [
       'one text',
-      { into: 'q', write: 'at >= {date} AND at < {to:date} ORDER BY at', windows: { step: '2d' } },
+      { into: 'q', write: 'at >= {date} AND at < {to:date} ORDER BY at', zone: 'UTC', windows: { step: '2d' } },
       {
         q: 'at >= 2026-01-01 AND at < 2026-01-03 ORDER BY at',
       },

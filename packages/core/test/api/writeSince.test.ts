@@ -11,6 +11,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { type SinceWriting, writeSince } from '../../src/api/writeSince.js';
+import { timeZone } from '../../src/api/timeZone.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { openListing, type Said, serve } from './servedApi.js';
 
@@ -60,6 +61,8 @@ const sent = (asked: readonly string[]): (string | null)[] =>
 
 const at = (ms: number): string => new Date(Date.parse('2026-01-01T10:00:00Z') + ms).toISOString();
 
+const utc = timeZone('UTC');
+
 describe('R7 write', () => {
   const value = '2026-01-31T08:30:15.5+01:00';
 
@@ -73,12 +76,12 @@ describe('R7 write', () => {
     ['value', 'greater-than(updated,{value})', `greater-than(updated,${value})`, `greater-than(updated,${value})`],
     ['JSON around it', '{"gte":"{date}"}', '{"gte":"2026-01-31"}', '{"gte":"2026-02-01"}'],
   ])('as %s asks for no less: a `from` is rounded down, a `to` up', (_, writing, from, to) => {
-    const write = writeSince(writing as SinceWriting, 'instant');
+    const write = writeSince(writing as SinceWriting, 'instant', utc);
     expect([write(value, 'from'), write(value, 'to')]).toEqual([from, to]);
   });
 
   test('leaves a whole value as it is, also before 1970', () => {
-    const write = writeSince('{date}', 'epoch-seconds');
+    const write = writeSince('{date}', 'epoch-seconds', utc);
     expect([write('86400', 'to'), write('-1', 'from'), write('-1', 'to')]).toEqual([
       '1970-01-02',
       '1969-12-31',
@@ -98,7 +101,7 @@ describe('R7 write', () => {
     refuse({ type: 'integer', write: '{date}' }, 'values of type integer are not times. Use {value}.');
     refuse({ write: 5 as unknown as '{date}' }, 'bySince() is invalid at write');
     for (const returned of ['', undefined, NaN])
-      expect(() => writeSince((() => returned) as () => string, 'text')('a', 'from')).toThrow(ConfigError);
+      expect(() => writeSince((() => returned) as () => string, 'text', utc)('a', 'from')).toThrow(ConfigError);
     // @ts-expect-error The compiler knows the formats.
     expect(() => bySince({ param: 'a', field: 'b', type: 'date', write: '{dates}' })).toThrow(ConfigError);
   });
@@ -109,7 +112,7 @@ describe('R7 write', () => {
       msOf: ({ updated }) => Date.parse(String(updated)),
       readFrom: (from) => Date.parse(`${from.replace(' ', 'T')}Z`),
     });
-    const source = rowsOf({ write: '{minute}' });
+    const source = rowsOf({ write: '{minute}', zone: 'UTC' });
     const state = memoryState();
     expect(await exportRows(served, source, state)).toEqual(rows.map(({ id }) => id));
     expect(sent(served.asked).slice(0, 3)).toEqual([null, '2026-01-01 10:01', '2026-01-01 10:02']);
@@ -126,7 +129,7 @@ describe('R7 write', () => {
       readFrom: (from) => Date.parse(from),
     });
     const from = { from: at(2 * 3_600_000) };
-    expect(await exportRows(served, rowsOf({ write: '{date}' }), memoryState(), from)).toEqual([2, 3, 4]);
+    expect(await exportRows(served, rowsOf({ write: '{date}', zone: 'UTC' }), memoryState(), from)).toEqual([2, 3, 4]);
     expect(sent(served.asked)[0]).toBe('2026-01-01');
   });
 
@@ -136,9 +139,36 @@ describe('R7 write', () => {
       msOf: ({ updated }) => Date.parse(String(updated)),
       readFrom: (from) => Date.parse(`${from.replace(' ', 'T')}Z`),
     });
-    await expect(exportRows(served, rowsOf({ write: '{minute}' }), memoryState())).rejects.toThrow(
+    await expect(exportRows(served, rowsOf({ write: '{minute}', zone: 'UTC' }), memoryState())).rejects.toThrow(
       'updated is the same in all 6 rows of a page, as requests have it',
     );
+  });
+
+  test.each(['{minute}', '{datetime}', '{date}'] as const)(
+    'as %s by an unknown zone says so where a page has only rows of the hours that are asked for in vain',
+    async (write) => {
+      const rows: Row[] = Array.from({ length: 10 }, (_, id) => ({ id, updated: at(id * 1_800_000) }));
+      const served = await openTable(rows, {
+        msOf: ({ updated }) => Date.parse(String(updated)),
+        readFrom: (from) => Date.parse(`${from.replace(' ', 'T').padEnd(16, 'T00:00')}Z`),
+      });
+      await expect(exportRows(served, rowsOf({ write }), memoryState())).rejects.toThrow(
+        "Give bySince the zone, e.g. zone: '-07:00', or raise pageSize.",
+      );
+      expect(await exportRows(served, rowsOf({ write }, 12), memoryState())).toEqual(rows.map(({ id }) => id));
+    },
+  );
+
+  test.each<[string, (value: string) => string, string]>([
+    ['a date', (value) => value.slice(0, 10), '2026-01-01'],
+    ['a date for people', (value) => `since ${value.slice(0, 10).split('-').reverse().join('.')}`, 'since 01.01.2026'],
+    ['a time', (value) => value.slice(0, 19), '2026-01-01T10:00:00'],
+    ['an instant', (value) => value, '2026-01-01T22:00:00Z'],
+    ['seconds', (value) => String(Date.parse(value) / 1_000), '1767304800'],
+  ])('by a function that returns %s asks for what it is in any zone, unless the zone is known', (_, by, wanted) => {
+    const value = '2026-01-01T22:00:00Z';
+    expect(writeSince(by, 'instant', timeZone(undefined))(value, 'from')).toBe(wanted);
+    expect(writeSince(by, 'instant', timeZone('-07:00'))(value, 'from')).toBe(by(value));
   });
 
   test.each<[string, SinceOptions['type'], (ms: number) => unknown, Partial<SinceOptions>, (from: string) => number]>([
@@ -268,7 +298,7 @@ describe('R7 begin', () => {
 
   test('is where the first run starts, the full one, and a walk that keeps nothing; then the mark counts', async () => {
     const served = await open();
-    const source = rowsOf({ begin: '2026-01-01T10:01:30Z', write: '{minute}', overlap: 0 });
+    const source = rowsOf({ begin: '2026-01-01T10:01:30Z', write: '{minute}', zone: 'UTC', overlap: 0 });
     const state = memoryState();
     expect(await exportRows(served, source, state)).toEqual([3, 4, 5, 6, 7]);
     expect(sent(served.asked)[0]).toBe('2026-01-01 10:01');

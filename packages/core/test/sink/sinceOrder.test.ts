@@ -101,7 +101,7 @@ const pages = byPage({ param: 'page' });
 
 const variants: readonly (readonly [name: string, order: Table['order'], options: object, duringWalks: number])[] = [
   ['the value of the last row', 'ascending', { param: 'from' }, 40],
-  ['the minute of the last row', 'ascending', { param: 'from', write: '{minute}' }, 40],
+  ['the minute of the last row', 'ascending', { param: 'from', write: '{minute}', zone: 'UTC' }, 40],
   ['offsets from a value on', 'ascending', { param: 'from', paging: offsets }, 3],
   ['page numbers, newest first', 'newest-first', { order: 'newest-first', paging: pages }, 40],
   [

@@ -404,7 +404,12 @@ describe('R7 windows', () => {
     expect(await increment(ignored, memoryState())).toEqual(archive.all);
   });
 
-  const both = { param: 'q', write: 'at >= "{minute}" AND at < "{to:minute}"', windows: { step: '2d' } } as const;
+  const both = {
+    param: 'q',
+    write: 'at >= "{minute}" AND at < "{to:minute}"',
+    zone: 'UTC',
+    windows: { step: '2d' },
+  } as const;
 
   test.each<readonly [string, Opening, number]>([
     ['the value of the last row', {}, 1],
