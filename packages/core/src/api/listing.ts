@@ -18,12 +18,12 @@ import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
 import { checkPartitionTable } from './partitionValues.js';
 import { placeKinds } from './requestPlace.js';
-import { pageReader, type ReadingApi } from './pageReader.js';
+import { newWalkMemory, pageReader, type ReadingApi } from './pageReader.js';
 import { hasSlot } from './sinceSlot.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './each.js';
 import { type AskedParams, type KnownNames, type Templates, listPathNames, listValueNames } from './template.js';
-import { checkUntil, PageSizes, type Until } from './until.js';
+import { checkUntil, type Until } from './until.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
@@ -107,7 +107,7 @@ export function listing<
           isAgain: false,
           pageSize: undefined,
           walked: { pages: 0, rows: 0 },
-          sizes: new PageSizes(),
+          seen: newWalkMemory(),
         },
       );
       const rows = decode();

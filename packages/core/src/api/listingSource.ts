@@ -18,11 +18,18 @@ import { isRecord } from '../values.js';
 import { keyFunction } from './fieldKey.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type ListingPlan, listingPlan } from './listingPlan.js';
-import { hasNoContent, type ReadingApi, type ReadPage, type RequestedPage } from './pageReader.js';
+import {
+  hasNoContent,
+  newWalkMemory,
+  type ReadingApi,
+  type ReadPage,
+  type RequestedPage,
+  type WalkMemory,
+} from './pageReader.js';
 import { Parents } from './parents.js';
 import { listPartitionValues } from './partitionValues.js';
 import { requireNamed } from './template.js';
-import { PageSizes, untilIdentity } from './until.js';
+import { untilIdentity } from './until.js';
 
 /** A listing of an API on a client. */
 export interface OpenListing<Row extends object, In extends object, Params extends object, Values> {
@@ -194,10 +201,10 @@ export function pageFetcher<Row extends object, In extends object, Params extend
   const conditional = new ConditionalPages<Row>();
   const made = identityOfRows(open);
   /** By the signal of their walk, which is one for all of its requests. */
-  const sizes = new WeakMap<AbortSignal, PageSizes>();
-  const sizesOf = (walk: AbortSignal): PageSizes => {
-    const known = sizes.get(walk) ?? new PageSizes();
-    sizes.set(walk, known);
+  const memories = new WeakMap<AbortSignal, WalkMemory>();
+  const memoryOf = (walk: AbortSignal): WalkMemory => {
+    const known = memories.get(walk) ?? newWalkMemory();
+    memories.set(walk, known);
     return known;
   };
   let isRedirected = false;
@@ -251,7 +258,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
       isAgain,
       pageSize: plan.pageSize && Math.max(plan.pageSize, atLeast),
       walked,
-      sizes: sizesOf(signal),
+      seen: memoryOf(signal),
       fields,
       since,
     };

@@ -2,13 +2,13 @@ import { ConfigError, PaginationError } from '../errors.js';
 import { isList, parseJson } from '../values.js';
 import type { PageResponse } from './pageResponse.js';
 import { cursorOf, type IncrementalPaging, leftOutFault, type Paging } from './paging.js';
-import { checkOrder, findUnwanted, pageIncrement, rowValues, type SinceField } from './sinceField.js';
+import { checkOrder, doubtFilter, findUnwanted, pageIncrement, rowValues, type SinceField } from './sinceField.js';
 
 type ValuePages = Pick<Paging, 'request' | 'next'> & Pick<IncrementalPaging, 'newRows'>;
 
 /** Requests each page with the value of the last row. The rows that it has again are left out. */
 export function pageByValue(by: SinceField): ValuePages {
-  const { field, put } = by;
+  const { put } = by;
   return {
     request: (first, at, since) => put(first, { from: decodeSince(cursorOf(at)).value, to: since?.to }),
     newRows(page, { since, from, at, requested, read, warn, items }) {
@@ -17,11 +17,8 @@ export function pageByValue(by: SinceField): ValuePages {
       const rows = rowValues(by, page.received, read);
       // The walk has had those that are early, or was not to have them.
       const { isEarly, isLate } = findUnwanted(by, rows, { ...since, from: start }, { isSent: true, warn });
-      // It would at least have the last row again, unless that was removed just now.
-      if (from && rows.length === 0)
-        warn(
-          `asked for rows from the ${field} of the last row on, the API lists none. If it leaves out rows with the value itself, some are missed: bySince needs an inclusive filter.`,
-        );
+      const doubt = rows.length === 0 ? doubtFilter(by, since, from !== undefined) : undefined;
+      if (doubt !== undefined) warn(doubt);
       const isNew = rows.map(
         ({ hash }, index) =>
           !isEarly[index] && !isLate[index] && last?.rows.includes(hash) !== true && since.isKnown?.(hash) !== true,

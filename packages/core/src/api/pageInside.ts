@@ -1,6 +1,14 @@
 import { PaginationError } from '../errors.js';
 import type { IncrementalPaging } from './paging.js';
-import { checkOrder, findUnwanted, pageIncrement, type RowValue, rowValues, type SinceField } from './sinceField.js';
+import {
+  checkOrder,
+  doubtFilter,
+  findUnwanted,
+  pageIncrement,
+  type RowValue,
+  rowValues,
+  type SinceField,
+} from './sinceField.js';
 
 /** In which order a listing has its rows, by their values. */
 export type SinceOrder = 'ascending' | 'newest-first' | 'any';
@@ -11,7 +19,7 @@ export type SinceOrder = 'ascending' | 'newest-first' | 'any';
  */
 export function pageInside(by: SinceField, order: SinceOrder, isSent: boolean): Pick<IncrementalPaging, 'newRows'> {
   return {
-    newRows(page, { since, at, read, warn, isAgain, walked }) {
+    newRows(page, { since, from, at, read, warn, isAgain, walked }) {
       const start = since.from;
       const rows = rowValues(by, page.received, read);
       const before = walked.memo instanceof LastPage ? walked.memo : undefined;
@@ -19,6 +27,8 @@ export function pageInside(by: SinceField, order: SinceOrder, isSent: boolean): 
         checkOrder(by, rows, order, read);
         before?.checkNext(by, rows, order);
       }
+      const doubt = isSent && rows.length === 0 && from === undefined ? doubtFilter(by, since, false) : undefined;
+      if (doubt !== undefined) warn(doubt);
       const { isEarly, isLate } = findUnwanted(by, rows, since, { isSent, warn });
       const isLeftOut = rows.map(
         ({ hash }, index) =>

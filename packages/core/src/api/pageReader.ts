@@ -57,6 +57,17 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   readonly parse?: BodyParser;
 }
 
+/** What a walk has seen in its pages. Another walk begins anew: the API may allow it fewer rows, and it may miss others. */
+export interface WalkMemory {
+  readonly sizes: PageSizes;
+  /** The warnings of which each walk has its own. */
+  readonly warned: Set<string>;
+}
+
+export function newWalkMemory(): WalkMemory {
+  return { sizes: new PageSizes(), warned: new Set() };
+}
+
 /** The request that a response answers. */
 export interface RequestedPage extends Pick<PageRequest, 'walked' | 'since'> {
   readonly path: string;
@@ -69,8 +80,7 @@ export interface RequestedPage extends Pick<PageRequest, 'walked' | 'since'> {
   readonly isAgain: boolean;
   /** The requested number of rows, if any. */
   readonly pageSize: number | undefined;
-  /** Of the pages of this walk: in another one, the API may allow fewer rows. */
-  readonly sizes: PageSizes;
+  readonly seen: WalkMemory;
   /** Added to each row before it is decoded; pages are compared without them. */
   readonly fields?: object | undefined;
 }
@@ -103,9 +113,9 @@ export function pageReader<Row>({
     const { baseUrl } = endpoint;
     const read = documentReader(name, (text) => endpoint.isSecret(text));
     const doubts = new Set<string>();
-    const warn = (message: string): void => {
-      if (!doubts.has(message)) endpoint.warn(`${name}: ${message}`);
-      doubts.add(message);
+    const warn = (message: string, warned = doubts): void => {
+      if (!warned.has(message)) endpoint.warn(`${name}: ${message}`);
+      warned.add(message);
     };
     // Only the last one: an API may word each of its errors differently, and a watch has no end.
     let reported: string | undefined;
@@ -117,7 +127,7 @@ export function pageReader<Row>({
       reported = message;
     };
     return ({ status, headers, body, partial }, requested) => {
-      const { path, first, from, isEnd = false, isAgain, pageSize, walked, sizes, fields, since = {} } = requested;
+      const { path, first, from, isEnd = false, isAgain, pageSize, walked, seen, fields, since = {} } = requested;
       // One that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(
@@ -155,7 +165,7 @@ export function pageReader<Row>({
           redact: (text) => endpoint.redact(text),
           withoutSecret: (address) => endpoint.withoutSecret(address),
           since: since.from,
-          warn,
+          warn: (message) => warn(message),
           warnIfFull(ifSo) {
             if (from === undefined && found.items === pageSize)
               warn(
@@ -171,10 +181,10 @@ export function pageReader<Row>({
         const isNamed = until === undefined && paging.namesNext === true;
         const isStated = next !== 'end' && !isNamed && paging.more?.(pageResponse) === true;
         const ends =
-          next === 'end' || isPartial ? undefined : endsAt(end, { response: pageResponse, walked, hash, sizes });
+          next === 'end' || isPartial ? undefined : endsAt(end, { response: pageResponse, walked, hash, sizes: seen.sizes });
         const counted = (page: UndecodedPage<Row>): UndecodedPage<Row> => {
-          if (!isPartial) sizes.add(pageResponse, walked, page);
-          if (sizes.unevenness !== undefined) warn(sizes.unevenness);
+          if (!isPartial) seen.sizes.add(pageResponse, walked, page);
+          if (seen.sizes.unevenness !== undefined) warn(seen.sizes.unevenness);
           return page;
         };
         if (ends === 'before') return counted({ ...withoutRows, total: count });
@@ -197,7 +207,7 @@ export function pageReader<Row>({
           since,
           from,
           read,
-          warn,
+          warn: (message) => warn(message, seen.warned),
           items: found.items,
           isAgain,
           walked,

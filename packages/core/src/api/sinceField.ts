@@ -57,6 +57,16 @@ export function findUnwanted(
   return { isEarly, isLate: behindEnd.map((is) => !isOpen && is >= 0) };
 }
 
+/**
+ * A page without rows that is to begin with a known one: only a change or a removal just now explains it.
+ *
+ * @param isLater it is not the first page of a walk
+ */
+export function doubtFilter({ field }: SinceField, { from, knownAt }: Since, isLater: boolean): string | undefined {
+  if (!isLater && (from === undefined || from !== knownAt)) return undefined;
+  return `asked for rows from the ${field} of the last row on, the API lists none. If it leaves out rows with the value itself, some are missed: bySince needs an inclusive filter.`;
+}
+
 /** @throws DecodeError if the rows are not in order. */
 export function checkOrder(
   { field, rule }: SinceField,

@@ -52,7 +52,10 @@ export class ListingIncrement {
   }
 
   get since(): Since {
-    return { from: this.#progress.from, isKnown: (row) => this.#known.has(row) };
+    const { from } = this.#progress;
+    const isAt = ([row, at]: RowAtValue): boolean =>
+      this.#known.has(row) && from !== undefined && this.#rule.compare(at, from) === 0;
+    return { from, isKnown: (row) => this.#known.has(row), knownAt: this.#mark?.known.some(isAt) ? from : undefined };
   }
 
   /** Rows are missing, so the mark stays; or it moves to the window in which they are. */

@@ -54,6 +54,7 @@ export interface PageRequest {
   readonly since?: Since | undefined;
   /** Stores pages between the walks of a poll or watch, for conditional requests. */
   readonly cache?: PageCache | undefined;
+  /** Aborts when the walk is to request nothing more: each walk has one of its own. */
   readonly signal: AbortSignal;
 }
 

@@ -46,6 +46,8 @@ export interface Since {
   readonly isOpen?: true | undefined;
   /** Whether an earlier walk emitted this row already, by its hash. */
   readonly isKnown?: (row: string) => boolean;
+  /** The value from which that walk left off, if it emitted a row with the value itself. */
+  readonly knownAt?: string | undefined;
   /**
    * For a source that discovers its partitions: the value of one of them, by the parent's keys and the partition's
    * values. Called once in a walk for each partition that it begins or continues. Default: the same for all.

@@ -153,6 +153,44 @@ describe('A5 paging by a value', () => {
     expect(await warningsOf(() => [])).toEqual([]);
   });
 
+  test('warns in each run that may miss rows, also in one process, and where nothing comes after the mark', async () => {
+    const listed = table.map((each) => ({ ...each }));
+    const { baseUrl } = await serve(({ searchParams }): Said => {
+      const since = searchParams.get('since');
+      return { body: { items: listed.filter(({ updated_at }) => since === null || updated_at > since).slice(0, 8) } };
+    });
+    const source = (overlap: number) =>
+      listing<Entry>({
+        path: '/entries',
+        pageSize: { param: 'limit', default: 8, max: 8 },
+        paging: bySince({ param: 'since', field: 'updated_at', type: 'instant', overlap }),
+        rows: 'items',
+        columns: ['id'],
+        key: ({ id }) => id,
+      });
+    const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 } }).use(
+      defineApi({ name: 'table', sources: { late: source(60_000), none: source(0) } })({ baseUrl }),
+    );
+    onTestEnd(() => client.close());
+    const warnings: string[] = [];
+    client.events.subscribe((event) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    });
+    for (const [of, fresh] of [
+      [client.table.late(), 1],
+      [client.table.none(), 0],
+    ] as const) {
+      const state = memoryState();
+      for (let run = 0; run < 3; run += 1) {
+        warnings.length = 0;
+        await exportTo(of, recordingSink<Entry>(), { state, incremental: true }).run();
+        expect(warnings, `run ${String(run)}`).toEqual([expect.stringContaining('needs an inclusive filter')]);
+        for (let added = 0; added < fresh; added += 1)
+          listed.push({ id: 100 + listed.length, text: 't', updated_at: at(10 + run) });
+      }
+    }
+  });
+
   test('warns once if the API lists earlier rows, and refuses a full page of them', async () => {
     expect(await warningsOf(() => table.slice(0, 5))).toEqual([
       expect.stringContaining('the API lists rows from before the updated_at that it was asked for'),
