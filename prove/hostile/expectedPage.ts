@@ -6,6 +6,8 @@ export interface ExpectedPage {
   readonly rows: readonly unknown[];
   readonly next: { readonly cursor: string } | 'by-offset' | 'end';
   readonly total?: number;
+  /** It has no content, which is an error in place of a page that the one before names. */
+  readonly isNothing?: true;
 }
 
 /** An error that a response may cause: one of these codes, and for `decode` one of these places in the document. */

@@ -61,6 +61,8 @@ function goOn(
       const ended = { rows, marks, fault: faultAt(page, at) };
       return [ended, ...(page.apartFromRows ? apartFromRows(ended, page.apartFromRows, secret) : [])];
     }
+    // Each later page is one that a cursor or `hasNextPage` announced.
+    if (page.isNothing && marks.length > 1) return [fail('http')];
     let received = page.rows.map(exactJson);
     if (at.offset !== undefined) {
       // The last row was requested again.

@@ -6,7 +6,7 @@ import type { SentAnswer } from './hostileServer.js';
 import { informationalLine } from './oddLines.js';
 import type { Wire } from './wire.js';
 
-const noRows: Expected = { rows: [], next: 'end' };
+const noRows: Expected = { rows: [], next: 'end', isNothing: true };
 /** Some documents with more bytes would take too much of the child's memory once parsed. */
 const maxCheapBytes = 150_000;
 
@@ -34,7 +34,7 @@ function doubts({ line, status, headers }: Wire): readonly Expected[] {
 
 function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival: Arrival): readonly Expected[] {
   const { status = 200 } = how;
-  // These have no body, whatever follows them, and contradict a length. A 204 is a page without rows.
+  // These have no body, whatever follows them, and contradict a length. A 204 is a first page without rows.
   if (status === 204) return [noRows, { codes: ['decode', 'network'] }];
   if (status === 304) return [{ codes: ['http', 'decode', 'network'] }];
   if (arrival === 'refused') return [{ codes: ['network', 'decode'] }];
@@ -51,10 +51,12 @@ function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival:
 function ofStatus(api: ApiName, status: number, text: string, { headers: sent }: Wire): Expected {
   // 205 means that there is no content (RFC 9110, 15.3.6).
   if (status === 205 && text.replace(/^\ufeff/, '') === '') return noRows;
+  const asks = sent.some(({ text: header }) => header.startsWith('Retry-After'));
+  // Not ready yet, whatever the document is.
+  if (status === 202) return { codes: asks ? ['http', 'rate-limited'] : ['http'] };
   if (isSuccess(status)) return expectedPage(api, text);
   if (status >= 300 && status < 400) return { codes: ['unexpected-redirect'] };
   if (status === 429) return { codes: ['rate-limited'] };
-  const asks = sent.some(({ text: header }) => header.startsWith('Retry-After'));
   // A 401 renews the key, and a 407 is of a proxy: neither may succeed by waiting.
   const isObeyed = asks && status !== 401 && status !== 407;
   return { codes: isObeyed ? ['http', 'rate-limited'] : ['http'], status };

@@ -137,7 +137,7 @@ function plainValue(text: string): string {
   if (/^[+-]?\d{1,15}(\.\d{1,15})?$/.test(text)) return String(Number(text));
   if (!/^\d{4}-\d\d-\d\d(?:[t ]|$)/.test(text)) return text;
   // A plus that was not encoded is a blank.
-  const time = text.replace(' ', /t/.test(text) ? '+' : 't').replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
+  const time = text.replace(' ', text.includes('t') ? '+' : 't').replace(/([+-]\d\d)(\d\d)$/, '$1:$2');
   const ms = Date.parse((/(?:z|[+-]\d\d:\d\d|^[\d-]+)$/.test(time) ? time : `${time}z`).toUpperCase());
   return Number.isNaN(ms) ? text : `at ${ms}`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, byLink, byOffset, byPage, defineApi, listing, sourcesOf } from '../../src/index.js';
+import { byCursor, byLink, byOffset, byPage, defineApi, listing, onePage, sourcesOf } from '../../src/index.js';
 import { apisOf, basic, bearer, bodyKey, header, noAuth, oauth2, pathKey, queryKey } from '../../src/index.js';
 import { type Auth, ConfigError, createClient, rateLimitHeaders, sign } from '../../src/index.js';
 import { openListing, serve } from './servedApi.js';
@@ -275,4 +275,11 @@ describe('before any request, a source is refused', () => {
       /has the parameter "a" twice: it is given, and its partitions have it/,
     );
   });
+});
+
+test('concurrency in a listing is refused, and the error says where it goes', () => {
+  const definition = { path: '/items', paging: onePage(), rows: '', columns: ['id'], concurrency: 4 };
+  expect(() => listing(definition)).toThrow(
+    /at concurrency: .* give it to exportTo\(\) or pages\(\), or as --concurrency/,
+  );
 });

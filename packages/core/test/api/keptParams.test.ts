@@ -49,7 +49,7 @@ function itemsOf(options: LinkOptions, definition: Definition = {}): Listing<Row
   });
 }
 
-const kinds: readonly (readonly [string, (page: number, url: URL) => string, boolean?])[] = [
+const kinds: [what: string, linkOf: (page: number, url: URL) => string, isInHeader?: boolean][] = [
   ['a relative address', (page) => `?page=${page}`],
   ['an absolute address', (page, url) => `${url.origin}/api/items?page=${page}`],
   ['a path', (page) => `/api/items?per_page=2&page=${page}`],

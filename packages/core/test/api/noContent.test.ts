@@ -15,6 +15,7 @@ import {
   memoryState,
   noAuth,
   type ClientEvent,
+  type Listing,
   type Paging,
   type Responses,
 } from '../../src/index.js';
@@ -36,7 +37,7 @@ interface Options {
 
 async function open(say: (url: URL, nth: number) => Said, { ofApi, retries = 1, ...definition }: Options) {
   const server = await serve(say);
-  const rows = listing({ path: '/rows', rows: 'items', columns: ['id'], pageSize, ...definition } as Definition);
+  const rows = listingOf({ path: '/rows', rows: 'items', columns: ['id'], pageSize, ...definition });
   const api = defineApi({
     name: 'shop',
     baseUrl: server.baseUrl,
@@ -51,7 +52,9 @@ async function open(say: (url: URL, nth: number) => Said, { ofApi, retries = 1, 
   return { ...server, client, source: client.shop.rows(), events };
 }
 
-type Definition = Parameters<typeof listing>[0];
+type Row = Record<string, unknown>;
+/** As JavaScript calls it: the definition is made of parts. */
+const listingOf = listing as unknown as (definition: unknown) => Listing<Row, object>;
 const pageSize = { param: 'limit', default: 10, max: 10 } as const;
 
 /** Of pages of ten of 40 rows, one says something else. Each says in every way what follows. */
@@ -150,7 +153,7 @@ describe('R2 a page without content, which the page before announced by', () => 
     );
     const { source } = await open(say, { ...options, version: '1' });
     const state = memoryState();
-    const sink = recordingSink<Record<string, unknown>>();
+    const sink = recordingSink<Row>();
     const run = () => exportTo(source, sink, { state, commitEvery: 1 }).run();
     await expect(run()).rejects.toMatchObject({ status: 500 });
     isBroken = false;
