@@ -10,7 +10,7 @@ export interface FirstRequest {
 }
 
 /** A parameter of the first request that the address of a next page lacks, or has with another value. */
-export interface LostParam {
+interface LostParam {
   readonly name: string;
   readonly value: string;
   /** Absent if it lacks the parameter. */

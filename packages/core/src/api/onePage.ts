@@ -40,7 +40,7 @@ export function onePage(): Paging {
         );
       else if (token !== undefined)
         warn(
-          `the only page has ${items} rows, and the response has at ${token} what may be where a next page begins. If so, replace onePage() with how the API continues, e.g. byCursor().`,
+          `the only page has at ${token} what may be where a next page begins. If so, replace onePage() with how the API continues, e.g. byCursor().`,
         );
       else response.warnIfFull('replace onePage() with how the API continues');
       return 'end';

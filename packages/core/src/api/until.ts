@@ -57,7 +57,7 @@ export class PageSizes {
   /** What is odd if a page that was followed by rows has fewer than another one: no limit of a server does that. */
   get unevenness(): string | undefined {
     if (this.#smallestFollowed >= this.#largest) return undefined;
-    return `the API leaves rows out of its pages, e.g. those that the credentials may not read: one of ${this.#smallestFollowed} rows was followed by more, although others have ${this.#largest}.`;
+    return 'the API leaves rows out of its pages, e.g. those that the credentials may not read: a page that was followed by more rows has fewer than others.';
   }
 
   isOfLast(size: number): boolean {

@@ -69,7 +69,8 @@ export type ResponseTable = Readonly<
  * What responses mean: a table, or a function that is called for each attempt, whatever its status. Returns
  * `undefined` where the status says it all: 2xx is `ok`, 401 `renew`, 408, 425 and 5xx but 501 and 505 `retry`,
  * 429 `rate-limited`, and any other one `final`. A 410 for a page at a cursor is an `expired-cursor`. Another 4xx but 407 with
- * a `Retry-After` header is sent again up to three times. 304 and redirects are not asked about.
+ * a `Retry-After` header is sent again up to three times. Of a listing, a 202 is `retry`, since the page is not ready yet,
+ * and so is a 204 or 205 in place of a page that the one before announced. 304 and redirects are not asked about.
  *
  * @example
  * const responses: Responses = { 404: 'skip', 420: 'rate-limited', '5xx': 'retry' };
