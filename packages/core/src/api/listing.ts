@@ -81,7 +81,8 @@ export function listing<
     >,
 ): Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body, Fields>, Values>> {
   const { openReader, known } = namingPath(definition, () => {
-    if (Object.hasOwn(definition, 'concurrency'))
+    const given: unknown = definition;
+    if (isRecord(given) && Object.hasOwn(given, 'concurrency'))
       throw fault(
         'concurrency',
         'how many partitions are walked in parallel is an option of the export or walk: give it to exportTo() or pages(), or as --concurrency. For all requests of the API, rateLimit has one',
