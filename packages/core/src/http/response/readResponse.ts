@@ -205,7 +205,8 @@ function saidFault(said: SaidMeaning, response: AttemptResponse, context: ApiRes
   } = said;
   const excerpt = quote(given, secrets);
   const quoted = excerpt === '' ? '' : ` ("${excerpt}")`;
-  const what = status >= 400 || given === '' ? `with ${status}${quoted}` : `with status ${status} and an error${quoted}`;
+  const what =
+    status >= 400 || given === '' ? `with ${status}${quoted}` : `with status ${status} and an error${quoted}`;
   const hint = kind === 'renew' ? ` ${adviceFor(401, credentials)}` : '';
   const message = `${route}: the server responded ${what}.${hint}`;
   const pauses = kind === 'rate-limited';
