@@ -1,7 +1,7 @@
 import { hintFor } from '../../checks.js';
 import { ConfigError } from '../../errors.js';
 import { isRateLimitStatus, isRetriedStatus } from '../../retriedStatuses.js';
-import { isRecord, kindOf, shownText } from '../../values.js';
+import { isList, isRecord, kindOf, shownText } from '../../values.js';
 
 /**
  * What a response means:
@@ -57,8 +57,11 @@ export interface ReceivedResponse {
 
 /**
  * What responses mean, by their status from 200 to 599, or by a field of their document, whatever their status:
- * `error.code=busy` if the field has this value, `message~too many` if it contains this text, in any case. Entries of
- * fields come first, in their order. The classes `4xx` and `5xx` have all statuses without an entry, except for 401, 408,
+ * `error.code=busy` if the field has this value, `message~too many` if it contains this text, in any case. Where the path
+ * leads through a list or ends at one, any item may match: `error~limit`, `error[*]~limit` and `errors.code=busy`;
+ * `errors[0].code=busy` is that of the first. In a document that is itself a list, e.g. of JSON Lines, it is a field of an
+ * item that is not a row of the listing; with `[*].status=failed`, of any item. A name with a dot is quoted, `['a.b']`.
+ * Entries of fields come first, in their order. The classes `4xx` and `5xx` have all statuses without an entry, except for 401, 408,
  * 425 and 429, which say nothing about a listing.
  */
 export type ResponseTable = Readonly<
@@ -91,13 +94,18 @@ export interface SaidMeaning {
   readonly pause?: number | undefined;
 }
 
-/** What a response means to those who were asked, in their order. */
+/**
+ * What a response means to those who were asked, in their order.
+ *
+ * @param isRow whether an item of a document that is a list is one of the rows. Default: any may be
+ */
 export function meaningOf(
   asked: readonly (Responses | undefined)[],
   response: ReceivedResponse,
+  isRow: (item: unknown) => boolean = () => true,
 ): ResponseMeaning | undefined {
   for (const responses of asked) {
-    const said = typeof responses === 'function' ? responses(response) : findEntry(responses, response);
+    const said = typeof responses === 'function' ? responses(response) : findEntry(responses, response, isRow);
     if (said !== undefined) return checkMeaning(said);
   }
   return undefined;
@@ -118,9 +126,9 @@ export function checkResponses(owner: string, responses: unknown): void {
     new ConfigError(`${owner} is invalid at responses: ${what}.`, { option: 'responses' });
   if (!isRecord(responses)) throw refusal(`it is ${kindOf(responses)}, and must be an object or a function`);
   for (const [status, said] of Object.entries(responses)) {
-    if (!/^([245]\d\d|[45]xx)$/.test(status) && !fieldEntry.test(status))
+    if (!/^([245]\d\d|[45]xx)$/.test(status) && !readEntry(status))
       throw refusal(
-        `${shownText(status)} is not a status of 200 to 299 or 400 to 599, '4xx' or '5xx', nor a field with its value, e.g. 'error.code=busy'`,
+        `${shownText(status)} is not a status of 200 to 299 or 400 to 599, '4xx' or '5xx', nor a field with its value, e.g. 'error.code=busy', with a text in it, 'message~too many', or of any item, 'errors[*].code=busy'`,
       );
     const wrong = findFault(withKind(said));
     if (wrong !== undefined) throw refusal(`${status}: ${wrong}`);
@@ -134,27 +142,66 @@ function withKind(said: unknown): unknown {
 function findEntry(
   table: ResponseTable | undefined,
   { status, body }: ReceivedResponse,
+  isRow: (item: unknown) => boolean,
 ): ResponseKind | ResponseMeaning | undefined {
   const ofClass = status >= 500 ? '5xx' : defaultKindOf(status) === 'final' ? '4xx' : undefined;
-  const [, ofField] = Object.entries(table ?? {}).find(([entry]) => hasField(body, entry)) ?? [];
+  const [, ofField] =
+    Object.entries(table ?? {}).find(([entry]) => {
+      const field = typeof body === 'object' ? readEntry(entry) : undefined;
+      if (!field) return false;
+      if (!isList(body) || typeof field.path[0] !== 'string') return hasField(body, field);
+      // What is rare comes first: whether an item is a row costs more.
+      return body.some((item) => hasField(item, field) && !isRow(item));
+    }) ?? [];
   return ofField ?? table?.[status] ?? (ofClass && table?.[ofClass]);
 }
 
-/** A path of names and indexes, and what the field there equals or contains. */
-const fieldEntry = /^([^=~]+)([=~])(.+)$/s;
-
-function hasField(body: unknown, entry: string): boolean {
-  const [, path, how, wanted = ''] = fieldEntry.exec(entry) ?? [];
-  if (path === undefined || typeof body !== 'object') return false;
-  const found = path.split(/[.[\]]+/).reduce(fieldOf, body);
-  if (typeof found !== 'string' && typeof found !== 'number' && typeof found !== 'boolean') return false;
-  const text = String(found);
-  return how === '=' ? text === wanted : text.toLowerCase().includes(wanted.toLowerCase());
+/** An entry of a field. */
+interface FieldEntry {
+  /** Names and indexes; `null` is any item. */
+  readonly path: readonly (string | number | null)[];
+  readonly matches: (found: unknown) => boolean;
 }
 
-function fieldOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || name === '') return value;
-  return Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+/** A path, and what the field there equals or contains. */
+const fieldEntry = /^((?:\[(?:'[^']*'|"[^"]*")\]|[^=~'"])+)(=(?!\s)|~)([^=~].*)$/s;
+/** Without blanks around names and characters of other operators, as in `ok != true`, which would be parts of names. */
+const pathStep = /(?:^|\.)([^\s.[\]!<>?](?:[^.[\]!<>?]*[^\s.[\]!<>?])?)\??|\[(?:(\*)|(\d+)|'([^']*)'|"([^"]*)")\]\??/gy;
+
+/** `undefined` if it is not the entry of a field. */
+function readEntry(entry: string): FieldEntry | undefined {
+  const [, written = '', how, wanted = ''] = fieldEntry.exec(entry) ?? [];
+  const steps = [...written.matchAll(pathStep)];
+  if (written === '' || steps.map(([step]) => step).join('') !== written) return undefined;
+  const lower = wanted.toLowerCase();
+  return {
+    path: steps.map(([, name, any, index, one, other]) =>
+      any ? null : index === undefined ? (name ?? one ?? other ?? '') : Number(index),
+    ),
+    matches: (found) => {
+      if (found === null) return how === '=' && wanted === 'null';
+      if (typeof found !== 'string' && typeof found !== 'number' && typeof found !== 'boolean') return false;
+      return how === '=' ? String(found) === wanted : String(found).toLowerCase().includes(lower);
+    },
+  };
+}
+
+/** Whether a field is there and matches; in a list, that of any item. */
+function hasField(document: unknown, { path, matches }: FieldEntry): boolean {
+  const leadsTo = (value: unknown, at: number): boolean => {
+    const step = path[at];
+    if (typeof step === 'number' && isList(value)) return leadsTo(value[step], at + 1);
+    if (step === null && isRecord(value)) return Object.values(value).some((item) => leadsTo(item, at + 1));
+    if (step !== null && step !== undefined && isObject(value) && Object.hasOwn(value, step))
+      return leadsTo(Reflect.get(value, step), at + 1);
+    if (isList(value)) return value.some((item) => leadsTo(item, step === null ? at + 1 : at));
+    return step === undefined && matches(value);
+  };
+  return leadsTo(document, 0);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 /** The fields that each kind has. */
