@@ -133,18 +133,23 @@ function fieldReader(fields: ParentFields, source: string): (parent: object) => 
     );
 }
 
-interface WithEach extends Pick<RequestSpec<never>, 'offset' | 'rowsIdentity'> {
+interface WithEach extends Omit<RequestSpec<never, never>, 'partitions'> {
+  readonly each?: Each<never, never> | undefined;
+  readonly partitions?: unknown;
   readonly params?: StandardSchema | undefined;
   readonly version?: string | undefined;
 }
 
 /** @throws ConfigError if a listing with parents has what it cannot have. */
 export function checkEach(definition: WithEach, fault: (option: string, what: string) => ConfigError): void {
-  const { version, params, offset, rowsIdentity } = definition;
-  if (!version)
+  const { version, params, offset, rowsIdentity, each, query, body, headers, partitions, fields } = definition;
+  // What templates say is part of the plan.
+  const parts = Object.entries({ query, body, headers, partitions, fields });
+  const [made] = parts.find(([, part]) => typeof part === 'function') ?? (each?.fields ? [] : ['params of rowOf()']);
+  if (made !== undefined && !version)
     throw fault(
       'version',
-      "each needs one, e.g. '1'. Change it when a function changes: otherwise an export could resume with other parents",
+      `each needs one, e.g. '1', since ${made} is a function. Change it when the function changes: otherwise an export could resume with other parents`,
     );
   if (params) throw fault('params', 'each excludes it: give the schema to rowOf, as given');
   for (const [option, value] of Object.entries({ offset, rowsIdentity }))
