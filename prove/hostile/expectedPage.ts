@@ -26,6 +26,8 @@ export type Expected = ExpectedPage | ExpectedFault;
 
 /** The text fields of a holding. */
 const holdingTexts = rowFields.aptos.filter((name) => name !== holdingRecord);
+/** Of which a holding has at least one: an object without any is something else, such as an error. */
+const keyFields = ['owner_address', 'token_data_id_hash', 'property_version'];
 /** The permitted number of levels in a document. */
 const maxLevels = 500;
 
@@ -77,12 +79,15 @@ function holdingsIn(document: unknown): Expected {
       faults.push(`result[${at}]`);
       return row;
     }
+    const before = faults.length;
     const read = [...holding].map(([name, value]): [string, unknown] => {
       if (!holdingTexts.includes(name) || value === null || typeof value === 'string') return [name, value];
       if (Number.isSafeInteger(value)) return [name, JSON.stringify(value)];
       faults.push(`result[${at}].${name}`);
       return [name, value];
     });
+    const hasKey = keyFields.some((name) => (holding.get(name) ?? undefined) !== undefined);
+    if (!hasKey && faults.length === before) faults.push(`result[${at}]`);
     return Object.fromEntries(read);
   });
   const hasNextPage = page.get('hasNextPage') ?? undefined;

@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { brokenResults, faultOf, resultShapes } from '../../core/test/api/resultShapes.js';
 import { nfts } from '../src/nfts.js';
 
+/** A holding is told by its key. */
+const key = { owner_address: '0x1' };
+const ofKey = (fields: string): string => `{"owner_address":"0x1",${fields}}`;
 const decode = (text: string) => nfts.read({ body: JSON.parse(text) }, 'aptos.nfts');
 const refusalOf = (text: string) => faultOf(() => decode(text));
 
@@ -46,10 +49,11 @@ describe('after a page of holdings the walk', () => {
     ['1', '"c"', 'fault at hasNextPage'],
   ])('with hasNextPage %s and cursor %s goes on: %j', (hasNextPage, cursor, next) => {
     const fields = Object.entries({ hasNextPage, cursor }).filter(([, value]) => value !== undefined);
-    const text = `{"result":[{}],${fields.map(([name, value]) => `"${name}":${value ?? ''}`).join(',')}`.replace(
-      /,?$/,
-      '}',
-    );
+    const text =
+      `{"result":[{"owner_address":"0x1"}],${fields.map(([name, value]) => `"${name}":${value ?? ''}`).join(',')}`.replace(
+        /,?$/,
+        '}',
+      );
     if (typeof next === 'string' && next.startsWith('fault at '))
       expect(refusalOf(text)).toMatchObject({ details: { path: next.slice('fault at '.length) } });
     else expect(decode(text).next).toEqual(next);
@@ -62,8 +66,15 @@ describe('a field of a holding', () => {
     expect(decode(JSON.stringify({ result: row })).rows).toEqual([row]);
   });
 
+  test.each(['{}', '{"amount":"1"}', '{"owner_address":null,"name":"a"}', '{"error":"busy","name":""}'])(
+    'that has no part of its key makes %s something else than a holding',
+    (row) => {
+      expect(refusalOf(`{"result":[${ofKey('"name":""')},${row}]}`)).toMatchObject({ details: { path: 'result[1]' } });
+    },
+  );
+
   test('that is null or absent stays so', () => {
-    expect(decode('{"result":{"amount":null}}').rows).toEqual([{ amount: null }]);
+    expect(decode(`{"result":${ofKey('"amount":null')}}`).rows).toEqual([{ ...key, amount: null }]);
   });
 
   test.each([
@@ -72,13 +83,14 @@ describe('a field of a holding', () => {
     ['1e3', '1000'],
     ['9007199254740991', '9007199254740991'],
   ])('that is the number %s becomes the text it was meant to be', (number, text) => {
-    expect(decode(`{"result":{"amount":${number}}}`).rows).toEqual([{ amount: text }]);
+    expect(decode(`{"result":${ofKey(`"amount":${number}`)}}`).rows).toEqual([{ ...key, amount: text }]);
   });
 
   test.each(['9007199254740993', '-9007199254740992', '1.5', '1e400', 'true', '{}', '[]', '["1"]'])(
     'that is %s is refused, since it can not have arrived whole',
     (value) => {
-      expect(refusalOf(`{"result":[{},{"amount":${value}}]}`)).toMatchObject({ details: { path: 'result[1].amount' } });
+      const text = `{"result":[${ofKey('"name":""')},{"amount":${value}}]}`;
+      expect(refusalOf(text)).toMatchObject({ details: { path: 'result[1].amount' } });
     },
   );
 
@@ -86,12 +98,14 @@ describe('a field of a holding', () => {
     'that holds token properties may be %s, and is kept as it came',
     (value) => {
       const properties: unknown = JSON.parse(value);
-      expect(decode(`{"result":{"token_properties":${value}}}`).rows).toEqual([{ token_properties: properties }]);
+      expect(decode(`{"result":${ofKey(`"token_properties":${value}`)}}`).rows).toEqual([
+        { ...key, token_properties: properties },
+      ]);
     },
   );
 
   test('that nobody knows is kept, whatever its name', () => {
-    const text = '{"name":"a","new":{"x":[1]},"__proto__":{"polluted":"yes"},"constructor":1}';
+    const text = '{"owner_address":"0x1","new":{"x":[1]},"__proto__":{"polluted":"yes"},"constructor":1}';
     expect(JSON.stringify(decode(`{"result":[${text}]}`).rows)).toBe(`[${text}]`);
     expect({}).not.toHaveProperty('polluted');
   });

@@ -233,7 +233,9 @@ describe('before any request, the holdings', () => {
 test('a document of an unexpected shape is refused once, with its place and the position reached', async () => {
   const { sandbox, nfts } = await setUp({
     script: ({ nth }) =>
-      nth === 3 ? { kind: 'status', status: 200, body: '{"result":[{},{"amount":[]}]}' } : undefined,
+      nth === 3
+        ? { kind: 'status', status: 200, body: '{"result":[{"owner_address":"0x1"},{"amount":[]}]}' }
+        : undefined,
   });
   const walk = nfts({ ownerAddresses: sandbox.owners }).toArray();
   await expect(walk).rejects.toMatchObject({

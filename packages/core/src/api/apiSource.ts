@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
 import type { ArrayFormat } from '../http/query.js';
+import type { Responses } from '../http/response/responses.js';
 import type { Endpoint } from '../plugins/plugin.js';
 import type { Source } from '../source/source.js';
 import { isRecord } from '../values.js';
@@ -79,6 +80,8 @@ export interface SourceOpening {
   readonly name: string;
   readonly api: Api;
   readonly endpoint: Endpoint;
+  /** What responses of all its requests mean. */
+  readonly responses?: Responses | undefined;
   /** How arrays are encoded in queries. */
   readonly arrays: ArrayFormat;
   readonly clock: Clock;

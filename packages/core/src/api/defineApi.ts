@@ -103,14 +103,14 @@ export function defineApi<const Name extends string, const Sources extends Reado
       name,
       setup({ endpoint: openEndpoint, clock, random }) {
         const endpoint = openEndpoint(baseUrl, options);
-        const { arrays = 'brackets' } = options;
+        const { arrays = 'brackets', responses } = options;
         const api = describedApi(name, endpoint, options);
         const namespace = {};
         const sibling = (source: string): ApiSource | undefined => {
           const found: unknown = Object.hasOwn(namespace, source) ? Reflect.get(namespace, source) : undefined;
           return isApiSource(found) ? found : undefined;
         };
-        const shared = { api, endpoint, arrays, clock, random, sibling };
+        const shared = { api, endpoint, responses, arrays, clock, random, sibling };
         const get: ApiRequests['get'] = (path, given) => api.get(path, given);
         addMembers(namespace, get, sources, (source) => ({ name: `${name}.${source}`, ...shared }));
         return Object.freeze(namespace);

@@ -6,6 +6,12 @@ const sayingFields = /^(err|errors?|errmsg|error[_A-Z]\w*|messages?|msg|details?
 const errorFields = /^(err|fault)/i;
 /** Others, within one of these. */
 const furtherFields = /^(code|type|title|name|description|info)$/i;
+/** Those that have nothing else than an error, such as a rate or a number of errors. */
+const plainErrors =
+  /^(err|errors?|errmsg|error[_-]?(message|msg|code|type|text|info|details?|description)|faults?|fault[_-]?\w+)$/i;
+/** And those that say why there are no rows. */
+const reasons = /^(messages?|msg|details?|reason)$/i;
+const nothingWrong = /^(0+|200|ok|okay|success\w*|none|no[ _-]?errors?)\W?$/i;
 
 const deepest = 4;
 const maxTexts = 8;
@@ -15,15 +21,30 @@ const maxTexts = 8;
  * text if it has no such fields.
  */
 export function documentMessages(document: unknown): string {
+  return collectTexts(document, (name) => sayingFields.test(name)).join(', ');
+}
+
+/**
+ * What a document says is wrong: an empty text if nothing is, as in `{"error":null,"errors":[],"message":"OK"}`.
+ *
+ * @param isAlone whether it has nothing in the place of its rows, so that a message is an error, too
+ */
+export function documentErrors(document: unknown, isAlone: boolean): string {
+  const texts = collectTexts(document, (name) => plainErrors.test(name) || (isAlone && reasons.test(name)));
+  return texts.filter((text) => !nothingWrong.test(text)).join(', ');
+}
+
+/** The texts in fields that say something, by their names, of a document and of the objects in it. */
+function collectTexts(document: unknown, isSaying: (name: string) => boolean): readonly string[] {
   const said: string[] = [];
-  if (!isRecord(document)) return '';
+  if (!isRecord(document)) return [];
   for (const [name, field] of Object.entries(document)) {
-    if (sayingFields.test(name)) collect(field, 1, said);
+    if (isSaying(name)) collect(field, 1, said);
     else if (isRecord(field))
       for (const [inner, value] of Object.entries(field))
-        if ((name === 'meta' ? sayingFields : errorFields).test(inner)) collect(value, 2, said);
+        if (isSaying(inner) && (name === 'meta' || errorFields.test(inner))) collect(value, 2, said);
   }
-  return said.join(', ');
+  return said;
 }
 
 function collect(value: unknown, depth: number, said: string[]): void {

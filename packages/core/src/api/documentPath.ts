@@ -78,12 +78,17 @@ export function documentPath(path: string): DocumentPath {
 /** Where a document has its rows. */
 export interface RowsPath {
   readonly text: string;
-  /** `undefined` if an optional part of the path to the list is missing. `items` is the length of the outermost list. */
-  find(
-    document: unknown,
-    read: DocumentReader,
-  ): { readonly rows: readonly unknown[]; readonly items: number } | undefined;
+  /** None if an optional part of the path is missing. `items` is the length of the outermost list. @throws DecodeError */
+  find(document: unknown, read: DocumentReader, onMissing: OnMissing): Found;
 }
+
+interface Found {
+  readonly rows: readonly unknown[];
+  readonly items: number;
+}
+
+/** Called with the document, or the item of a list at this place, that lacks an optional part. */
+type OnMissing = (owner: unknown, place: string) => void;
 
 /**
  * Parses the path of a list of rows, or one with `[*]`, as in RFC 9535, which selects a row in each item of a list.
@@ -100,13 +105,16 @@ export function rowsPath(path: string): RowsPath {
   const parts = inner.map((part) => documentPath(part.replace(/^\./, '')));
   return {
     text: inner.length === 0 ? list.text : path,
-    find(document, read) {
+    find(document, read, onMissing) {
       const found = list.find(document, read);
-      if (found === undefined) return undefined;
+      if (found === undefined) {
+        onMissing(document, '');
+        return { rows: [], items: 0 };
+      }
       const items = listAt(list.text, found, read);
       return {
         items: items.length,
-        rows: parts.length === 0 ? items : selectRows(items, parts, { at: list.text, read }),
+        rows: parts.length === 0 ? items : selectRows(items, parts, { at: list.text, read, onMissing }),
       };
     },
   };
@@ -118,14 +126,17 @@ const quotedOrItems = /\['(?:[^'\\]|\\.)*'\]|\["(?:[^"\\]|\\.)*"\]|\[\*\]/gs;
 function selectRows(
   items: readonly unknown[],
   [path, ...rest]: readonly DocumentPath[],
-  { at, read }: { readonly at: string; readonly read: DocumentReader },
+  { at, read, onMissing }: { readonly at: string; readonly read: DocumentReader; readonly onMissing: OnMissing },
 ): readonly unknown[] {
   return items.flatMap((item, index) => {
     const place = `${at}[${index}]`;
     const value = path?.find(item, readerAt(place, read));
-    if (value === undefined) return [];
+    if (value === undefined) {
+      onMissing(item, place);
+      return [];
+    }
     const found = joinPaths(place, path?.text ?? '');
-    if (rest.length > 0) return selectRows(listAt(found, value, read), rest, { at: found, read });
+    if (rest.length > 0) return selectRows(listAt(found, value, read), rest, { at: found, read, onMissing });
     if (isList(value))
       throw read.fault(found, 'it is a list, and not a row: write [*] after it, if its items are rows');
     return [value];

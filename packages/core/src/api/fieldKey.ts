@@ -15,6 +15,11 @@ export function checkKey(key: unknown, fault: (option: string, what: string) => 
     throw fault('key', "it must be the name of a field, a list of names, e.g. ['account', 'id'], or a function");
 }
 
+/** The fields of a key; none if it is a function. */
+export function keyFields<Row>(key: ListingKey<Row> | undefined): readonly string[] {
+  return key === undefined || typeof key === 'function' ? [] : typeof key === 'string' ? [key] : key;
+}
+
 /** The function that returns a row's key. Of several fields, it is a list as JSON, so that no two keys can be the same text. */
 export function keyFunction<Row extends object>(
   key: ListingKey<Row> | undefined,

@@ -1,7 +1,7 @@
 import { checkCount, checkOptions, type OptionKind, wrongKind } from '../checks.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
 import { ResponseMeanings } from '../http/response/responseMeanings.js';
-import { checkResponses, type Responses } from '../http/response/responses.js';
+import { checkResponses, meaningOf, type Responses } from '../http/response/responses.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import { checkTypes } from '../source/columnTypes.js';
 import type { FetchedPage } from '../source/definition.js';
@@ -18,7 +18,7 @@ import { listingSource } from './listingSource.js';
 import type { Paging } from './paging.js';
 import { checkPartitionTable } from './partitionValues.js';
 import { placeKinds } from './requestPlace.js';
-import { newWalkMemory, pageReader, type ReadingApi } from './pageReader.js';
+import { newWalkMemory, pageReader, type ReadingApi, rowTest } from './pageReader.js';
 import { hasSlot } from './sinceSlot.js';
 import { isStandard, notStandard, type StandardSchema } from './standardSchema.js';
 import { checkEach, type Each } from './each.js';
@@ -93,7 +93,7 @@ export function listing<
     checkListing(definition);
     return { openReader: pageReader(definition), known: knownParams(definition) };
   });
-  const { each, key, filter, parse } = definition;
+  const { each, key, filter, parse, responses } = definition;
   return Object.freeze<
     Listing<Row, AskedParams<In, Params, Path, Templates<RequestQuery, Headers, Body, Fields>, Values>>
   >({
@@ -102,7 +102,10 @@ export function listing<
     placedHeaders: listPlaces(definition).headers,
     read({ status = 200, headers = {}, body }, name = 'listing') {
       const document = parse && typeof body === 'string' ? parse(body, headers) : body;
-      const meanings = new ResponseMeanings(definition.responses);
+      const isRow = rowTest(definition);
+      const meanings = new ResponseMeanings(
+        responses && ((received) => meaningOf([responses], received, (item) => isRow(item))),
+      );
       const partial = meanings.partialOf(name, { status, headers, body: document, page: 1, isFirst: true });
       const { decode, received, ...page } = openReader({ name, ...exampleApi })(
         { status, headers, body: document, partial },

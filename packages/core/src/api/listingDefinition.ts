@@ -43,12 +43,13 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
   /**
    * Makes this a listing for each row of another source of the API, as `rowOf` describes it: each is a partition, with
    * parameters made of the row. With `partitions`, there is one for each row and each of their values. It needs a
-   * `version`, and excludes `params`, `offset` and `rowsIdentity`.
+   * `version` if a function makes parameters or a part of the request, and excludes `params`, `offset` and `rowsIdentity`.
    * With `bySince`, an incremental export has a mark for each. Default: one listing.
    */
   readonly each?: Each<In, Params>;
   /**
-   * What responses mean, by their status or more, e.g. `{ 404: 'skip' }` or `graphqlErrors()`. Where it does not say, the
+   * What responses mean, by their status or more, e.g. `{ 404: 'skip' }` or `graphqlErrors()`. In a document that is a
+   * list, entries of fields are about items that are not rows. Where it does not say, the
    * `responses` of the API do. Default: what their status says.
    */
   readonly responses?: Responses;
@@ -58,7 +59,10 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
    * parents either. It needs a `version`: change it with the function. Default: all rows are emitted.
    */
   readonly filter?: (row: NoInfer<Row>) => boolean;
-  /** The rows' fields, in the order of a table. */
+  /**
+   * The rows' fields, in the order of a table. Without a `key`, what has none of them is not a row: it is refused, as an
+   * error would be that came with a success status.
+   */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];
   /**
    * What the columns hold, for sinks that have types, such as tables of a database. Default: `text`.
@@ -67,6 +71,7 @@ export interface ListingParts<Row extends object, In extends object, Params, Val
   /**
    * What identifies a row; a watch needs it: the name of its field, a list of several that do so together, e.g.
    * `['account', 'id']`, or a function, which is also called with rows restored from JSON. It is text or a whole number.
+   * What lacks it, e.g. an error in the last line of JSON Lines, is refused, as not a row.
    */
   readonly key?: ListingKey<NoInfer<Row>>;
   /** Returns the row's status, which `change` events of a watch then have. Anything but a text counts as none. */

@@ -1,6 +1,6 @@
 import { amend, ConfigError, SluiceError } from '../errors.js';
 import { encodeQuery } from '../http/query.js';
-import { meaningOf, type ReceivedResponse } from '../http/response/responses.js';
+import { meaningOf, type ReceivedResponse, type ResponseMeaning } from '../http/response/responses.js';
 import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import { isAboutRequest } from '../source/chainErrors.js';
 import type { Json, PageRequest, SourceDefinition, UndecodedPage } from '../source/definition.js';
@@ -24,6 +24,7 @@ import {
   type ReadingApi,
   type ReadPage,
   type RequestedPage,
+  rowTest,
   type WalkMemory,
 } from './pageReader.js';
 import { Parents } from './parents.js';
@@ -198,6 +199,9 @@ export function pageFetcher<Row extends object, In extends object, Params extend
   const { paging, until, format, parse, responses } = definition;
   const { increment } = paging;
   const readPage = open.openReader(opening);
+  const isRow = rowTest(definition);
+  // Those of its fields say the same wherever they are asked; a function is asked once.
+  const ofApi = typeof opening.responses === 'function' ? undefined : opening.responses;
   const conditional = new ConditionalPages<Row>();
   const made = identityOfRows(open);
   /** By the signal of their walk, which is one for all of its requests. */
@@ -228,7 +232,11 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     const address = at ? paging.request(start, at, since) : first;
     const { method } = details;
     const headers = address.headers ? { ...details.headers, ...address.headers } : details.headers;
-    const last: { received?: ReceivedResponse | undefined; lacks?: string | undefined } = {};
+    const last: {
+      received?: ReceivedResponse | undefined;
+      meaning?: ResponseMeaning | undefined;
+      lacks?: string | undefined;
+    } = {};
     const request: ApiRequest = {
       route: name,
       signal,
@@ -238,7 +246,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
       responses(received) {
         last.received = received;
         last.lacks = undefined;
-        return meaningOf([responses], received);
+        return (last.meaning = meaningOf([responses, ofApi], received, (item) => isRow(item, fields)));
       },
       otherwise(received) {
         last.lacks = whatLacks(received);
@@ -264,7 +272,11 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     };
     const read = (response: ApiResponse): UndecodedPage<Row> => {
       const { redirectedTo } = response;
-      return readPage(response, redirectedTo === undefined ? requested : { ...requested, path: pathOf(redirectedTo) });
+      return readPage(response, {
+        ...requested,
+        ...(redirectedTo !== undefined && { path: pathOf(redirectedTo) }),
+        ...(last.meaning?.kind === 'ok' && { isMeant: true }),
+      });
     };
     const { total = 0, rows = Infinity } = walked;
     const isNamed = until === undefined && paging.namesNext === true;

@@ -10,11 +10,12 @@ import { documentReader, doesItFit } from '../source/documentReader.js';
 import { isList, isRecord, kindOf } from '../values.js';
 import type { ReadableResponse, PageResponse, Selector } from './pageResponse.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
-import { documentMessages } from './documentMessages.js';
+import { documentErrors, documentMessages } from './documentMessages.js';
 import { documentPath, finder, readCount, rowsPath } from './documentPath.js';
 import { thrownFault } from './issueText.js';
 import type { FirstRequest } from './lostParams.js';
 import type { Paging } from './paging.js';
+import type { RowParts } from './rowParts.js';
 import { type EndSpec, endsAt, pageHash, PageSizes, type Until } from './until.js';
 
 /** Rows that a function found, and where in the body their list is. */
@@ -31,7 +32,7 @@ export interface FoundRows {
 export interface ResponseSpec<Row> extends RowMaking<Row> {
   /**
    * The path of the list of rows; empty text is the document itself. It must exist, unless the path allows otherwise
-   * with `?`. With `[*]` it selects a row in each item of a list, e.g. `items[*].node` or `groups[*].members[*]`; whether
+   * with `?` and the document has no error in its place. With `[*]` it selects a row in each item of a list, e.g. `items[*].node` or `groups[*].members[*]`; whether
    * a page was full or the last one is judged by the outermost list. Or a function that returns the rows and that path.
    */
   readonly rows: string | ((response: ReadableResponse) => FoundRows);
@@ -74,6 +75,8 @@ export interface RequestedPage extends Pick<PageRequest, 'walked' | 'since'> {
   readonly first: FirstRequest;
   /** Whether the API said that the listing ended before this page. */
   readonly isEnd?: boolean;
+  /** Whether the definition says that the response is what was requested, whatever else it has. */
+  readonly isMeant?: boolean;
   /** Where the page starts; absent for the first one. */
   readonly from: PageCursor | undefined;
   /** Whether it starts with the last known row. */
@@ -104,11 +107,12 @@ export function pageReader<Row>({
   until,
   pageSize: sizes,
   ...making
-}: ResponseSpec<Row> & EndSpec): (api: ReadingApi) => ReadPage<Row> {
+}: ResponseSpec<Row> & RowParts<Row> & EndSpec): (api: ReadingApi) => ReadPage<Row> {
   const end = { until, paging, pageSize: sizes };
   const findRows = rowFinder(rows);
+  const isPath = typeof rows === 'string';
   const total = totalAt === undefined ? undefined : finder(totalAt);
-  const decode = rowDecoder(making);
+  const { decode, isRow } = rowDecoder(making);
   return ({ name, endpoint, clock }) => {
     const { baseUrl } = endpoint;
     const read = documentReader(name, (text) => endpoint.isSecret(text));
@@ -127,7 +131,8 @@ export function pageReader<Row>({
       reported = message;
     };
     return ({ status, headers, body, partial }, requested) => {
-      const { path, first, from, isEnd = false, isAgain, pageSize, walked, seen, fields, since = {} } = requested;
+      const { path, first, from, isEnd = false, isMeant, isAgain, pageSize, walked, seen, fields } = requested;
+      const { since = {} } = requested;
       // One that a stored page can answer does not get here.
       if (status === 304)
         throw new HttpError(
@@ -140,7 +145,7 @@ export function pageReader<Row>({
         // A 205 must have no content (RFC 9110, 15.3.6). What a server sends in spite of that are rows.
         const hasDocument = !isEnd && !(hasNoContent(status) && body === null);
         const found = hasDocument
-          ? findOrQuote(findRows, response, endpoint)
+          ? findOrQuote(findRows, response, { endpoint, mayBeEmpty: isMeant ?? partial !== undefined, isPath })
           : isEnd
             ? lastRows(findRows, response)
             : noRows;
@@ -190,8 +195,12 @@ export function pageReader<Row>({
         if (ends === 'before') return counted({ ...withoutRows, total: count });
         if (isPartial) warnOfPart(partial);
         const isUnknown = isEnd && walked.pages === 0;
-        // In place of a row with an error, GraphQL has null. Offsets count it.
-        const received = isPartial && next !== 'by-offset' ? found.rows.filter((row) => row !== null) : found.rows;
+        // In place of a row with an error, GraphQL has null, others have the error. Offsets count it.
+        const isSaid = (row: unknown): boolean => documentErrors(row, true) !== '' && !isRow(row, fields);
+        const received =
+          (isPartial || isEnd) && next !== 'by-offset'
+            ? found.rows.filter((row) => !(isPartial && row === null) && !isSaid(row))
+            : found.rows;
         const made: UndecodedPage<Row> = {
           received,
           next: ends ? 'end' : next,
@@ -200,7 +209,7 @@ export function pageReader<Row>({
           isStated: isStated ? true : undefined,
           isIncomplete: isPartial || isUnknown ? true : undefined,
           isEnd: isEnd ? true : undefined,
-          decode: () => decode(withFields(received, fields), found.path, read),
+          decode: () => decode(received, { path: found.path, read, fields }, (text) => quote(text, endpoint)),
         };
         if (!paging.increment || (isEnd && received.length === 0)) return counted(made);
         const page = paging.increment.newRows(made, {
@@ -222,6 +231,32 @@ export function pageReader<Row>({
   };
 }
 
+/** Tells whether an item of a document that is a list is one of its rows, or has one. */
+export function rowTest<Row>({
+  rows,
+  ...making
+}: Pick<ResponseSpec<Row>, 'rows'> & RowMaking<Row> & RowParts<Row>): (item: unknown, fields?: object) => boolean {
+  const findRows = rowFinder(rows);
+  const { isRow } = rowDecoder(making);
+  const read = documentReader('');
+  return (item, fields) => {
+    const body = [item];
+    const response = {
+      status: 200,
+      headers: {},
+      body,
+      read,
+      at: (path: string) => documentPath(path).find(body, read),
+    };
+    try {
+      const found = findRows(response, () => undefined).rows;
+      return found.length > 0 && found.every((row) => isRow(row, fields));
+    } catch {
+      return false;
+    }
+  };
+}
+
 const withoutRows = { received: [], next: 'end', decode: () => [] } as const;
 
 /** Whether a status says that there is no content. */
@@ -232,18 +267,13 @@ export function hasNoContent(status: number): boolean {
 const noRows: ListedRows = { rows: [], path: '', items: 0 };
 
 /** The rows of a response that ends the listing: an error has none, and another document may have no list. */
-function lastRows(find: (response: ReadableResponse) => ListedRows, response: ReadableResponse): ListedRows {
+function lastRows(find: FindRows, response: ReadableResponse): ListedRows {
   if (response.status >= 300) return noRows;
   try {
-    return find(response);
+    return find(response, () => undefined);
   } catch {
     return noRows;
   }
-}
-
-/** Only objects get fields: the decoder refuses others. */
-function withFields(received: readonly unknown[], fields: object | undefined): readonly unknown[] {
-  return fields ? received.map((row) => (isRecord(row) ? { ...row, ...fields } : row)) : received;
 }
 
 /** When the API responded, by its clock or by ours, whichever is behind (wall time in ms): earlier is safe. */
@@ -260,26 +290,53 @@ interface ListedRows {
   readonly items: number;
 }
 
-/** Where there are no rows, an API may say why, in spite of its success status: `{"ok":false,"error":"missing_scope"}`. */
-function findOrQuote(
-  findRows: (response: ReadableResponse) => ListedRows,
+/** Finds rows. `refuse` is called with what has none, where they may be missing: it throws if that has an error. */
+type FindRows = (
   response: ReadableResponse,
-  endpoint: ReadingApi['endpoint'],
+  refuse: (owner: unknown, place: string, isAlone: boolean) => void,
+) => ListedRows;
+
+/**
+ * Where there are no rows, an API may say why, in spite of its success status: `{"ok":false,"error":"missing_scope"}`.
+ * That is not an empty listing.
+ */
+function findOrQuote(
+  findRows: FindRows,
+  response: ReadableResponse,
+  {
+    endpoint,
+    mayBeEmpty,
+    isPath,
+  }: { readonly endpoint: ReadingApi['endpoint']; readonly mayBeEmpty: boolean; readonly isPath: boolean },
 ): ListedRows {
+  let saying: unknown = response.body;
   try {
-    return findRows(response);
+    return findRows(response, (owner, place, isAlone) => {
+      if (mayBeEmpty || documentErrors(owner, isAlone) === '') return;
+      saying = owner;
+      throw response.read.fault(place, 'it has an error, and no rows', notEmpty);
+    });
   } catch (error) {
-    const said = SluiceError.is(error, 'decode') ? quote(documentMessages(response.body), endpoint) : '';
+    // Where a path finds no row in an item of a list, the place begins with the item. A function may refuse a row.
+    const [, nth] = SluiceError.is(error) ? (/^\[(\d+)\]/.exec(String(error.details['path'])) ?? []) : [];
+    if (isPath && isList(response.body) && nth !== undefined) saying = response.body[Number(nth)];
+    const said = SluiceError.is(error, 'decode') ? quote(documentMessages(saying), endpoint) : '';
     if (said !== '' && SluiceError.is(error)) amend(error, `The document says: "${said}".`);
     throw error;
   }
 }
 
+const notEmpty = "Say in `responses` what it means, e.g. 'retry', or 'ok' if only that there are no rows.";
+
 /** Only a path may allow a missing list. @throws ConfigError if it is invalid. */
-function rowFinder(where: ResponseSpec<unknown>['rows']): (response: ReadableResponse) => ListedRows {
+function rowFinder(where: ResponseSpec<unknown>['rows']): FindRows {
   if (typeof where === 'function') return (response) => checkFoundRows(where(response), response);
   const path = rowsPath(where);
-  return ({ body, read }) => ({ path: path.text, ...(path.find(body, read) ?? { rows: [], items: 0 }) });
+  return ({ body, read }, refuse) => {
+    const found = path.find(body, read, (owner, place) => refuse(owner, place, place === ''));
+    if (found.rows.length === 0) refuse(body, path.text, false);
+    return { path: path.text, ...found };
+  };
 }
 
 /** What a function found. One in JavaScript may return anything. */

@@ -337,7 +337,7 @@ describe('A3 paging with hostile answers', () => {
     const paging = byKeyset([{ field: 'id', into: 'after' }], { more: 'more' });
     expect(() => read(paging, { items: [], more: true })).toThrow(/there is no row to continue after/);
     expect(() => read(paging, { items: [], more: 1 })).toThrow(/at more: it is neither true nor false/);
-    expect(read(paging, { items: [{}], more: false }).next).toBe('end');
+    expect(read(paging, { items: [{ id: 1 }], more: false }).next).toBe('end');
   });
 
   test('byHeader ends without the header', () => {

@@ -29,9 +29,9 @@ describe('the key of a listing', () => {
   });
 
   test.each([
-    ['id', {}, 'The field "id" of a row of test.items is undefined'],
-    ['id', { id: null }, 'The field "id" of a row of test.items is null'],
-    ['id', { id: '' }, 'The field "id" of a row of test.items is an empty text'],
+    ['id', {}, 'items[0]: row 1 lacks its key "id": it is empty'],
+    ['id', { id: null }, 'items[0]: row 1 lacks its key "id", which is null: it has "id"'],
+    ['id', { id: '' }, 'items[0]: row 1 lacks its key "id", which is an empty text: it has "id"'],
     ['id', { id: 1.5 }, 'The field "id" of a row of test.items is 1.5'],
     [['id', 'of'], { id: 1, of: [] }, 'The field "of" of a row of test.items is a list: as a part of its key'],
   ] as const)('%j of %j is an error that names the field', async (key, row, message) => {

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { DecodeError } from '../../src/index.js';
 
-/** A row of either: a stream is told by its id, a holding by a field that is known of holdings. */
-const one = { id: 'a', name: 'one' };
-const other = { id: 'b', name: 'other' };
+/** A row of either: a stream is told by its id, a holding by its owner. */
+const one = { id: 'a', owner_address: '0x1', name: 'one' };
+const other = { id: 'b', owner_address: '0x2', name: 'other' };
 
 /** Shapes in which the APIs of streams and of Aptos have both been seen to send a page's rows: name, document, rows. */
 export const resultShapes: readonly (readonly [shape: string, text: string, rows: readonly object[]])[] = [

@@ -187,7 +187,7 @@ describe('R4 P10 an export compares the rows of a listing with the total that th
   });
 
   test('requireTotal needs a total, and a walk that lacks nothing by itself', async () => {
-    const { baseUrl } = await serve((url) => ({ body: { ...pageOf(url, 10, undefined), error: url.search } }));
+    const { baseUrl } = await serve((url) => ({ body: { ...pageOf(url, 10, undefined), query: url.search } }));
     const source = openListing(listing<Row>({ ...parts, path: '/rows', paging: pagings['byPage']! }), { baseUrl })();
     await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({
       code: 'rows-missing',

@@ -39,7 +39,7 @@ test.each<[string, Listing<{ id?: unknown }, object>, RegExp]>([
   [
     'key returns nothing',
     listing({ path: '/items', rows: 'items', paging, columns, key: () => undefined as never }),
-    /key returned undefined/,
+    /row 1 lacks its key, since key returned undefined: it has "id"/,
   ],
 ])('C9 a watch whose %s ends at its first poll', async (_, items, message) => {
   const { baseUrl, asked } = await serve(() => ({ body: { items: [{ id: 1 }] } }));
