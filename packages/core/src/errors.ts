@@ -26,6 +26,7 @@ export type PaginationFault =
   | 'cursor-refused'
   | 'rows-moved'
   | 'rows-missing'
+  | 'rows-repeated'
   | 'too-many-pages'
   | 'secret-in-cursor';
 

@@ -167,7 +167,7 @@ export type { Page, PageHealth, WatchedWalk } from './source/page.js';
 export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';
 export type { PageSource } from './source/pageSource.js';
 export type { Increment, PageIncrement, Since, SinceWindow, WalkedWindow } from './source/increment.js';
-export { isStatedTotal, type Position, type StatedTotal } from './position.js';
+export { findGap, joinTotals, pickGap, type Position, type StatedGap, type StatedTotal } from './position.js';
 export type { PullIterator } from './source/cancellable.js';
 
 // Polling

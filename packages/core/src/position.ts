@@ -15,8 +15,10 @@ export interface ChainPosition {
   /** Pages and rows received in this chain. */
   readonly pages: number;
   readonly rows: number;
-  /** How many of these rows the source's filter has kept; absent without one. */
+  /** How many of these rows were emitted; absent if all were. */
   readonly kept?: number;
+  /** How many of these rows have the key of an earlier one; absent if none has. */
+  readonly repeated?: number;
   /** Rows before this position; unknown if the chain started at a given cursor. */
   readonly offset?: number;
   /** Fingerprints of the first page, the previous page, a page that serves to detect loops, and the last row. */
@@ -28,6 +30,10 @@ export interface ChainPosition {
   readonly hash?: string;
   /** The smallest number of rows in the whole listing that the API has stated; absent if it states none. */
   readonly total?: number;
+  /** The largest one; absent if it is the same. */
+  readonly maxTotal?: number;
+  /** One of them was not the number of rows of its page: they count the listing. */
+  readonly isListingTotal?: true;
   /** Consecutive empty pages up to here. */
   readonly empty?: number;
   /** The previous page stated that this one follows. */
@@ -40,7 +46,7 @@ export interface ChainPosition {
 export type StatedTotal = Readonly<Record<'total' | 'listed', number>>;
 
 /** Whether an untrusted value is such a total. */
-export function isStatedTotal(value: unknown): value is StatedTotal {
+function isStatedTotal(value: unknown): value is StatedTotal {
   return isRecord(value) && isCount(value['total']) && isCount(value['listed']);
 }
 
@@ -54,6 +60,76 @@ export interface StatedTotals extends StatedTotal {
   readonly short: number;
   /** The short one, for messages, if there is only one and the walk has several partitions: e.g. `partition 2 of 3`. */
   readonly which?: string;
+  /** Those with more rows than the largest total that was stated; absent if there are none. */
+  readonly over?: PartitionTotals;
+}
+
+/** Some partitions: their number, the sums of their totals and rows, and the name of the only one. */
+interface PartitionTotals extends StatedTotal {
+  readonly partitions: number;
+  readonly which?: string;
+}
+
+/** Listings with fewer rows than the API states, or if there are none, those with more. */
+export interface TotalGap extends PartitionTotals {
+  readonly kind: 'shortOfTotal' | 'overTotal';
+}
+
+/** What differs from the totals that the API states. */
+export function findGap(totals: StatedTotals | undefined): TotalGap | undefined {
+  if (!totals) return undefined;
+  const { short: partitions, total, listed, which, over } = totals;
+  if (partitions > 0) return { kind: 'shortOfTotal', partitions, total, listed, ...(which !== undefined && { which }) };
+  return over && { kind: 'overTotal', ...over };
+}
+
+/** Listings whose rows differ in number from the totals that the API states. At most one of the two is there. */
+export type StatedGap = Readonly<{
+  /** They have fewer rows: the smallest totals that were stated, and the rows that were listed. */
+  shortOfTotal?: StatedTotal;
+  /** They have more rows than the largest totals, and none has fewer. */
+  overTotal?: StatedTotal;
+}>;
+
+/** A gap as a report has it. */
+export function reportGap(gap: TotalGap | undefined): StatedGap {
+  if (!gap) return {};
+  const { kind, total, listed } = gap;
+  return kind === 'shortOfTotal' ? { shortOfTotal: { total, listed } } : { overTotal: { total, listed } };
+}
+
+/** The gap in a report or an untrusted record. */
+export function pickGap({ shortOfTotal, overTotal }: { readonly [Name in keyof StatedGap]?: unknown }): StatedGap {
+  if (isStatedTotal(shortOfTotal)) return { shortOfTotal };
+  return isStatedTotal(overTotal) ? { overTotal } : {};
+}
+
+/** The totals of more partitions together. @param which names those of `more`, if it is one. */
+export function joinTotals(
+  all: StatedTotals | undefined,
+  more: StatedTotals | undefined,
+  which: string | undefined,
+): StatedTotals | undefined {
+  if (!more) return all;
+  const before = { partitions: all?.short ?? 0, total: all?.total ?? 0, listed: all?.listed ?? 0, which: all?.which };
+  const { partitions, ...short } = join(before, { ...more, partitions: more.short }, which);
+  const over = more.over ? join(all?.over, more.over, which) : all?.over;
+  return { ...short, partitions: (all?.partitions ?? 0) + more.partitions, short: partitions, ...(over && { over }) };
+}
+
+function join(
+  all: { readonly [Name in keyof PartitionTotals]: PartitionTotals[Name] | undefined } | undefined,
+  more: PartitionTotals,
+  name: string | undefined,
+): PartitionTotals {
+  const partitions = (all?.partitions ?? 0) + more.partitions;
+  const which = more.partitions > 0 ? name : all?.which;
+  return {
+    partitions,
+    total: (all?.total ?? 0) + more.total,
+    listed: (all?.listed ?? 0) + more.listed,
+    ...(partitions === 1 && which !== undefined && { which }),
+  };
 }
 
 /** Consecutive partitions that are done: the first, the last, and the rows that the walk has received of them. */
@@ -75,8 +151,10 @@ export interface Position {
   readonly done?: readonly DoneRange[];
   /** Rows and pages that the walk has received up to here, as far as `maxRows` lets it emit them. */
   readonly rows: number;
-  /** How many of these rows the source's filter has kept; absent without one. */
+  /** How many of these rows were emitted: the others a filter left out, or they were repeated. Absent if all were. */
   readonly kept?: number;
+  /** How many of these rows have the key of an earlier row of their partition; absent if none has, or none was compared. */
+  readonly repeated?: number;
   readonly pages: number;
   /** Of the finished partitions; absent while there is none for which the API states a total. */
   readonly totals?: StatedTotals;
@@ -122,13 +200,14 @@ export function withDone(position: Position, partition: number, rows: number): P
 export function withoutPartition(position: Position, partition: number): Position {
   const { [partition]: gone, ...begun } = position.begun;
   if (gone === undefined) return position;
-  const { rows, pages, kept } = position;
+  const { rows, pages, kept, repeated } = position;
   return {
     ...position,
     begun,
     rows: rows - gone.rows,
     pages: pages - gone.pages,
     ...(kept !== undefined && { kept: kept - (gone.kept ?? 0) }),
+    ...(repeated !== undefined && { repeated: repeated - (gone.repeated ?? 0) }),
   };
 }
 
@@ -136,16 +215,23 @@ export function withoutPartition(position: Position, partition: number): Positio
 export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
   if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;
-  if (![value['partition'], value['kept']].every((count) => count === undefined || isCount(count))) return false;
+  if (![value['partition'], value['kept'], value['repeated']].every((count) => count === undefined || isCount(count)))
+    return false;
   if (value['plan'] !== undefined && typeof value['plan'] !== 'string') return false;
   const { totals = { partitions: 0, short: 0, total: 0, listed: 0 } } = value;
   if (!isRecord(totals)) return false;
-  const { partitions, short, which = '' } = totals;
-  if (!isStatedTotal(totals) || ![partitions, short].every(isCount) || typeof which !== 'string') return false;
+  const { short, over = totals } = totals;
+  if (!isPartitionTotals(totals) || !isCount(short) || !isPartitionTotals(over)) return false;
   return (
     (value['done'] === undefined || isDoneRanges(value['done'])) &&
     Object.entries(value['begun']).every(([partition, at]) => /^\d+$/.test(partition) && isChainPosition(at))
   );
+}
+
+function isPartitionTotals(value: unknown): boolean {
+  if (!isRecord(value) || !isStatedTotal(value)) return false;
+  const { partitions, which = '' }: Readonly<Record<string, unknown>> = value;
+  return isCount(partitions) && typeof which === 'string';
 }
 
 function isDoneRanges(value: unknown): value is readonly DoneRange[] {
@@ -168,10 +254,10 @@ function isChainPosition(value: unknown): boolean {
   return (
     (typeof cursor === 'string' || isCount(offset)) &&
     [isNumber, value['isStated']].every((flag) => flag === undefined || flag === true) &&
-    [value['offset'], value['empty'], value['kept'], value['total']].every(
-      (count) => count === undefined || isCount(count),
+    ['offset', 'empty', 'kept', 'repeated', 'total', 'maxTotal'].every(
+      (name) => value[name] === undefined || isCount(value[name]),
     ) &&
     optional.every((text) => text === undefined || typeof text === 'string') &&
-    ['undefined', 'boolean'].includes(typeof value['isCircle'])
+    [value['isCircle'], value['isListingTotal']].every((flag) => ['undefined', 'boolean'].includes(typeof flag))
   );
 }

@@ -1,4 +1,4 @@
-import { ConfigError, hintFor, isStatedTotal, nearestName } from '@sluice/core';
+import { ConfigError, hintFor, nearestName, pickGap } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { isCount, isRecord, parseJson } from '../foreignData.js';
 import type { RunGaps } from '../run/run.js';
@@ -98,7 +98,7 @@ export function checkRunName(name: string): void {
 function decodeRun(name: string, text: string): RegisteredRun | undefined {
   const value = parseJson(text);
   if (!isRecord(value) || value['name'] !== name || !namePattern.test(name)) return undefined;
-  const { id, source, partitions, target, state, since, failed, isIncomplete, rowsNotRemoved, shortOfTotal } = value;
+  const { id, source, partitions, target, state, since, failed, isIncomplete, rowsNotRemoved } = value;
   if (typeof id !== 'string' || typeof source !== 'string' || typeof target !== 'string') return undefined;
   if (!isCount(partitions) || !isCount(since) || !isCount(failed)) return undefined;
   if (state !== 'active' && state !== 'finished' && state !== 'cancelled') return undefined;
@@ -113,6 +113,6 @@ function decodeRun(name: string, text: string): RegisteredRun | undefined {
     failed,
     ...(isIncomplete === true && { isIncomplete }),
     ...(isCount(rowsNotRemoved) && { rowsNotRemoved }),
-    ...(isStatedTotal(shortOfTotal) && { shortOfTotal }),
+    ...pickGap(value),
   };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError } from '@sluice/core';
+import { ConfigError, pickGap } from '@sluice/core';
 import type { RedisLimiter } from '../limiter/redisLimiter.js';
 import { isRedisError, type RedisConnection } from '../redis.js';
 import type { OpenSource, ProgressHints, Run, RunGaps, RunTarget } from '../run/run.js';
@@ -348,11 +348,11 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
   late.abort();
 }
 
-function pickGaps({ isIncomplete, rowsNotRemoved, shortOfTotal }: RunGaps): RunGaps {
+function pickGaps({ isIncomplete, rowsNotRemoved, ...totals }: RunGaps): RunGaps {
   return {
     ...(isIncomplete && { isIncomplete }),
     ...(rowsNotRemoved !== undefined && { rowsNotRemoved }),
-    ...(shortOfTotal && { shortOfTotal }),
+    ...pickGap(totals),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Claim, ColumnType, Json, PageSource, StatedTotal } from '@sluice/core';
+import type { Claim, ColumnType, Json, PageSource, StatedGap } from '@sluice/core';
 
 /** A row that was stored and read again. */
 export type StoredRow = Readonly<Record<string, unknown>>;
@@ -107,14 +107,12 @@ export interface SourcePartition {
   readonly partition: number;
 }
 
-/** What a run into a table lacks. Of a run in a folder, its merge says so. */
-export interface RunGaps {
+/** What a run into a table lacks, or has too much. Of a run in a folder, its merge says so. */
+export interface RunGaps extends StatedGap {
   /** Partitions that are done may lack rows, as the API said. Absent if not. */
   readonly isIncomplete?: true;
   /** Rows of the table that `replace` would have removed, and that stay because of that; absent if there are none. */
   readonly rowsNotRemoved?: number;
-  /** Of partitions that have fewer rows than the API counts: the sum of its totals, and of the rows. Absent if none. */
-  readonly shortOfTotal?: StatedTotal;
 }
 
 /** How far a run is. */

@@ -172,7 +172,7 @@ class PartitionWalk {
     const { signal, saveEvery = 1_000 } = this.#options;
     signal.throwIfAborted();
     const { startAt } = this.#claim;
-    const walked = this.#source.pages({ partition: this.#partition, startAt });
+    const walked = this.#source.pages({ partition: this.#partition, startAt, repeats: 'keep' });
     const pages = walked[Symbol.asyncIterator]();
     const stop = (): void => void pages.return?.().catch(() => undefined);
     signal.addEventListener('abort', stop, { once: true });

@@ -2,6 +2,8 @@ import {
   checkOptions,
   CheckpointError,
   ConfigError,
+  findGap,
+  joinTotals,
   PaginationError,
   SinkError,
   Source,
@@ -65,7 +67,7 @@ async function* walkRun(
   run: RunFolder,
   { startAt, only, requireTotal }: { startAt: Position; only: number | undefined; requireTotal: boolean },
 ): AsyncGenerator<Page<StoredRow>, undefined> {
-  let { rows, pages, totals } = startAt;
+  let { rows, pages, totals, repeated = 0 } = startAt;
   const nameOf = (partition: number): string | undefined =>
     run.partitions === 1 ? undefined : `partition ${partition} of the run, counted from 0`;
   for (let partition = startAt.before; partition < (only === undefined ? run.partitions : only + 1); partition += 1) {
@@ -81,7 +83,10 @@ async function* walkRun(
       rows += items.length;
       rowsBefore += items.length;
       const endsPartition = page === last;
-      if (endsPartition) totals = withTotals(totals, record.position?.totals, nameOf(partition));
+      if (endsPartition) {
+        totals = joinTotals(totals, record.position?.totals, nameOf(partition));
+        repeated += record.position?.repeated ?? 0;
+      }
       const begun = { next: { cursor: `${record.claim}/${page}` }, pages: page, rows: rowsBefore };
       const position: Position = {
         ...(endsPartition
@@ -90,6 +95,7 @@ async function* walkRun(
         rows,
         pages,
         ...(totals && { totals }),
+        ...(repeated > 0 && { repeated }),
         ...(only !== undefined && { partition: only }),
       };
       const isIncomplete = endsPartition && record.isIncomplete;
@@ -103,38 +109,21 @@ async function* walkRun(
       };
     }
   }
-  if (requireTotal && totals && totals.short > 0) throw shortRun(run, totals);
+  const gap = findGap(totals);
+  if (requireTotal && gap) throw otherTotal(run, gap);
 }
 
 /** Not the error of the export, which advises to start over: that would read the same rows again. */
-function shortRun({ header }: RunFolder, { short, total, listed, which }: NonNullable<Totals>): PaginationError {
-  const where = short > 1 ? ` in ${short} partitions` : which === undefined ? '' : ` (${which})`;
+function otherTotal(
+  { header }: RunFolder,
+  { partitions, total, listed, which }: NonNullable<ReturnType<typeof findGap>>,
+): PaginationError {
+  const where = partitions > 1 ? ` in ${partitions} partitions` : which === undefined ? '' : ` (${which})`;
   return new PaginationError(
     'rows-missing',
     `${header.name}: the API's total of rows is ${total}, but it listed ${listed}${where}. A merge reads what the run has fetched: submit it again, to another folder, to fetch all anew; or merge it all the same if the total counts something else.`,
     { details: { total, listed } },
   );
-}
-
-type Totals = Position['totals'];
-
-/**
- * What the partitions have together, compared with the totals that the API stated while they were fetched.
- *
- * @param name of the partition with `more`: its own `which` counts those of its piece of the plan
- */
-function withTotals(all: Totals, more: Totals, name: string | undefined): Totals {
-  if (!more) return all;
-  const before = all ?? { partitions: 0, short: 0, total: 0, listed: 0 };
-  const short = before.short + more.short;
-  const which = more.short > 0 ? name : before.which;
-  return {
-    partitions: before.partitions + more.partitions,
-    short,
-    total: before.total + more.total,
-    listed: before.listed + more.listed,
-    ...(short === 1 && which !== undefined && { which }),
-  };
 }
 
 /** Where a walk is in a partition. */

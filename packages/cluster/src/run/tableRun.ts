@@ -150,7 +150,7 @@ class TableRun implements Run {
     const { done, rows, state, isIncomplete, rowsNotRemoved } = await findRun(this.#table, this.header);
     // The records of all partitions are read for it. An incomplete run says already that rows are missing.
     const isCompared = state === 'finished' && !isIncomplete;
-    const shortOfTotal = isCompared ? await this.#table.shortOfTotal(this.header.id) : undefined;
+    const gap = isCompared ? await this.#table.totalGap(this.header.id) : {};
     return {
       partitions: this.partitions,
       done,
@@ -158,7 +158,7 @@ class TableRun implements Run {
       isCancelled: state === 'cancelled',
       ...(isIncomplete && { isIncomplete }),
       ...(rowsNotRemoved > 0 && { rowsNotRemoved }),
-      ...(shortOfTotal && { shortOfTotal }),
+      ...gap,
     };
   }
 

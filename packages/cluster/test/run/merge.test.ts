@@ -100,6 +100,22 @@ describe('the source of a finished run', () => {
     );
   });
 
+  test('P10 compares the different keys of each partition, and says how many rows came again', async () => {
+    const disk = sharedDisk();
+    // The second partition has its four rows by number only, and shares one with the first.
+    const rows = (...ids: readonly number[]) => ids.map((id) => ({ id }));
+    const run = new TableRun([[[rows(1, 2), rows(2, 3)]], [[rows(3, 4), rows(4, 3)]]]);
+    run.definition = { schema: { columns: ['id'], key: (row) => Number(Reflect.get(row, 'id')) } };
+    run.answer = (_, page) => ({ total: page === 0 ? 4 : 5 });
+    await run.finish(disk);
+    const source = await sourceOfRun(folder, { fileSystem: disk });
+    const report = await exportTo(source, recordingSink<StoredRow>()).run();
+    expect(report).toMatchObject({ rows: 8, repeatedRows: 3, shortOfTotal: { total: 8, listed: 5 } });
+    await expect(exportTo(source, recordingSink<StoredRow>(), { requireTotal: true }).run()).rejects.toMatchObject({
+      code: 'rows-missing',
+    });
+  });
+
   test('K7 refuses missing partitions', async () => {
     const disk = sharedDisk();
     const table = new TableRun();

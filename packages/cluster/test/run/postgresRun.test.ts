@@ -291,20 +291,23 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
   });
 
   test.each<[string, number | undefined, object | undefined]>([
-    ['short of them', 5, { total: 5, listed: 4 }],
+    ['short of them', 5, { shortOfTotal: { total: 5, listed: 4 } }],
+    ['longer than they say', 3, { overTotal: { total: 3, listed: 4 } }],
     ['as long as they say', 4, undefined],
     ['without any', undefined, undefined],
-  ])('P10 a finished run whose partitions are %s says so, with both numbers', async (_, total, shortOfTotal) => {
+  ])('P10 a finished run whose partitions are %s says so, with both numbers', async (_, total, gap = {}) => {
     const { plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
     plan.answer = () => (total === undefined ? {} : { total });
     const run = await submit();
     const claim = await claimed(run, 0);
     await writePage(run, claim, 0);
     expect(await claim.save()).toBe('accepted');
-    expect(await run.status()).not.toHaveProperty('shortOfTotal');
+    const before = await run.status();
+    expect([before.shortOfTotal, before.overTotal]).toEqual([undefined, undefined]);
     await finish(plan, run);
     expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
-    expect((await run.status()).shortOfTotal).toEqual(shortOfTotal);
+    const { shortOfTotal, overTotal } = await run.status();
+    expect({ shortOfTotal, overTotal }).toEqual({ shortOfTotal: undefined, overTotal: undefined, ...gap });
     plan.answer = () => ({ isIncomplete: true, total: 5 });
     const next = await submit();
     await finish(plan, next);
@@ -331,7 +334,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
       expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'old']);
       const short = { rowsNotRemoved: 1, shortOfTotal: { total: 5, listed: 3 } };
       expect(await run.status()).toEqual({ partitions: 3, done: 3, rows: 6, isCancelled: false, ...short });
-      plan.answer = () => ({ total: 1 });
+      plan.answer = (partition) => ({ total: [2, 3, 1][partition] ?? 0 });
       await finish(plan, await submit());
       expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
     });

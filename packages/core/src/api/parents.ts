@@ -1,16 +1,17 @@
 import type { Clock } from '../clock.js';
 import { CheckpointError, ConfigError, PaginationError, SluiceError } from '../errors.js';
 import { definedJson, type Json } from '../json.js';
-import { isDone, type Position, type StatedTotals } from '../position.js';
+import { findGap, isDone, type Position } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
 import type { Discovery, ParentRow } from '../source/discovery.js';
 import type { WalkedWindow } from '../source/increment.js';
+import type { ListedKeys } from '../source/listedKeys.js';
 import type { Page } from '../source/page.js';
 import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
 import type { WalkOptions } from '../source/walk.js';
 import type { StateLog } from '../stateLog.js';
-import { shortListing } from '../source/chainErrors.js';
+import { otherTotal } from '../source/chainErrors.js';
 import { hashOf } from '../source/fingerprint.js';
 import { isRecord, kindOf } from '../values.js';
 import { rowKey } from '../watch/snapshotRows.js';
@@ -60,6 +61,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   readonly #rules: ParentRules<Row, Params>;
   readonly #start: WalkOptions;
   readonly #log: StateLog | undefined;
+  /** Of the parents' own listing; absent if they are not compared. */
+  readonly #keys: ListedKeys | undefined;
   /** The hash of each parent's parameters, by the path of its keys as JSON. */
   readonly #paths = new Map<string, string>();
   /** The hashes of the parents' first requests. */
@@ -81,6 +84,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     this.#rules = rules;
     this.#start = start;
     this.#log = start.partitionLog?.log(1);
+    this.#keys = start.keys?.above();
   }
 
   async more(): Promise<boolean> {
@@ -122,6 +126,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
     // Waits for the current step: a record must not be torn.
     await this.#steps.return();
     await this.#log?.close();
+    await this.#keys?.close();
   }
 
   /** Takes the parents of the log first, then requests more: a page with each step. */
@@ -142,7 +147,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       reached = next.value.position;
       yield;
     }
-    this.#compareTotal(reached?.totals);
+    this.#compareTotal(reached);
   }
 
   /** The walk of the parents, which discovers its own partitions in the same way, and records them one level up. */
@@ -155,6 +160,8 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       partitionLog: partitionLog && { ...partitionLog, log: (level) => partitionLog.log(level + 1) },
       requireTotal,
       onShort,
+      repeats: this.#keys && 'keep',
+      keys: this.#keys,
     });
     return pages[Symbol.asyncIterator]();
   }
@@ -177,6 +184,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
         reached = page.next;
       }
     }
+    if (reached) await this.#keys?.load(reached);
     const reachedIn = [...Object.keys(begun).map(Number), ...done.map(([, last]) => last)];
     const needed = Math.max(before, ...reachedIn.map((partition) => partition + 1));
     if (this.count < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
@@ -186,13 +194,15 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
   }
 
   /** The parents' own listing may lack some: then their rows are missing, too. */
-  #compareTotal(totals: StatedTotals | undefined): void {
+  #compareTotal(reached: Position | undefined): void {
     const { name, parents, warn } = this.#rules;
-    if (!totals || totals.short === 0) return;
-    const error = shortListing(parents.info.name, totals, `, and so may their rows of ${name}`);
+    const gap = findGap(reached?.totals);
+    if (!gap) return;
+    const more = `, and so may their rows of ${name}`;
+    const error = otherTotal(parents.info.name, gap, { repeated: reached?.repeated, more });
     if (this.#start.requireTotal) throw error;
     warn(error.summary);
-    this.#start.onShort?.(totals);
+    this.#start.onShort?.(gap);
   }
 
   /** The parents of a page whose paths are new, each checked for what its requests need. */
@@ -273,6 +283,7 @@ export class Parents<Row, Params extends object> implements Discovery<Row> {
       );
     const began = this.#began === undefined ? {} : { began: this.#began };
     const record = { ...page, parents: encodeParents(page.parents) };
+    await this.#keys?.save(page.next);
     if (this.#isBegun) await log.append(record);
     else await log.replace([{ runId, ...began, ...record }]);
     this.#isBegun = true;

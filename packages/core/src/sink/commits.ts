@@ -1,6 +1,7 @@
 import { SluiceError } from '../errors.js';
-import { startOfPlan, type Position, type StatedTotals } from '../position.js';
+import { startOfPlan, type Position, type TotalGap } from '../position.js';
 import type { Json } from '../source/definition.js';
+import { type KeyLogs, ListedKeys } from '../source/listedKeys.js';
 import type { Page } from '../source/page.js';
 import { notify } from '../source/sourceEvent.js';
 import type { PartitionLog } from '../source/discovery.js';
@@ -28,8 +29,10 @@ export class Commits {
   readonly keepRows: boolean;
   /** Rows of the run that this one resumes, if they are old. */
   oldRows: OldRows | undefined;
-  /** Of the listing whose rows are the partitions, if it has fewer than the API says. */
-  shortParents: StatedTotals | undefined;
+  /** Of the listing whose rows are the partitions, if it has fewer or more than the API says. */
+  parentsGap: TotalGap | undefined;
+  /** The keys that the walk has listed. Absent for an increment, where a row comes again on purpose, and without an end. */
+  keys: ListedKeys | undefined;
   readonly #setup: ExportSetup<never>;
   readonly #pace: CommitPace;
   #written: WrittenCounts = { rows: 0, pages: 0, begun: {} };
@@ -45,6 +48,7 @@ export class Commits {
     this.#setup = setup;
     this.keepRows = state !== undefined || info.isEndless === true;
     this.#pace = new CommitPace(commitEvery, clock);
+    if (info.isKeyed && !info.isEndless && !incremental) this.keys = new ListedKeys();
     if (incremental && state) this.increments = createIncrements(info, state, incremental === true ? {} : incremental);
   }
 
@@ -52,9 +56,10 @@ export class Commits {
   async take(checkpoint: Checkpoint): Promise<void> {
     this.#checkpoint = checkpoint;
     this.oldRows = findOldRows(checkpoint, this.#setup.options.resumeWithin, this.#setup.clock);
-    this.shortParents = undefined;
+    this.parentsGap = undefined;
     this.#resumedRows = checkpoint.rows;
     this.#rewind(checkpoint);
+    await this.#loadKeys(checkpoint);
     const { info, options } = this.#setup;
     if (!this.increments) return;
     const { increment } = checkpoint;
@@ -110,6 +115,7 @@ export class Commits {
     this.#pace.settle();
     if (!this.#checkpoint) return;
     await this.increments?.prepare?.(this.#checkpoint.runId);
+    await this.keys?.save(this.position);
     const increment = isSealed ? this.increments?.sealed(this.#checkpoint) : this.increments?.progress;
     this.#checkpoint = {
       ...this.#checkpoint,
@@ -152,7 +158,17 @@ export class Commits {
     await this.#save(checkpoint);
     this.#resumedRows = Math.min(this.#resumedRows, checkpoint.rows);
     this.#rewind(checkpoint);
+    await this.#loadKeys(checkpoint);
     return before.rows - checkpoint.rows;
+  }
+
+  /** Those of the checkpoint, and none after it. */
+  async #loadKeys({ runId, position }: Checkpoint): Promise<void> {
+    if (!this.keys) return;
+    await this.keys.close();
+    const log = this.#keyLog;
+    this.keys = new ListedKeys(log && { log, runId });
+    await this.keys.load(position, this.#setup.options.repeats === 'drop');
   }
 
   /** The sink has what the checkpoint says, and nothing after it. */
@@ -174,7 +190,7 @@ export class Commits {
     const { next } = this.#checkpoint.increment ?? {};
     if (this.increments && next) await state?.save(this.increments.source.markName, next);
     if (this.increments || !sink.finished) return this.remove();
-    await this.#removePartitionLog();
+    await this.#removeLogs();
     const finishedAt = new Date(clock.now()).toISOString();
     // If that can't be saved, the sealed checkpoint stays: a repeated run completes the target again, and saves it then.
     await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.reportCommitted(undefined));
@@ -194,16 +210,30 @@ export class Commits {
   async remove(): Promise<void> {
     if (!this.#checkpoint) return;
     await this.#setup.state?.remove(checkpointName);
-    await this.#removePartitionLog();
+    await this.#removeLogs();
     this.reportCommitted(undefined);
   }
 
-  /** What is left of it harms nobody: it names its export. */
-  async #removePartitionLog(): Promise<void> {
-    for (let level = 1; level <= (this.#setup.info.levels ?? 0); level += 1)
-      await this.partitionLog?.(level)
-        .remove()
-        .catch(() => undefined);
+  /** What is left of them harms nobody: they name their export. */
+  async #removeLogs(): Promise<void> {
+    const { levels = 0 } = this.#setup.info;
+    await this.keys?.close();
+    for (let level = 0; level <= levels; level += 1) {
+      const logs = [level > 0 && this.partitionLog?.(level), this.keys && this.#keyLog?.(level)];
+      for (const log of logs) if (log) await log.remove().catch(() => undefined);
+    }
+  }
+
+  /** Frees what it has opened. */
+  async close(): Promise<void> {
+    await this.increments?.close?.();
+    await this.keys?.close();
+  }
+
+  /** Where the keys of unfinished partitions are recorded, and those of the rows above them. */
+  get #keyLog(): KeyLogs['log'] | undefined {
+    const { state } = this.#setup;
+    return state && ((level) => state.log(level === 0 ? 'keys' : `keys-${String(level)}`));
   }
 
   /** Where the source records the partitions that it discovers, level by level. */

@@ -1,7 +1,8 @@
 import type { OptionKind } from '../checks.js';
 import type { Clock } from '../clock.js';
 import type { Identifiers } from '../identifiers.js';
-import type { StatedTotal } from '../position.js';
+import type { StatedGap } from '../position.js';
+import type { RepeatAction } from '../source/listedKeys.js';
 import type { SourceInfo } from '../source/source.js';
 import type { Checkpoint, MadeWith } from './checkpoint.js';
 import type { OldRows } from './oldRows.js';
@@ -47,11 +48,18 @@ export interface ExportOptions extends Identifiers {
    */
   readonly onExpired?: 'fail' | 'restart-partition' | undefined;
   /**
-   * `true` fails before the target gets its name if the API lists fewer rows than the total that it states, or states
-   * none; not with `incremental`, nor for a source with `maxRows`. Default: the first is a warning, and a sink that
-   * replaces rows removes none, since some may be missing. `false`: only a warning, for a total that counts something else.
+   * `true` fails before the target gets its name if the API lists fewer or more rows than the total that it states, or
+   * states none; not with `incremental`, nor for a source with `maxRows`. Where the source has a `key`, its different keys
+   * count, in each partition. Default: a warning, and a sink that replaces rows removes none, since some may be missing.
+   * `false`: only a warning, for a total that counts something else.
    */
   readonly requireTotal?: boolean | undefined;
+  /**
+   * What to do with a row whose key its partition has listed before: `keep` (the default) exports it again, and warns;
+   * `drop` leaves it out, so that the first one stays; `fail` ends the export there. The source needs a `key`. Not with
+   * `incremental`, where a row comes again when it changes, nor for a watch.
+   */
+  readonly repeats?: RepeatAction | undefined;
   /**
    * Exports only rows that are new or changed since the last incremental export with this state, which it needs. The
    * source's paging must be `bySince`. A row that changed comes again with its key; rows that an interrupted run had
@@ -121,6 +129,7 @@ export const exportOptionNames = {
   newId: true,
   sha256: true,
   requireTotal: true,
+  repeats: true,
 } as const satisfies Readonly<Record<keyof ExportOptions, OptionKind | true>>;
 
 /** What an export has moved. Rows and pages include those of earlier, interrupted runs. */
@@ -140,8 +149,11 @@ export interface ExportProgress extends ExportCounts {
   readonly isDone: false;
 }
 
-/** The outcome of an export that finished. */
-export interface ExportReport extends ExportCounts, SinkReport {
+/**
+ * The outcome of an export that finished. It compares the partitions of the listing with the totals that the API states
+ * for them; if the source has a `key`, rows with the same key count once. Not incomplete walks, `maxRows` and increments.
+ */
+export interface ExportReport extends ExportCounts, SinkReport, StatedGap {
   readonly isDone: true;
   /**
    * Rows may be missing: the API refused a part of the listing for good, and the listing skips such parts, or it
@@ -149,10 +161,10 @@ export interface ExportReport extends ExportCounts, SinkReport {
    */
   readonly isIncomplete?: true;
   /**
-   * Partitions of the listing have fewer rows than the API says: the smallest total that it stated, and the rows that it
-   * listed, of all these partitions. Not for incomplete walks, `maxRows` and increments.
+   * Rows that the API listed whose key the same partition had listed before, whatever became of them (see `repeats`) and
+   * whether a filter keeps them. Absent if there are none, without a `key`, and for increments and watches.
    */
-  readonly shortOfTotal?: StatedTotal;
+  readonly repeatedRows?: number;
   /** Rows of an interrupted run, if the export went on with them after a long while: more than an hour by default. */
   readonly oldRows?: OldRows;
   /** When an earlier run finished this export (ISO 8601): nothing was requested or written. Otherwise absent. */

@@ -3,6 +3,7 @@ import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { redactThrown } from '../redactError.js';
 import { amend, SluiceError } from '../errors.js';
+import { reportGap } from '../position.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import type { SourceInfo } from '../source/source.js';
@@ -16,7 +17,7 @@ import { describeOldRows, doubtOldRows } from './oldRows.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
 import { startOver } from './startOver.js';
 import type { Sink, SinkReport, SinkWriter } from './sink.js';
-import { findShortfall, judgeEnd } from './walkEnd.js';
+import { findTotalGap, judgeEnd } from './walkEnd.js';
 
 /** Default: ms in which a cancelled export commits what it has fetched. */
 const usualStop = 2_000;
@@ -194,7 +195,7 @@ export class ExportRun<T> {
     try {
       await this.#opened?.stopPages(until - clock.monotonic());
       if (this.#opened && !this.report) await this.#abort(this.#opened);
-      await this.#job.commits.increments?.close?.();
+      await this.#job.commits.close();
     } finally {
       await this.#release?.();
     }
@@ -257,13 +258,14 @@ export class ExportRun<T> {
 
   #finished(report: SinkReport & Pick<ExportReport, 'finishedAt'>): ExportStep {
     const { commits } = this.#job;
-    const short = findShortfall(commits);
+    const { repeated } = commits.position;
     this.report = {
       ...commits.counts,
       ...report,
       isDone: true,
       ...(commits.isIncomplete && { isIncomplete: true }),
-      ...(short && { shortOfTotal: { total: short.total, listed: short.listed } }),
+      ...reportGap(findTotalGap(commits)),
+      ...(repeated !== undefined && { repeatedRows: repeated }),
       ...(commits.oldRows && { oldRows: commits.oldRows }),
     };
     return [this.report];

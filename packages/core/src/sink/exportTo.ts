@@ -2,6 +2,7 @@ import { checkCount, checkNumbers, checkOptions } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import { checkSource, type PageSource } from '../source/pageSource.js';
+import { checkRepeats } from '../source/source.js';
 import { exportOptionNames, type ExportOptions } from './exportOptions.js';
 import type { ExportProgress, ExportReport } from './exportOptions.js';
 import { ExportRun } from './exportRun.js';
@@ -38,7 +39,15 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
     throw new ConfigError(
       `onExpired: 'restart-partition' needs ${state ? 'a sink that can remove rows, such as a file' : 'state, to know which rows to remove'}.`,
     );
+  const { repeats = 'keep' } = options;
+  checkRepeats(source.info, repeats);
   const { name, maxRows, isEndless } = source.info;
+  if (repeats !== 'keep' && (incremental || isEndless))
+    throw new ConfigError(
+      (option = `repeats: '${repeats}'`) =>
+        `${option} can't be met: ${name} is exported ${incremental ? 'incrementally, so a row comes again when it changes' : 'without an end, so its keys are not kept'}.`,
+      { option: 'repeats' },
+    );
   if (requireTotal && (incremental || isEndless || maxRows !== undefined))
     throw new ConfigError(
       (option = 'requireTotal') =>

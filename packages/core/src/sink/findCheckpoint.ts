@@ -7,7 +7,7 @@ import { fitSource, type PageSource } from '../source/pageSource.js';
 import type { SourceInfo } from '../source/source.js';
 import { isRecord } from '../values.js';
 import { type Checkpoint, decodeCheckpoint, isCheckpoint } from './checkpoint.js';
-import type { ExportSetup } from './exportOptions.js';
+import type { ExportOptions, ExportSetup } from './exportOptions.js';
 import type { IncrementProgress } from './incrementProgress.js';
 import { msSince, usualResume } from './oldRows.js';
 import type { Sink, SinkReport } from './sink.js';
@@ -49,7 +49,7 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
   if (record === undefined) return beginNew();
   const found = decodeCheckpoint(record);
   const fitted = fitSource(source, concurrency, found.fitted);
-  const plan = await hashPlan(fitted.source.info, sink, options.sha256);
+  const plan = await hashPlan(fitted.source.info, sink, options);
   if (found.finishedAt !== undefined) {
     // After it, there may be more that is new.
     if (isIncremental || sink.isRefreshed) return beginNew();
@@ -194,7 +194,7 @@ export async function createCheckpoint<T>({ source, sink, options, clock }: Plan
     source: { info },
     kept: fitted,
   } = fitSource(source, concurrency);
-  const { hash, settings } = await hashPlan(info, sink, options.sha256);
+  const { hash, settings } = await hashPlan(info, sink, options);
   const target = hashTarget(sink);
   const key = await identifyKey(newId(), info);
   return {
@@ -257,7 +257,11 @@ interface ExportPlan {
 }
 
 /** @throws ConfigError if an operator on pages has no version, since a change of it would not be noticed. */
-export async function hashPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha256): Promise<ExportPlan> {
+export async function hashPlan<T>(
+  info: SourceInfo<T>,
+  sink: Sink<T>,
+  { sha256: hash = sha256, repeats }: Pick<ExportOptions, 'sha256' | 'repeats'> = {},
+): Promise<ExportPlan> {
   if (info.isUnversioned)
     throw new ConfigError(
       "A checkpoint can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
@@ -268,6 +272,8 @@ export async function hashPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha
     columns: info.schema?.columns ?? null,
     sink: sink.name,
     written: sink.identity,
+    // Other rows, as those that are dropped are missing.
+    ...(repeats === 'drop' && { repeats }),
   };
   const settings = Object.fromEntries(
     listSettings(plan, '').map(([path, value]) => [path, hashOf(canonicalJson(value))]),

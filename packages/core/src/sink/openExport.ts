@@ -53,6 +53,7 @@ export const ofResuming: readonly SluiceErrorCode[] = [
   'rows-moved',
   'no-progress',
   'rows-missing',
+  'rows-repeated',
   'checkpoint',
 ];
 
@@ -79,7 +80,7 @@ export async function beginAgain<T>(job: ExportJob<T>, error: SluiceError): Prom
   const { commits, options } = job;
   const { rows = 0 } = commits.checkpoint ?? {};
   options.onWarning?.(`${error.summary} So the interrupted run can't be resumed. Its ${rows} rows are exported again.`);
-  await commits.increments?.close?.();
+  await commits.close();
   await commits.take(await createCheckpoint(job));
   return openNew(job, options.restart);
 }
@@ -193,7 +194,9 @@ function choosePages<T>(job: ExportJob<T>): PagesOptions {
     since: increments?.since,
     partitionLog: partitionLog && checkpoint && { log: partitionLog, runId: checkpoint.runId },
     requireTotal: options.requireTotal,
-    onShort: removesRows ? (totals) => (commits.shortParents = totals) : undefined,
+    onShort: removesRows ? (gap) => (commits.parentsGap = gap) : undefined,
+    repeats: commits.keys && (options.repeats ?? 'keep'),
+    keys: commits.keys,
     drain: stopped,
     clock,
   };

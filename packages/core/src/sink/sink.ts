@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { StatedTotal } from '../position.js';
+import type { StatedGap } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import type { WatchedWalk } from '../source/page.js';
 import type { Delivery } from '../source/sourceEvent.js';
@@ -90,15 +90,13 @@ export interface RowChanges {
   readonly changed?: number;
 }
 
-/** How the walk of the rows ended. */
-export interface WalkEnd {
+/** How the walk of the rows ended. It has the totals if nothing else is incomplete. */
+export interface WalkEnd extends StatedGap {
   /**
-   * The API may have rows that the walk does not: it skipped a part, got an incomplete page, ended at `maxRows`, is short
-   * of the API's total (unless `requireTotal` is `false`), or goes on with old rows.
+   * The API may have rows that the walk does not: it skipped a part, got an incomplete page, ended at `maxRows`, has fewer
+   * or more rows than the API's total (unless `requireTotal` is `false`), or goes on with old rows.
    */
   readonly isIncomplete: boolean;
-  /** The total that the API states and the rows that it listed, if these are fewer and nothing else is incomplete. */
-  readonly shortOfTotal?: StatedTotal;
   /**
    * The walk goes on with rows that an interrupted run read from then on (ISO 8601), so long ago that it is incomplete: a
    * row that moved meanwhile is in neither half.

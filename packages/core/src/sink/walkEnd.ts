@@ -1,6 +1,6 @@
 import { PaginationError } from '../errors.js';
-import type { StatedTotals } from '../position.js';
-import { shortListing } from '../source/chainErrors.js';
+import { findGap, reportGap, type TotalGap } from '../position.js';
+import { otherTotal, repeatedRows } from '../source/chainErrors.js';
 import type { Commits } from './commits.js';
 import type { ExportSetup } from './exportOptions.js';
 import type { WalkEnd } from './sink.js';
@@ -11,28 +11,28 @@ import type { WalkEnd } from './sink.js';
  * @throws PaginationError if `requireTotal` is not met.
  */
 export function judgeEnd({ info, options }: ExportSetup<never>, commits: Commits): WalkEnd {
-  const { requireTotal, onWarning } = options;
+  const { requireTotal, repeats = 'keep', onWarning } = options;
   const { isIncomplete } = commits;
-  const short = findShortfall(commits);
+  const { kept, rows, repeated = 0 } = commits.position;
+  const gap = findTotalGap(commits);
   if (requireTotal) {
-    if (short) throw shortListing(info.name, short, '', [{ kind: 'restart' }]);
+    if (gap) throw otherTotal(info.name, gap, { repeated, advice: [{ kind: 'restart' }] });
     checkCompared(info.name, commits);
-    return { isIncomplete: false };
   }
-  if (short) onWarning?.(shortListing(info.name, short).summary);
+  if (gap) onWarning?.(otherTotal(info.name, gap, { repeated }).summary);
+  else if (repeated > 0 && repeats === 'keep') onWarning?.(repeatedRows(info.name, repeated));
+  if (requireTotal) return { isIncomplete: false };
   // Of parents that are not listed, there are no rows either.
-  const known = short ?? commits.shortParents;
+  const known = gap ?? commits.parentsGap;
   // At `maxRows` nobody knows whether there are more.
-  const { kept, rows } = commits.position;
   const isCut = (kept ?? rows) >= (info.maxRows ?? Infinity);
   if (!known || requireTotal === false) return { isIncomplete: isIncomplete || isCut };
-  const { total, listed } = known;
-  return { isIncomplete: true, ...(!isIncomplete && { shortOfTotal: { total, listed } }) };
+  return { isIncomplete: true, ...(!isIncomplete && reportGap(known)) };
 }
 
-/** The totals of listings that have fewer rows. A walk that is incomplete by itself says so already. */
-export function findShortfall({ position: { totals }, isIncomplete }: Commits): StatedTotals | undefined {
-  return totals && totals.short > 0 && !isIncomplete ? totals : undefined;
+/** What the listings have less or more than their totals. A walk that is incomplete by itself says so already. */
+export function findTotalGap({ position: { totals }, isIncomplete }: Commits): TotalGap | undefined {
+  return isIncomplete ? undefined : findGap(totals);
 }
 
 function checkCompared(name: string, { position, counts, isIncomplete }: Commits): void {

@@ -7,7 +7,7 @@ import {
   PluginError,
   type SluiceError,
 } from '../errors.js';
-import type { StatedTotals } from '../position.js';
+import type { TotalGap } from '../position.js';
 import { kindOf } from '../values.js';
 
 /** The page at which a chain can't continue. */
@@ -173,26 +173,63 @@ export function sourceFault(thrown: unknown, name: string, what: 'fetch' | 'deco
 }
 
 /**
- * The error, or warning, of a finished walk whose listings have fewer rows than the API says.
+ * The error, or warning, of a finished walk whose listings have fewer or more rows than the API says.
  *
  * @param more the end of the sentence that says how many may be missing
  */
-export function shortListing(
+export function otherTotal(
   name: string,
-  { short, total, listed, which }: StatedTotals,
-  more = '',
-  advice: readonly Advice[] = [],
+  { kind, partitions, total, listed, which }: TotalGap,
+  { repeated = 0, more = '', advice = [] }: OtherTotalOptions = {},
 ): PaginationError {
-  const where = short > 1 ? ` in ${short} partitions` : which === undefined ? '' : ` (${which})`;
+  const where = partitions > 1 ? ` in ${partitions} partitions` : which === undefined ? '' : ` (${which})`;
+  const rows = repeated > 0 ? `${listed} different rows${where}, and ${again(repeated)}` : `${listed}${where}`;
+  const outcome =
+    kind === 'overTotal'
+      ? `which is ${listed - total} more. Were rows added or moved during the walk? Or does the total count something else?`
+      : `so ${total - listed} may be missing${more}. ${repeated > 0 ? 'Does it repeat rows in place of others? Does the key not identify a row?' : 'Does it list rows only up to a limit?'} Or does the total count something else?`;
   return new PaginationError(
     'rows-missing',
-    `${name}: the API's total of rows is ${total}, but it listed ${listed}${where}, so ${total - listed} may be missing${more}. Does it list rows only up to a limit? Or does the total count something else?`,
-    { details: { total, listed }, advice },
+    `${name}: the API's total of rows is ${total}, but it listed ${rows}, ${outcome}`,
+    {
+      details: { total, listed, ...(repeated > 0 && { repeated }) },
+      advice,
+    },
+  );
+}
+
+interface OtherTotalOptions {
+  /** Rows whose key came before. */
+  readonly repeated?: number | undefined;
+  readonly more?: string;
+  readonly advice?: readonly Advice[];
+}
+
+/** The warning of a finished walk that listed rows more than once. */
+export function repeatedRows(name: string, repeated: number): string {
+  return `${name}: the API listed ${again(repeated)}. They are kept. With repeats: drop only the first one of each key is exported, with repeats: fail the export fails.`;
+}
+
+function again(repeated: number): string {
+  return repeated === 1 ? '1 row again, by its key' : `${repeated} rows again, by their keys`;
+}
+
+/** With `repeats: 'fail'`. */
+export function repeatedKey(
+  name: string,
+  { partition, page }: Pick<ChainPlace, 'partition' | 'page'>,
+  key: string,
+): PaginationError {
+  return chainError(
+    'rows-repeated',
+    { name, partition, page },
+    `page ${page} lists the row ${JSON.stringify(key.slice(0, 100))} again, and repeats is fail. If the API's pages overlap, use repeats: drop. If it is another row, the key does not identify a row`,
+    [{ kind: 'restart' }],
   );
 }
 
 function chainError(
-  code: 'no-progress' | 'missing-cursor' | 'rows-moved' | 'too-many-pages' | 'secret-in-cursor',
+  code: 'no-progress' | 'missing-cursor' | 'rows-moved' | 'rows-repeated' | 'too-many-pages' | 'secret-in-cursor',
   { name, partition, page }: ChainPlace,
   what: string,
   advice: readonly Advice[] = [],

@@ -37,8 +37,11 @@ export interface ChainPage<T> {
   readonly parent: ParentRow | undefined;
   readonly page: number;
   readonly total?: number | undefined;
-  /** Of a page that ends the chain: the smallest total that the API has stated, and the rows that it has listed. */
-  readonly ended?: StatedTotal | undefined;
+  /**
+   * Of a page that ends the chain: the smallest and the largest total that the API has stated, and the rows that it has
+   * listed. `Infinity` if each one was the number of rows of its page: it may not be that of the listing.
+   */
+  readonly ended?: (StatedTotal & { readonly maxTotal: number }) | undefined;
   readonly isIncomplete?: true | undefined;
   readonly increment?: PageIncrement | undefined;
   /** Where the chain continues. */
@@ -220,7 +223,7 @@ export class PageChain<T> {
     emitted: number,
   ): { readonly reached: Omit<ChainPosition, 'next'>; readonly rowLength: number } {
     const { maxPages = Infinity } = this.#definition;
-    const { pages, rows, offset, total = Infinity, lastRow, empty = 0 } = this.#position;
+    const { pages, rows, offset, lastRow, empty = 0 } = this.#position;
     if (pages >= maxPages) throw tooManyPages(this.#place(), maxPages);
     const hasRows = received.length > 0;
     // The known rows of an increment may fill many pages.
@@ -229,7 +232,6 @@ export class PageChain<T> {
     const last = hasRows ? this.#addPage(received) : undefined;
     const lastHash = last === undefined ? lastRow : hashOfJson(last);
     this.#checkIncrement(page.increment);
-    const smallest = Math.min(total, page.total ?? Infinity);
     const reached = {
       pages: pages + 1,
       rows: rows + emitted,
@@ -238,7 +240,7 @@ export class PageChain<T> {
       ...(lastHash !== undefined && { lastRow: lastHash }),
       ...(page.hash !== undefined && { hash: page.hash }),
       ...(page.isStated && { isStated: page.isStated }),
-      ...(smallest < Infinity && { total: smallest }),
+      ...withTotal(this.#position, page.total, received.length),
       ...(isEmpty && { empty: empty + 1 }),
     };
     return { reached, rowLength: last?.length ?? 0 };
@@ -285,9 +287,10 @@ export class PageChain<T> {
   }
 
   /** Not of a walk that has only some rows on purpose. */
-  #ended({ total, offset }: Omit<ChainPosition, 'next'>): ChainPage<T>['ended'] {
+  #ended({ total, maxTotal, isListingTotal, offset }: Omit<ChainPosition, 'next'>): ChainPage<T>['ended'] {
     const isPart = this.#options.since !== undefined || this.#definition.maxRows !== undefined;
-    return isPart || total === undefined || offset === undefined ? undefined : { total, listed: offset };
+    if (isPart || total === undefined || offset === undefined) return undefined;
+    return { total, maxTotal: isListingTotal ? (maxTotal ?? total) : Infinity, listed: offset };
   }
 
   /** @param page default: the next one */
@@ -299,6 +302,21 @@ export class PageChain<T> {
     return { name: partitions === 1 ? name : `${name}, partition ${partition + 1}${of},`, partition, page };
   }
 }
+
+/** What a position says of the totals that the API has stated, after that of another page. */
+function withTotal(
+  { total: min, maxTotal: max = min, isListingTotal }: StatedTotalOfChain,
+  stated: number | undefined,
+  rows: number,
+): StatedTotalOfChain {
+  if (min === undefined && stated === undefined) return {};
+  const total = Math.min(min ?? Infinity, stated ?? Infinity);
+  const maxTotal = Math.max(max ?? 0, stated ?? 0);
+  const isOfListing = isListingTotal ?? (stated !== undefined && stated !== rows);
+  return { total, ...(maxTotal > total && { maxTotal }), ...(isOfListing && { isListingTotal: true }) };
+}
+
+type StatedTotalOfChain = Pick<ChainPosition, 'total' | 'maxTotal' | 'isListingTotal'>;
 
 /** Whether `responses` said that a refused request means to skip its partition. */
 function isSkip(error: unknown): error is SluiceError {

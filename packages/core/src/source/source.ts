@@ -8,6 +8,7 @@ import { checkSchema } from './columnTypes.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { Discovery } from './discovery.js';
+import { type RepeatAction, repeatActions } from './listedKeys.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { walk, type PagesOptions, type WalkOptions } from './walk.js';
 
@@ -28,6 +29,8 @@ export interface SourceInfo<T> {
   readonly isUnversioned?: true | undefined;
   /** An operator of `pipePages` makes the rows, and may modify those that it gets. */
   readonly hasOperator?: true | undefined;
+  /** Its rows have a key, so that repeated ones can be recognized, also behind an operator. */
+  readonly isKeyed?: true | undefined;
   /** Each page can be fetched only once, so a partition that was interrupted can only start over. */
   readonly isRepeatable?: false | undefined;
   /** Absent if an operator makes rows of unknown shape. */
@@ -112,6 +115,8 @@ export class Source<T> extends Flow<T> {
       partitionLog: true,
       requireTotal: true,
       onShort: true,
+      repeats: true,
+      keys: 'an object?',
       drain: true,
       clock: true,
     });
@@ -123,6 +128,7 @@ export class Source<T> extends Flow<T> {
         'maxRows needs concurrency: 1. With a concurrency above 1, it is not defined which rows come first.',
       );
     if (others.since) checkSince(this.info, others.since);
+    checkRepeats(this.info, others.repeats);
     const only = this.#onlyOf(partition);
     const position = this.#positionOf(startAt, only);
     const isStart = position.before === 0 && Object.keys(position.begun).length === 0 && !position.done;
@@ -280,6 +286,7 @@ function describeSource<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sour
     schema,
     partitions,
     maxRows: definition.maxRows === Infinity ? undefined : definition.maxRows,
+    ...(schema.key && { isKeyed: true }),
     isRepeatable: definition.isRepeatable === false ? false : undefined,
     isDrainable: true,
     endpoint,
@@ -324,6 +331,21 @@ function checkSince(
     throw new ConfigError('maxRows and since exclude each other: what is beyond maxRows would be missed for good.');
   if (from !== undefined && increment.read(from) === undefined)
     throw new ConfigError(`since is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
+}
+
+/** @throws ConfigError if it is unknown, or rows are to be compared that have no key. */
+export function checkRepeats(
+  { name, isKeyed }: Pick<SourceInfo<never>, 'name' | 'isKeyed'>,
+  repeats: RepeatAction | undefined,
+): void {
+  if (repeats !== undefined && !repeatActions.includes(repeats))
+    throw new ConfigError(`repeats must be one of ${repeatActions.join(', ')}.`, { option: 'repeats' });
+  if (repeats !== undefined && repeats !== 'keep' && !isKeyed)
+    throw new ConfigError(
+      (option = `repeats: '${repeats}'`) =>
+        `${option} needs a key by which the rows of ${name} are compared: its definition has none.`,
+      { option: 'repeats' },
+    );
 }
 
 function mapItems<T, R extends object>(

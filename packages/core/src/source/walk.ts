@@ -2,14 +2,15 @@ import type { Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { redactThrown } from '../redactError.js';
 import { amend, ConfigError, SluiceError } from '../errors.js';
-import { type Position, type StatedTotal, type StatedTotals, withDone } from '../position.js';
+import { joinTotals, type Position, type StatedTotals, type TotalGap, withDone } from '../position.js';
 import { kindOf } from '../values.js';
 import { cancellable, done, type PullIterator } from './cancellable.js';
 import type { SourceDefinition } from './definition.js';
-import { otherPlan, sourceFault } from './chainErrors.js';
+import { otherPlan, repeatedKey, sourceFault } from './chainErrors.js';
 import { canonicalJson, hashOfJson } from './fingerprint.js';
 import type { Discovery, ParentRow, PartitionLog } from './discovery.js';
 import type { Since } from './increment.js';
+import { keyOf, ListedKeys, type RepeatAction } from './listedKeys.js';
 import type { Page } from './page.js';
 import type { PageCache } from './pageCache.js';
 import { PageChain, type ChainPage } from './pageChain.js';
@@ -47,8 +48,17 @@ export interface PagesOptions {
    * warning. What the partitions themselves lack is in `position.totals`.
    */
   readonly requireTotal?: boolean | undefined;
-  /** Called instead of an error, before the walk ends. */
-  readonly onShort?: ((totals: StatedTotals) => void) | undefined;
+  /** Called instead of an error, before the walk ends, if that listing differs from its total. */
+  readonly onShort?: ((gap: TotalGap) => void) | undefined;
+  /**
+   * Compares the keys of the rows of each partition, if the source has a `key`: then its different keys are compared with
+   * the total. `keep` emits all rows, `drop` leaves those out whose key came before, and `fail` ends the walk at the first
+   * one. A walk that resumes within a partition knows only the keys from there. Default: keys are not compared, which
+   * takes no memory.
+   */
+  readonly repeats?: RepeatAction | undefined;
+  /** The keys that were listed before `startAt`, with `repeats`. */
+  readonly keys?: ListedKeys | undefined;
   /**
    * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
    * complete. `info.isDrainable` says whether the source does so.
@@ -103,6 +113,10 @@ class Walk<T> {
   readonly #ready: ReceivedPage<T>[] = [];
   /** What is known of the length of rows, to estimate the space of those that are emitted ahead of the plan. */
   readonly #sample = { rows: 0, length: 0 };
+  /** Absent if none are compared. */
+  readonly #keys: ListedKeys | undefined;
+  /** Rows are emitted that are fewer than those received: the positions count both. */
+  readonly #isFiltered: boolean;
   /** After the last emitted page. */
   #position: Position;
   #nextPartition: number;
@@ -114,9 +128,12 @@ class Walk<T> {
   #closing: Promise<void> | undefined;
 
   constructor(definition: SourceDefinition<T>, options: WalkPlan<T>) {
-    const { startAt, partition, concurrency, prefetch, drain } = options;
+    const { startAt, partition, concurrency, prefetch, drain, repeats, keys = new ListedKeys() } = options;
+    const { schema, filter } = definition;
     this.#definition = definition;
     this.#options = options;
+    this.#keys = repeats !== undefined && schema.key ? keys : undefined;
+    this.#isFiltered = filter !== undefined || (repeats === 'drop' && this.#keys !== undefined);
     this.#capacity = concurrency + prefetch;
     this.#end = partition === undefined ? (definition.partitions ?? 1) : partition + 1;
     // Its chains may mark a repeated page in their positions.
@@ -164,8 +181,9 @@ class Walk<T> {
 
   #emit(page: ReceivedPage<T>): Page<T> {
     this.#isConsuming = true;
-    const items = this.#decode(page);
-    this.#position = this.#positionAfter(page, items.length);
+    const { items, repeated } = this.#decode(page);
+    this.#position = this.#positionAfter(page, items.length, repeated);
+    if (page.position === 'done') this.#keys?.end(page.partition);
     this.#startFetching();
     const { partition, position, parent, isIncomplete, increment, receivedAt } = page;
     // That of a parent is not that of all.
@@ -184,24 +202,51 @@ class Walk<T> {
     };
   }
 
-  /** Decodes a page. Of its rows those are emitted that the filter keeps, up to `maxRows`. */
-  #decode(page: ChainPage<T>): readonly T[] {
+  /**
+   * Decodes a page. Of its rows those are emitted that the filter keeps and that are not to be dropped, up to `maxRows`.
+   * What is repeated beyond that is not counted.
+   */
+  #decode(page: ChainPage<T>): { readonly items: readonly T[]; readonly repeated: number } {
     const { name, filter, maxRows = Infinity } = this.#definition;
     const left = maxRows - this.#emitted;
+    const items: T[] = [];
+    let repeated = 0;
     try {
-      const rows = filter ? page.decode().filter((row) => isKept(filter, row, name)) : page.decode();
-      return rows.length > left ? rows.slice(0, left) : rows;
+      for (const row of page.decode()) {
+        // Also of rows beyond `maxRows`: the position counts the whole page.
+        const isRepeated = this.#isRepeated(row, page);
+        if (items.length >= left) continue;
+        if (isRepeated) repeated += 1;
+        if (isRepeated && this.#options.repeats === 'drop') continue;
+        if (!filter || isKept(filter, row, name)) items.push(row);
+      }
     } catch (error) {
       throw this.#reported(withParent(error, page.parent));
     }
+    return { items, repeated };
   }
 
-  #positionAfter(page: ChainPage<T>, emitted: number): Position {
-    const { begun, rows, pages, totals } = this.#position;
-    const { partition, position: at } = page;
-    const isFiltered = this.#definition.filter !== undefined;
+  /** Whether the row's partition has listed its key before. @throws PaginationError if that is an error. */
+  #isRepeated(row: T, page: ChainPage<T>): boolean {
+    if (!this.#keys) return false;
+    const { name, schema } = this.#definition;
+    const key = keyOf(schema, row);
+    const isRepeated = this.#keys.add(page.partition, key);
+    if (isRepeated && this.#options.repeats === 'fail') throw repeatedKey(name, page, String(key));
+    return isRepeated;
+  }
+
+  #positionAfter(page: ChainPage<T>, emitted: number, repeatedNow: number): Position {
+    const { begun, rows, pages, totals, repeated = 0 } = this.#position;
+    const { partition, position: at, ended } = page;
+    const isFiltered = this.#isFiltered;
     const known = begun[partition];
-    if (isFiltered && at !== 'done') Object.assign(at, { kept: (known?.kept ?? 0) + emitted });
+    const repeatedHere = (known?.repeated ?? 0) + repeatedNow;
+    if (at !== 'done') {
+      if (isFiltered) Object.assign(at, { kept: (known?.kept ?? 0) + emitted });
+      if (repeatedHere > 0) Object.assign(at, { repeated: repeatedHere });
+    }
+    const compared = ended && joinTotals(totals, compare(ended, repeatedHere), this.#whichOf(page));
     const walked =
       at === 'done'
         ? withDone(this.#position, partition, (known?.rows ?? 0) + page.rows)
@@ -211,7 +256,8 @@ class Walk<T> {
       rows: rows + (isFiltered ? page.rows : emitted),
       pages: pages + 1,
       ...(isFiltered && { kept: this.#emitted + emitted }),
-      ...(page.ended && { totals: withEnded(totals, page.ended, this.#whichOf(page)) }),
+      ...(repeated + repeatedNow > 0 && { repeated: repeated + repeatedNow }),
+      ...(compared && { totals: compared }),
     };
   }
 
@@ -232,8 +278,8 @@ class Walk<T> {
 
   #hasCapacity(): boolean {
     if (this.#requests.signal.aborted) return false;
-    const { filter, maxRows = Infinity } = this.#definition;
-    const fetched = filter ? 0 : this.#ready.reduce((sum, { rows }) => sum + rows, 0);
+    const { maxRows = Infinity } = this.#definition;
+    const fetched = this.#isFiltered ? 0 : this.#ready.reduce((sum, { rows }) => sum + rows, 0);
     if (this.#emitted + fetched >= maxRows) return false;
     return this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0) < this.#capacity;
   }
@@ -354,21 +400,15 @@ async function endTurn(): Promise<void> {
   if ('setImmediate' in globalThis) await new Promise((resolve) => globalThis.setImmediate(resolve));
 }
 
-function withEnded(
-  totals: StatedTotals | undefined,
-  { total, listed }: StatedTotal,
-  which: string | undefined,
+/** A partition that has ended, as a comparison of one. */
+function compare(
+  { total, maxTotal, listed: received }: NonNullable<ChainPage<unknown>['ended']>,
+  repeated: number,
 ): StatedTotals {
-  const before = totals ?? { partitions: 0, short: 0, total: 0, listed: 0 };
-  const partitions = before.partitions + 1;
-  if (listed >= total) return { ...before, partitions };
-  return {
-    partitions,
-    short: before.short + 1,
-    total: before.total + total,
-    listed: before.listed + listed,
-    ...(which !== undefined && before.short === 0 && { which }),
-  };
+  const listed = received - repeated;
+  if (listed < total) return { partitions: 1, short: 1, total, listed };
+  const over = listed > maxTotal && { over: { partitions: 1, total: maxTotal, listed } };
+  return { partitions: 1, short: 0, total: 0, listed: 0, ...over };
 }
 
 /** @throws what the filter throws; ConfigError unless it returns `true` or `false`, e.g. a promise. */

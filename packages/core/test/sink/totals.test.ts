@@ -272,6 +272,49 @@ describe('R4 a listing for each row of another one', () => {
     await expect(exported(source, { requireTotal: true })).rejects.toMatchObject({ code: 'rows-missing' });
   });
 
+  test.each([0, 1, 2, 3, 4, 5])(
+    'P10 compares the different keys of its parents, also after %i pages',
+    async (pages) => {
+      // Two of the five parents that it counts come twice, in place of others.
+      const parents = [[1, 2], [2, 3], [3]];
+      const { baseUrl } = await serve((url) => {
+        const nth = Number(url.searchParams.get('cursor') ?? 0);
+        const isParents = url.pathname === '/api/parents';
+        const ids = isParents ? (parents[nth] ?? []) : [1];
+        const isLast = !isParents || nth + 1 >= parents.length;
+        return {
+          body: { items: ids.map((id) => ({ id })), total: isParents ? 5 : 1, next: isLast ? null : String(nth + 1) },
+        };
+      });
+      const paging = pagings['byCursor']!;
+      const api = defineApi({
+        name: 'test',
+        sources: {
+          parents: listing<Row>({ ...parts, path: '/parents', paging, key: 'id' }),
+          children: listing({
+            each: rowOf({ source: 'parents', params: ({ id }: { id: number }) => ({ parent: id }) }),
+            ...parts,
+            paging,
+            version: '1',
+            path: '/children/{parent}',
+            key: 'id',
+          }),
+        },
+      });
+      const client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl }));
+      onTestEnd(() => client.close());
+      const options = { state: memoryState(), commitEvery: 1 };
+      const sink = recordingSink<object>();
+      const run = (more: ExportOptions = {}) => exportTo(client.test.children(), sink, { ...options, ...more }).run();
+      if (pages > 0) await killedAtPage(sink, pages, run);
+      await expect(run({ requireTotal: true })).rejects.toThrow(
+        "test.parents: the API's total of rows is 5, but it listed 3 different rows, and 2 rows again",
+      );
+      // Each parent has one row, with the same key as that of the others.
+      expect(await run({ requireTotal: false })).toMatchObject({ rows: 3 });
+    },
+  );
+
   test('tells that its parents are short of their total', async () => {
     const { source, warnings } = await openEach({ parents: 20, children: 2 });
     expect((await exported(source)).report.shortOfTotal).toBeUndefined();

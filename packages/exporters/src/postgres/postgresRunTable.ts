@@ -1,4 +1,4 @@
-import { ConfigError, SinkError, SluiceError, type Claim, type StatedTotal } from '@sluice/core';
+import { ConfigError, SinkError, SluiceError, type Claim, type StatedGap, type StatedTotal } from '@sluice/core';
 import {
   besideTable,
   countRows,
@@ -151,8 +151,8 @@ export class PostgresRunTable implements RunTable {
     });
   }
 
-  shortOfTotal(run: string): Promise<StatedTotal | undefined> {
-    return this.#read((session, tables) => shortOfTotal(session, tables, run));
+  totalGap(run: string): Promise<StatedGap> {
+    return this.#read((session, tables) => totalGap(session, tables, run));
   }
 
   async claim<T>(request: ClaimRequest<T>): Promise<Claim<T> | 'done' | 'cancelled'> {
@@ -175,10 +175,11 @@ export class PostgresRunTable implements RunTable {
           await this.#endStale(within, staging);
           const { mode = 'fail', requireTotal } = options;
           const isCompared = mode === 'replace' && requireTotal !== false && !isIncomplete;
-          const short = isCompared ? await shortOfTotal(within, tables, run) : undefined;
-          const end = short ? { isIncomplete: true, shortOfTotal: short } : { isIncomplete };
+          const gap = isCompared ? await totalGap(within, tables, run) : {};
+          const isOther = Object.keys(gap).length > 0;
+          const end = { isIncomplete: isIncomplete || isOther, ...gap };
           const { rowsNotRemoved } = await mergeStaged(within, staging, mode, rows, end).catch((error: unknown) => {
-            throw asFinal(error, short !== undefined);
+            throw asFinal(error, isOther);
           });
           if ((await within.readColumns(this.#beside(table, '_sluice'))) !== undefined)
             await this.#ledger.putPublished(within, { run, mode });
@@ -278,20 +279,22 @@ export class PostgresRunTable implements RunTable {
   }
 }
 
-/** Of the partitions of a run that have fewer rows than the API said: the sum of its totals, and of the rows. */
-async function shortOfTotal(
-  session: Session,
-  { partitions }: RunTables,
-  run: string,
-): Promise<StatedTotal | undefined> {
-  const [found] = await session.rows(
-    `SELECT sum((totals->>'total')::bigint) AS total, sum((totals->>'listed')::bigint) AS listed
-     FROM (SELECT position::json->'totals' AS totals FROM ${partitions} WHERE run = ? AND state = 'done') AS done
-     WHERE (totals->>'short')::bigint > 0`,
-    run,
-  );
-  if (!found || found['total'] === null) return undefined;
-  return { total: readNumber(found['total']), listed: readNumber(found['listed']) };
+/** Of the partitions of a run that have fewer rows than the API said, or else more: the sum of its totals, and of the rows. */
+async function totalGap(session: Session, { partitions }: RunTables, run: string): Promise<StatedGap> {
+  const sumOf = async (totals: string): Promise<StatedTotal | undefined> => {
+    const [found] = await session.rows(
+      `SELECT sum((totals->>'total')::bigint) AS total, sum((totals->>'listed')::bigint) AS listed
+       FROM (SELECT ${totals} AS totals FROM ${partitions} WHERE run = ? AND state = 'done') AS done
+       WHERE (totals->>'listed')::bigint <> (totals->>'total')::bigint`,
+      run,
+    );
+    if (!found || found['total'] === null) return undefined;
+    return { total: readNumber(found['total']), listed: readNumber(found['listed']) };
+  };
+  const shortOfTotal = await sumOf(`position::json->'totals'`);
+  if (shortOfTotal) return { shortOfTotal };
+  const overTotal = await sumOf(`position::json->'totals'->'over'`);
+  return overTotal ? { overTotal } : {};
 }
 
 /** The error, with what to do if no attempt can succeed: a run keeps its options and its incomplete pages. */

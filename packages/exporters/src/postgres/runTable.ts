@@ -1,4 +1,4 @@
-import type { Claim, RowSchema, StatedTotal } from '@sluice/core';
+import type { Claim, RowSchema, StatedGap } from '@sluice/core';
 import type { TableMode } from '../sql/tableShape.js';
 import type { TableOptions } from '../sql/tableSink.js';
 
@@ -88,8 +88,8 @@ export interface RunTable {
   complete(run: string, plan: string, partitions: number): Promise<string | undefined>;
   /** The partitions that are done, from one and before another. */
   done(run: string, from: number, before: number): Promise<readonly number[]>;
-  /** Of the partitions that have fewer rows than the API said: the sum of its totals, and of the rows. */
-  shortOfTotal(run: string): Promise<StatedTotal | undefined>;
+  /** Of the partitions that have fewer rows than the API said, or else more: the sum of its totals, and of the rows. */
+  totalGap(run: string): Promise<StatedGap>;
   /** Lets a claim write a partition, instead of any other one. @throws ConfigError if the run is gone */
   claim<T>(request: ClaimRequest<T>): Promise<Claim<T> | 'done' | 'cancelled'>;
   /** Lets nothing be committed any more: it waits for commits that are under way. */

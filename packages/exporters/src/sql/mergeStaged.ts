@@ -257,7 +257,7 @@ class StagedMerge {
   }
 
   /** Counts the rows of the target that the walk did not find. @throws SinkError if there are rows, and no key. */
-  async #countMissing({ shortOfTotal: short, oldRowsSince }: WalkEnd): Promise<number> {
+  async #countMissing({ shortOfTotal, overTotal, oldRowsSince }: WalkEnd): Promise<number> {
     if (this.#isByKey) return this.#count(this.#missing);
     const { sql, name } = this.#target;
     if (!(await hasRows(this.#session, sql))) return 0;
@@ -269,19 +269,17 @@ class StagedMerge {
           advice: [{ kind: 'set', option: 'key' }, { kind: 'restart' }],
         },
       );
+    const gap = shortOfTotal ?? overTotal;
     const explain = (option: string): string =>
-      short
-        ? `the API's total of rows is ${short.total}, but it listed ${short.listed}`
+      gap
+        ? `the API's total of rows is ${gap.total}, but it listed ${gap.listed}`
         : `a part was skipped, the API reported errors, or the limit in ${option} was reached`;
     throw new SinkError(
       (option = 'maxRows') =>
         `The walk was incomplete, so no row of ${name.given} may be removed: ${explain(option)}. Without key columns no row can be told from a new one, so nothing was changed.`,
       {
-        details: { table: name.given, isLost: true, ...(!short && { option: 'maxRows' }) },
-        advice: [
-          { kind: 'set', option: 'key' },
-          ...(short ? [{ kind: 'allow', option: 'requireTotal' } as const] : []),
-        ],
+        details: { table: name.given, isLost: true, ...(!gap && { option: 'maxRows' }) },
+        advice: [{ kind: 'set', option: 'key' }, ...(gap ? [{ kind: 'allow', option: 'requireTotal' } as const] : [])],
       },
     );
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   CheckpointError,
   ConfigError,
-  isStatedTotal,
+  pickGap,
   systemClock,
   type Clock,
   type Json,
@@ -10,7 +10,6 @@ import {
   type SinkPage,
   type SinkReport,
   type SinkWriter,
-  type StatedTotal,
   type WalkEnd,
 } from '@sluice/core';
 import { isObject, type Fields } from '../fields.js';
@@ -80,7 +79,7 @@ type TablePosition = Readonly<{
   /** Partitions whose rows have to be removed from the staging table first. */
   dropped: readonly number[];
   /** How the walk ended, if rows that it may lack must not be removed. */
-  end: Readonly<{ isIncomplete: boolean; shortOfTotal?: StatedTotal; oldRowsSince?: string }>;
+  end: WalkEnd;
 }>;
 
 /** A sink that commits rows and checkpoint in one transaction. */
@@ -302,14 +301,9 @@ class TableWriter<T> implements SinkWriter<T> {
     return Promise.resolve(this.#position);
   }
 
-  seal({ isIncomplete, shortOfTotal, oldRowsSince }: WalkEnd): Promise<Json> {
+  seal(end: WalkEnd): Promise<Json> {
     // What is started over replaces the rows of the run before, in whichever state.
-    if (isIncomplete && (this.#parts.mode === 'replace' || this.#parts.history))
-      this.#end = {
-        isIncomplete,
-        ...(shortOfTotal && { shortOfTotal }),
-        ...(oldRowsSince !== undefined && { oldRowsSince }),
-      };
+    if (end.isIncomplete && (this.#parts.mode === 'replace' || this.#parts.history)) this.#end = pickEnd({ ...end });
     return this.flush();
   }
 
@@ -397,10 +391,14 @@ function decodePosition(position: Json, table: string): TablePosition {
 
 function decodeEnd(end: Json | undefined): TablePosition['end'] {
   if (typeof end !== 'object' || end === null || !('isIncomplete' in end)) return { isIncomplete: false };
-  const { isIncomplete, shortOfTotal, oldRowsSince } = end;
+  return pickEnd(end);
+}
+
+function pickEnd(end: Readonly<Record<string, unknown>>): WalkEnd {
+  const { isIncomplete, oldRowsSince } = end;
   return {
     isIncomplete: isIncomplete === true,
-    ...(isStatedTotal(shortOfTotal) && { shortOfTotal }),
+    ...pickGap(end),
     ...(typeof oldRowsSince === 'string' && { oldRowsSince }),
   };
 }

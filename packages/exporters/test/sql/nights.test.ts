@@ -523,6 +523,45 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     },
   );
 
+  test.each([
+    ['at once', false],
+    ['after an interruption between the rows that come again', true],
+  ])('D3 replace removes no row if rows come again in place of others, %s', async (_, isInterrupted) => {
+    const nights = new Nights(await open(), 'replace');
+    await nights.run();
+    nights.hours = 1;
+    const short: Night = { ids: [1, 2, 1, 3, 2, 4], total: 6 };
+    if (isInterrupted) await nights.interrupted(short);
+    expect(await nights.run(short)).toMatchObject({
+      rows: 6,
+      repeatedRows: 2,
+      rowsNotRemoved: 2,
+      shortOfTotal: { total: 6, listed: 4 },
+    });
+    expect(await nights.rows()).toBe('111100');
+    // All that it counts are there, and two of them twice.
+    expect(await nights.run({ ...short, total: 4 })).not.toHaveProperty('rowsNotRemoved');
+    expect(await nights.rows()).toBe('1111');
+    const over = await nights.run({ ids: [1, 2, 9], total: 2 });
+    expect(over).toMatchObject({ rowsNotRemoved: 2, overTotal: { total: 2, listed: 3 } });
+    await expect(nights.run({ ...short, options: { requireTotal: true } })).rejects.toMatchObject({
+      code: 'rows-missing',
+    });
+  });
+
+  test.each(['fail', 'append'] as const)(
+    'D2 rows that come again are dropped from mode %s, also after an interruption',
+    async (mode) => {
+      const nights = new Nights(await open(), mode);
+      const repeated: Night = { ids: [1, 2, 1, 3, 2, 4], total: 4, options: { repeats: 'drop', requireTotal: true } };
+      await nights.interrupted(repeated);
+      expect(await nights.run(repeated)).toMatchObject({ rows: 4, repeatedRows: 2 });
+      expect(await nights.rows()).toBe('0000');
+      // It is complete, and says the same again.
+      expect(await nights.run(repeated)).toMatchObject({ rows: 4, repeatedRows: 2 });
+    },
+  );
+
   test('D3 the total is named after an interruption of the last step, too', async () => {
     const nights = new Nights(await open(), 'replace');
     await nights.run({ isKeyless: true });
