@@ -109,7 +109,7 @@ function shown(value: unknown): string {
 
 /** The options of a command line that decide about its target. */
 type GivenTarget = Readonly<
-  Partial<Record<keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows' | 'mode'>, unknown>>
+  Partial<Record<keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows' | 'mode' | 'incremental'>, unknown>>
 >;
 
 /**
@@ -129,6 +129,7 @@ function isApplicable(
   if (option === 'onExpired') return kind === 'file';
   if (option === 'resumeWithin') return kind !== 'webhook' && kind !== 'stdout';
   if (about === 'state') return kind !== 'stdout' || given.state !== undefined;
+  if (option === 'repeats') return given.incremental === undefined;
   if (option === 'concurrency') return given.maxRows === undefined;
   if (about !== 'file') return true;
   if (kind === 'webhook' || kind === 'sink') return false;

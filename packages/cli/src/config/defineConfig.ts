@@ -98,6 +98,8 @@ export interface Defaults {
   readonly resumeWithin?: string;
   /** Whether the API must list as many rows as it counts. `false`: its total counts something else. */
   readonly requireTotal?: boolean;
+  /** What an export does with a row that the API lists again, by its key. `keep` unless set. */
+  readonly repeats?: 'keep' | 'drop' | 'fail';
   /** Pages between two commits. */
   readonly commitEvery?: Count;
   /** Whether to allow state on a network file system, at your own risk. */

@@ -43,7 +43,7 @@ export interface RowExport<T> {
   readonly sink: Sink<T>;
   readonly target: Pick<Target<T>, 'kind' | 'name' | 'format' | 'forwarding'>;
   /** An increment needs a resumption. */
-  readonly exportOptions?: Pick<ExportOptions, 'concurrency' | 'incremental' | 'requireTotal' | 'madeWith'>;
+  readonly exportOptions?: Pick<ExportOptions, 'concurrency' | 'incremental' | 'requireTotal' | 'repeats' | 'madeWith'>;
   /** Absent: the export always starts over. */
   readonly resumption?: Resumption | undefined;
   /** A known upper bound of the rows. */
@@ -157,7 +157,17 @@ export async function exportRows<T>(
       .finally(() => {
         stopNotice.unsubscribe();
       });
-    const { bytes, finishedAt, isIncomplete, shortOfTotal, rowsNotRemoved = 0, changes, oldRows } = report;
+    const {
+      bytes,
+      finishedAt,
+      isIncomplete,
+      shortOfTotal,
+      overTotal,
+      repeatedRows,
+      rowsNotRemoved = 0,
+      changes,
+      oldRows,
+    } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
@@ -169,6 +179,7 @@ export async function exportRows<T>(
       retries,
       redeliveries: sent?.redeliveries,
       again: sayAgain(kind, sink.identity),
+      repeats: exportOptions?.repeats,
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
     });
     if (isLast) page?.end({ outcome: 'finished', message: redact(summary, secrets) });
@@ -186,6 +197,8 @@ export async function exportRows<T>(
       isIncomplete,
       rowsNotRemoved: rowsNotRemoved || undefined,
       shortOfTotal,
+      overTotal,
+      repeatedRows,
       changes,
       oldRows,
     };
@@ -195,7 +208,7 @@ export async function exportRows<T>(
     if (advice !== undefined) reporter.info(advice);
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
-    const news = [...newsOf(report, shownName, isTotalInTheWay)];
+    const news = [...newsOf({ ...report, repeats: exportOptions?.repeats }, shownName, isTotalInTheWay)];
     if (removed !== undefined) news.push(removed);
     if (finishedAt !== undefined) news.push(summary);
     if (mode === 'silent') for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);

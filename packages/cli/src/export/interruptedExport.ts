@@ -60,6 +60,7 @@ const permanentErrors: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
   'missing-cursor',
   'rows-moved',
   'rows-missing',
+  'rows-repeated',
   'too-many-pages',
   'secret-in-cursor',
   'config',

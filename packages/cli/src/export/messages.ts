@@ -1,4 +1,12 @@
-import type { Checkpoint, ExportReport, OldRows, RowChanges } from '@sluice/core';
+import type {
+  Checkpoint,
+  ExportOptions,
+  ExportReport,
+  OldRows,
+  RowChanges,
+  StatedGap,
+  StatedTotal,
+} from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import type { RunHeader } from '../progress/exportProgress.js';
 import { type TargetKind, targetWords } from '../target/target.js';
@@ -51,7 +59,8 @@ export function resumedLine(
 }
 
 /** The result of an export. */
-export interface Summary extends Omit<ExportReport, 'isDone' | 'target' | 'committedRows'> {
+export interface Summary
+  extends Omit<ExportReport, 'isDone' | 'target' | 'committedRows'>, Pick<ExportOptions, 'repeats'> {
   readonly target: string;
   /** In ms. */
   readonly elapsed: number;
@@ -101,28 +110,42 @@ function listChanges({ added, changed, removed = 0 }: Partial<RowChanges> = {}):
   return counts.length > 0 ? counts.map(([what, count]) => `${formatNumber(count)} ${what}`) : ['nothing changed'];
 }
 
-type Flaws = Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'shortOfTotal' | 'oldRows'>;
+type Flaws = Pick<ExportReport, 'isIncomplete' | 'rowsNotRemoved' | 'repeatedRows' | 'oldRows' | keyof StatedGap> &
+  Pick<ExportOptions, 'repeats'>;
 
 /** What is wrong with the rows of an export. */
-export function listFlaws({ isIncomplete, rowsNotRemoved = 0, shortOfTotal }: Flaws): string[] {
+export function listFlaws({ isIncomplete, rowsNotRemoved = 0, ...rows }: Flaws): string[] {
   return [
     ...(isIncomplete ? ['incomplete'] : []),
     ...(rowsNotRemoved > 0 ? [`${formatCount(rowsNotRemoved, 'row')} not removed`] : []),
-    ...(shortOfTotal ? [shortText(shortOfTotal)] : []),
+    ...listed(rows),
   ];
 }
 
-/** How many rows the API lists and counts. */
-function shortText({ total, listed }: { readonly total: number; readonly listed: number }): string {
-  return `${formatNumber(listed)} of ${formatCount(total, 'row')} listed`;
+/** How many rows the API lists and counts, and how many it lists again. */
+function listed({ shortOfTotal, overTotal, repeatedRows = 0, repeats }: Flaws): string[] {
+  const gap = shortOfTotal ?? overTotal;
+  const kind = repeatedRows > 0 ? 'different row' : 'row';
+  return [
+    ...(repeatedRows > 0
+      ? [`${formatCount(repeatedRows, 'repeated row')}${repeats === 'drop' ? ' dropped' : ''}`]
+      : []),
+    ...(gap ? [gapText(gap, kind)] : []),
+  ];
+}
+
+function gapText({ total, listed }: StatedTotal, kind: string): string {
+  return listed < total
+    ? `${formatNumber(listed)} of ${formatCount(total, kind)} listed`
+    : `${formatCount(listed, kind)} listed for a total of ${formatNumber(total)}`;
 }
 
 function finishedLine(
-  { target, rows, shortOfTotal, again = '--if-exists overwrite to export it again' }: Summary,
+  { target, rows, again = '--if-exists overwrite to export it again', ...flaws }: Summary,
   finishedAt: string,
 ): string {
-  const short = shortOfTotal ? `, ${shortText(shortOfTotal)}` : '';
-  return `${target} is complete (${formatCount(rows, 'row')}${short}, exported ${shortTime(finishedAt)}); use ${again}`;
+  const details = [formatCount(rows, 'row'), ...listed(flaws)].join(', ');
+  return `${target} is complete (${details}, exported ${shortTime(finishedAt)}); use ${again}`;
 }
 
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
@@ -142,13 +165,17 @@ export function resumedAt({ rows, pages, partitions, position, isSealed }: Check
 
 /** What nobody would notice otherwise. */
 export function* newsOf(
-  { isIncomplete, rowsNotRemoved, shortOfTotal, oldRows }: Flaws,
+  { isIncomplete, rowsNotRemoved, oldRows, ...rows }: Flaws,
   target: string,
-  isTotalInTheWay = shortOfTotal !== undefined,
+  isTotalInTheWay = (rows.shortOfTotal ?? rows.overTotal) !== undefined,
 ): Generator<string> {
+  const { shortOfTotal, overTotal, repeatedRows, repeats } = rows;
   if (oldRows) yield oldRowsText(target, oldRows);
   if (isIncomplete) yield `${target} is incomplete: the API refused a part for good, or reported errors.`;
-  if (shortOfTotal) yield `${target} is short of the API's total: ${shortText(shortOfTotal)}.`;
+  const differs = shortOfTotal ? "is short of the API's total" : overTotal && "has more rows than the API's total";
+  if (differs !== undefined) yield `${target} ${differs}: ${listed(rows).join(', ')}.`;
+  else if (repeatedRows !== undefined && repeats !== 'drop')
+    yield `${target} has ${formatCount(repeatedRows, 'repeated row')}: the API listed them again.`;
   if (rowsNotRemoved !== undefined) yield notRemovedText(target, rowsNotRemoved, isTotalInTheWay);
 }
 

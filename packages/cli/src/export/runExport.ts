@@ -18,7 +18,7 @@ import { rowTarget } from './rowTarget.js';
 
 /** Options of every command that exports rows. */
 type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'connection' | 'progress' | 'dashboard'> &
-  OptionsOf<'requireTotal'>;
+  OptionsOf<'requireTotal' | 'repeats'>;
 
 /** What to export. */
 export interface ExportedRows<Added, T>
@@ -37,7 +37,7 @@ export async function runExport<Added, T extends object>(
   environment: Environment,
   { args, config }: Invocation,
 ): Promise<number> {
-  const { requireTotal } = options;
+  const { requireTotal, repeats } = options;
   const fileOrStdout = (): Target<T> => {
     if (options.state !== undefined && !incremental)
       throw new UsageError(
@@ -68,7 +68,7 @@ export async function runExport<Added, T extends object>(
       source: () => source(client),
       sink,
       target,
-      exportOptions: { concurrency, incremental, requireTotal, madeWith },
+      exportOptions: { concurrency, incremental, requireTotal, repeats, madeWith },
       resumption,
       parts,
       maxRows,

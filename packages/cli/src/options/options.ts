@@ -62,7 +62,8 @@ const mode = choices('mode');
 const aFormat = choices('format');
 const retryHelp =
   'how long to retry during an outage, not counting pauses that the service requests: 2m, 0s or forever';
-const noTotalHelp = 'with --mode replace although the API counts more than it lists: its total counts something else';
+const noTotalHelp =
+  'with --mode replace although the API lists fewer or more rows than it counts: its total counts something else';
 
 // Options that are in several groups.
 const wallets = {
@@ -81,9 +82,13 @@ const params = {
 };
 const partitions = { ...params, concurrency: count('partitions fetched in parallel (default: 1)') };
 const maxRows = count('stop after this many rows', oneRun);
-const requireTotal = flag('fail if the API lists fewer rows than it counts, or does not say how many there are', {
+const requireTotal = flag('fail if the API lists fewer or more rows than it counts, or states no total', {
   off: `remove rows ${noTotalHelp}`,
 });
+const repeats = what(
+  ['keep', 'drop', 'fail'],
+  'what to do with a row that the API lists again, by its key: keep it, leave it out, or fail (default: keep)',
+);
 
 const columns = list('names', 'only these columns, in this order: a,b,c', ofFile);
 const tableModes = ['fail', 'append', 'merge', 'replace'] as const;
@@ -164,6 +169,7 @@ export const groups = {
     ...walletGroups,
     maxRows,
     requireTotal,
+    repeats,
     offset: count('rows to skip at the start', oneRun),
   }),
   watchedHoldings: group('Which holdings:', walletGroups),
@@ -173,7 +179,7 @@ export const groups = {
     columns,
     ...streamPages,
   }),
-  streams: group('Which streams:', { ...streamPages, maxRows, requireTotal }),
+  streams: group('Which streams:', { ...streamPages, maxRows, requireTotal, repeats }),
   watchedStreams: group('Which changes:', {
     only: what(
       ['status'],
@@ -185,6 +191,7 @@ export const groups = {
     ...partitions,
     maxRows,
     requireTotal,
+    repeats,
     incremental: flag('only rows that are new or changed since the last such export; needs --state', oneRun),
     since: text(
       'value',

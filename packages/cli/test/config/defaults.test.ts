@@ -243,6 +243,7 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   onExpired: true,
   resumeWithin: true,
   requireTotal: true,
+  repeats: true,
   commitEvery: true,
   trustFilesystem: true,
   every: true,
