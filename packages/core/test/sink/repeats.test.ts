@@ -85,7 +85,7 @@ async function open(
   { paging = pagings['byCursor']!, ...more }: Changes = {},
 ) {
   const { baseUrl } = await pagesOf(pages, total);
-   
+
   const defined = { ...parts, key: 'id', paging, ...more } as Parameters<typeof listing<Row>>[0];
   return openListing(listing<Row>(defined), { baseUrl });
 }
@@ -351,7 +351,7 @@ describe('P10 rows that come again', () => {
     expect(await killedAtPage(sink, 3, run)).toBe(true);
     const log = state.log('keys');
     const records: object[] = [];
-     
+
     for await (const record of log.read()) records.push(record as object);
     await log.replace(records.slice(0, 1));
     await expect(run()).rejects.toMatchObject({ code: 'checkpoint' });
