@@ -1,7 +1,7 @@
 import { checkOptions, type RowFormat, shownText } from '@sluice/core';
 import { checkColumns } from './columns.js';
 import { isObject, parseJson } from './fields.js';
-import { toJson } from './toJson.js';
+import { escapeLineEnds, toJson } from './toJson.js';
 
 /** How rows become JSON Lines. */
 export interface JsonlFormatOptions {
@@ -10,8 +10,8 @@ export interface JsonlFormatOptions {
 }
 
 /**
- * Rows as JSON Lines: one JSON value per line, each ended by a line feed. U+2028 and U+2029 are escaped, because some
- * readers take them for line ends. The values are exact: parsing a line gives the row.
+ * Rows as JSON Lines: one JSON value per line, each ended by a line feed. U+0085, U+2028 and U+2029 are escaped,
+ * because some readers take them for line ends. The values are exact: parsing a line gives the row.
  *
  * @throws ConfigError if a column is unknown, when the encoder is created; SinkError if a row is not valid JSON (a
  * BigInt, a cycle), when it is encoded.
@@ -68,11 +68,4 @@ function pickFields(row: object, columns: readonly string[]): object {
   return Object.fromEntries(
     columns.filter((column) => fields.has(column)).map((column) => [column, fields.get(column)]),
   );
-}
-
-function escapeLineEnds(lines: string): string {
-  // Few texts have them, and `includes` is faster than `replaceAll`.
-  return lines.includes('\u2028') || lines.includes('\u2029')
-    ? lines.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
-    : lines;
 }

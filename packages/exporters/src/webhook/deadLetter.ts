@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isObject, parseJson } from '../fields.js';
+import { escapeLineEnds } from '../toJson.js';
 
 /** A record that the endpoint refused. */
 export interface DeadLetter {
@@ -28,10 +29,10 @@ export interface FiledLetter {
 /** The start of every line: distinguishes a torn letter from foreign content. */
 const lineStart = Buffer.from('{"id":"');
 
-/** A line of JSON without its line end. U+2028 and U+2029 are escaped, because some readers take them for line ends. */
+/** A line of JSON without its line end, nor anything that a reader takes for one. */
 export function encodeDeadLetter({ id, key, attempts, status, answer, at, record }: DeadLetter, run: string): string {
   const json = JSON.stringify({ id, key, attempts, status, answer, at, run, record });
-  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  return escapeLineEnds(json);
 }
 
 /** Reads a line, which may have been edited by hand; `undefined` if it is not a letter. */
