@@ -11,6 +11,7 @@ await using client = createClient({ apiKey, rateLimit: false, retry: { baseDelay
   aptos({ baseUrl: aptosUrl }),
 );
 const holdings = client.aptos.nfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize });
-const target = { table, mode, ...(key && { key }) };
+const removal = mode === 'replace' && ({ maxRemoved: '100%' } as const);
+const target = { table, mode, ...(key && { key }), ...removal };
 const sink = place.startsWith('postgres:') ? postgres({ url: place, ...target }) : sqlite({ path: place, ...target });
 await exportTo(holdings, sink, options).run();

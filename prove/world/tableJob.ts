@@ -32,6 +32,8 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
   const rowsOf = (nth: number): readonly Row[] =>
     [...apis.holdings.of(ownersOf(nth))].map((holding) => rowOf(holding, nth));
   const isKeyed = mode === 'merge' || (mode === 'replace' && job.hasKey);
+  // The owners of an export may be a third of those of the one before.
+  const removal = mode === 'replace' && ({ maxRemoved: '100%' } as const);
   const wrong: string[] = [];
   let done = 0;
   let before: readonly Row[] = [];
@@ -92,7 +94,7 @@ export function tableJob(job: JobOf<'table'>, apis: Apis, store: Store): Running
         { schema, version: String(nth) },
       );
       const key = isKeyed && job.hasKey ? { key: ['id'] } : {};
-      const sink = tableSink<Row>(store.databaseOf(life), 'rows', { table: 'rows', mode, ...key });
+      const sink = tableSink<Row>(store.databaseOf(life), 'rows', { table: 'rows', mode, ...key, ...removal });
       const run = { nth };
       underWay.push(run);
       try {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
@@ -93,17 +94,23 @@ describe('D1 --to FILE.sqlite#TABLE', () => {
     change("UPDATE s SET id = 'gone' WHERE id = (SELECT max(id) FROM s)");
     expect((await run(...byKey)).stderr).toMatch(/ \(1 added, 3 changed, 1 removed, /);
     for (let nth = 0; nth < 30; nth += 1) change(`INSERT INTO s (id) VALUES ('old ${nth}')`);
-    const lost = 'sluice: 30 of 50 rows were removed from a.sqlite#s: the export has 20.\n';
-    expect((await run(...byKey, '--quiet')).stderr).toBe(lost);
+    const refused = (removed: number, before: number, max = '50%'): object => ({
+      code: 1,
+      stderr: `sluice: ${removed} of ${before} rows would be removed from s, and --max-removed is ${max}. Nothing was changed. If they are really gone, allow it with --max-removed 100%.\n`,
+    });
+    for (let times = 1; times <= 2; times += 1) expect(await run(...byKey, '--quiet')).toMatchObject(refused(30, 50));
+    expect(await run(...byKey, '--quiet', '--max-removed', '29')).toMatchObject(refused(30, 50, '29'));
+    writeFileSync(join(options.cwd, 'sluice.config.json'), JSON.stringify({ defaults: { maxRemoved: '70%' } }));
     expect((await run(...byKey, '--quiet')).stderr).toBe('');
+    // A default is for modes that remove rows.
+    expect(await run('--mode', 'merge', '--key-columns', 'id', '--quiet')).toMatchObject({ code: 0, stderr: '' });
     await using empty = await startSandbox({ streams: 0 });
     const env = settingsFor(empty);
-    const none = await sluice(['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace'], { ...options, env });
-    expect(none).toMatchObject({
+    const toNone = ['streams', 'export', '--to', 'a.sqlite#s', '--mode', 'replace', '--quiet'];
+    expect(await sluice(toNone, { ...options, env })).toMatchObject(refused(20, 20, '70%'));
+    expect(await sluice([...toNone, '--max-removed', '100%'], { ...options, env })).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(
-        /^sluice: 20 of 20 rows were removed from a\.sqlite#s: the export has 0\.\n0 rows in /,
-      ) as string,
+      stderr: '',
     });
   });
 

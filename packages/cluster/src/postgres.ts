@@ -48,9 +48,10 @@ export function postgresRun(run: PostgresRunOptions): RunTarget {
     key: true,
     schema: true,
     requireTotal: true,
+    maxRemoved: true,
   });
-  const { url, password, table, mode = 'fail', columns, key, schema, requireTotal } = run;
-  const rows = { mode, columns, key, schema, requireTotal };
+  const { url, password, table, mode = 'fail', columns, key, schema, requireTotal, maxRemoved } = run;
+  const rows = { mode, columns, key, schema, requireTotal, maxRemoved };
   return tableTarget(postgresRunTable({ url, table, password }), tableAddress(url, table), rows);
 }
 

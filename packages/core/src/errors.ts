@@ -65,7 +65,8 @@ export type Advice =
         | 'ifExists'
         | 'allowAddresses'
         | 'allowInsecure'
-        | 'requireTotal';
+        | 'requireTotal'
+        | 'maxRemoved';
     };
 
 /** What happened; or a function that says it, and takes another name for the option or the settings at fault. */
@@ -363,6 +364,7 @@ const adviceTexts: Readonly<Record<string, string>> = {
   'allow allowAddresses': 'if it is the right place, add that to allowAddresses',
   'allow allowInsecure': 'use https, or set allowInsecure: true',
   'allow requireTotal': 'if the total counts something else, say so with requireTotal: false',
+  'allow maxRemoved': "if they are really gone, allow it with maxRemoved: '100%'",
 } satisfies Record<NameOf<Advice>, string>;
 
 type NameOf<A extends Advice> = A extends { readonly option: string } ? `${A['kind']} ${A['option']}` : A['kind'];

@@ -122,6 +122,9 @@ function plainMicros(value: unknown): string | undefined {
 const instant =
   /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)$/;
 
+/** The range of a `Date`. */
+const maxSeconds = 8_640_000_000_000n;
+
 /**
  * A point in time as microseconds since 1970 UTC: a `Date`, or ISO 8601 text with a zone. Text without a zone does not
  * fit, nor does a fraction of a microsecond, a leap second or a day that its month does not have.
@@ -141,7 +144,15 @@ export function timestampMicros(value: unknown): bigint | undefined {
   const offset = (Number(ofHours) * 60 + Number(ofMinutes)) * (sign === '-' ? -1 : 1);
   const minutes = Number(hour) * 60 + Number(minute) - offset;
   const seconds = BigInt(date.getTime() / 1_000 + minutes * 60 + Number(second));
+  if (seconds > maxSeconds || seconds < -maxSeconds) return undefined;
   return seconds * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+}
+
+/** In UTC, with milliseconds, or with microseconds if it has some. */
+export function instantText(micros: bigint): string {
+  const ofMs = ((micros % 1_000n) + 1_000n) % 1_000n;
+  const text = new Date(Number((micros - ofMs) / 1_000n)).toISOString();
+  return ofMs === 0n ? text : text.replace('Z', `${String(ofMs).padStart(3, '0')}Z`);
 }
 
 /**

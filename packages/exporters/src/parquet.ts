@@ -59,7 +59,7 @@ const defaultRowGroup = 100_000;
  *
  * Types of columns: `text` is a string, `boolean` a boolean, `json` a string marked as JSON, `timestamp` microseconds in
  * UTC. `integer` is DECIMAL(38, 0), and `number` is DOUBLE, unless one of the column's values has more digits than these
- * hold: then the column is text, which a warning says, or an error with `strictTypes`. Nothing is rounded. An unpaired surrogate in text becomes U+FFFD.
+ * hold, or a timestamp a year before 1 or after 9999: then the column is text, which a warning says, or an error with `strictTypes`. Nothing is rounded. An unpaired surrogate in text becomes U+FFFD.
  *
  * It needs the package `hyparquet-writer`.
  *
@@ -84,7 +84,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
   const format = typedRowFormat<T>(columns);
   const target = fileSink(format, { path: options.path, ifExists, fileSystem });
   const path = resolve(options.path);
-  const newPart = (): PartFile => new PartFile(fileSystem, path, ifExists);
+  const newPart = (): Promise<PartFile> => PartFile.at(fileSystem, path, ifExists);
   const folder = `${path}.sluice`;
   const rowsPath = join(folder, 'rows.jsonl');
   const rowsSink = fileSink(format, { path: rowsPath, fileSystem });
@@ -116,7 +116,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
       const typed = checkSource(context);
       const library = await loadParquetLibrary();
       const { resumeAt, restart, signal, warn } = context;
-      const part = newPart();
+      const part = await newPart();
       const rows = new CommittedRows(rowsPath, rowsSink, fileSystem);
       const encoded = resumeAt && decodeEncodedEnd(resumeAt.sinkPosition);
       if (encoded) {
@@ -151,7 +151,7 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
           );
         }
         await part.abandon(false);
-        const second = newPart();
+        const second = await newPart();
         await second.create(false);
         await encode(second, inexact);
         return second;
@@ -161,7 +161,12 @@ export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
 }
 
 function describeValue({ name, type }: Column, row: number): string {
-  const why = type === 'integer' ? 'more than the 38 digits of a DECIMAL' : 'more digits than a DOUBLE keeps';
+  const why =
+    type === 'integer'
+      ? 'more than the 38 digits of a DECIMAL'
+      : type === 'timestamp'
+        ? 'a year before 1 or after 9999'
+        : 'more digits than a DOUBLE keeps';
   return `Row ${row.toLocaleString('en')} has a value in ${name} with ${why}`;
 }
 

@@ -36,6 +36,7 @@ export type {
 } from './sql/readHistory.js';
 export type { TableRows, TableToRead } from './sql/readTable.js';
 export type { NewFields, TableMode } from './sql/tableShape.js';
+export type { MaxRemoved } from './sql/maxRemoved.js';
 export type { TableOptions } from './sql/tableSink.js';
 
 const placeNames = { url: true, password: true, breakLock: true } as const satisfies Readonly<

@@ -10,7 +10,7 @@ import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { checkOptions, ConfigError, SinkError, systemClock } from '@sluice/core';
 import { type FileState, fileState } from '@sluice/core/node';
-import type { Database, TableName } from './sql/database.js';
+import { quote, type Database, type Session, type TableName } from './sql/database.js';
 import { compactHistory as compact, type CompactOptions, type CompactReport } from './sql/compactHistory.js';
 import { type Mirror, type MirrorOptions, mirrorOptionNames, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
@@ -37,6 +37,7 @@ export type {
 } from './sql/readHistory.js';
 export type { TableRows, TableToRead } from './sql/readTable.js';
 export type { NewFields, TableMode } from './sql/tableShape.js';
+export type { MaxRemoved } from './sql/maxRemoved.js';
 export type { TableOptions } from './sql/tableSink.js';
 
 /** Where a database of SQLite is. */
@@ -203,10 +204,32 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
     upsertsInOrder: true,
     // A commit is near, and rows that wait for a larger one are copied by the garbage collector.
     rowsOfCommit: 2_500,
+    identify: identifyTable,
     rowId: '_rowid_',
     order: { column: '_rowid_' },
   };
   return { database, where: path };
+}
+
+/** What identifies a table: an index without entries, which goes with it. Nothing else does, not even after a VACUUM. */
+async function identifyTable(session: Session, table: string, mark?: string): Promise<string | undefined> {
+  const find = async (): Promise<string | undefined> => {
+    const [found] = await session.rows(
+      `SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? COLLATE NOCASE AND name GLOB '_sluice_made_*'`,
+      table,
+    );
+    return found && String(found['name']);
+  };
+  const known = await find();
+  if (known !== undefined || mark === undefined) return known;
+  const [isVirtual] = await session.rows(
+    `SELECT 1 AS found FROM sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE AND sql LIKE 'CREATE VIRTUAL%'`,
+    table,
+  );
+  const column = (await session.readColumns(table))?.find(({ isGenerated }) => !isGenerated);
+  if (isVirtual || !column) return undefined;
+  await session.run(`CREATE INDEX ${quote(`_sluice_made_${mark}`)} ON ${quote(table)} (${quote(column.name)}) WHERE 0`);
+  return find();
 }
 
 /** SQLite takes only the letters of ASCII for the same in upper and lower case. */

@@ -1,6 +1,6 @@
 import { parquetMetadata } from 'hyparquet';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ColumnType, createSource, exportTo, memoryState, type RowSchema, type Source } from '@sluice/core';
 import { type FileSystem, fileState, nodeFileSystem } from '@sluice/core/node';
@@ -155,6 +155,32 @@ describe('D4 in a Parquet file', () => {
       `Row 2 has a value in price with more digits than a DOUBLE keeps, so the whole column is text in ${path}. Strict types refuse that.`,
     ]);
     expect((await readWithDuck(path)).types).toEqual({ amount: 'VARCHAR', price: 'VARCHAR', ratio: 'DOUBLE' });
+  });
+
+  test.each([
+    ['after 9999, in UTC only', '9999-12-31T23:59:59-14:00', '+010000-01-01T13:59:59.000Z'],
+    ['after 9999', '+010000-01-01T00:00:00.000001Z', '+010000-01-01T00:00:00.000001Z'],
+    ['before 1, in UTC only', '0001-01-01T00:00:00+00:01', '0000-12-31T23:59:00.000Z'],
+    ['before Christ', '-000044-03-15T12:00:00Z', '-000044-03-15T12:00:00.000Z'],
+  ])('a timestamp %s, which no reader takes, makes its column text, or is an error', async (_, at, text) => {
+    const path = join(temporaryFolder(), 'rows.parquet');
+    const edges = ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999Z', '1969-12-31T23:59:59.5Z'];
+    const rows = [...edges, at].map((at) => ({ at, edge: edges[0] }));
+    const source = () => sourceOf([rows], schemaOf({ at: 'timestamp', edge: 'timestamp' }));
+    await expect(exportTo(source(), parquet({ path, strictTypes: true })).run()).rejects.toThrow(
+      /^Row 4 has a value in at with a year before 1 or after 9999, and types are strict\./,
+    );
+    const warned: string[] = [];
+    await exportTo(source(), parquet({ path }), { onWarning: (said) => warned.push(said) }).run();
+    expect(warned).toEqual([expect.stringContaining('so the whole column is text')]);
+    const { types, rows: read } = await readWithDuck(path);
+    expect(types).toEqual({ at: 'VARCHAR', edge: 'TIMESTAMP WITH TIME ZONE' });
+    expect(read.map((row) => row['at'])).toEqual([
+      '0001-01-01T00:00:00.000Z',
+      '9999-12-31T23:59:59.999999Z',
+      '1969-12-31T23:59:59.500Z',
+      text,
+    ]);
   });
 
   test('types that hold all values are strict without a word', async () => {
@@ -392,6 +418,22 @@ describe('D7 a Parquet file', () => {
     expect(readdirSync(folder)).toEqual(['rows.parquet']);
     await exportTo(source, parquet({ path, ifExists: 'overwrite' })).run();
     expect((await readWithDuck(path)).rows).toEqual([{ id: '1' }]);
+  });
+
+  test('D3 replaces what a link leads to, and the link stays', async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, 'data'));
+    writeFileSync(join(folder, 'data', 'november.parquet'), 'the old file');
+    const path = join(folder, 'latest.parquet');
+    symlinkSync('data/november.parquet', path);
+    const source = sourceOf([[{ id: 1 }]], schemaOf({ id: 'integer' }));
+    await exportTo(source, parquet({ path, ifExists: 'overwrite' })).run();
+    expect(readlinkSync(path)).toBe('data/november.parquet');
+    expect((await readWithDuck(path)).rows).toEqual([{ id: '1' }]);
+    expect([readdirSync(folder), readdirSync(join(folder, 'data'))]).toEqual([
+      ['data', 'latest.parquet'],
+      ['november.parquet'],
+    ]);
   });
 
   test(

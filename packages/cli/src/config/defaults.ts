@@ -128,6 +128,7 @@ function isApplicable(
   if (about === 'webhook') return kind === 'webhook';
   if (option === 'onExpired') return kind === 'file';
   if (option === 'resumeWithin') return kind !== 'webhook' && kind !== 'stdout';
+  if (about === 'table') return given.mode === 'replace' || given.mode === 'history';
   if (about === 'state') return kind !== 'stdout' || given.state !== undefined;
   if (option === 'repeats') return given.incremental === undefined;
   if (option === 'concurrency') return given.maxRows === undefined;

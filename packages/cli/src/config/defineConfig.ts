@@ -100,6 +100,8 @@ export interface Defaults {
   readonly requireTotal?: boolean;
   /** What an export does with a row that the API lists again, by its key. `keep` unless set. */
   readonly repeats?: 'keep' | 'drop' | 'fail';
+  /** With mode replace or history: how many rows may be removed, as `50%`, 0.5 or a number of rows. */
+  readonly maxRemoved?: Count;
   /** Pages between two commits. */
   readonly commitEvery?: Count;
   /** Whether to allow state on a network file system, at your own risk. */

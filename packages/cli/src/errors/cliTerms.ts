@@ -49,6 +49,7 @@ const remedies: Readonly<Record<string, string>> = {
   'allow allowAddresses': 'if it is the right place, add that to --allow-address',
   'allow allowInsecure': 'use https',
   'allow requireTotal': 'if the total counts something else, say so with --no-require-total',
+  'allow maxRemoved': 'if they are really gone, allow it with --max-removed 100%',
 };
 
 /** The flag of the option that is at fault, or those of the settings that have changed. */

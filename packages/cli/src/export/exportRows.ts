@@ -29,7 +29,7 @@ import type { ProgressMode } from '../progress/reporter.js';
 import { readField } from '../source/decodeRecords.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { newsOf, notRemovedText, removedText, resumedAt, resumedLine, summaryLine } from './messages.js';
+import { newsOf, notRemovedText, resumedAt, resumedLine, summaryLine } from './messages.js';
 import type { Resumption } from './resume.js';
 import { openFrame, printDeadLetters, withRun } from './withRun.js';
 
@@ -187,8 +187,6 @@ export async function exportRows<T>(
     // It may also be that of its parents, which the report does not have.
     const isTotalInTheWay = rowsNotRemoved > 0 && !isIncomplete && maxRows === undefined && !oldRows?.removesNone;
     if (isTotalInTheWay) reporter.warn(notRemovedText(shownName, rowsNotRemoved, true));
-    const removed = removedText(shownName, report.rows, changes);
-    if (removed !== undefined) reporter.warn(removed);
     const results = {
       target: name,
       bytes,
@@ -209,7 +207,6 @@ export async function exportRows<T>(
     reporter.done(isSummedUp ? results : { target: name }, isSummedUp ? summary : undefined);
     // Even with --quiet: nothing else says so then.
     const news = [...newsOf({ ...report, repeats: exportOptions?.repeats }, shownName, isTotalInTheWay)];
-    if (removed !== undefined) news.push(removed);
     if (finishedAt !== undefined) news.push(summary);
     if (mode === 'silent') for (const sentence of news) stderr.print(`sluice: ${redact(sentence, secrets)}\n`);
     printDeadLetters(report.deadLetters?.count ?? 0, frame, mode);

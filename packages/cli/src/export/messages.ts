@@ -189,13 +189,6 @@ function shortTime(time: string): string {
   return time.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
 }
 
-/** Says that more than half of a target's rows are gone, which may be a wrong parameter; `undefined` if they are not. */
-export function removedText(target: string, rows: number, changes: RowChanges | undefined): string | undefined {
-  if (!changes || changes.removed * 2 <= changes.before) return undefined;
-  const { before, removed } = changes;
-  return `${formatNumber(removed)} of ${formatCount(before, 'row was', 'rows were')} removed from ${target}: the export has ${formatNumber(rows)}.`;
-}
-
 /** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */
 export function notRemovedText(target: string, rows: number, isShort: boolean): string {
   const remedy = isShort ? ' If the total counts something else, --no-require-total removes them.' : '';

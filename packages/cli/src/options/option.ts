@@ -46,6 +46,7 @@ export const file = kind('file', asText, { isPath: true });
 /** A file that `--no-NAME` disables. */
 export const fileOrNone = kind<string | boolean>('file', asText, { isPath: true });
 export const url = kind('url', asText);
+export const rowsOrShare = kind('rows', parseRowsOrShare);
 export const rate = kind('rate', parseRate);
 export const duration = kind('duration', parseDuration);
 export const span = kind('duration', parseSpan);
@@ -174,6 +175,12 @@ export function parseList(text: string): readonly string[] {
 export function parseNumber(text: string): number {
   if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text.trim())) throw new UsageError('Give a number.');
   return Number(text);
+}
+
+/** A number, or a percentage as text. @throws UsageError if it is neither. */
+export function parseRowsOrShare(text: string): number | `${number}%` {
+  const [, percent] = /^(.*)%$/.exec(text.trim()) ?? [];
+  return percent === undefined ? parseNumber(text) : `${parseNumber(percent)}%`;
 }
 
 /** @throws UsageError unless it is a port, or 0 for any that is free. */

@@ -17,6 +17,7 @@ import {
   parameters,
   port,
   rate,
+  rowsOrShare,
   share,
   shares,
   span,
@@ -96,6 +97,10 @@ const modeHelp = 'what becomes of rows that the table has';
 const table = {
   mode: mode(tableModes, `${modeHelp} (default: fail)`, ofTable),
   keyColumns: list('names', 'columns that identify a row for --mode merge, replace or history: a,b', ofTable),
+  maxRemoved: rowsOrShare(
+    'with --mode replace or history: fail, and change nothing, if more rows than this would be removed: 80% or 0.8 of them, or 200 (default: 50%)',
+    { about: 'table' },
+  ),
 };
 const schema = what(
   ['discard', 'freeze'],

@@ -84,17 +84,18 @@ export async function openTable({ table, ...named }: TableName, environment: Env
   };
 }
 
-type TableTargetOptions = Pick<GroupOptions<'target'>, 'columns' | 'mode' | 'keyColumns' | 'schema'> &
+type TableTargetOptions = Pick<GroupOptions<'target'>, 'columns' | 'mode' | 'keyColumns' | 'maxRemoved' | 'schema'> &
   OptionsOf<'breakLock'>;
 
 /** The target of rows in a table. It keeps its own checkpoints. */
 export function tableTarget<T extends object>(
   to: string,
   named: TableName,
-  { columns, mode, keyColumns: key, schema, breakLock }: TableTargetOptions,
+  { columns, mode, keyColumns: key, maxRemoved, schema, breakLock }: TableTargetOptions,
   environment: Environment,
 ): Target<T> {
-  const open = async () => (await openTable(named, environment)).sink<T>({ columns, mode, key, schema, breakLock });
+  const options = { columns, mode, key, maxRemoved, schema, breakLock };
+  const open = async () => (await openTable(named, environment)).sink<T>(options);
   return { kind: 'table', name: to, format: named.kind, open };
 }
 

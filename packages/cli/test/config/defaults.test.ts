@@ -242,6 +242,7 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   onDead: true,
   onExpired: true,
   resumeWithin: true,
+  maxRemoved: true,
   requireTotal: true,
   repeats: true,
   commitEvery: true,

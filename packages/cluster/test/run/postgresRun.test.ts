@@ -93,6 +93,47 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await ids()).toEqual(expected);
   });
 
+  test.each<[string, readonly string[], Options, string]>([
+    ['maxRemoved', [], {}, '--max-removed 100% (maxRemoved) if they are really gone'],
+    ['maxRemoved by key', ['0.0'], { key: ['id'] }, '--max-removed 100% (maxRemoved) if they are really gone'],
+  ])(
+    'D3 refuses to remove more than half of the rows (%s), and says what allows it',
+    async (_, kept, options, remedy) => {
+      const { database, submit, ids, plan } = await startRun([[[rowsOf('0.0')]]], { mode: 'replace', ...options });
+      const old = [...kept, ...Array.from({ length: 9 }, (_, nth) => `old ${nth}`)];
+      await database.query(`CREATE TABLE items AS SELECT unnest(ARRAY['${old.join("', '")}']) AS id`);
+      const run = await submit();
+      await expect(finish(plan, run)).rejects.toThrow(
+        new RegExp(
+          `of ${old.length} rows would be removed from items, and maxRemoved is 50%. .*Cancel this run, and submit another one by another name, with ${remedy.replaceAll(/[()]/g, '.')}\\.$`,
+        ),
+      );
+      expect(await ids()).toEqual(old.toSorted());
+      await run.cancel();
+      const all = postgresRun({ url: database.url, table: 'items', mode: 'replace', ...options, maxRemoved: '100%' });
+      const next = await all.submit({ ...plan.plan, name: 'another' });
+      onTestEnd(() => next.close?.());
+      await finish(plan, next);
+      expect(await ids()).toEqual(['0.0']);
+    },
+  );
+
+  test.each(['merge', 'replace'] as const)(
+    'D3 refuses rows of one key that its source tells apart with %s',
+    async (mode) => {
+      const { database, plan, submit, stages } = await startRun(
+        [[[[{ id: '1', of: 'a' }]], [[{ id: '2', of: 'b' }]]], [[[{ id: '3', of: 'a' }]]]],
+        { mode, key: ['of'] },
+      );
+      plan.definition = { schema: { columns: ['id', 'of'], key: (row) => ('id' in row ? String(row.id) : '') } };
+      await expect(finish(plan, await submit())).rejects.toThrow(
+        /^1 of 3 rows have the same of as another one.* "1" and "3" \(of: "a"\)\. Nothing was changed\. Cancel this run, and submit another one by another name, with key columns that identify a row\./,
+      );
+      await expect(database.query('SELECT * FROM items')).rejects.toThrow('does not exist');
+      expect(await stages()).toHaveLength(1);
+    },
+  );
+
   test('K2 is not finished while a trigger of the table drops rows, and finished when that is gone', async () => {
     const { database, plan, submit, ids } = await startRun(undefined, { mode: 'append' });
     for (const sql of [
@@ -365,7 +406,11 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
   });
 
   test('D3 an incomplete page counts for nothing once its partition has started over', async () => {
-    const { database, plan, submit, ids } = await startRun(longPartition, { mode: 'replace', key: ['id'] });
+    const { database, plan, submit, ids } = await startRun(longPartition, {
+      mode: 'replace',
+      key: ['id'],
+      maxRemoved: '100%',
+    });
     await database.query("CREATE TABLE items AS SELECT 'old'::text AS id");
     plan.answer = (_, page) => (page === 0 ? { isIncomplete: true } : {});
     const run = await submit();

@@ -55,7 +55,10 @@ export async function findCheckpoint<T>(setup: PlannedSetup<T>, state: StateStor
     if (isIncremental || sink.isRefreshed) return beginNew();
     // A finished export is never refused: with another plan or project, or a changed target, it is ignored.
     const isSame = found.planHash === plan.hash && (sameProject || (await hasSameKey(found, info)));
-    const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
+    const finished =
+      isSame && found.sinkPosition !== undefined
+        ? await sink.finished?.(found.sinkPosition, options.onWarning)
+        : undefined;
     return finished ? { kind: 'finished', checkpoint: found, report: finished } : beginNew();
   }
   const age = msSince(found.savedAt, clock);

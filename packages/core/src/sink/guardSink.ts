@@ -49,7 +49,7 @@ export function guardSink<T>(sink: Sink<T>, options: GuardOptions): Sink<T> {
     withoutPartition:
       sink.withoutPartition &&
       ((at, partition) => calls.read('withoutPartition', () => sink.withoutPartition?.(at, partition) ?? null)),
-    finished: sink.finished && ((at) => calls.make('finished', async () => sink.finished?.(at))),
+    finished: sink.finished && ((at, warn) => calls.make('finished', async () => sink.finished?.(at, warn))),
     open: async (context) => {
       const giveUp = async (writer: SinkWriter<T>): Promise<void> =>
         writer.abort(undefined, { isResumable: context.resumeAt !== undefined });

@@ -168,9 +168,12 @@ export interface Sink<T> {
   readonly withoutPartition?: ((sinkPosition: Json, partition: number) => Json) | undefined;
   /**
    * The report of a finished export whose target is as `close` left it, at a position from `seal`; changes nothing.
-   * With it a repeated export does nothing; without it all rows are written again.
+   * With it a repeated export does nothing; without it all rows are written again. `warn` tells people why they are.
+   *
+   * @throws CheckpointError if rows of that export may be in the target, and others: they would be there twice
    */
-  readonly finished?: ((sinkPosition: Json) => Promise<SinkReport | undefined>) | undefined;
+  readonly finished?:
+    ((sinkPosition: Json, warn?: (message: string) => void) => Promise<SinkReport | undefined>) | undefined;
   /**
    * Each export brings the target up to date, and shows no row before it ends. So a finished one is followed by a new
    * one, and an unfinished one that should not or can't be resumed is replaced: see `resumeWithin`. Default: no.

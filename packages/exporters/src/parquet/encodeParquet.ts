@@ -28,7 +28,7 @@ export async function loadParquetLibrary(
 /** What {@link encodeParquet} needs besides the rows. */
 export interface ParquetEncoding {
   readonly columns: readonly Column[];
-  /** Columns of integers or numbers that are written as text. */
+  /** Columns that are written as text. */
   readonly asText: InexactColumns;
   /** Max rows of a row group. A group also ends after 16 MB of text, so its rows fit into memory. */
   readonly rowGroup: number;
@@ -53,7 +53,10 @@ export async function encodeParquet(
   lines: AsyncIterable<string>,
   { columns, asText, rowGroup, append, signal }: ParquetEncoding,
 ): Promise<InexactColumns> {
-  const types = columns.map(({ name, type }) => parquetTypes[asText.has(name) ? 'text' : type] ?? parquetTypes.text);
+  const types = columns.map(({ name, type }) => {
+    const { text, [type]: own = text } = parquetTypes;
+    return asText.has(name) ? { ...text, value: own.asText ?? text.value } : own;
+  });
   const bytes = new ByteWriter();
   const flush = async (): Promise<void> => {
     await append(bytes.getBytes());

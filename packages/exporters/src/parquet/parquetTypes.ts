@@ -1,6 +1,6 @@
 import { SinkError } from '@sluice/core';
 import type { SchemaElement } from 'hyparquet-writer';
-import { numberText, type StoredTypes, withoutEndingZeros } from '../columnValue.js';
+import { instantText, numberText, type StoredTypes, timestampMicros, withoutEndingZeros } from '../columnValue.js';
 
 /** How Parquet stores a type of column. */
 interface ParquetType {
@@ -8,8 +8,13 @@ interface ParquetType {
   /** What only the footer may say, since the library would convert the values. */
   readonly inFooter?: Partial<SchemaElement>;
   /** The value that the library takes; `undefined` if the type can't hold it exactly. */
-  value(cell: unknown): unknown;
+  readonly value: (cell: unknown) => unknown;
+  /** The same as text, if the type can't hold another value of the column. Default: the cell. */
+  readonly asText?: (cell: unknown) => string;
 }
+
+/** Readers have no other years than these: the first and the last microsecond. */
+const years = [timestampMicros('0001-01-01T00:00:00Z'), timestampMicros('9999-12-31T23:59:59.999999Z')] as const;
 
 const digitsOfDecimal = 38;
 const decimal = { precision: digitsOfDecimal, scale: 0 };
@@ -47,7 +52,11 @@ export const parquetTypes: StoredTypes<ParquetType> = {
       converted_type: 'TIMESTAMP_MICROS',
       logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
     },
-    value: (cell) => BigInt(checkText(cell)),
+    value: (cell) => {
+      const micros = BigInt(checkText(cell));
+      return micros < (years[0] ?? 0n) || micros > (years[1] ?? 0n) ? undefined : micros;
+    },
+    asText: (cell) => instantText(BigInt(checkText(cell))),
   },
   json: {
     element: { type: 'BYTE_ARRAY', logical_type: { type: 'JSON' } },

@@ -71,6 +71,10 @@ export function postgresDatabase(
     stagesDeclaredTypes: true,
     cut: findCut,
     atFunction,
+    async identify(session, table) {
+      const [found] = await session.rows('SELECT to_regclass(?)::oid::text AS identity', quoteTable(table));
+      return found && String(found['identity']);
+    },
     rowId: 'ctid',
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };

@@ -6,16 +6,16 @@ import {
   readNumber,
   quoteTable,
   type Database,
-  type ExistingColumn,
   type Session,
   type TableName,
 } from '../sql/database.js';
 import { Ledger } from '../sql/ledger.js';
+import { usualMaxRemoved } from '../sql/maxRemoved.js';
 import { checkMode, mergeStaged } from '../sql/mergeStaged.js';
 import { StagingTable } from '../sql/stagingTable.js';
 import { TableConnection } from '../sql/tableConnection.js';
-import { checkTableName, createTableShape, type TableShape } from '../sql/tableShape.js';
-import { checkKeyOption } from '../sql/tableSink.js';
+import { checkTableName, createTableShape } from '../sql/tableShape.js';
+import { checkRowOptions } from '../sql/tableSink.js';
 import { isFollowed, type ClaimRequest, type NewRun, type RunRows, type RunTable, type StoredRun } from './runTable.js';
 import { TableClaim, type RunTables } from './tableClaim.js';
 
@@ -61,7 +61,7 @@ export class PostgresRunTable implements RunTable {
   }
 
   begin<T>(run: NewRun, rows: RunRows<T>): Promise<StoredRun> {
-    checkKeyOption(rows.options);
+    checkRowOptions(rows.options);
     return this.#write(async (session, tables, table) => {
       await this.#database.lockDefinitions?.(session);
       await create(session, tables);
@@ -79,7 +79,7 @@ export class PostgresRunTable implements RunTable {
         // It was never worked on, since its plan is not complete.
         if (other.state === 'planned') await this.#remove(session, tables, table, other.id);
       }
-      const shape = this.#createShape(rows, await session.readColumns(table.full));
+      const shape = createTableShape(this.#database, rows.schema, rows.options, await session.readColumns(table.full));
       const staging = new StagingTable(this.#database, table, shape, run.id);
       await checkMode(session, staging.target, rows.options.mode ?? 'fail');
       await staging.create(session);
@@ -164,7 +164,7 @@ export class PostgresRunTable implements RunTable {
       if (found['state'] === 'finished') return 'done';
       // The table may have got the column of the key since the run began.
       const { name: staged } = this.#unshaped(table, run);
-      const shape = this.#createShape(request, await session.readColumns(staged));
+      const shape = createTableShape(this.#database, request.schema, options, await session.readColumns(staged), true);
       const staging = new StagingTable(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
         connection: this.#connection,
@@ -178,7 +178,9 @@ export class PostgresRunTable implements RunTable {
           const gap = isCompared ? await totalGap(within, tables, run) : {};
           const isOther = Object.keys(gap).length > 0;
           const end = { isIncomplete: isIncomplete || isOther, ...gap };
-          const { rowsNotRemoved } = await mergeStaged(within, staging, mode, rows, end).catch((error: unknown) => {
+          const max = options.maxRemoved ?? usualMaxRemoved;
+          const merged = mergeStaged(within, staging, mode, rows, end, max);
+          const { rowsNotRemoved } = await merged.catch((error: unknown) => {
             throw asFinal(error, isOther);
           });
           if ((await within.readColumns(this.#beside(table, '_sluice'))) !== undefined)
@@ -235,10 +237,6 @@ export class PostgresRunTable implements RunTable {
        AND a.application_name LIKE 'sluice %' AND a.usename = current_user`,
       sql,
     );
-  }
-
-  #createShape<T>({ options, schema }: RunRows<T>, existing: readonly ExistingColumn[] | undefined): TableShape<T> {
-    return createTableShape(this.#database, schema, options, existing);
   }
 
   /** The staging table of a run, before its columns are known. */
@@ -302,7 +300,12 @@ function asFinal(error: unknown, isShort: boolean): unknown {
   if (!SluiceError.is(error, 'sink') || error.details['isLost'] !== true) return error;
   const { summary, details } = error;
   const orElse = isShort ? ', or with --no-require-total (requireTotal: false) if the total counts something else' : '';
-  const what = `${summary} Cancel this run, and submit another one by another name, with key columns${orElse}.`;
+  const remedies = new Map<unknown, string>([
+    ['maxRemoved', '--max-removed 100% (maxRemoved) if they are really gone'],
+    ['key', 'key columns that identify a row'],
+  ]);
+  const remedy = remedies.get(details['option']) ?? `key columns${orElse}`;
+  const what = `${summary} Cancel this run, and submit another one by another name, with ${remedy}.`;
   return new SinkError(what, { details, cause: error });
 }
 

@@ -204,6 +204,12 @@ export interface Database {
   readonly cut?: (name: string, declared: string) => string | undefined;
   /** A point in time as the database takes it; `undefined` if it can't. Default: the text that the row has. */
   readonly timestamp?: (micros: bigint) => string | undefined;
+  /**
+   * What a table has, and no other one that gets its name later; `undefined` if nothing tells.
+   *
+   * @param mark a name to mark it with, if the database has none of its own
+   */
+  readonly identify: (session: Session, table: string, mark?: string) => Promise<string | undefined>;
   /** The column that every table has, by which a row is found within a statement. */
   readonly rowId: string;
   /** A function of the versions that the rows of a history had at a time. Default: the database has none. */

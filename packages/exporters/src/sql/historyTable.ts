@@ -16,6 +16,7 @@ import {
   type TableTraits,
 } from './database.js';
 import { versionColumns } from './generation.js';
+import { checkRemoval, type MaxRemoved } from './maxRemoved.js';
 import type { StagingTable } from './stagingTable.js';
 import { checkTable } from './tableShape.js';
 import { shortHash } from './targetTable.js';
@@ -254,16 +255,23 @@ export class HistoryTable {
    * Makes versions of staged rows, of which no two have the same key: a version of a row that is as it was goes on.
    *
    * @param missing what becomes of rows that are not staged: they end; end if the last complete walk lacked them, too; stay
+   * @param maxRemoved how many rows may end as removed. Default: all
    * @returns how many of them stay
    * @throws SinkError if a rule of the table does not let a version begin or end, or if rows are to end that an incomplete
    * walk may only have left out
    */
-  async publish(session: Session, { at, isComplete }: Poll, missing: 'end' | 'confirm' | 'stay'): Promise<number> {
+  async publish(
+    session: Session,
+    { at, isComplete }: Poll,
+    missing: 'end' | 'confirm' | 'stay',
+    maxRemoved?: MaxRemoved,
+  ): Promise<number> {
     const { name, columns, key } = this.#staging.target;
     if (missing === 'end' && !isComplete && (await hasRows(session, `${this.#sql} WHERE ${this.#isMissing}`)))
       throw untoldRemovals(name.given);
     const hasRules = (await session.readTraits(name.full))?.hasRules === true;
     const before = hasRules ? await countRows(session, this.#sql) : 0;
+    const live = maxRemoved === undefined ? 0 : await countRows(session, `${this.#sql} WHERE ${isLive}`);
     const own = new Set<string>(Object.values(versionColumns).map(({ name }) => name));
     const compared = columns.filter(({ name }) => !key.includes(name) && !own.has(name) && this.#compares(name));
     // JSON has no equality in every database, and that of texts may be a loose one: so letter by letter.
@@ -278,7 +286,10 @@ export class HistoryTable {
         `UPDATE ${this.#sql} SET ${validTo} = ${staged}.${validFrom}, ${quote(ended.name)} = 'changed' FROM ${this.#staging.sql} AS ${staged} WHERE ${this.#sql}.${isLive} AND ${this.#sameKey} AND (${listValues(this.#sql)}) IS DISTINCT FROM (${listValues(staged)})`,
       );
     const left = missing === 'stay' ? undefined : await this.#findLeft(session, missing);
-    if (left !== undefined) await session.run(`UPDATE ${this.#sql} SET ${endVersion} WHERE ${left}`, at, 'removed');
+    if (left !== undefined) {
+      const removed = await session.run(`UPDATE ${this.#sql} SET ${endVersion} WHERE ${left}`, at, 'removed');
+      checkRemoval(name, maxRemoved, { removed, before: live });
+    }
     if (missing !== 'end') await this.#recordMissing(session, missing);
     const names = columns.map(({ name }) => quote(name));
     const added = await session.run(

@@ -15,6 +15,7 @@ import {
   ConnectionLost,
   countRows,
   foldTableName,
+  hasRows,
   readInteger,
   quoteTable,
   type Database,
@@ -22,6 +23,7 @@ import {
   type TableHolder,
   type TableName,
 } from './database.js';
+import { asciiJson } from './sqlValue.js';
 import type { TableMode } from './tableShape.js';
 import { TableConnection } from './tableConnection.js';
 
@@ -51,6 +53,13 @@ export interface TableState extends StateStore {
 /** A sink that keeps its checkpoints beside its table. */
 export interface TableSink<T> extends Sink<T> {
   readonly state: TableState;
+}
+
+/** A table as it is now. */
+interface FoundTable {
+  readonly isEmpty: boolean;
+  /** Absent if nothing tells it from one that was there before. */
+  readonly identity: string | undefined;
 }
 
 /** What is committed with the next record. */
@@ -171,11 +180,14 @@ export class Ledger implements TableState {
     });
   }
 
-  /** Whether the table itself is there. As `load`, with or without the lock. */
-  hasTable(): Promise<boolean> {
-    const isThere = async (session: Session, { full }: TableName): Promise<boolean> =>
-      (await session.readColumns(full)) !== undefined;
-    return this.#isOpen ? this.read((session) => isThere(session, this.table)) : this.#connection.look(isThere);
+  /** What has the name of the table. As `load`, with or without the lock. */
+  findTable(): Promise<FoundTable | undefined> {
+    const find = async (session: Session, { full }: TableName): Promise<FoundTable | undefined> =>
+      (await session.readColumns(full)) && {
+        isEmpty: !(await hasRows(session, quoteTable(full, this.#database))),
+        identity: await this.#database.identify(session, full),
+      };
+    return this.#isOpen ? this.read((session) => find(session, this.table)) : this.#connection.look(find);
   }
 
   async save(name: string, record: object): Promise<void> {
@@ -208,7 +220,14 @@ export class Ledger implements TableState {
   ): Promise<void> {
     const isAlone = by.mode === 'fail' || by.mode === 'replace';
     const rows = isAlone ? await countRows(session, quoteTable(this.table.full, this.#database)) : undefined;
-    await this.put(session, published, { ...by, ...(rows !== undefined && { rows }) });
+    // A merge or a replace brings whatever is there up to date.
+    const isOnce = by.mode === 'fail' || by.mode === 'append';
+    const identity = isOnce ? await this.#database.identify(session, this.table.full, by.run) : undefined;
+    await this.put(session, published, {
+      ...by,
+      ...(rows !== undefined && { rows }),
+      ...(identity !== undefined && { identity }),
+    });
     // The rows that they stand for are gone. The next increment is to know that, and not only to begin anew.
     if (by.mode === 'replace') await this.#changeMarks(session, `UPDATE ${this.#ledger} SET record = 'null'`);
   }
@@ -230,7 +249,7 @@ export class Ledger implements TableState {
       list,
       this.#target,
       list,
-      encodeRecord(record),
+      asciiJson(record),
     );
   }
 
@@ -354,14 +373,6 @@ export class Ledger implements TableState {
 /** Records never have the name of the control row, nor that of a log. */
 function recordName(name: string): string {
   return `record/${name}`;
-}
-
-/** JSON in ASCII, since a database of another encoding than UTF8 lacks characters that a row or a cursor may have. */
-function encodeRecord(record: object): string {
-  return JSON.stringify(record).replace(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }
 
 function decodeRecord(record: unknown, name: string): unknown {

@@ -9,6 +9,7 @@ import {
   type TableTraits,
   type Unique,
 } from './database.js';
+import { checkRemoval, type MaxRemoved } from './maxRemoved.js';
 import type { StagingTable } from './stagingTable.js';
 import type { TableMode } from './tableShape.js';
 import type { TargetTable } from './targetTable.js';
@@ -89,8 +90,9 @@ async function refuseKeyless(session: Session, { name, sql, key }: TargetTable):
  *
  * @param rows how many were staged
  * @param end if rows may be missing, `replace` removes none
- * @throws SinkError if the target does not take them all, whatever it does with them, or if `replace` can't tell old rows
- * from new ones after an incomplete walk; CheckpointError if staged rows are gone, or their keys were compared in another
+ * @param maxRemoved how many rows `replace` may remove. Default: all
+ * @throws SinkError if the target does not take them all, whatever it does with them, if `replace` can't tell old rows
+ * from new ones after an incomplete walk, or would remove too many; CheckpointError if staged rows are gone, or their keys were compared in another
  * way than those of the target are now
  */
 export async function mergeStaged(
@@ -99,6 +101,7 @@ export async function mergeStaged(
   mode: TableMode,
   rows: number,
   end: WalkEnd = { isIncomplete: false },
+  maxRemoved?: MaxRemoved,
 ): Promise<Published> {
   const { target } = staging;
   const traits = await checkMode(session, target, mode);
@@ -106,7 +109,8 @@ export async function mergeStaged(
   if (traits && mode === 'replace' && end.isIncomplete) await refuseKeyless(session, target);
   checkStaged(target.name.given, rows, await staging.countRows(session));
   if (traits) await checkStagedAs(session, staging);
-  const merge = traits && new StagedMerge(session, staging, traits, mode);
+  await staging.refuseCollapsed(session);
+  const merge = traits && new StagedMerge(session, staging, traits, { mode, maxRemoved });
   const isUpsert = merge?.isUpsert === true;
   const twins = target.key.length > 0 && !isUpsert ? await staging.keepLastPerKey(session) : 0;
   if (!merge) {
@@ -187,17 +191,24 @@ class StagedMerge {
   readonly #target: TargetTable;
   readonly #traits: TableTraits;
   readonly #mode: TableMode;
+  readonly #maxRemoved: MaxRemoved | undefined;
   /** Rows that stay are changed in place, so that what refers to them from other tables is not touched. */
   readonly #isByKey: boolean;
   readonly #sameKey: string;
 
-  constructor(session: Session, staging: StagingTable, traits: TableTraits, mode: TableMode) {
+  constructor(
+    session: Session,
+    staging: StagingTable,
+    traits: TableTraits,
+    { mode, maxRemoved }: { readonly mode: TableMode; readonly maxRemoved: MaxRemoved | undefined },
+  ) {
     const { target } = staging;
     this.#session = session;
     this.#staging = staging;
     this.#target = target;
     this.#traits = traits;
     this.#mode = mode;
+    this.#maxRemoved = maxRemoved;
     this.#isByKey = target.key.length > 0 && (mode === 'merge' || mode === 'replace');
     this.#sameKey = target.sameKey(target.sql, staged);
   }
@@ -217,7 +228,7 @@ class StagedMerge {
   async upsert(end: WalkEnd): Promise<Published> {
     const { columns, key, keyNames, sql } = this.#target;
     const before = await this.#count(sql);
-    const { rowsNotRemoved, removed } = await this.#removeMissing(end);
+    const { rowsNotRemoved, removed } = await this.#removeMissing(end, before);
     const names = columns.map(({ name }) => quote(name));
     const values = columns.flatMap(({ name }) => (key.includes(name) ? [] : [quote(name)]));
     const listValues = (of: string): string => values.map((name) => `${of}.${name}`).join(', ');
@@ -231,18 +242,30 @@ class StagedMerge {
     return { rowsNotRemoved, changes: { before, removed, added, changed: stored - added } };
   }
 
-  /** In mode `replace`, removes the rows that the walk did not find, unless it was incomplete. */
-  async #removeMissing(end: WalkEnd): Promise<{ readonly rowsNotRemoved: number; readonly removed: number }> {
+  /**
+   * In mode `replace`, removes the rows that the walk did not find, unless it was incomplete.
+   *
+   * @param rows those that take the place of all others, without a key. Default 0
+   */
+  async #removeMissing(
+    end: WalkEnd,
+    before: number,
+    rows = 0,
+  ): Promise<{ readonly rowsNotRemoved: number; readonly removed: number }> {
     if (this.#mode !== 'replace') return { rowsNotRemoved: 0, removed: 0 };
     const rowsNotRemoved = end.isIncomplete ? await this.#countMissing(end) : 0;
-    return { rowsNotRemoved, removed: rowsNotRemoved === 0 ? await this.#remove() : 0 };
+    if (rowsNotRemoved > 0) return { rowsNotRemoved, removed: 0 };
+    const removed = await this.#remove();
+    const fewer = this.#isByKey ? removed : Math.max(removed - rows, 0);
+    checkRemoval(this.#target.name, this.#maxRemoved, { removed: fewer, before });
+    return { rowsNotRemoved, removed };
   }
 
   /** @param rows those that are staged, without others of their keys */
   async updateThenInsert(rows: number, end: WalkEnd): Promise<Published> {
     const { hasRules } = this.#traits;
     const rowsBefore = hasRules || this.#mode !== 'append' ? await this.#count(this.#target.sql) : 0;
-    const { rowsNotRemoved, removed } = await this.#removeMissing(end);
+    const { rowsNotRemoved, removed } = await this.#removeMissing(end, rowsBefore, rows);
     const changed = this.#isByKey ? await this.#update() : 0;
     const before = hasRules && !this.#isByKey ? await this.#lookBefore() : undefined;
     const added = await this.#insert(rows);

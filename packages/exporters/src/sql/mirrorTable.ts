@@ -154,12 +154,7 @@ export class MirrorTable<T> {
 
   #checkTwins(rows: number, found: number): void {
     if (rows === found) return;
-    const { target } = this.#staging;
-    const missing = rows - found;
-    throw new SinkError(`${missing} of ${rows} rows have the same ${target.key.join(', ')} as another one.`, {
-      details: { option: 'key', table: target.name.given },
-      advice: [{ kind: 'set', option: 'key' }],
-    });
+    throw this.#staging.target.collapsed(rows - found, rows);
   }
 }
 

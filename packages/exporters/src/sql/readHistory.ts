@@ -2,12 +2,11 @@ import { hash } from 'node:crypto';
 import { ConfigError, differingFields, SinkError, type Change } from '@sluice/core';
 import { quote, quoteTable, readNumber, type Database, type Session } from './database.js';
 import { versionColumns } from './generation.js';
-import { numberText, timestampMicros } from '../columnValue.js';
+import { instantText, numberText, timestampMicros } from '../columnValue.js';
 import { type Fields, parseJson } from '../fields.js';
 import { namesBeside } from './historyTable.js';
 import { Ledger } from './ledger.js';
 import { isRowsRecord, rowsRecord, type JsonKind } from './rowsRecord.js';
-import { instantText } from './sqlValue.js';
 import { keyColumn, storableKey } from './tableShape.js';
 
 /** Which changes of a history. */

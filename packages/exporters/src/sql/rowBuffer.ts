@@ -1,6 +1,6 @@
 import type { SqlValue } from './database.js';
 import { StagingTable } from './stagingTable.js';
-import type { TableShape } from './tableShape.js';
+import { ownKeyColumn, type TableShape } from './tableShape.js';
 
 /** Characters of text, about, after which rows are committed. */
 const maxCharacters = 16_000_000;
@@ -33,7 +33,9 @@ export class RowBuffer<T> {
   add(row: T, partition: number, nth: number, more: readonly SqlValue[] = []): void {
     const values = this.#shape.readValues(row, nth);
     for (const value of values) if (typeof value === 'string') this.#characters += value.length;
-    values.push(...more, StagingTable.placeOf(partition, nth));
+    values.push(...more);
+    if (this.#shape.ownKey === ownKeyColumn) values.push(this.#shape.readOwnKey(row));
+    values.push(StagingTable.placeOf(partition, nth));
     this.#rows.push(values);
   }
 

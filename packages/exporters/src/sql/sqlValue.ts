@@ -1,5 +1,5 @@
 import type { ColumnType } from '@sluice/core';
-import { columnValues, plainInstant, timestampMicros } from '../columnValue.js';
+import { columnValues, instantText, plainInstant, timestampMicros } from '../columnValue.js';
 import type { Database, SqlValue } from './database.js';
 
 /**
@@ -40,11 +40,12 @@ function isExactInstant(text: string): boolean {
   return text.length === '2000-01-01T00:00:00.000Z'.length && plainInstant.test(text);
 }
 
-/** In UTC, with milliseconds, or with microseconds if it has some. */
-export function instantText(micros: bigint): string {
-  const ofMs = ((micros % 1_000n) + 1_000n) % 1_000n;
-  const text = new Date(Number((micros - ofMs) / 1_000n)).toISOString();
-  return ofMs === 0n ? text : text.replace('Z', `${String(ofMs).padStart(3, '0')}Z`);
+/** JSON in ASCII, since a database of another encoding than UTF8 lacks characters that a row or a cursor may have. */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Text without NUL characters and unpaired surrogates. */

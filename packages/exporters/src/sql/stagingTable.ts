@@ -9,13 +9,14 @@ import {
   quote,
   quoteTable,
   readInteger,
+  readNumber,
   RefusedValue,
   type Database,
   type Session,
   type SqlValue,
   type TableName,
 } from './database.js';
-import type { TableColumns } from './tableShape.js';
+import { ownKeyColumn, type TableColumns } from './tableShape.js';
 import { shortHash, TargetTable } from './targetTable.js';
 
 /** Rows of a partition have numbers of their own, so that their order is the plan's at any concurrency. */
@@ -38,6 +39,9 @@ export class StagingTable {
   readonly #database: Database;
   /** The index of its key, without the schema. */
   readonly #keyIndex: string;
+  readonly #ownKey: string | undefined;
+  /** The columns that the target lacks, and that have a definition. */
+  readonly #own: readonly string[];
 
   /** @param of whose it is. Default: of the table's exports, of which one writes at a time. */
   constructor(database: Database, table: TableName, columns: TableColumns, of?: string) {
@@ -49,6 +53,8 @@ export class StagingTable {
     this.sql = quoteTable(this.name, database);
     this.order = database.order.column;
     this.#keyIndex = `_sluice_stage_${hash}`;
+    this.#ownKey = columns.ownKey;
+    this.#own = columns.ownKey === ownKeyColumn ? [ownKeyColumn] : [];
   }
 
   /** Begins anew, and drops what an earlier run left. Returns the hash of its columns. */
@@ -56,6 +62,7 @@ export class StagingTable {
     const { definition } = this.#database.order;
     const found = await this.#defineColumns(session);
     const columns = found.map(({ name, type, equality, check }) => name + ' ' + type + equality + check);
+    for (const name of this.#own) columns.push(`${name} text COLLATE ${this.#database.exactCollation}`);
     if (definition !== undefined) columns.push(`${this.order} ${definition}`);
     await this.drop(session);
     await session.run(`CREATE TABLE ${this.sql} (${columns.join(', ')})`);
@@ -135,7 +142,7 @@ export class StagingTable {
   }
 
   async insert(session: Session, placed: readonly (readonly SqlValue[])[]): Promise<void> {
-    const names = [...this.target.columns.map(({ name }) => name), this.order];
+    const names = [...this.target.columns.map(({ name }) => name), ...this.#own, this.order];
     try {
       await session.insert(this.name, names, placed);
     } catch (error) {
@@ -166,6 +173,35 @@ export class StagingTable {
     await session.run(`DELETE FROM ${this.sql} WHERE ${this.#isOfPartition}`, ...placesOfPartition(partition));
   }
 
+  /**
+   * Rows whose keys in the source differ would be one in the target, and all but the last one be lost.
+   *
+   * @throws SinkError if there are any: nothing is left to resume, since another key needs other rows
+   */
+  async refuseCollapsed(session: Session): Promise<void> {
+    const { key, keyNames } = this.target;
+    if (key.length === 0 || this.#ownKey === undefined) return;
+    const own = `${quote(this.#ownKey)} COLLATE ${this.#database.exactCollation}`;
+    const [first, last] = ['_sluice_first', '_sluice_last'];
+    const [found] = await session.rows(
+      `SELECT ${keyNames}, min(${own}) AS ${first}, max(${own}) AS ${last} FROM ${this.sql} GROUP BY ${keyNames} HAVING min(${own}) <> max(${own}) LIMIT 1`,
+    );
+    if (!found) return;
+    const [counted] = await session.rows(
+      `SELECT sum(${first}) AS ${first}, sum(${first} - 1) AS ${last} FROM (SELECT count(DISTINCT ${own}) AS ${first} FROM ${this.sql} GROUP BY ${keyNames} HAVING count(DISTINCT ${own}) > 0) AS ${later}`,
+    );
+    throw this.target.collapsed(readNumber(counted?.[last]), readNumber(counted?.[first]), {
+      own: [found[first], found[last]].map((text) => this.#shownKey(String(text))),
+      key: key.map((name) => String(found[name])),
+    });
+  }
+
+  /** 1 and "1" are two keys. */
+  #shownKey(text: string): string {
+    const key: unknown = this.#own.length > 0 ? JSON.parse(text) : text;
+    return typeof key === 'string' ? shownText(key) : String(key);
+  }
+
   /** Keeps the last row of each key, the one that the API sent last. Returns how many others there were. */
   async keepLastPerKey(session: Session): Promise<number> {
     await session.run(`CREATE INDEX ${quote(this.#keyIndex)} ON ${this.sql} (${this.target.keyNames})`);
@@ -178,7 +214,8 @@ export class StagingTable {
   async becomeTarget(session: Session): Promise<void> {
     const { name, key } = this.target;
     const { definition } = this.#database.order;
-    if (definition !== undefined) await session.run(`ALTER TABLE ${this.sql} DROP COLUMN ${this.order}`);
+    for (const column of definition === undefined ? this.#own : [...this.#own, this.order])
+      await session.run(`ALTER TABLE ${this.sql} DROP COLUMN ${column}`);
     await session.run(`ALTER TABLE ${this.sql} RENAME TO ${quote(nameInSchema(name.full, this.#database))}`);
     if (key.length === 0) return;
     const index = besideTable(name.full, this.#keyIndex, this.#database);

@@ -10,10 +10,12 @@ import {
   type TableColumn,
 } from './database.js';
 import { keyInWords } from '../keyInWords.js';
-import { sqlReader, storableText } from './sqlValue.js';
+import { asciiJson, sqlReader, storableText } from './sqlValue.js';
 
 /** The column of a row's key, where no columns are. */
 export const keyColumn = '_key';
+/** The column of a staging table with the key that the source has of a row. */
+export const ownKeyColumn = '_sluice_own';
 /** Names that begin so are the sink's own. */
 const reserved = /^(_sluice.*|_rowid_)$/is;
 
@@ -31,12 +33,16 @@ export interface TableColumns {
   readonly columns: readonly TableColumn[];
   /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
+  /** The column of staged rows with the key that their source has: one of the table, or `_sluice_own`. Default: none. */
+  readonly ownKey?: string | undefined;
 }
 
 /** The columns of a table, and how rows become its rows. */
 export interface TableShape<T> extends TableColumns {
   /** A new list of a row's values. @throws SinkError if one does not fit, which names row and column. */
   readValues(row: T, nth: number): SqlValue[];
+  /** The key that the source has of a row, as text that no other key has; null if it has none. */
+  readOwnKey(row: T): string | null;
 }
 
 /**
@@ -44,6 +50,7 @@ export interface TableShape<T> extends TableColumns {
  * mode: a later merge would take it for a new one otherwise.
  *
  * @param existing the columns of the table, or of the staging table of a run that began; absent if it is not there
+ * @param isStaged they are those of a staging table, which an earlier version may have created
  * @throws ConfigError if there are no columns, one is unknown, or rows need a key and have none
  */
 export function createTableShape<T>(
@@ -51,6 +58,7 @@ export function createTableShape<T>(
   schema: RowSchema<T> | undefined,
   { columns: wanted, key: keyNames, mode, isCanonical, schema: newFields = 'discard' }: ShapeOptions,
   existing: readonly ExistingColumn[] = [],
+  isStaged = false,
 ): TableShape<T> {
   const columns = chooseTypedColumns(wanted, schema, 'table');
   const names = columns.map(({ name }) => name);
@@ -98,6 +106,7 @@ export function createTableShape<T>(
   if (json) throw new ConfigError(`The key has ${JSON.stringify(json.name)}, which is JSON: it has no equality.`);
   const key = isByRowKey ? [keyColumn] : (keyNames ?? []);
   const hasKeyColumn = isByRowKey || canFill;
+  const canStage = !isStaged || existing.some(({ name }) => name === ownKeyColumn);
   const readers = columns.map((column) => ({
     column,
     field: fieldReader(column.name),
@@ -108,6 +117,8 @@ export function createTableShape<T>(
   return {
     columns: hasKeyColumn ? [...columns, { name: keyColumn, type: 'text' }] : columns,
     key,
+    ownKey: hasKeyColumn ? keyColumn : rowKey && key.length > 0 && canStage ? ownKeyColumn : undefined,
+    readOwnKey: (row) => ownKeyText(rowKey?.(row)),
     readValues(row, nth) {
       const given = checkRow(row, 'a table');
       if (known) checkFields(given, known, nth);
@@ -160,6 +171,11 @@ function keyText(key: RowKey, nth: number): string {
     details: { row: nth, option: 'key' },
     advice: [{ kind: 'set', option: 'key' }],
   });
+}
+
+/** In ASCII, which every database can store, and compared by its characters alone: 1 and "1" are two keys. */
+export function ownKeyText(key: unknown): string | null {
+  return typeof key === 'string' || Number.isFinite(key) ? asciiJson(key) : null;
 }
 
 /** A part of a key with another character in it could be that of another row. */

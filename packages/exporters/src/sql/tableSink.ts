@@ -27,6 +27,7 @@ import {
 import { Ledger, published, type TableSink } from './ledger.js';
 import { RowBuffer } from './rowBuffer.js';
 import { rowsRecord, RowsSeen } from './rowsRecord.js';
+import { checkMaxRemoved, usualMaxRemoved, type MaxRemoved } from './maxRemoved.js';
 import { checkStaged, checkStagedAs, checkMode, mergeStaged, type Published } from './mergeStaged.js';
 import { StagingTable } from './stagingTable.js';
 import { checkTableName, createTableShape, type NewFields, type TableMode, type TableShape } from './tableShape.js';
@@ -54,6 +55,12 @@ export interface TableOptions {
    * default) leaves them out, `freeze` ends the export with an error that names row and field.
    */
   readonly schema?: NewFields | undefined;
+  /**
+   * How many rows `replace` may remove, or a `history` end as removed: a share of those that the table has (`'80%'`, or 0.8),
+   * or from 1 on a number of rows. An export that would remove more changes nothing and fails. Default `'50%'`; `'100%'`
+   * allows all.
+   */
+  readonly maxRemoved?: MaxRemoved | undefined;
 }
 
 /** The names of these options. */
@@ -63,6 +70,7 @@ export const tableOptionNames = {
   columns: true,
   key: true,
   schema: true,
+  maxRemoved: true,
 } as const satisfies Readonly<Record<keyof TableOptions, true>>;
 
 /** Where rows of the table go on, which is in the checkpoint. */
@@ -84,8 +92,8 @@ type TablePosition = Readonly<{
 
 /** A sink that commits rows and checkpoint in one transaction. */
 export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
-  const { table, mode = 'fail', columns, key, schema } = options;
-  checkKeyOption(options);
+  const { table, mode = 'fail', columns, key, schema, maxRemoved = usualMaxRemoved } = options;
+  checkRowOptions(options);
   const isHistory = mode === 'history';
   checkTableName(database, isHistory ? namesBeside(table, database).polls : table);
   const ledger = new Ledger(database, table);
@@ -111,8 +119,9 @@ export function tableSink<T extends object>(database: Database, target: string, 
   /** Rows that an earlier run published are replaced when it starts over, if the table had, and has, no others. */
   const chooseMode = async ({ restart }: SinkContext<T>): Promise<TableMode | 'history'> => {
     if (!restart || mode !== 'fail') return mode;
-    const { mode: last, rows } = await loadPublished(ledger);
-    const hasOthers = typeof rows === 'number' && (await ledger.read(countRowsOfTable)) > rows;
+    const { mode: last, rows, identity } = await loadPublished(ledger);
+    const isOther = identity !== undefined && (await ledger.findTable())?.identity !== identity;
+    const hasOthers = isOther || (typeof rows === 'number' && (await ledger.read(countRowsOfTable)) > rows);
     return (last === 'fail' || last === 'replace') && !hasOthers ? 'replace' : mode;
   };
   const prepare = async (
@@ -121,17 +130,19 @@ export function tableSink<T extends object>(database: Database, target: string, 
     existing: readonly ExistingColumn[] | undefined,
   ): Promise<WriterParts<T>> => {
     const wanted = { columns, key, schema, mode: effective, isCanonical: isHistory };
-    const rows = createTableShape(database, context.schema, wanted, existing);
+    const rows = createTableShape(database, context.schema, wanted, existing, context.resumeAt !== undefined);
     if (!isHistory)
-      return { ledger, target, mode, shape: rows, staging: new StagingTable(database, ledger.table, rows) };
+      return { ledger, target, mode, maxRemoved, shape: rows, staging: new StagingTable(database, ledger.table, rows) };
     const last = readLastPoll(await ledger.load(historyRecord));
     const { clock = systemClock, increment } = context;
-    const staging = new StagingTable(database, ledger.table, new MirrorShape(rows, 'versions'));
+    const { columns: versions, key: ofVersions } = new MirrorShape(rows, 'versions');
+    const ofRows = { columns: versions, key: ofVersions, ownKey: rows.ownKey };
+    const staging = new StagingTable(database, ledger.table, ofRows);
     const before = await ledger.load(rowsRecord);
     const seen = new RowsSeen({ source: context.source, columns: rows.columns, reserved: '#', before });
     const table = new HistoryTable(staging);
     const history = { last, clock, isPartial: increment !== undefined, seen, table };
-    return { ledger, target, mode, shape: rows, staging, history };
+    return { ledger, target, mode, maxRemoved, shape: rows, staging, history };
   };
   const check = async (session: Session, { history, staging }: WriterParts<T>, effective: TablePosition['mode']) => {
     if (effective !== 'history') await checkMode(session, staging.target, effective);
@@ -155,8 +166,15 @@ export function tableSink<T extends object>(database: Database, target: string, 
       const known = decodePosition(position, table);
       return { ...known, dropped: [...known.dropped, partition] };
     },
-    async finished(position) {
-      return (await isPublished(ledger, decodePosition(position, table))) ? { target } : undefined;
+    async finished(position, warn) {
+      const known = decodePosition(position, table);
+      const found = await findRows(ledger, known);
+      if (found === 'there') return { target };
+      // Rows that were copied into it would be there twice.
+      if (found === 'other' && known.mode === 'append') throw madeAnew(table);
+      if (found !== undefined)
+        warn?.(`The rows of the finished export are not in ${table} any more, so all rows are exported again.`);
+      return undefined;
     },
     async open(context) {
       checkContext(context);
@@ -194,7 +212,8 @@ export function tableSink<T extends object>(database: Database, target: string, 
         });
       }
       if (isWithoutOthers) throw lostIncrements(table);
-      if (resumeAt.isSealed && (await isPublished(ledger, position))) return new TableWriter<T>(parts, position, true);
+      if (resumeAt.isSealed && (await findRows(ledger, position)) === 'there')
+        return new TableWriter<T>(parts, position, true);
       const now = await ledger.read(async (session) => {
         if (!existing) throw lostRows(table);
         const found = await staging.countRows(session);
@@ -211,8 +230,14 @@ export function tableSink<T extends object>(database: Database, target: string, 
   };
 }
 
-/** @throws ConfigError if rows have a key that their mode does not use */
-export function checkKeyOption({ key, mode }: Pick<TableOptions, 'key' | 'mode'>): void {
+/** @throws ConfigError if rows have an option that their mode does not use, or one with a value that it can't have */
+export function checkRowOptions({ key, mode, maxRemoved }: Pick<TableOptions, 'key' | 'mode' | 'maxRemoved'>): void {
+  if (maxRemoved !== undefined) checkMaxRemoved(maxRemoved);
+  if (maxRemoved !== undefined && mode !== 'replace' && mode !== 'history')
+    throw new ConfigError(
+      (option = 'maxRemoved') => `Rows are removed by mode replace, or end in a history. Leave out ${option}.`,
+      { option: 'maxRemoved' },
+    );
   if (key && mode !== 'merge' && mode !== 'replace' && mode !== 'history')
     throw new ConfigError(
       (option = 'mode') => `A key is for merge and replace. Say in ${option} which one this is, or leave the key out.`,
@@ -227,6 +252,7 @@ interface WriterParts<T> {
   readonly target: string;
   /** As it was given. */
   readonly mode: TableMode | 'history';
+  readonly maxRemoved: MaxRemoved;
   readonly history?: HistoryParts;
 }
 
@@ -308,15 +334,17 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 
   async close(): Promise<SinkReport> {
-    const { ledger, staging, target } = this.#parts;
+    const { ledger, staging, target, maxRemoved } = this.#parts;
     const { run, mode } = this.#opened;
+    // What is started over replaces the rows of the run before, however many.
+    const max = this.#parts.mode === 'replace' ? maxRemoved : undefined;
     const { rowsNotRemoved, changes }: Published = this.#isPublished
       ? { rowsNotRemoved: 0 }
       : await ledger.commit(async (session) => {
           const done: Published =
             mode === 'history'
               ? { rowsNotRemoved: await this.#publishVersions(session) }
-              : await mergeStaged(session, staging, mode, this.#staged, this.#end);
+              : await mergeStaged(session, staging, mode, this.#staged, this.#end, max);
           await ledger.putPublished(session, { run, mode });
           return done;
         });
@@ -326,18 +354,19 @@ class TableWriter<T> implements SinkWriter<T> {
 
   /** Returns how many rows stay because the walk was incomplete. */
   async #publishVersions(session: Session): Promise<number> {
-    const { ledger, staging, history } = this.#parts;
+    const { ledger, staging, history, maxRemoved } = this.#parts;
     if (!history) throw new Error('The position is of a history.');
     const { table, last, clock, isPartial, seen } = history;
     const isIncomplete = this.#end.isIncomplete || isPartial;
     await table.check(session, last !== undefined);
     checkStaged(staging.target.name.given, this.#staged, await staging.countRows(session));
     if ((await session.readColumns(staging.target.name.full)) !== undefined) await checkStagedAs(session, staging);
+    await staging.refuseCollapsed(session);
     await staging.keepLastPerKey(session);
     await table.create(session);
     const latest = (await table.readLatest(session)) ?? 0;
     const poll = pollAt(last, Math.max(latest, clock.now()), isIncomplete);
-    const rowsNotRemoved = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm');
+    const rowsNotRemoved = await table.publish(session, poll, isIncomplete ? 'stay' : 'confirm', maxRemoved);
     await table.addPoll(session, poll);
     await ledger.put(session, historyRecord, { poll: { generation: poll.generation, at: poll.at } });
     await ledger.put(session, rowsRecord, seen.toRecord());
@@ -362,9 +391,27 @@ function pollAt(last: LastPoll, ms: number, isIncomplete = false): Poll {
   return followPoll(last, { observedAt: new Date(ms).toISOString(), ...(isIncomplete && { isIncomplete }) });
 }
 
-/** Whether its rows are in the table, unless somebody has dropped that since. */
-async function isPublished(ledger: Ledger, { run }: TablePosition): Promise<boolean> {
-  return (await loadPublished(ledger))['run'] === run && (await ledger.hasTable());
+/**
+ * Whether the rows of a run are where it has published them; `other`: in their place is a table that was made since, with
+ * rows. `undefined` if it is not the one that published last.
+ */
+async function findRows(
+  ledger: Ledger,
+  { run, mode, staged }: TablePosition,
+): Promise<'there' | 'lost' | 'other' | undefined> {
+  const { run: last, identity } = await loadPublished(ledger);
+  if (last !== run) return undefined;
+  const found = await ledger.findTable();
+  if (!found) return 'lost';
+  // Others bring the table up to date, whatever became of their rows.
+  if (mode !== 'fail' && mode !== 'append') return 'there';
+  if (found.isEmpty) return staged > 0 || !isSame(found.identity, identity) ? 'lost' : 'there';
+  return isSame(found.identity, identity) ? 'there' : 'other';
+}
+
+/** An earlier version has not recorded which table it was. */
+function isSame(found: string | undefined, recorded: unknown): boolean {
+  return recorded === undefined || found === recorded;
 }
 
 /** The run that published last; empty if none did. */
@@ -408,6 +455,14 @@ function rowsTwice(): ConfigError {
     (option = 'mode') =>
       `All rows would be appended to those of the table, and be there twice. Say in ${option} what becomes of those: merge or replace.`,
     { option: 'mode' },
+  );
+}
+
+function madeAnew(table: string): CheckpointError {
+  return new CheckpointError(
+    `${table} is not the table to which the finished export has appended: it was dropped and made anew since, and has rows, which may be those of the export.`,
+    { table },
+    [{ kind: 'restart' }],
   );
 }
 

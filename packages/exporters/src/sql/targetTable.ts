@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { ConfigError, SinkError } from '@sluice/core';
+import { ConfigError, shownText, SinkError } from '@sluice/core';
 import {
   foldTableName,
   quote,
@@ -100,6 +100,22 @@ export class TargetTable {
         : `has ${found} rows instead of ${expected}: ${by} adds others`;
     throw new SinkError(`The table ${table} ${what}. Nothing was changed. Change that, or name another table.`, {
       details: { table, expected, found },
+    });
+  }
+
+  /** The error for rows that the source tells apart, and the key of the table does not. */
+  collapsed(
+    missing: number,
+    rows: number,
+    found?: { readonly own: readonly string[]; readonly key: readonly string[] },
+  ): SinkError {
+    const { key, name } = this;
+    const which = found
+      ? `, though the source tells them apart: e.g. ${found.own.join(' and ')} (${key.join(', ')}: ${shownText(found.key.join(', '))}). Nothing was changed`
+      : '';
+    return new SinkError(`${missing} of ${rows} rows have the same ${key.join(', ')} as another one${which}.`, {
+      details: { option: 'key', table: name.given, ...(found && { isLost: true }) },
+      advice: [{ kind: 'set', option: 'key' }],
     });
   }
 

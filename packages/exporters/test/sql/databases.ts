@@ -37,6 +37,7 @@ export interface TestDatabase {
   createRows(): Promise<void>;
   /** The column of that order. */
   readonly order: string;
+  /** Tests replace most of their few rows: `maxRemoved` is 100%, unless it is given, also as `undefined`. */
   sink<T extends object>(options: TableOptions): Sink<T>;
   mirror<T extends object>(options: MirrorOptions): Mirror<T>;
   compact(options: CompactOptions): Promise<CompactReport>;
@@ -65,12 +66,17 @@ export function sqliteAt(path: string): TestDatabase {
     order: 'rowid',
     place: path,
     createRows: () => Promise.resolve(),
-    sink: <T extends object>(options: TableOptions) => sqlite<T>({ path, ...options }),
+    sink: <T extends object>(options: TableOptions) => sqlite<T>({ path, ...withRemovals(options) }),
     mirror: <T extends object>(options: MirrorOptions) => sqliteMirror<T>({ path, ...options }),
     compact: (options) => compactSqlite({ path, ...options }),
     readHistory: (table, use) => readSqliteHistory({ path, table, signal: new AbortController().signal }, use),
     query: (sql: string) => Promise.resolve(querySqlite(path, sql)),
   };
+}
+
+function withRemovals(options: TableOptions): TableOptions {
+  const { mode } = options;
+  return mode === 'replace' || mode === 'history' ? { maxRemoved: '100%', ...options } : options;
 }
 
 function querySqlite(path: string, sql: string): TextRow[] {
@@ -119,7 +125,7 @@ export async function openEmptyPostgres(
       const columns = ['id', 'name', 'amount', 'note'].map((name) => `${name} text`);
       await query(`CREATE TABLE rows (${columns.join()}, nth bigint GENERATED ALWAYS AS IDENTITY)`);
     },
-    sink: <T extends object>(options: TableOptions) => postgres<T>({ url, ...options }),
+    sink: <T extends object>(options: TableOptions) => postgres<T>({ url, ...withRemovals(options) }),
     mirror: <T extends object>(options: MirrorOptions) => postgresMirror<T>({ url, ...options }),
     compact: (options) => compactPostgres({ url, ...options }),
     readHistory: (table, use) => readPostgresHistory({ url, table, signal: new AbortController().signal }, use),

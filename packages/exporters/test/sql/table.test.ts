@@ -52,7 +52,8 @@ describe.each(databaseKinds)('a table of $name', ({ open, name: kind }) => {
     expect(await ids(database)).toEqual([...range(0, 7), ...range(10, 14)]);
     const left = (await database.query(tables))
       .map(({ name }) => String(name))
-      .filter((name) => !/autoindex|pkey/.test(name));
+      // An index without entries tells SQLite's table from one that is made later.
+      .filter((name) => !/autoindex|pkey|_sluice_made_/.test(name));
     expect(left.sort()).toEqual(['_sluice', 'items']);
   });
 

@@ -102,6 +102,7 @@ export async function targetAt(
     key,
     columns,
     schema,
+    maxRemoved: options.maxRemoved,
     // It is on by default. Of a folder, the merge has it.
     ...(requireTotal === false && { requireTotal }),
   });
