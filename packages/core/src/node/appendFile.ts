@@ -97,14 +97,24 @@ export class AppendFile {
     return new AppendFile(fileSystem, path, file, sinkPosition);
   }
 
-  /** Whether a file ends at a position with the same content; `false` if it can't be read or is a link. */
-  static async isAt(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<boolean> {
+  /**
+   * Whether a file ends at a position with the same content; `false` if it can't be read or is a link.
+   *
+   * @param mayGoOn something else may follow. Default `false`
+   */
+  static async isAt(
+    fileSystem: FileSystem,
+    path: string,
+    { bytes, crc32 }: FilePosition,
+    mayGoOn = false,
+  ): Promise<boolean> {
     if ((await withPath(fileSystem.kind(path), path, 'inspected')) !== 'file') return false;
     const file = await withPath(openIfReadable(fileSystem, path), path, 'opened');
     if (!file) return false;
     try {
       const size = await withPath(file.size(), path, 'inspected');
-      return size === sinkPosition.bytes && (await checksum(file, path, size)) === sinkPosition.crc32;
+      if (mayGoOn ? size < bytes : size !== bytes) return false;
+      return (await checksum(file, path, bytes)) === crc32;
     } finally {
       await file.close().catch(() => undefined);
     }

@@ -1,22 +1,22 @@
 import { dirname, resolve } from 'node:path';
 import { checkCount, checkOptions, checkText } from '../checks.js';
-import { ConfigError, SinkError } from '../errors.js';
+import { CheckpointError, ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
 import { checkAppendable } from './appendable.js';
-import { AppendFile, decodeFilePosition, isDamage } from './appendFile.js';
+import { AppendFile, decodeFilePosition, isDamage, startOfFile } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
 import { withPath } from './diskFault.js';
 import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
-import { PartFile, type IfExists, type TargetFile } from './partFile.js';
+import { followLink, PartFile, type IfExists, type TargetFile } from './partFile.js';
 import { decodeCopied, positionAt, OrderedPartitionWriter, removePartition } from './orderedPartitionWriter.js';
 import { SegmentFolder } from './segmentFolder.js';
 import { settleAll } from './settleAll.js';
 
 /** Where and how a file is written. */
 export interface FileTarget {
-  /** The final name. Until the end the rows are in `path.part` next to it. */
+  /** The final name. Until the end the rows are in `path.part` next to it. What a link leads to is written. */
   readonly path: string;
   /**
    * If the final name is taken: `fail` (the default) changes nothing, `overwrite` replaces the file at the end, `append`
@@ -52,6 +52,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
   const gzip = readGzip(target);
   const { fileSystem = nodeFileSystem } = target;
   const isAppended = target.ifExists === 'append';
+  const locate = (): Promise<string> => followLink(fileSystem, resolve(target.path));
   if (isAppended && gzip)
     throw new ConfigError(`Rows can't be appended to ${target.path}, because it is compressed.`, {
       option: 'ifExists',
@@ -84,29 +85,35 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     delivery: 'exactly-once',
     withoutPartition: removePartition,
     finished: async (sinkPosition) => {
-      const path = resolve(target.path);
+      const path = await locate();
       const at = decodeFilePosition(sinkPosition);
-      const isThere = target.ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
-      return isThere ? { target: path, bytes: at.bytes } : undefined;
+      if (target.ifExists === 'overwrite') return undefined;
+      // Others may append to the same file.
+      if (await AppendFile.isAt(fileSystem, path, at, isAppended)) return { target: path, bytes: at.bytes };
+      const hasOthers = isAppended && (await withPath(fileSystem.kind(path), path, 'inspected')) === 'file';
+      if (hasOthers && !(await AppendFile.isAt(fileSystem, path, startOfFile))) throw changedSince(path);
+      return undefined;
     },
     check: async (context) => {
       const { schema, restart, stateFolder, isEndless } = context;
       const encoder = format.encoder(schema);
       checkContext(context);
-      if (isAppended) await checkAppendable(fileSystem, resolve(target.path), encoder);
-      await createTarget(target, { isEndless }, '').check(restart);
-      await checkVolume(fileSystem, resolve(target.path), stateFolder);
+      const path = await locate();
+      if (isAppended) await checkAppendable(fileSystem, path, encoder);
+      await createTarget({ ...target, path }, { isEndless }, '').check(restart);
+      await checkVolume(fileSystem, path, stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
       checkContext(context);
       const { resumeAt, increment, hasMark, warn } = context;
-      const hasRows = isAppended && !resumeAt && (await checkAppendable(fileSystem, resolve(target.path), encoder));
+      const path = await locate();
+      const hasRows = isAppended && !resumeAt && (await checkAppendable(fileSystem, path, encoder));
       if (hasRows && increment && !hasMark)
         warn?.(
           `${target.path} has rows, and no export with this definition and these parameters has left a mark: all rows are appended. Those that the file has are there twice then.`,
         );
-      const file = createTarget(target, context, encoder.header);
+      const file = createTarget({ ...target, path }, context, encoder.header);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new OrderedPartitionWriter(file, folder, () => new ByteBlocks(gzip));
       if (resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
@@ -114,6 +121,15 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
       return new FileWriter(file, order, encoder);
     },
   };
+}
+
+/** Its rows would be there twice, unless none of the last ones is left. */
+function changedSince(path: string): CheckpointError {
+  return new CheckpointError(
+    `${path} was changed or replaced since the finished export appended its rows, so nobody knows whether it has them.`,
+    { path },
+    [{ kind: 'restart' }],
+  );
 }
 
 /** After a crash, rows and state are consistent only on the same disk. @throws SinkError if they are not on one. */
@@ -133,8 +149,8 @@ function createTarget(
   { isEndless, recommit }: Pick<SinkContext<never>, 'isEndless' | 'recommit'>,
   header: string,
 ): TargetFile {
-  if (!isEndless) return new PartFile(fileSystem, resolve(path), ifExists);
-  return new EndlessFile(fileSystem, resolve(path), {
+  if (!isEndless) return new PartFile(fileSystem, path, ifExists);
+  return new EndlessFile(fileSystem, path, {
     ifExists: ifExists === 'overwrite' ? ifExists : 'fail',
     header,
     recommit: async (at) => recommit?.(positionAt(at)),

@@ -1,5 +1,5 @@
 import { constants, fstatSync } from 'node:fs';
-import { link, lstat, mkdir, open, readdir, rename, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, realpath, rename, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 import { platformCode } from '../values.js';
 
 /** A file that is open for reading and writing. */
@@ -61,6 +61,8 @@ export interface FileSystem {
   volume(path: string): Promise<Volume>;
   /** Follows links: a link to a folder is a folder. */
   kind(path: string): Promise<PathKind>;
+  /** The file to which a link leads, or the path itself: of what is not a link, or leads nowhere. Default: no links. */
+  readonly follow?: (path: string) => Promise<string>;
   /** Replaces what has the other name, atomically. */
   rename(from: string, to: string): Promise<void>;
   /** Gives a file a second name; fails with `EEXIST` if it is taken. */
@@ -161,6 +163,10 @@ export const nodeFileSystem: FileSystem = {
         if (name.isSymbolicLink()) return 'special';
       }
     }
+  },
+  async follow(path) {
+    const found = await unlessAbsent(lstat(path));
+    return found?.isSymbolicLink() ? ((await unlessAbsent(realpath(path))) ?? path) : path;
   },
   rename,
   link,

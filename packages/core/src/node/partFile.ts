@@ -68,6 +68,11 @@ export class PartFile implements TargetFile {
     this.#ifExists = ifExists;
   }
 
+  /** The file to which a link leads: the link stays. */
+  static async at(fileSystem: FileSystem, path: string, ifExists: IfExists): Promise<PartFile> {
+    return new PartFile(fileSystem, await followLink(fileSystem, path), ifExists);
+  }
+
   get size(): number {
     return this.#file?.bytes ?? this.#size;
   }
@@ -245,6 +250,11 @@ export class PartFile implements TargetFile {
     if (!this.#file) throw new SinkError(`${this.#part} is closed.`);
     return this.#file;
   }
+}
+
+/** Where the rows of a path go: what a link leads to is written, and the link stays. */
+export async function followLink(fileSystem: FileSystem, path: string): Promise<string> {
+  return withPath(fileSystem.follow?.(path) ?? Promise.resolve(path), path, 'inspected');
 }
 
 /** Of a file that is to be replaced. */

@@ -167,3 +167,41 @@ function closed() {
   const { header: start, encode } = textFormat.encoder(undefined);
   return { header: start, encode };
 }
+
+describe('D3 a finished export that has appended rows, and is run again,', () => {
+  test.each<[string, (path: string) => void]>([
+    ['as it was', () => undefined],
+    ['with rows that others have appended since', (path) => appendFileSync(path, 'a row of others\n')],
+  ])('is done where the file is %s', async (_, change) => {
+    const path = given(old);
+    await run(path);
+    change(path);
+    const before = readFileSync(path, 'utf8');
+    expect((await run(path)).finishedAt).toBeDefined();
+    expect(readFileSync(path, 'utf8')).toBe(before);
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ['empty', (path) => truncateSync(path)],
+    ['gone', (path) => rmSync(path)],
+  ])('appends all rows where the file is %s', async (_, change) => {
+    const path = given(old);
+    await run(path);
+    change(path);
+    expect((await run(path)).finishedAt).toBeUndefined();
+    expect(readFileSync(path, 'utf8')).toBe(header + rows);
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ['cut', (path) => truncateSync(path, old.length + 5)],
+    ['changed', (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('old', 'new'))],
+    ['replaced by another one', (path) => writeFileSync(path, 'rows\nmine\n')],
+  ])('is refused where the file is %s, since its rows might be there twice', async (_, change) => {
+    const path = given(old);
+    await run(path);
+    change(path);
+    const before = readFileSync(path, 'utf8');
+    await expect(run(path)).rejects.toThrow('was changed or replaced since the finished export appended its rows');
+    expect(readFileSync(path, 'utf8')).toBe(before);
+  });
+});
