@@ -1,9 +1,11 @@
 import { childrenJob } from './childrenJob.js';
+import { daysJob } from './daysJob.js';
 import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
 import { incrementJob } from './incrementJob.js';
 import type { RunningJob } from './job.js';
 import { mirrorJob } from './mirrorJob.js';
+import { nightsJob } from './nightsJob.js';
 import { pollJob } from './pollJob.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
@@ -11,8 +13,11 @@ import type { Store } from './store.js';
 import { tableJob } from './tableJob.js';
 import { watchJob } from './watchJob.js';
 
-/** @param storeOf gives the store of the world, whose commits the job hears of. */
-export function jobOf(scenario: Scenario, apis: Apis, storeOf: () => Store): RunningJob {
+/**
+ * @param storeOf gives the store of the world, whose commits the job hears of
+ * @param now the time in the world
+ */
+export function jobOf(scenario: Scenario, apis: Apis, storeOf: () => Store, now: () => number): RunningJob {
   const { job } = scenario;
   switch (job.kind) {
     case 'export':
@@ -29,6 +34,10 @@ export function jobOf(scenario: Scenario, apis: Apis, storeOf: () => Store): Run
       return incrementJob(job, scenario, apis);
     case 'children':
       return childrenJob(job, scenario, apis);
+    case 'nights':
+      return nightsJob(job, now, storeOf);
+    case 'days':
+      return daysJob(job, now, storeOf);
     case 'forward':
       return forwardJob(job, scenario, apis);
   }

@@ -109,10 +109,11 @@ class World implements PlayableWorld {
       new Store(store, { schedule: this.schedule, random: this.random('store') }, (statements) =>
         this.#job.onCommit?.(statements),
       );
-    this.#job = jobOf(scenario, this.#apis, () => {
+    const storeOf = (): Store => {
       if (!this.#store) throw new Error('This world has no store.');
       return this.#store;
-    });
+    };
+    this.#job = jobOf(scenario, this.#apis, storeOf, () => this.schedule.now);
   }
 
   random(subject: string): Random {
@@ -376,12 +377,15 @@ class World implements PlayableWorld {
   /** Whether a partition may start over, as its cursor expired or its rows are gone. */
   get #isWalkedAgain(): boolean {
     const { job, api } = this.#scenario;
+    // A run that is too old to resume walks all of it again.
+    if (job.kind === 'nights' || job.kind === 'days') return true;
     return api.cursorTtl !== null || (job.kind === 'children' && job.parents.some(({ goneAt = 0 }) => goneAt > 0));
   }
 
   /** Whether a partition may start over in an export of what is new, as rows moved between its pages. */
   get #mayMove(): boolean {
     const { job } = this.#scenario;
+    if (job.kind === 'days') return job.walk !== 'one page';
     return job.kind === 'increment' && (job.order === 'offsets' || job.order === 'newest-first');
   }
 

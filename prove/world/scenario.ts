@@ -1,5 +1,6 @@
 import type { TableMode } from '../../packages/exporters/src/sql/tableShape.js';
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
+import { drawDays, drawNights, type OddListing } from './drawListings.js';
 import type { NetworkFaults } from './network.js';
 import type { QuotaModel } from './quota.js';
 import type { RepeatsModel } from './repeats.js';
@@ -143,7 +144,8 @@ export type Job =
       readonly windows?: { readonly step: number; readonly isInclusive: boolean };
       /** Each table is listed by kinds of rows. */
       readonly hasKinds?: boolean;
-    };
+    }
+  | OddListing;
 
 /** How a service of tags says 304. */
 const tagging = ['always', 'not with all 304s'] as const;
@@ -257,13 +259,28 @@ const tender = {
     'db DROP',
     'db pg_',
   ],
+  nights: [
+    'db COMMIT',
+    'db COMMIT',
+    'db "rows"',
+    'link .part',
+    'unlink .part',
+    'sync .part',
+    'truncate .part',
+    'rename checkpoint',
+    'unlink checkpoint',
+  ],
+  days: ['db COMMIT', 'db COMMIT', 'link .part', 'rename mark-', 'sync new-mark-', 'unlink checkpoint', 'open mark-'],
   forward: ['write spool.log', 'sync spool.log', 'rename spool.log', 'truncate spool.log', 'write dead', 'sync dead'],
 } as const;
 
-/** The world of a seed. */
-export function scenarioOf(seed: number): Scenario {
+/** The share of the worlds whose listing is odd: those of many nights take as long as several others. */
+const listingShare = 0.15;
+
+/** The world of a seed. @param only what runs in it; default: anything */
+export function scenarioOf(seed: number, only?: OddListing['kind']): Scenario {
   const random = new Random(`${seed} scenario`);
-  const job = withKinds(seed, jobOf(random));
+  const job = oddListing(seed, only) ?? withKinds(seed, jobOf(random));
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const owners = random.int(1, 6);
   // Then a run fails before its first commit, and has to clear away what it began.
@@ -307,6 +324,15 @@ export function scenarioOf(seed: number): Scenario {
       ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
     ],
   };
+}
+
+/** A job whose listing is odd, drawn apart: all other worlds stay as they were. */
+function oddListing(seed: number, only: OddListing['kind'] | undefined): OddListing | undefined {
+  const random = new Random(`${seed} odd listing`);
+  const isOdd = random.chance(listingShare);
+  const kind = random.pick(['nights', 'days'] as const);
+  if (!isOdd && only === undefined) return undefined;
+  return (only ?? kind) === 'nights' ? drawNights(random) : drawDays(random);
 }
 
 /** The job with kinds of listings of their own, which are drawn apart: all else of a seed stays as it was. */
@@ -383,8 +409,9 @@ function jobOf(random: Random): Job {
 }
 
 /** Whether a job writes into a database, and nothing on the disk. */
-function isStored({ kind }: Job): boolean {
-  return kind === 'table' || kind === 'mirror';
+function isStored(job: Job): boolean {
+  if (job.kind === 'nights' || job.kind === 'days') return job.target !== 'csv' && job.target !== 'jsonl';
+  return job.kind === 'table' || job.kind === 'mirror';
 }
 
 function tableJob(random: Random): Job {

@@ -1,3 +1,4 @@
+import type { Night } from './catalog.js';
 import type { ClusterScenario } from './cluster/clusterScenario.js';
 import type { Scenario } from './scenario.js';
 import type { AnyScenario } from './world.js';
@@ -127,6 +128,34 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
       yield { ...scenario, job: { ...job, parents: parents.toSpliced(at, 1, plain) } };
     }
     if (concurrency > 1) yield { ...scenario, job: { ...job, concurrency: concurrency - 1 } };
+    return;
+  }
+  if (job.kind === 'nights') {
+    const { nights, shelves, rerun, concurrency } = job;
+    for (const at of nights.keys()) yield { ...scenario, job: { ...job, nights: nights.toSpliced(at, 1) } };
+    for (const [at, { changes, faults, failsAfter }] of nights.entries()) {
+      const withNight = (night: Night): Scenario => ({ ...scenario, job: { ...job, nights: nights.with(at, night) } });
+      if (failsAfter !== undefined) yield withNight({ changes, faults });
+      const fails = failsAfter === undefined ? {} : { failsAfter };
+      for (const nth of faults.keys()) yield withNight({ changes, faults: faults.toSpliced(nth, 1), ...fails });
+      for (const nth of changes.keys()) yield withNight({ changes: changes.toSpliced(nth, 1), faults, ...fails });
+    }
+    for (const [at, count] of shelves.entries())
+      if (count > 0) yield { ...scenario, job: { ...job, shelves: shelves.with(at, Math.floor(count / 2)) } };
+    if (rerun) yield { ...scenario, job: { ...job, rerun: false } };
+    if (concurrency > 1) yield { ...scenario, job: { ...job, concurrency: concurrency - 1 } };
+    return;
+  }
+  if (job.kind === 'days') {
+    const { changes, gaps, windows, write, ...rest } = job;
+    for (const half of [changes.slice(0, changes.length / 2), changes.slice(changes.length / 2)])
+      if (half.length < changes.length) yield { ...scenario, job: { ...job, changes: half } };
+    for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };
+    for (const at of gaps.keys()) yield { ...scenario, job: { ...job, gaps: gaps.toSpliced(at, 1) } };
+    const plain = { ...rest, changes, gaps };
+    if (windows !== undefined) yield { ...scenario, job: { ...plain, ...(write && { write }) } };
+    if (write) yield { ...scenario, job: { ...plain, ...(windows !== undefined && { windows }) } };
+    if (job.zone !== 0) yield { ...scenario, job: { ...job, zone: 0 } };
     return;
   }
   if (job.kind === 'table') {

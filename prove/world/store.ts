@@ -94,8 +94,9 @@ export class Store {
     return this.#server.read(sql);
   }
 
-  /** The database as a process finds it. */
+  /** The database as a process finds it, for one export. */
   databaseOf(life: Life): Database {
+    Object.assign(this.#reasonsOf(life), { clients: 0, clientsInARow: 0 });
     const { breakLock } = this.#model;
     const place = { url: 'postgres://tester@db.world/rows', breakLock };
     return postgresDatabase(place, { load: () => Promise.resolve(this.#driverOf(life)) }).database;

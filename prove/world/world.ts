@@ -1,6 +1,7 @@
 import { Random } from '../../test/kit/random.js';
 import { type ClusterScenario, clusterScenarioOf } from './cluster/clusterScenario.js';
 import { playCluster } from './cluster/playCluster.js';
+import type { OddListing } from './drawListings.js';
 import { play } from './play.js';
 import type { Platform } from './platform.js';
 import type { Played } from './played.js';
@@ -9,8 +10,8 @@ import { type Scenario, scenarioOf } from './scenario.js';
 /** A world of one machine, or of several. */
 export type AnyScenario = Scenario | ClusterScenario;
 
-/** Which worlds are played. Default: both kinds. */
-export type WorldKind = 'single' | 'cluster';
+/** Which worlds are played: those of one machine, all of them or only those with an odd listing, or of several. Default: all. */
+export type WorldKind = 'single' | OddListing['kind'] | 'cluster';
 
 /** The share of the worlds of both kinds that are clusters: each takes as long as several others. */
 const clusterShare = 0.07;
@@ -18,7 +19,8 @@ const clusterShare = 0.07;
 /** The world of a seed. */
 export function worldOf(seed: number, kind?: WorldKind): AnyScenario {
   const isCluster = new Random(`${seed} kind`).chance(clusterShare);
-  return (kind ?? (isCluster ? 'cluster' : 'single')) === 'cluster' ? clusterScenarioOf(seed) : scenarioOf(seed);
+  if ((kind ?? (isCluster ? 'cluster' : 'single')) === 'cluster') return clusterScenarioOf(seed);
+  return scenarioOf(seed, kind === 'nights' || kind === 'days' ? kind : undefined);
 }
 
 /** Plays a world to its end. */
