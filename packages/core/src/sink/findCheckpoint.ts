@@ -122,7 +122,7 @@ async function restartWatch<T>(setup: PlannedSetup<T>, state: StateStore): Promi
   const found = await state.load(checkpointName).catch(() => undefined);
   if (!isCheckpoint(found) || found.finishedAt !== undefined) return undefined;
   const fitted = fitSource(source, options.concurrency, found.fitted);
-  const plan = await hashPlan(fitted.source.info, sink, options.sha256);
+  const plan = await hashPlan(fitted.source.info, sink, options);
   const changedPart = findChangedPart(found.settings, plan.settings);
   const { isRestart, ...begun } = await createCheckpoint(setup);
   const beginNew = (checkpoint: Checkpoint, warning: string): FoundCheckpoint => {

@@ -18,7 +18,7 @@ export interface KeyLogs {
 }
 
 /**
- * The keys of the rows that each unfinished partition of a walk has listed: 64 bits of each, in 8 to 21 bytes.
+ * The keys of the rows that each unfinished partition of a walk has listed: 64 bits of each, in 11 to 21 bytes.
  *
  * The same key in two partitions is not a repetition: a row may belong to both. With logs, it survives its process:
  * `save` comes before the checkpoint of a position, and `load` takes the keys up to that position.

@@ -87,7 +87,7 @@ type TablePosition = Readonly<{
   /** Partitions whose rows have to be removed from the staging table first. */
   dropped: readonly number[];
   /** How the walk ended, if rows that it may lack must not be removed. */
-  end: WalkEnd;
+  end: Pick<WalkEnd, keyof WalkEnd>;
 }>;
 
 /** A sink that commits rows and checkpoint in one transaction. */
@@ -441,7 +441,7 @@ function decodeEnd(end: Json | undefined): TablePosition['end'] {
   return pickEnd(end);
 }
 
-function pickEnd(end: Readonly<Record<string, unknown>>): WalkEnd {
+function pickEnd(end: Readonly<Record<string, unknown>>): TablePosition['end'] {
   const { isIncomplete, oldRowsSince } = end;
   return {
     isIncomplete: isIncomplete === true,
