@@ -82,7 +82,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
       });
     const rows = () => readTable(join(cwd, 'a.sqlite'), 'SELECT count(*) FROM s');
     expect((await run()).code).toBe(0);
-    const remedy = 'If the total counts something else, --no-require-total removes them.';
+    const remedy = 'If none is missing, --no-require-total removes them.';
     for (const [progress, kept] of [
       ['plain', 10],
       ['json', 20],
@@ -135,7 +135,7 @@ describe('P10 an export that lists fewer rows than the API counts', () => {
       expect((await run()).code).toBe(0);
       isShort = true;
       expect((await run('--progress', progress)).stderr).toContain(
-        'a.sqlite#s keeps 1 row that the walk did not find, since it was incomplete. If the total counts something else, --no-require-total removes them.',
+        'a.sqlite#s keeps 1 row that the walk did not find, since it was incomplete. If none is missing, --no-require-total removes them.',
       );
       expect((await run('--max-rows', '1')).stderr).not.toContain('--no-require-total');
       expect((await run('--no-require-total')).stderr).not.toContain('not removed');

@@ -191,6 +191,6 @@ function shortTime(time: string): string {
 
 /** Rows that `replace` did not remove, and how to remove them if only the total is in the way. */
 export function notRemovedText(target: string, rows: number, isShort: boolean): string {
-  const remedy = isShort ? ' If the total counts something else, --no-require-total removes them.' : '';
+  const remedy = isShort ? ' If none is missing, --no-require-total removes them.' : '';
   return `${target} keeps ${formatCount(rows, 'row')} that the walk did not find, since it was incomplete.${remedy}`;
 }

@@ -186,7 +186,9 @@ export function pageReader<Row>({
         const isNamed = until === undefined && paging.namesNext === true;
         const isStated = next !== 'end' && !isNamed && paging.more?.(pageResponse) === true;
         const ends =
-          next === 'end' || isPartial ? undefined : endsAt(end, { response: pageResponse, walked, hash, sizes: seen.sizes });
+          next === 'end' || isPartial
+            ? undefined
+            : endsAt(end, { response: pageResponse, walked, hash, sizes: seen.sizes });
         const counted = (page: UndecodedPage<Row>): UndecodedPage<Row> => {
           if (!isPartial) seen.sizes.add(pageResponse, walked, page);
           if (seen.sizes.unevenness !== undefined) warn(seen.sizes.unevenness);

@@ -51,7 +51,8 @@ export interface ExportOptions extends Identifiers {
    * `true` fails before the target gets its name if the API lists fewer or more rows than the total that it states, or
    * states none; not with `incremental`, nor for a source with `maxRows`. Where the source has a `key`, its different keys
    * count, in each partition. Default: a warning, and a sink that replaces rows removes none, since some may be missing.
-   * `false`: only a warning, for a total that counts something else.
+   * So it does where rows come again and the API states no total. `false`: only a warning, for a total that counts something
+   * else.
    */
   readonly requireTotal?: boolean | undefined;
   /**

@@ -94,9 +94,12 @@ export interface RowChanges {
 export interface WalkEnd extends StatedGap {
   /**
    * The API may have rows that the walk does not: it skipped a part, got an incomplete page, ended at `maxRows`, has fewer
-   * or more rows than the API's total (unless `requireTotal` is `false`), or goes on with old rows.
+   * or more rows than the API's total, or repeated ones without any total (unless `requireTotal` is `false`), or goes on
+   * with old rows.
    */
   readonly isIncomplete: boolean;
+  /** Rows that came again, by their keys, where the API states no total: others may be missing in their place. */
+  readonly repeatedRows?: number;
   /**
    * The walk goes on with rows that an interrupted run read from then on (ISO 8601), so long ago that it is incomplete: a
    * row that moved meanwhile is in neither half.

@@ -26,8 +26,11 @@ export function judgeEnd({ info, options }: ExportSetup<never>, commits: Commits
   const known = gap ?? commits.parentsGap;
   // At `maxRows` nobody knows whether there are more.
   const isCut = (kept ?? rows) >= (info.maxRows ?? Infinity);
-  if (!known || requireTotal === false) return { isIncomplete: isIncomplete || isCut };
-  return { isIncomplete: true, ...(!isIncomplete && reportGap(known)) };
+  // Rows that come again may stand in place of others, which only a total could tell.
+  const isUntold = repeated > 0 && commits.position.totals === undefined;
+  if (requireTotal === false || (!known && !isUntold)) return { isIncomplete: isIncomplete || isCut };
+  if (isIncomplete) return { isIncomplete };
+  return { isIncomplete: true, ...(known ? reportGap(known) : { repeatedRows: repeated }) };
 }
 
 /** What the listings have less or more than their totals. A walk that is incomplete by itself says so already. */

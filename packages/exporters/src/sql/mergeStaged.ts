@@ -280,7 +280,7 @@ class StagedMerge {
   }
 
   /** Counts the rows of the target that the walk did not find. @throws SinkError if there are rows, and no key. */
-  async #countMissing({ shortOfTotal, overTotal, oldRowsSince }: WalkEnd): Promise<number> {
+  async #countMissing({ shortOfTotal, overTotal, repeatedRows, oldRowsSince }: WalkEnd): Promise<number> {
     if (this.#isByKey) return this.#count(this.#missing);
     const { sql, name } = this.#target;
     if (!(await hasRows(this.#session, sql))) return 0;
@@ -293,16 +293,21 @@ class StagedMerge {
         },
       );
     const gap = shortOfTotal ?? overTotal;
-    const explain = (option: string): string =>
-      gap
-        ? `the API's total of rows is ${gap.total}, but it listed ${gap.listed}`
-        : `a part was skipped, the API reported errors, or the limit in ${option} was reached`;
+    const isByRows = gap !== undefined || repeatedRows !== undefined;
+    const explain = (option: string): string => {
+      if (gap) return `the API's total of rows is ${gap.total}, but it listed ${gap.listed}`;
+      if (isByRows) return `the API listed ${repeatedRows} rows again, maybe in place of others, and states no total`;
+      return `a part was skipped, the API reported errors, or the limit in ${option} was reached`;
+    };
     throw new SinkError(
       (option = 'maxRows') =>
         `The walk was incomplete, so no row of ${name.given} may be removed: ${explain(option)}. Without key columns no row can be told from a new one, so nothing was changed.`,
       {
-        details: { table: name.given, isLost: true, ...(!gap && { option: 'maxRows' }) },
-        advice: [{ kind: 'set', option: 'key' }, ...(gap ? [{ kind: 'allow', option: 'requireTotal' } as const] : [])],
+        details: { table: name.given, isLost: true, ...(!isByRows && { option: 'maxRows' }) },
+        advice: [
+          { kind: 'set', option: 'key' },
+          ...(isByRows ? [{ kind: 'allow', option: 'requireTotal' } as const] : []),
+        ],
       },
     );
   }

@@ -442,10 +442,11 @@ function decodeEnd(end: Json | undefined): TablePosition['end'] {
 }
 
 function pickEnd(end: Readonly<Record<string, unknown>>): TablePosition['end'] {
-  const { isIncomplete, oldRowsSince } = end;
+  const { isIncomplete, oldRowsSince, repeatedRows } = end;
   return {
     isIncomplete: isIncomplete === true,
     ...pickGap(end),
+    ...(typeof repeatedRows === 'number' && { repeatedRows }),
     ...(typeof oldRowsSince === 'string' && { oldRowsSince }),
   };
 }

@@ -549,6 +549,22 @@ describe.each(databaseKinds)('every night into a table of $name,', ({ open, name
     });
   });
 
+  test('D3 replace removes no row if rows come again and no total says that none is missing', async () => {
+    const nights = new Nights(await open(), 'replace');
+    await nights.run();
+    nights.hours = 1;
+    const again: Night = { ids: [1, 2, 1, 3, 2, 4] };
+    await nights.interrupted(again);
+    expect(await nights.run(again)).toMatchObject({ rows: 6, repeatedRows: 2, rowsNotRemoved: 2 });
+    expect(await nights.rows()).toBe('111100');
+    const keyless = nights.run({ ...again, isKeyless: true });
+    await expect(keyless).rejects.toThrow('the API listed 2 rows again, maybe in place of others, and states no total');
+    expect(await nights.rows()).toBe('111100');
+    const allowed = await nights.run({ ...again, options: { requireTotal: false } });
+    expect(allowed).not.toHaveProperty('rowsNotRemoved');
+    expect(await nights.rows()).toBe('1111');
+  });
+
   test.each(['fail', 'append'] as const)(
     'D2 rows that come again are dropped from mode %s, also after an interruption',
     async (mode) => {
