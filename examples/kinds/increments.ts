@@ -161,7 +161,6 @@ export const increments: readonly Kind[] = [
       rows: listing({
         path: '/report',
         pageSize: limit,
-        until: 'short-page',
         paging: bySince({
           param: 'from',
           field: 'at',
@@ -176,7 +175,10 @@ export const increments: readonly Kind[] = [
         key: 'id',
       }),
     },
-    answers: { '/report?limit=100&from=2025-12-31T17%3A00%3A00': [row(1, 1), row(2, 2)] },
+    answers: {
+      '/report?limit=100&from=2025-12-31T17%3A00%3A00': [row(1, 1), row(2, 2)],
+      '/report?limit=100&from=2026-01-01T17%3A00%3A00': [row(2, 2)],
+    },
     exports: [row(1, 1), row(2, 2)],
     later: [{ answers: { '/report?limit=100&from=2026-01-01T17%3A00%3A00': [row(2, 2)] }, exports: [] }],
   },

@@ -238,8 +238,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/http/sendAttempt.ts', [
     [
       'a body in parts may take longer than its deadline',
-      'clock.after(deadline, () => {',
-      'clock.after(deadline * 1.1, () => {',
+      'afterRunning(clock, deadline, onDeadline, { onLate })',
+      'afterRunning(clock, deadline * 1.1, onDeadline, { onLate })',
     ],
     [
       'a body in parts is read on after its deadline',
@@ -291,8 +291,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/sink/parentIncrements.ts', [
     [
       'marks of parents count before the target is published',
-      'if (isMarked) this.#take(record.parents);',
-      'this.#take(record.parents);',
+      'if (isMarked) this.#take(record.parents, mark.v === 1);',
+      'this.#take(record.parents, mark?.v === 1);',
     ],
     [
       'a parent has no mark',
@@ -329,15 +329,15 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/core/src/api/until.ts', [
     [
-      'a page as full as the first one ends a listing',
-      'return items < Math.min(size, walked.firstRows ?? size);',
-      'return items <= Math.min(size, walked.firstRows ?? size);',
+      'a page of a size that rows have followed ends a listing',
+      'return size < this.#smallestFollowed && ends',
+      'return ends',
     ],
   ]),
   ...inFile('packages/core/src/api/pageReader.ts', [
     [
       'a repeated last page is emitted again',
-      "if (isLast && until === 'repeated-page') return { ...withoutRows, total: count };",
+      "if (ends === 'before') return counted({ ...withoutRows, total: count });",
       '',
     ],
   ]),
@@ -440,7 +440,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'what is published is published again',
-      'if (resumeAt.isSealed && (await isPublished(ledger, position)))',
+      "if (resumeAt.isSealed && (await findRows(ledger, position)) === 'there')",
       'if (resumeAt.isSealed && position.nth < 0)',
     ],
     [
@@ -450,8 +450,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a finished export is run again',
-      'return (await isPublished(ledger, decodePosition(position, table))) ? { target } : undefined;',
-      'return decodePosition(position, table).nth < 0 ? { target } : undefined;',
+      "if (found === 'there') return { target };",
+      "if (found === 'there' && known.nth < 0) return { target };",
     ],
   ]),
   ...inFile('packages/exporters/src/sql/stagingTable.ts', [

@@ -106,10 +106,15 @@ export function nightsJob(job: JobOf<'nights'>, now: () => number, storeOf: () =
   const miscountsNow = (): readonly string[] => catalog.shelves.flatMap((shelf) => miscountOf(shelf, hasKey));
   const flawsNow = (): readonly string[] => [...miscountsNow(), ...(hasKey ? catalog.shelves.flatMap(repeatsOf) : [])];
   const listedNow = (): readonly CatalogRow[] => catalog.shelves.flatMap(({ listed }) => listed);
-  /** Rows that the API lists throughout this night; also those that it has, where its pages show that some are missing. */
+  /**
+   * Rows that the API lists throughout this night; also those that it has, where its pages show that some are missing. A mirror
+   * believes such pages after three polls that agree (C3), and has four a night.
+   */
   const presentNow = (): ReadonlySet<number> => {
     const isFlawed = (shelf: Shelved): boolean =>
-      requireTotal !== false && (miscountOf(shelf, hasKey).length > 0 || (hasKey && repeatsOf(shelf).length > 0));
+      target !== 'mirror' &&
+      requireTotal !== false &&
+      (miscountOf(shelf, hasKey).length > 0 || (hasKey && repeatsOf(shelf).length > 0));
     const rows = catalog.shelves.flatMap((shelf) => (isFlawed(shelf) ? shelf.rows : shelf.listed));
     return new Set(rows.map(({ id }) => id));
   };

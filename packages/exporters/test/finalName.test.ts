@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportTo, HttpError, memoryState, SinkError, type ExportReport } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
@@ -153,7 +153,7 @@ describe('E9 a target that', () => {
     expect(readFileSync(`${path}.part`).equals(readFileSync(whole))).toBe(true);
   });
 
-  test('is a link to a file is replaced itself, and the file it leads to stays', async () => {
+  test('is a link to a file stays, and the file it leads to is replaced', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'old.csv'), 'the old file');
     const path = join(folder, 'latest.csv');
@@ -161,8 +161,9 @@ describe('E9 a target that', () => {
     const sandbox = await sandboxOf();
     await expect(exportFrom(sandbox, { path })).rejects.toThrow(/exists already/);
     const { bytes } = await exportFrom(sandbox, { path, ifExists: 'overwrite' });
-    expect(readFileSync(path)).toHaveLength(bytes ?? 0);
-    expect(readFileSync(join(folder, 'old.csv'), 'utf8')).toBe('the old file');
+    expect(readFileSync(join(folder, 'old.csv'))).toHaveLength(bytes ?? 0);
+    expect(readlinkSync(path)).toBe('old.csv');
+    expect(readdirSync(folder)).toEqual(['latest.csv', 'old.csv']);
   });
 
   test('has the .part file of an interrupted export is written anew with restart', async () => {

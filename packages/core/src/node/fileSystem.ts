@@ -165,7 +165,8 @@ export const nodeFileSystem: FileSystem = {
     }
   },
   async follow(path) {
-    const found = await unlessAbsent(lstat(path));
+    // What can't be inspected is no link to follow: whoever opens it says why.
+    const found = await lstat(path).catch(() => undefined);
     return found?.isSymbolicLink() ? ((await unlessAbsent(realpath(path))) ?? path) : path;
   },
   rename,
