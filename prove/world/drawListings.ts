@@ -55,9 +55,10 @@ export function drawNights(random: Random): OddListing {
   const paging = random.pick<CatalogModel['paging']>(['cursor', 'link', 'page', 'page count', 'offset']);
   const counts = random.pick<CatalogModel['counts']>(['rows', 'rows', 'listed', 'nothing']);
   const isKeyed = target === 'merge' || target === 'replace' || target === 'history';
-  // Without a key of the listing, rows can only be counted, and merged by columns.
+  // Without a key of the listing, rows can only be counted, and merged by the columns that identify them.
   const hasKey = target === 'mirror' || random.chance(0.85);
-  const tableKey = isKeyed && !(hasKey && random.chance(0.3)) ? random.pick(['id', 'id', 'label'] as const) : undefined;
+  const keys = hasKey ? (['id', 'id', 'label'] as const) : (['id'] as const);
+  const tableKey = isKeyed && !(hasKey && random.chance(0.3)) ? random.pick(keys) : undefined;
   const rows = shelves.reduce((sum, count) => sum + count, 0);
   const totals = random.pick<boolean | undefined>([undefined, undefined, false, true]);
   const requireTotal = target === 'mirror' || (totals && counts === 'nothing') ? undefined : totals;

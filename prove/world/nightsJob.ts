@@ -105,7 +105,12 @@ export function nightsJob(job: JobOf<'nights'>, now: () => number, storeOf: () =
   };
   const miscountsNow = (): readonly string[] => catalog.shelves.flatMap((shelf) => miscountOf(shelf, hasKey));
   const flawsNow = (): readonly string[] => [...miscountsNow(), ...(hasKey ? catalog.shelves.flatMap(repeatsOf) : [])];
-  const listedNow = (): readonly CatalogRow[] => catalog.shelves.flatMap(({ listed }) => listed);
+  const listedNow = (): readonly CatalogRow[] => {
+    const rows = catalog.shelves.flatMap(({ listed }) => listed);
+    if (hasKey || tableKey === undefined) return rows;
+    // Only the table has a key: the last one of each stays.
+    return [...new Map(rows.map((row) => [row[tableKey], row])).values()];
+  };
   /**
    * Rows that the API lists throughout this night; also those that it has, where its pages show that some are missing. A mirror
    * believes such pages after three polls that agree (C3), and has four a night.
