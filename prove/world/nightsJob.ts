@@ -90,8 +90,11 @@ export function nightsJob(job: JobOf<'nights'>, now: () => number, storeOf: () =
   const live = target === 'history' ? ' WHERE _valid_to IS NULL' : '';
   const stored = (): readonly CatalogRow[] => store?.read(`SELECT ${columns.join()} FROM rows${live}`).map(rowOf) ?? [];
   let table: readonly CatalogRow[] = [];
+  /** What the night before listed: a mirror may still have changes of its polls to write. */
+  let presentBefore: ReadonlySet<number> | undefined;
 
   const begin = (): void => {
+    if (target === 'mirror' && night >= 0) presentBefore = presentNow();
     night += 1;
     due = Math.ceil((now() + 1) / day) * day;
     isDue = true;
@@ -140,7 +143,7 @@ export function nightsJob(job: JobOf<'nights'>, now: () => number, storeOf: () =
     const after = new Set(table.map(({ id }) => id));
     const present = presentNow();
     const gone = [...before].filter((id) => !after.has(id));
-    const lost = gone.filter((id) => present.has(id));
+    const lost = gone.filter((id) => present.has(id) && presentBefore?.has(id) !== false);
     if (lost.length > 0) say(`${lost.length} rows were removed that the API lists, e.g. ${String(lost[0])}.`);
     // Without a key column, nobody knows which rows are new.
     const fewer = tableKey === undefined ? before.size - after.size : gone.length;
