@@ -70,7 +70,8 @@ describe('E12 JSON Lines', () => {
     fc.assert(
       fc.property(rows, (written) => {
         const file = jsonlOf(written);
-        const lines = file.split(/[\n\r\v\f\x1c-\x1e\u0085\u2028\u2029]/);
+        // As Python's splitlines splits text; JSON escapes the others.
+        const lines = file.split(/[\n\r\v\f\u0085\u2028\u2029]/);
         expect(lines.pop()).toBe('');
         expect(lines.map((line) => JSON.stringify(JSON.parse(line)))).toEqual(
           written.map((row) => JSON.stringify(row)),

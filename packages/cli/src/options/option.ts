@@ -178,7 +178,7 @@ export function parseNumber(text: string): number {
 }
 
 /** A number, or a percentage as text. @throws UsageError if it is neither. */
-export function parseRowsOrShare(text: string): number | `${number}%` {
+function parseRowsOrShare(text: string): number | `${number}%` {
   const [, percent] = /^(.*)%$/.exec(text.trim()) ?? [];
   return percent === undefined ? parseNumber(text) : `${parseNumber(percent)}%`;
 }

@@ -145,7 +145,7 @@ function cursorTo(uri: string, where: string, response: PageResponse): string {
     );
   if (!/^[!-~]*$/.test(address) || /["<>\\^`{|}]/.test(before) || !isSendableQuery(query))
     throw fault(
-      "it has a character that can't be sent as it is, e.g. a blank: addresses are ASCII, and others are percent-encoded",
+      `it points to ${link}, and has a character that can't be sent as it is, e.g. a blank: addresses are ASCII, and others are percent-encoded`,
     );
   if (!isRequestable(baseUrl, below)) throw fault(`it points to ${link}, which is not a plain path`);
   return withoutSecret(query === '' ? below : `${below}?${query}`);
@@ -163,8 +163,8 @@ function linkFault(
 
 /** @throws DecodeError if the address of a next page counts pages, and asks for other rows than the first request. */
 function checkLost(cursor: string, where: string, response: PageResponse): void {
-  const { first, redact } = response;
-  const lost = lostParams(first, cursor);
+  const { first, redact, path } = response;
+  const lost = lostParams(first, cursor, path);
   if (lost.length === 0) return;
   const number = pageNumberIn(first, cursor);
   if (number === undefined) return;

@@ -180,6 +180,9 @@ function headersOfEnd<Row extends object, In extends object, Params, Values>({
 
 const longestShownUrl = 300;
 
+/** How APIs refuse a page behind the last one. */
+const behindLast: readonly number[] = [400, 404, 416, 422];
+
 const notYet =
   "A 202 says that the page is not ready yet. If it has the rows all the same, set responses: { 202: 'ok' } in the listing.";
 
@@ -249,6 +252,7 @@ export function pageFetcher<Row extends object, In extends object, Params extend
         return (last.meaning = meaningOf([responses, ofApi], received, (item) => isRow(item, fields)));
       },
       otherwise(received) {
+        if (isConfirming && behindLast.includes(received.status)) return { kind: 'end' };
         last.lacks = whatLacks(received);
         return last.lacks === undefined ? undefined : { kind: 'retry', message: '' };
       },
@@ -280,6 +284,8 @@ export function pageFetcher<Row extends object, In extends object, Params extend
     };
     const { total = 0, rows = Infinity } = walked;
     const isNamed = until === undefined && paging.namesNext === true;
+    /** The page is requested only since the one before was short, and nobody said that it is there. */
+    const isConfirming = until === 'short-page' && walked.hash !== undefined && !walked.isStated && total <= rows;
     const isAnnounced = at !== undefined && (isNamed || walked.isStated === true || total > rows);
     /** Why a response whose status is a success is not a page, if it is none. */
     const whatLacks = ({ status, headers, body }: ReceivedResponse): string | undefined => {

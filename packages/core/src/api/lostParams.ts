@@ -22,14 +22,20 @@ interface LostParam {
  * the order of a list, `True` and `true`, `10` and `10.0`, another format of a time. The page size and the number of the
  * page are the server's.
  */
-export function lostParams({ query, sizeParam }: FirstRequest, address: string): readonly LostParam[] {
+export function lostParams(
+  { query, sizeParam }: FirstRequest,
+  address: string,
+  firstPath: string,
+): readonly LostParam[] {
   const [path, found] = partsOf(address);
   return [...paramsOf(ownEntries(query))].flatMap(([plain, { name, values }]): LostParam[] => {
-    if (name === sizeParam || isSize(plain, values) || isNumber(plain, values)) return [];
+    if (name === sizeParam || isOfPage(plain, values, found)) return [];
     const other = found.get(plain);
     const value = values.join();
     if (other) return isSame(values, other.values) ? [] : [{ name, value, found: other.values.join() }];
-    return values.every((each) => each === '' || isElsewhere(each, path, found)) ? [] : [{ name, value }];
+    return values.every((each) => each === '' || isElsewhere(each, { path, firstPath, found }))
+      ? []
+      : [{ name, value }];
   });
 }
 
@@ -70,7 +76,7 @@ export function keepParams(
     const other = found.get(plain);
     if (other && isSame(values, other.values)) return false;
     if (names !== true) return names.includes(name);
-    return isSize(plain, values) ? !hasSize : !isNumber(plain, values);
+    return isSize(plain, values) ? !hasSize : !isOfPage(plain, values, found);
   });
   const replaced = lost.flatMap(([plain]) => found.get(plain)?.names ?? []);
   return {
@@ -142,26 +148,53 @@ function plainValue(text: string): string {
   return Number.isNaN(ms) ? text : `at ${ms}`;
 }
 
-/** Whether a value is in the path, or in a parameter of another name. */
-function isElsewhere(value: string, path: string, found: ReadonlyMap<string, Param>): boolean {
-  const isIn = (text: string): boolean =>
-    text === value || (value.length >= shortestTold && text.toLowerCase().includes(value.toLowerCase()));
+/** Whether a value is in the path, where that of the first request had none, or in a parameter of another name. */
+function isElsewhere(
+  value: string,
+  address: { readonly path: string; readonly firstPath: string; readonly found: ReadonlyMap<string, Param> },
+): boolean {
+  const { path, firstPath, found } = address;
+  const known = new Set(firstPath.split('/'));
   const segments = path
     .split('/')
+    .filter((segment) => !known.has(segment))
     .map((segment) => new URLSearchParams(`=${segment.replaceAll('+', '%2B')}`).get('') ?? '');
+  if (segments.includes(value)) return true;
+  if (value.length < shortestTold) return false;
   const others = [...found].filter(([plain, { values }]) => !isSize(plain, values) && !isNumber(plain, values));
-  return [...segments, ...others.flatMap(([, { values }]) => values)].some(isIn);
+  return [...segments, ...others.flatMap(([, { values }]) => values)].some((text) => hasWord(text, value));
 }
 
-/** A shorter value may be part of another one by chance. */
+/** Another parameter may have a shorter value by chance. */
 const shortestTold = 4;
+
+/** Whether a text has a value as a whole, and not within a longer word. */
+function hasWord(text: string, value: string): boolean {
+  const [all, one] = [text.toLowerCase(), value.toLowerCase()];
+  for (let at = all.indexOf(one); at >= 0; at = all.indexOf(one, at + 1))
+    if (!/[\p{L}\p{N}]$/u.test(all.slice(0, at)) && !/^[\p{L}\p{N}]/u.test(all.slice(at + one.length))) return true;
+  return false;
+}
 
 const sizeNames =
   /^(?:.*(?:per|by)page|(?:page|batch|chunk|max|resultrecord)?(?:size|limit|count|length)|top|take|rows|max|max(?:results?|items|records|rows)|num(?:results|rows|items)?|results|first)$/;
 const numberNames =
   /^(?:.*(?:page|offset|skip)(?:no|num|nr|number|index|idx)?|p|pg|pn|pgno|paged|from|begin|start(?:at|from|index|row|record|position|item)?|(?:record|row|item)start|firstresult|firstrow|position|pos|index|idx|row|rownum)$/;
 const cursorNames =
-  /cursor|token|after|before|marker|continu|scroll|bookmark|session|snapshot|resum|context|(?:since|last|max|min|search|query|request|next)id$|key$/;
+  /cursor|token|after|before|marker|continu|scroll|bookmark|session|snapshot|resum|context|(?:since|last|max|min|search|query|next)id$|key$/;
+
+/** Words that filters have, too. */
+const weakSizes = /^(?:top|take|rows|max|count|length|results|first)$/;
+
+/**
+ * Whether a parameter of the first request is the size or the number of its page, which are the server's. With a name that
+ * a filter may have, it is only if the address has one of the kind, too.
+ */
+function isOfPage(plain: string, values: readonly string[], found: ReadonlyMap<string, Param>): boolean {
+  if (isNumber(plain, values)) return found.has(plain) || values.every((value) => value === '0' || value === '1');
+  if (!isSize(plain, values)) return false;
+  return !weakSizes.test(plain) || [...found].some(([other, param]) => isSize(other, param.values));
+}
 
 function isSize(plain: string, values: readonly string[]): boolean {
   return sizeNames.test(plain) && values.every((value) => /^\d{1,9}$/.test(value));
@@ -171,9 +204,12 @@ function isNumber(plain: string, values: readonly string[]): boolean {
   return numberNames.test(plain) && !sizeNames.test(plain) && values.every((value) => /^\d{1,9}$/.test(value));
 }
 
+/** Of the request itself, for logs. */
+const traceNames = /^x?(?:trace|request|correlation)(?:id|parent)?$/;
+
 /** By its name, or since nobody would write such a value. */
 function mayBeCursor(plain: string, values: readonly string[]): boolean {
   const isOpaque = (value: string): boolean =>
     /^(?=.*\d)(?=.*[a-z])[\w.~+/=-]{12,}$/i.test(value) && !/^\d{4}-\d\d/.test(value);
-  return cursorNames.test(plain) || values.some(isOpaque);
+  return !traceNames.test(plain) && (cursorNames.test(plain) || values.some(isOpaque));
 }

@@ -1,4 +1,4 @@
-import { countIn, isRecord } from '../values.js';
+import { countIn, isList, isRecord } from '../values.js';
 
 /** The place in a document that names a next page, whatever the paging is. */
 export function nextIn(body: unknown): string | undefined {
@@ -38,7 +38,7 @@ const tokens =
 const otherNexts =
   /^next.*(?:sync|delta|update|run|refresh|bill|pay|reset|poll|event|release|step|action|time|date|(?:check|at)$)/;
 const counts = /^(totalpages?|pagestotal|lastpage)$/;
-const maxDepth = 3;
+const maxDepth = 4;
 const longestName = 50;
 
 /** Whether a field is what is looked for, by its name without case and signs. */
@@ -58,11 +58,17 @@ export function findField(
     const place = [...path, field];
     if (isWanted(name, found, isOfPaging)) return place.join('.');
     const isPart = pagingParts.test(name);
-    if (place.length > maxDepth || !(isPart || wrappers.test(name))) continue;
+    if (place.length > maxDepth || !(isPart || wrappers.test(name) || hasList(found))) continue;
     const inner = findField(found, isWanted, place, isPart);
     if (inner !== undefined) return inner;
   }
   return undefined;
+}
+
+/** Whether an object may have the rows: a list, or an object that has one. */
+function hasList(value: unknown, depth = 0): boolean {
+  if (!isRecord(value)) return false;
+  return Object.values(value).some((inner) => isList(inner) || (depth < 2 && hasList(inner, depth + 1)));
 }
 
 /** @param isOfPaging whether the field is in an object about pages, where `next` is a page, whatever its value is */

@@ -13,9 +13,10 @@ const kinds = ['short-page', 'no-rows', 'repeated-page'] as const;
  * What ends a listing whose API does not say that a page is the last one. It never ends one of which the API states
  * more: `more: true`, another address as the next one, a larger number of pages, or a larger total.
  *
- * - `short-page`: a page with fewer rows than were requested, if the next one has none, or the same. It needs
- *   `pageSize.max`, since a server that allows fewer sends only as many. For a short first page the next one is not
- *   requested if the walk has seen that listings end at its size, e.g. those of other parents.
+ * - `short-page`: a page with fewer rows than were requested, if the next one has none, or the same, or is refused with 400,
+ *   404, 416 or 422. It needs `pageSize.max`, since a server that allows fewer sends only as many. The next one is not
+ *   requested if the total says that all rows have come, or for a short first page if the walk has seen that listings end
+ *   at its size, e.g. those of other parents.
  * - `no-rows`: a page without rows.
  * - `repeated-page`: a page with the same rows as the one before, whose rows are not emitted again. A repeated first page
  *   looks like an ignored parameter, so it is an error, unless that page is short or `total` says that it has all rows.
@@ -117,7 +118,8 @@ export function endsAt({ until, paging, pageSize }: EndSpec, page: OpenPage): 'a
   if (response.items === 0) return until === 'repeated-page' ? undefined : 'after';
   if (until === 'no-rows') return undefined;
   if (isLastRepeated(page, pageSize?.max)) return 'before';
-  return until === 'short-page' && isLastByItsSize(page, pageSize?.max) ? 'after' : undefined;
+  if (until !== 'short-page' || !isShort(response, pageSize?.max)) return undefined;
+  return isLastByItsSize(page) || isLastByTotal(page) ? 'after' : undefined;
 }
 
 function isMoreStated(paging: Paging, { response, walked }: OpenPage): boolean {
@@ -133,8 +135,13 @@ function decide(until: (page: PageResponse) => unknown, response: PageResponse):
   throw response.read.fault('', `its until function returned ${kindOf(ends)}. It must return true or false`, '');
 }
 
-function isLastByItsSize({ response, walked, sizes }: OpenPage, max: number | undefined): boolean {
-  return walked.pages === 0 && isShort(response, max) && sizes.isOfLast(response.items);
+function isLastByItsSize({ response, walked, sizes }: OpenPage): boolean {
+  return walked.pages === 0 && sizes.isOfLast(response.items);
+}
+
+/** A total that is the number of rows of its own page may count no others. */
+function isLastByTotal({ response: { total, items, newRows }, walked }: OpenPage): boolean {
+  return total !== undefined && total !== items && walked.rows !== undefined && total === walked.rows + newRows;
 }
 
 function isLastRepeated({ response, walked, hash }: OpenPage, max: number | undefined): boolean {

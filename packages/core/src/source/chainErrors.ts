@@ -207,7 +207,7 @@ interface OtherTotalOptions {
 
 /** The warning of a finished walk that listed rows more than once. */
 export function repeatedRows(name: string, repeated: number): string {
-  return `${name}: the API listed ${again(repeated)}. They are kept. With repeats: drop only the first one of each key is exported, with repeats: fail the export fails.`;
+  return `${name}: the API listed ${again(repeated)}. With repeats: drop only the first one of each key is exported, with repeats: fail the export fails.`;
 }
 
 function again(repeated: number): string {

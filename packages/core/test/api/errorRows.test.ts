@@ -330,6 +330,13 @@ describe('R1 responses of a document that is a list', () => {
       message: expect.stringContaining('Operation timed out') as string,
     });
   });
+
+  test('R1 what it says is quoted behind a long list, too', async () => {
+    const many = Array.from({ length: 500 }, (_, id) => ({ id: String(id), name: 'a'.repeat(20) }));
+    const last = lines(...many, { error: { description: 'Operation timed out' } });
+    const responses = { 'error.description~timed': 'final' } as const;
+    await expect(walked([last], { responses })).rejects.toThrow('Operation timed out');
+  });
 });
 
 describe('R1 a path of responses', () => {

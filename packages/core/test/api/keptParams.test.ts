@@ -13,7 +13,7 @@ import {
   type Listing,
   type ListingDefinition,
 } from '../../src/index.js';
-import { lostParams, pageNumberIn } from '../../src/api/lostParams.js';
+import { keepParams, lostParams, pageNumberIn } from '../../src/api/lostParams.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { openListing, serve } from './servedApi.js';
@@ -232,7 +232,7 @@ describe('R2 a next address that counts pages and loses the filter', () => {
 /** The address of a next page: what is lost, by name, if it counts pages. */
 function lossesIn(query: Record<string, string | number | boolean | readonly string[]>, address: string): string[] {
   const first = { query, sizeParam: 'limit' };
-  return pageNumberIn(first, address) === undefined ? [] : lostParams(first, address).map(({ name }) => name);
+  return pageNumberIn(first, address) === undefined ? [] : lostParams(first, address, '/i').map(({ name }) => name);
 }
 
 describe('R2 what an address has lost', () => {
@@ -277,6 +277,11 @@ describe('R2 what an address has lost', () => {
     [{ state: 'open' }, '/i?page=2&s=9f8a7b6c5d4e3f2a'],
     [{ state: 'open' }, '/query/01gD0000002HU6KIAW-2000'],
     [{ state: 'open' }, '/i?$skiptoken=1234'],
+    // With other names, of which filters make use, too.
+    [{ from: 0 }, '/i?page=2'],
+    [{ from: 0 }, '/i?from=50'],
+    [{ max: 10 }, '/i?page=2&per_page=10'],
+    [{ rows: 10 }, '/i?start=10&rows=5'],
   ])('R2 is nothing: %j, %s', (query, address) => {
     expect(lossesIn(query, address)).toEqual([]);
   });
@@ -302,9 +307,25 @@ describe('R2 what an address has lost', () => {
     [{ page: 1, state: 'open', lang: 'en' }, '/i?page=2', ['state', 'lang']],
     [{ q: 'a b' }, '/i?q=a%2520b&page=2', ['q']],
     [{ limit: 100, min: '5' }, '/i?page=2&limit=100', ['min']],
+    [{ from: 2020 }, '/i?page=2', ['from']],
+    [{ position: 3, index: '7' }, '/i?page=2', ['position', 'index']],
+    [{ max: 2020, count: '3', first: 2020 }, '/i?page=2', ['max', 'count', 'first']],
+    [{ kind: 'post' }, '/i?sort=postdate&page=2', ['kind']],
+    [{ type: '1' }, '/i?api=1&page=2', ['type']],
+    [{ status: 'i' }, '/i?page=2', ['status']],
+    [{ state: 'open' }, '/i?page=2&request_id=77', ['state']],
+    [{ state: 'open' }, '/i?page=2&trace=4bf92f3577b34da6', ['state']],
   ])('R2 is found: %j, %s, %j', (query, address, names) => {
     expect(lossesIn(query as Parameters<typeof lossesIn>[0], address)).toEqual(names);
   });
+});
+
+test.each([
+  [{ from: 2020, state: 'open' }, 'page=2', { from: 2020, state: 'open' }],
+  [{ position: 3, row: '7' }, 'page=2&per_page=10', { position: 3, row: '7' }],
+  [{ page: 1, limit: 100 }, 'page=2&per_page=10', {}],
+])('R2 keep: true adds what an address has lost: %j, %s', (query, raw, lost) => {
+  expect(keepParams(query, raw, true).query).toEqual(lost);
 });
 
 describe('R5 an odd address of a next page', () => {
@@ -325,7 +346,7 @@ describe('R5 an odd address of a next page', () => {
     ],
     ['https://elsewhere.example/api/items?page=2', 'Its origin is not http://127.0.0.1:'],
     ['http://localhost/api/items?page=2', '"http://localhost/api/items", which is not below'],
-    ['/api/items?q=a b', "it has a character that can't be sent as it is"],
+    ['/api/items?q=a b', `it points to "/api/items", and has a character that can't be sent as it is`],
   ])('R5 is shown, and the error says what is wrong and that at may be a function: %s', async (next, message) => {
     const error = await say(next);
     expect(error).toContain(message);

@@ -218,6 +218,21 @@ describe('R2 onePage', () => {
     ]);
   });
 
+  test.each<[string, string, object]>([
+    ['users.list', 'users.next_cursor', { users: { list: numbered(3), next_cursor: 'abc' } }],
+    ['d.results', 'd.__next', { d: { results: numbered(3), __next: 'https://api.example.com/items?$skiptoken=3' } }],
+    [
+      'data.repo.issues.nodes',
+      'data.repo.issues.pageInfo.hasNextPage',
+      { data: { repo: { issues: { nodes: numbered(3), pageInfo: { hasNextPage: true } } } } },
+    ],
+  ])('R2 a next page that is named in the object that has the list, %s, is an error', async (rows, place, body) => {
+    const { baseUrl } = await serve(() => ({ body }));
+    const definition = { path: '/items', paging: onePage(), rows, columns: ['id'] };
+    const source = openListing(listing<Row>(definition), { baseUrl, auth: noAuth })();
+    await expect(source.toArray()).rejects.toThrow(`at ${place}: it names a next page`);
+  });
+
   test.each<[object, object?]>([
     [{ links: { self: '/items', first: '/items', last: '/items', prev: null } }],
     [{ created_after: '2026-01-01', updated_before: '2026-02-01', since: 5 }],

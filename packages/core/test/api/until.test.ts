@@ -116,6 +116,42 @@ describe("R2 until: 'short-page'", () => {
     },
   );
 
+  test.each([400, 404, 416, 422])('R2 a page behind a short one that is refused with %i is none', async (status) => {
+    for (const count of [4, 37]) {
+      const numberedPages = pages({ count });
+      const { source, asked } = await open(definition, (url) =>
+        number(url, 'page', 1) > Math.ceil(count / 10)
+          ? { status, body: { detail: 'Invalid page.' } }
+          : numberedPages(url),
+      );
+      expect(await source.toArray()).toEqual(numbered(count));
+      expect(asked).toHaveLength(Math.ceil(count / 10) + 1);
+    }
+  });
+
+  test.each([
+    ['behind a full page', 20, {}],
+    ['of which the total has more', 17, { total: 30 }],
+  ])('R2 a refused page %s is an error', async (_, count, more) => {
+    const numberedPages = pages({ count, more });
+    const { source } = await open({ ...definition, total: 'total?' }, (url) =>
+      number(url, 'page', 1) > 2 ? { status: 404, body: {} } : numberedPages(url),
+    );
+    await expect(source.toArray()).rejects.toMatchObject({ code: 'http', status: 404 });
+  });
+
+  test('R2 no page is requested behind a short one if the total says that all rows have come', async () => {
+    const { source, asked } = await open({ ...definition, total: 'total' }, pages({ count: 37, more: { total: 37 } }));
+    expect(await source.toArray()).toHaveLength(37);
+    expect(asked).toHaveLength(4);
+    // A total that is the number of rows of its own page says nothing of others.
+    const clamped = await open({ ...definition, total: 'total' }, (url) => {
+      const page = numbered(37).slice(9 * (number(url, 'page', 1) - 1), 9 * number(url, 'page', 1));
+      return { body: { items: page, total: page.length } };
+    });
+    expect(await clamped.source.toArray()).toHaveLength(37);
+  });
+
   /** Walks listings of these lengths, of each of which the server sends at most 40 rows a page. */
   async function requestsOf(lengths: readonly number[]) {
     const names = lengths.map((length, nth) => `${String(length)}.${String(nth)}`);

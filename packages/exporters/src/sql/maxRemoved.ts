@@ -19,7 +19,7 @@ export function checkMaxRemoved(given: unknown): void {
 }
 
 /** Whether more rows would go than may. */
-export function exceedsMax(max: MaxRemoved, { removed, before }: Removal): boolean {
+function exceedsMax(max: MaxRemoved, { removed, before }: Removal): boolean {
   const share = readShare(max);
   return share === undefined ? removed > Number(max) : removed / before > share;
 }

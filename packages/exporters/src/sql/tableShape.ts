@@ -174,7 +174,7 @@ function keyText(key: RowKey, nth: number): string {
 }
 
 /** In ASCII, which every database can store, and compared by its characters alone: 1 and "1" are two keys. */
-export function ownKeyText(key: unknown): string | null {
+function ownKeyText(key: unknown): string | null {
   return typeof key === 'string' || Number.isFinite(key) ? asciiJson(key) : null;
 }
 

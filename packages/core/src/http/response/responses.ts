@@ -143,17 +143,26 @@ function findEntry(
   table: ResponseTable | undefined,
   { status, body }: ReceivedResponse,
   isRow: (item: unknown) => boolean,
-): ResponseKind | ResponseMeaning | undefined {
+): ResponseKind | SaidMeaning | undefined {
   const ofClass = status >= 500 ? '5xx' : defaultKindOf(status) === 'final' ? '4xx' : undefined;
-  const [, ofField] =
-    Object.entries(table ?? {}).find(([entry]) => {
-      const field = typeof body === 'object' ? readEntry(entry) : undefined;
-      if (!field) return false;
-      if (!isList(body) || typeof field.path[0] !== 'string') return hasField(body, field);
-      // What is rare comes first: whether an item is a row costs more.
-      return body.some((item) => hasField(item, field) && !isRow(item));
-    }) ?? [];
-  return ofField ?? table?.[status] ?? (ofClass && table?.[ofClass]);
+  for (const [entry, said] of typeof body === 'object' ? Object.entries(table ?? {}) : []) {
+    const field = readEntry(entry);
+    if (!field || said === undefined) continue;
+    if (!isList(body) || typeof field.path[0] !== 'string') {
+      if (hasField(body, field)) return said;
+      continue;
+    }
+    // What is rare comes first: whether an item is a row costs more.
+    const found = body.find((item) => hasField(item, field) && !isRow(item));
+    if (found !== undefined) return quoting(said, found);
+  }
+  return table?.[status] ?? (ofClass && table?.[ofClass]);
+}
+
+/** The item says more than the beginning of a long list. */
+function quoting(said: ResponseKind | ResponseMeaning, item: unknown): ResponseKind | SaidMeaning {
+  const meaning: SaidMeaning = typeof said === 'string' ? { kind: said } : said;
+  return meaning.kind === 'ok' ? said : { message: JSON.stringify(item), ...meaning };
 }
 
 /** An entry of a field. */
