@@ -20,24 +20,27 @@ const backslash: Escape = {
 
 /**
  * All names that HTML has for single ASCII characters (html.spec.whatwg.org, named character references), in lower case, each
- * before its character. None comes after its beginning. Those of blanks follow.
+ * before its character. None comes after its beginning.
  */
 const entityNames = /* @__PURE__ */ listEntityNames(`
   quot" amp& apos' lt< gt> plus+ sol/ equals= lowbar_ underbar_ period. colon: commat@ comma, semi; excl! quest? num#
   dollar$ percnt% ast* midast* lpar( rpar) lsqb[ lbrack[ rsqb] rbrack] bsol\\ hat^ grave\` diacriticalgrave\` lcub{
   lbrace{ rcub} rbrace} verbar| verticalline| vert|
-`)
-  .set('tab', '\t')
-  .set('newline', '\n');
+`);
 
 function listEntityNames(names: string): Map<string, string> {
   const all = names.trim().split(/\s+/);
-  return new Map(all.map((each) => [each.slice(0, -1), each.slice(-1)]));
+  const ofBlanks = [['tab', '\t'] as const, ['newline', '\n'] as const];
+  return new Map([...all.map((each) => [each.slice(0, -1), each.slice(-1)] as const), ...ofBlanks]);
 }
 
 /** Any number of zeros may come first, and the semicolon may be missing. */
+function entityPattern(names: ReadonlyMap<string, string>): RegExp {
+  return new RegExp(`&(?:#0*\\d{1,5}|#x0*[0-9a-f]{1,4}|${[...names.keys()].join('|')});?`, 'gi');
+}
+
 const entity: Escape = {
-  pattern: new RegExp(`&(?:#0*\\d{1,5}|#x0*[0-9a-f]{1,4}|${[...entityNames.keys()].join('|')});?`, 'gi'),
+  pattern: /* @__PURE__ */ entityPattern(entityNames),
   meaning: (escape) => {
     const name = escape.slice(1).replace(';', '').toLowerCase();
     if (name.startsWith('#x')) return fromCode(name.slice(2), 16);

@@ -33,8 +33,8 @@ export function msUntil(given: string, sent: number): number | undefined {
 
 const minus = (at: number | undefined, sent: number): number | undefined => (at === undefined ? undefined : at - sent);
 
-const unit = 'ms|[dhms]| ?(?:milliseconds?|days?|hours?|mins?|minutes?|secs?|seconds?)';
-const durations = new RegExp(`^(?:\\d{1,9}(?:\\.\\d{1,9})?(?:${unit}) ?){1,5}$`);
+const durations =
+  /^(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[dhms]| ?(?:milliseconds?|days?|hours?|mins?|minutes?|secs?|seconds?)) ?){1,5}$/;
 const unitMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 
 /** A duration as Go writes it: `6m0s`, `1.5s`, `250ms`; in words; or as ISO 8601 has it, without months. */
