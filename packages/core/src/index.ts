@@ -185,7 +185,16 @@ export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
 export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportOptions.js';
 export type { OldRows } from './sink/oldRows.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
-export type { RowChanges, Sink, SinkContext, SinkPage, SinkReport, SinkWriter, WalkEnd } from './sink/sink.js';
+export type {
+  EventScope,
+  RowChanges,
+  Sink,
+  SinkContext,
+  SinkPage,
+  SinkReport,
+  SinkWriter,
+  WalkEnd,
+} from './sink/sink.js';
 export type { RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';

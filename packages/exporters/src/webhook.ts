@@ -14,7 +14,7 @@ import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
 import { deadLetterFolder } from './webhook/deadLetterJournal.js';
 import { deliveryReports } from './webhook/deliveryReports.js';
 import { endpointNames, prepareEndpoint, type EndpointOptions } from './webhook/endpoint.js';
-import { rowEncoder, type WebhookFormat } from './webhook/outgoing.js';
+import { pageEncoder, type WebhookFormat } from './webhook/outgoing.js';
 import { WebhookWriter } from './webhook/webhookWriter.js';
 
 /** Options of {@link webhook}. */
@@ -35,8 +35,9 @@ export interface WebhookOptions<T>
    */
   readonly key?: ((row: T) => RowKey) | null | undefined;
   /**
-   * A row's id, the same on every run, 1 to 256 characters. Default: a change's own id; else a hash of source, key and
-   * content. Required if rows have no key. Of rows with the same id, within 20,000, only the first is sent.
+   * A row's id, 1 to 256 characters. Default: a change's own id; else a hash of the row and of a random part, which all
+   * runs share that resume one another, and so do increments. Required if rows have no key. Of rows with the same id,
+   * within 20,000, only the first is sent.
    */
   readonly id?: ((row: T) => string) | undefined;
   /**
@@ -112,7 +113,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   const endpoint = prepareEndpoint(options);
   const { url, clock } = endpoint;
   const createEncoder = ({ source, schema }: Parameters<Sink<T>['open']>[0]) =>
-    rowEncoder<T>(source, schema, { key, id, format });
+    pageEncoder<T>(source, schema, { key, id, format });
   return {
     name: 'webhook',
     // Hashed, because the path may contain a token.

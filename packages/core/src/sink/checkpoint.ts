@@ -45,6 +45,8 @@ export interface Checkpoint {
   readonly isSealed?: true;
   /** How far an incremental export has walked; absent for others. */
   readonly increment?: IncrementProgress;
+  /** The scope of its rows' ids: that of its mark, where it has one. Default: the run's. */
+  readonly scope?: string;
   /** When the run began whose rows it has (ISO 8601). */
   readonly beganAt?: string;
   /** Ms between a last commit and the run that resumed after it, in all. */
@@ -109,7 +111,7 @@ export function isCheckpoint(record: unknown): record is Checkpoint {
     [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
     [record['rows'], record['pages']].every(isCount) &&
     (record['partitions'] === undefined || isCount(record['partitions'])) &&
-    [record['target'], record['beganAt'], record['savedAt'], record['finishedAt']].every(
+    [record['target'], record['scope'], record['beganAt'], record['savedAt'], record['finishedAt']].every(
       (text) => text === undefined || typeof text === 'string',
     ) &&
     ['undefined', 'number'].includes(typeof record['pausedFor']) &&

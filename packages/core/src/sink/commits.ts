@@ -1,4 +1,5 @@
 import { SluiceError } from '../errors.js';
+import { newId as randomId } from '../identifiers.js';
 import { startOfPlan, type Position, type TotalGap } from '../position.js';
 import type { Json } from '../source/definition.js';
 import { type KeyLogs, ListedKeys } from '../source/listedKeys.js';
@@ -11,7 +12,7 @@ import type { ExportCounts, ExportSetup } from './exportOptions.js';
 import { checkpointName, checkSameKey } from './findCheckpoint.js';
 import { createIncrements, type Increments } from './increments.js';
 import { findOldRows, type OldRows } from './oldRows.js';
-import type { SinkWriter, WalkEnd } from './sink.js';
+import type { EventScope, SinkWriter, WalkEnd } from './sink.js';
 
 /**
  * The commits of an export: what was written, and the checkpoint that says how much of it is durable.
@@ -35,6 +36,8 @@ export class Commits {
   keys: ListedKeys | undefined;
   readonly #setup: ExportSetup<never>;
   readonly #pace: CommitPace;
+  /** Identifies the run where there is no checkpoint. */
+  readonly #unsaved: string;
   #written: WrittenCounts = { rows: 0, pages: 0, begun: {} };
   #resumedRows = 0;
   #total: number | undefined;
@@ -44,8 +47,9 @@ export class Commits {
 
   constructor(setup: ExportSetup<never>) {
     const { info, state, options, clock } = setup;
-    const { commitEvery, incremental } = options;
+    const { commitEvery, incremental, newId = randomId } = options;
     this.#setup = setup;
+    this.#unsaved = newId();
     this.keepRows = state !== undefined || info.isEndless === true;
     this.#pace = new CommitPace(commitEvery, clock);
     if (info.isKeyed && !info.isEndless && !incremental) this.keys = new ListedKeys();
@@ -69,7 +73,12 @@ export class Commits {
     if (mark && !options.sameProject) await checkSameKey(mark, info, 'The mark of the last increment', advice);
     this.increments.begin(increment);
     // That of a sealed checkpoint has the next mark.
-    if (!increment) this.#checkpoint = { ...checkpoint, increment: this.increments.progress };
+    if (increment) return;
+    this.#checkpoint = {
+      ...checkpoint,
+      increment: this.increments.progress,
+      ...(mark?.scope !== undefined && { scope: mark.scope }),
+    };
   }
 
   /** Saves a new checkpoint, before the sink touches its target. */
@@ -81,6 +90,16 @@ export class Commits {
   async begin({ start }: Pick<SinkWriter<never>, 'start'>): Promise<void> {
     this.#pace.restart();
     if (start !== undefined && this.#checkpoint?.sinkPosition === undefined) await this.#record(start);
+  }
+
+  /** What the ids of a page's events are made from. The sink has the pages before it. */
+  scopeOf({ scope, partition, parents }: Page<unknown>): EventScope {
+    if (scope !== undefined) return { page: scope };
+    const run = this.#checkpoint?.runId ?? this.#unsaved;
+    const page = `${run}/${partition}/${this.#written.begun[partition]?.pages ?? 0}`;
+    // In the next increment, a parent may have another partition, and a row be in another window.
+    if (!this.increments) return { page, rows: `${run}/${partition}` };
+    return { page, rows: `${this.#checkpoint?.scope ?? run}/${JSON.stringify(parents ?? [])}` };
   }
 
   /** The sink has taken a page. */
@@ -188,7 +207,8 @@ export class Commits {
     }
     // In this order: a run that is killed in between finds the sealed checkpoint, and repeats what follows.
     const { next } = this.#checkpoint.increment ?? {};
-    if (this.increments && next) await state?.save(this.increments.source.markName, next);
+    const { runId, scope = runId } = this.#checkpoint;
+    if (this.increments && next) await state?.save(this.increments.source.markName, { ...next, scope });
     if (this.increments || !sink.finished) return this.remove();
     await this.#removeLogs();
     const finishedAt = new Date(clock.now()).toISOString();

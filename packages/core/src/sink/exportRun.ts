@@ -152,8 +152,10 @@ export class ExportRun<T> {
     const generation = commit && health?.generation;
     opened.hasWritten = true;
     const ofWatch = { isContinued, generation, unconfirmed, walk };
-    await opened.writer.write({ items, partition, endsPartition, receivedAt, ...ofWatch });
-    this.#job.commits.add(page);
+    const { commits } = this.#job;
+    const scope = commits.scopeOf(page);
+    await opened.writer.write({ items, scope, partition, endsPartition, receivedAt, ...ofWatch });
+    commits.add(page);
   }
 
   async #complete(writer: SinkWriter<T>): Promise<SinkReport> {

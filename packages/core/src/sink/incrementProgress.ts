@@ -49,6 +49,8 @@ export type Mark = {
   readonly source: string;
   /** Of the API key; absent if the source uses none. */
   readonly key?: { readonly salt: string; readonly fingerprint: string };
+  /** The scope of the rows' ids, of all increments since the first: a row that comes again unchanged keeps its id. */
+  readonly scope?: string;
 } & (ListingMark | ParentsMark);
 
 /** Of a source that has a listing for each parent. */

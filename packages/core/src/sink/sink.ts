@@ -47,9 +47,24 @@ export interface SinkContext<T> {
   readonly signal: AbortSignal;
 }
 
+/**
+ * What the ids of events are made from. It has a part that is random, and durable before a sink gets a page, so that no
+ * two events have one id, even if the state is lost, restored or copied.
+ */
+export interface EventScope {
+  /** For a record, with its content and the number of equal ones before it on the page. A page that comes again has the same. */
+  readonly page: string;
+  /**
+   * For a row with a key, with its key and content, since it may be listed again on another page. Absent where equal rows
+   * are events of their own: in a watch, and in `writeTo`.
+   */
+  readonly rows?: string | undefined;
+}
+
 /** The rows of a page. */
 export interface SinkPage<T> {
   readonly items: readonly T[];
+  readonly scope: EventScope;
   /** The partition of the rows, and whether it ends here, even without rows. */
   readonly partition: number;
   readonly endsPartition: boolean;

@@ -1,6 +1,7 @@
 import { Observable, ReplaySubject, takeUntil, type OperatorFunction, type Subscriber } from 'rxjs';
 import { checkCount, checkOptions } from '../checks.js';
 import { systemClock, type Clock } from '../clock.js';
+import { newId } from '../identifiers.js';
 import { BackpressureError } from '../errors.js';
 import { checkSchema } from '../source/columnTypes.js';
 import type { RowSchema } from '../source/definition.js';
@@ -77,11 +78,13 @@ async function write<T>(
   { waiting, stop, subscriber }: Writing<T>,
 ): Promise<void> {
   let writer: SinkWriter<T> | undefined;
+  const subscription = newId();
   let counts = { rows: 0, pages: 0, resumedRows: 0, committedRows: 0 };
   try {
     writer = await sink.open(context);
     for await (const items of waiting.batches()) {
-      await writer.write({ items, partition: 0, endsPartition: false });
+      const scope = { page: `${subscription}/${counts.pages}` };
+      await writer.write({ items, scope, partition: 0, endsPartition: false });
       counts = { ...counts, rows: counts.rows + items.length, pages: counts.pages + 1 };
       subscriber.next({ isDone: false, ...counts });
     }

@@ -28,6 +28,8 @@ export interface Page<T> {
   readonly commit?: true;
   /** Of a watch's changes: removals that are not certain yet, since the rows are missing from too few walks. */
   readonly unconfirmed?: readonly T[];
+  /** What the ids of its events are made from: see `EventScope`. Default: an export's own for each page. */
+  readonly scope?: string;
   /** Of a watch's changes: the next page has more of the same generation. */
   readonly isContinued?: true;
   /** The outcome of the poll, on the last page of a watch's poll. */

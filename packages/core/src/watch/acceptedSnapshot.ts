@@ -1,4 +1,5 @@
-import { toChange, type Change, type Difference } from './change.js';
+import { hashOf } from '../source/fingerprint.js';
+import type { Change, Difference } from './change.js';
 import type { SnapshotRows } from './snapshotRows.js';
 import type { WatchedWalk } from '../source/page.js';
 import type { Missing } from './removals.js';
@@ -14,6 +15,8 @@ export interface AcceptedSnapshot<T> {
 /** What a snapshot adds to the previous one. It is durable in the log before any of it is emitted. */
 export interface Delta<T> extends WatchedWalk {
   readonly generation: number;
+  /** Random, so that a state that is restored or copied never gives an id twice. Earlier versions staged deltas without. */
+  readonly scope?: string | undefined;
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
 }
@@ -30,14 +33,44 @@ export function applyDelta<T>(
   return { generation, rows, missing };
 }
 
-export function toChanges<T>({ generation, observedAt, differences }: Delta<T>, watch: string): Change<T>[] {
-  return differences.map((difference) => toChange(difference, { watch, generation, observedAt }));
+/**
+ * The changes of a delta, from the nth on. An id is the scope of the delta and the change's number in it.
+ *
+ * @param history identifies the changes of a delta that an earlier version staged
+ */
+export function toChanges<T>(
+  { generation, scope, observedAt, differences }: Delta<T>,
+  history: string,
+  { from = 0, to = differences.length } = {},
+): Change<T>[] {
+  return differences.slice(from, to).map((difference, index) => {
+    const id = scope === undefined ? oldId([history, generation, difference.key]) : `${scope}-${from + index}`;
+    return { id, ...difference, generation, observedAt };
+  });
+}
+
+/** Two 53-bit hashes, since one is too short for ids that are stored for years. */
+function oldId(named: readonly (string | number)[]): string {
+  return hashOf(named) + hashOf([...named].reverse());
+}
+
+/** What the ids of records that an operator makes of a delta's changes are made from. */
+export function scopeOf({ generation, scope }: Delta<unknown>, history: string, from: number): string {
+  return `${scope ?? `${history}-${generation}`}/${from}`;
 }
 
 /** A delta as plain JSON, without the previous rows, which are in the snapshot that it applies to. */
-export function encodeDelta<T>({ generation, observedAt, isIncomplete, differences, missing }: Delta<T>): object {
+export function encodeDelta<T>({
+  generation,
+  scope,
+  observedAt,
+  isIncomplete,
+  differences,
+  missing,
+}: Delta<T>): object {
   return {
     generation,
+    scope,
     observedAt,
     ...(isIncomplete && { isIncomplete }),
     differences: differences.map(({ type, key, after, fields }) =>

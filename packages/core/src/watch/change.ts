@@ -1,5 +1,4 @@
 import type { RowEvent } from '../source/definition.js';
-import { hashOf } from '../source/fingerprint.js';
 import { isCount, isList, isRecord } from '../values.js';
 
 interface Observed {
@@ -43,17 +42,6 @@ export type Change<T> = Added<T> | Updated<T> | Removed<T>;
 /** A change before it gets an id, a generation and a time. */
 export type Difference<T> = Omit<Added<T>, Observation> | Omit<Updated<T>, Observation> | Omit<Removed<T>, Observation>;
 type Observation = 'id' | 'generation' | 'observedAt';
-
-/** Makes a change of a difference. `watch` identifies the watch. */
-export function toChange<T>(
-  difference: Difference<T>,
-  { watch, generation, observedAt }: Pick<Observed, 'generation' | 'observedAt'> & { readonly watch: string },
-): Change<T> {
-  const named = [watch, generation, difference.key];
-  // Two 53-bit hashes, since one is too short for ids that are stored for years.
-  const id = hashOf(named) + hashOf([...named].reverse());
-  return { id, ...difference, generation, observedAt };
-}
 
 /** A change as an event. */
 export function eventOfChange({ id, key, type, observedAt }: Change<unknown>): RowEvent {

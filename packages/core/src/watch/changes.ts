@@ -1,7 +1,7 @@
 import { concatMap, defer, type OperatorFunction } from 'rxjs';
 import { checkOptions } from '../checks.js';
 import type { RowKey } from '../source/definition.js';
-import { hashOf } from '../source/fingerprint.js';
+import { newId } from '../identifiers.js';
 import type { Snapshot } from '../operators/poll.js';
 import { applyDelta, toChanges } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
@@ -36,7 +36,6 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
   const fields = fieldsBetween(options);
   return (snapshots) =>
     defer(() => {
-      const watch = hashOf(crypto.randomUUID());
       const rows = new SnapshotRows<T>();
       let generation = 0;
       return snapshots.pipe(
@@ -49,12 +48,13 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
           generation += 1;
           const delta = {
             generation,
+            scope: newId(),
             observedAt,
             missing: new Map(),
             differences: isFirst ? differences.map(asInitial) : differences,
           };
           applyDelta(rows, delta);
-          return toChanges(delta, watch);
+          return toChanges(delta, '');
         }),
       );
     });

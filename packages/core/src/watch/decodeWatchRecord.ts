@@ -13,6 +13,8 @@ interface BaseRecord extends WatchedWalk {
   readonly watch: string;
   /** Identifies this history of the listing. */
   readonly history: string;
+  /** Of the changes of the first snapshot, until they are committed. */
+  readonly scope?: string;
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly generation: number;
   /** The number of rows that follow, to detect lost records. */
@@ -44,6 +46,7 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
   return {
     kind: 'delta',
     generation,
+    ...decodeScope(record),
     observedAt,
     ...(isIncomplete === true && { isIncomplete }),
     missing: decodeMissing(missing),
@@ -66,6 +69,7 @@ function decodeBase(record: Record<string, unknown>): BaseRecord {
     watch,
     history,
     generation,
+    ...decodeScope(record),
     observedAt,
     ...(isIncomplete === true && { isIncomplete }),
     committed,
@@ -84,6 +88,10 @@ function decodeDifference<T>(value: unknown, beforeOf: (key: string) => T | unde
   return type === 'removed'
     ? { type, key, before, after: null, fields: [] }
     : { type: 'changed', key, before, after, fields };
+}
+
+function decodeScope({ scope }: Record<string, unknown>): { readonly scope?: string } {
+  return typeof scope === 'string' ? { scope } : {};
 }
 
 function decodeMissing(value: unknown): ReadonlyMap<string, Missing> {

@@ -40,8 +40,9 @@ export class WatchLog<T> {
   #key: { readonly salt: string; readonly fingerprint: string } | undefined;
   #history: string;
   #snapshot: AcceptedSnapshot<T> = noSnapshot();
-  /** The walk of the snapshot that the log begins with. */
+  /** The walk of the snapshot that the log begins with, and the scope of its changes. */
   #walk: WatchedWalk = { observedAt: '' };
+  #scope: string | undefined;
   #committed = 0;
   #staged: Delta<T>[] = [];
   /** The size of the log after its snapshot. If it exceeds the snapshot, the log is compacted. */
@@ -106,6 +107,7 @@ export class WatchLog<T> {
           this.#key = decoded.key;
           this.#committed = decoded.committed;
           this.#walk = walkOf(decoded);
+          this.#scope = decoded.scope;
           rowsLeft = decoded.size;
           this.#snapshot = { generation: decoded.generation, rows, missing: decoded.missing };
           break;
@@ -157,14 +159,17 @@ export class WatchLog<T> {
     missing: ReadonlyMap<string, Missing> = new Map(),
   ): Promise<void> {
     this.#walk = walk;
+    this.#scope = this.#newId();
     this.#snapshot = { generation: 1, rows, missing };
     await this.#log?.replace(this.#base());
   }
 
-  /** Accepts the delta of a walk. Durable when it resolves. */
-  async stage(delta: Delta<T>): Promise<void> {
+  /** Accepts what a walk found, as a delta. Durable when it resolves. */
+  async stage(found: Omit<Delta<T>, 'scope'>): Promise<Delta<T>> {
+    const delta = { ...found, scope: this.#newId() };
     await this.#log?.append(encodeDelta(delta));
     this.#accept(delta);
+    return delta;
   }
 
   /** Records that the consumer has everything up to a generation. Default: no more than before. */
@@ -200,6 +205,7 @@ export class WatchLog<T> {
   #firstDelta(): Delta<T> {
     return {
       generation: 1,
+      scope: this.#scope,
       ...this.#walk,
       missing: this.#snapshot.missing,
       differences: Array.from(this.#snapshot.rows, ([key, after]) => ({
@@ -221,6 +227,7 @@ export class WatchLog<T> {
       generation,
       ...this.#walk,
       committed: this.#committed,
+      ...(this.#committed === 0 && { scope: this.#scope }),
       size: rows.size,
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),

@@ -13,7 +13,7 @@ import { isAboutRequest } from '../source/chainErrors.js';
 import type { Page, PageHealth, WatchedWalk } from '../source/page.js';
 import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
-import { toChanges, walkOf, type Delta } from './acceptedSnapshot.js';
+import { scopeOf, toChanges, walkOf, type Delta } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
@@ -216,8 +216,8 @@ export class WatchRun<T> {
     const judged = { ...health, held: held || undefined };
     const hasChanged = differences.length > 0;
     if (!hasChanged && missingBefore.size === 0 && missing.size === 0) return { walk: ended, health: judged };
-    const delta: Delta<T> = { generation: generation + (hasChanged ? 1 : 0), ...ended, differences, missing };
-    await log.stage(delta);
+    const found = { generation: generation + (hasChanged ? 1 : 0), ...ended, differences, missing };
+    const delta = await log.stage(found);
     return { delta: hasChanged ? delta : undefined, walk: ended, health: judged };
   }
 
@@ -341,9 +341,9 @@ export class WatchRun<T> {
       endsPartition: false,
     };
     if (!delta) return page;
-    const differences = delta.differences.slice(from, from + changesPerPage);
+    const items = toChanges(delta, log.history, { from, to: from + changesPerPage });
     // Makes an export commit it before the next page or poll.
-    return { ...page, items: toChanges({ ...delta, differences }, log.history), commit: true };
+    return { ...page, items, scope: scopeOf(delta, log.history, from), commit: true };
   }
 
   /** G4: an observer that throws changes nothing. The health is also on the page. */
@@ -364,7 +364,7 @@ function unconfirmedChanges<T>(log: WatchLog<T>, delta: Delta<T>, later: readonl
     if (row === undefined) return removed.filter((each) => each.key === key);
     return [{ type: 'removed', key, before: row, after: null, fields: [] }];
   });
-  return toChanges({ ...delta, differences }, log.history);
+  return toChanges({ ...delta, scope: `${scopeOf(delta, log.history, 0)}-missing`, differences }, log.history);
 }
 
 /** The key of a row that was restored from JSON; `undefined` if the function throws. */

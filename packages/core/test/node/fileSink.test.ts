@@ -222,14 +222,16 @@ describe('E9 a disk that fails', () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
-    await writer.write({ items: ['kept'], partition: 0, endsPartition: false });
+    await writer.write({ items: ['kept'], scope: { page: '' }, partition: 0, endsPartition: false });
     const sinkPosition = await writer.flush();
     isFailing = true;
-    await writer.write({ items: ['lost'], partition: 0, endsPartition: false });
+    await writer.write({ items: ['lost'], scope: { page: '' }, partition: 0, endsPartition: false });
     await expect(writer.flush()).rejects.toThrow(/EIO/);
     isFailing = false;
     await expect(writer.flush()).rejects.toThrow(/could not be made durable, so nothing more is written/);
-    await expect(writer.write({ items: ['more'], partition: 0, endsPartition: false })).rejects.toThrow(SinkError);
+    await expect(
+      writer.write({ items: ['more'], scope: { page: '' }, partition: 0, endsPartition: false }),
+    ).rejects.toThrow(SinkError);
     await expect(writer.seal({ isIncomplete: false })).rejects.toThrow(SinkError);
     await writer.abort(new Error('EIO'), { isResumable: true });
     const again = await fileSink(textFormat, { path }).open({
@@ -263,7 +265,7 @@ describe('E9 a disk that fails', () => {
     };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     for (const partition of [1, 2, 3])
-      await writer.write({ items: [`part ${partition}`], partition, endsPartition: false });
+      await writer.write({ items: [`part ${partition}`], scope: { page: '' }, partition, endsPartition: false });
     const ends: string[] = [];
     const flushed = writer.flush().then(
       () => ends.push('flushed'),
@@ -294,10 +296,12 @@ describe('E9 a disk that fails', () => {
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     // The disk is set to work on so much before anybody asks for it.
-    await writer.write({ items: ['x'.repeat(2_200_000)], partition: 0, endsPartition: false });
+    await writer.write({ items: ['x'.repeat(2_200_000)], scope: { page: '' }, partition: 0, endsPartition: false });
     expect(syncs).toBe(1);
     await expect(writer.flush()).rejects.toThrow(/could not be made durable/);
-    await expect(writer.write({ items: ['more'], partition: 0, endsPartition: false })).rejects.toThrow(SinkError);
+    await expect(
+      writer.write({ items: ['more'], scope: { page: '' }, partition: 0, endsPartition: false }),
+    ).rejects.toThrow(SinkError);
     await writer.abort(new Error('EIO'), { isResumable: false });
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });

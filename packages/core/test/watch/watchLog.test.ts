@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { memoryState } from '../../src/index.js';
-import type { Delta } from '../../src/watch/acceptedSnapshot.js';
+import { toChanges, type Delta } from '../../src/watch/acceptedSnapshot.js';
 import { SnapshotRows } from '../../src/watch/snapshotRows.js';
 import { WatchLog } from '../../src/watch/watchLog.js';
 import type { Missing } from '../../src/watch/removals.js';
@@ -62,4 +62,28 @@ test('C6 a log that begins anew knows its key before its first snapshot is writt
   await anew.begin(new SnapshotRows<Row>(), { observedAt: '2030-01-02T00:00:00.000Z' });
   expect((await opened('new key')).history).toBe('another history');
   await expect(opened('old key')).rejects.toThrow(/made with another API key/);
+});
+
+test('W2 what an earlier version staged keeps its ids, and what is staged now gets others', async () => {
+  const observedAt = '2030-01-01T00:00:00.000Z';
+  const opened = async (committed: number): Promise<WatchLog<Row>> => {
+    const state = memoryState();
+    const base = { base: 1, watch: 'w', history: 'w', generation: 6, observedAt, committed, size: 1, missing: {} };
+    const delta = { generation: 7, observedAt, missing: {}, differences: [['removed', 'a']] };
+    const first = [{ ...base, generation: 1 }, { rows: [['a', row('a')]] }];
+    await state.log('watch').replace(committed === 0 ? first : [base, first[1] ?? {}, delta]);
+    const log = new WatchLog<Row>(state.log('watch'), { watch: 'w' });
+    await log.open();
+    return log;
+  };
+  const idsOf = (log: WatchLog<Row>): string[] =>
+    log.uncommitted.flatMap((delta) => toChanges(delta, log.history).map(({ id }) => id));
+  const staged = await opened(6);
+  expect(idsOf(staged)).toEqual(['28dsh0abglfai484oj2s0']);
+  const firstSnapshot = await opened(0);
+  expect(idsOf(firstSnapshot)).toEqual(['u5ki66ire41uff60j8wos']);
+  const copy = await opened(6);
+  for (const log of [staged, copy]) await log.stage(heavyDelta(8));
+  const ids = [...idsOf(staged), ...idsOf(copy)];
+  expect(new Set(ids).size).toBe(ids.length - 1);
 });

@@ -1,5 +1,6 @@
 import {
   ConfigError,
+  type EventScope,
   eventOfChange,
   isChange,
   type RowKey,
@@ -31,13 +32,16 @@ export type WebhookFormat<T = never> = 'envelope' | 'bare' | ((row: T) => object
 export interface OutgoingOptions<T> {
   /** Rows with the same key are ordered. Default: the key of the row or changed row. */
   readonly key?: ((row: T) => RowKey) | null | undefined;
-  /** A row's id, the same on every run. Default: a change's own id; else a hash of source, key and content. */
+  /** A row's id. Default: a change's own; else a hash of its scope and content. */
   readonly id?: ((row: T) => string) | undefined;
   readonly format: WebhookFormat<T>;
 }
 
-/** Encodes a row. `at` is when it was first sent, ISO 8601; `sequence` counts the records of a target from 1. */
-export type RowEncoder<T> = (row: T, at: string, sequence: number) => Outgoing;
+/** Encodes the rows of a page, one after the other. */
+export type PageEncoder<T> = (scope: EventScope) => RowEncoder<T>;
+
+/** `at` is when a row was first sent, ISO 8601; `sequence` counts the records of a target from 1. */
+type RowEncoder<T> = (row: T, at: string, sequence: number) => Outgoing;
 
 /**
  * Rows without a schema come from an operator. They may be changes, which identify themselves.
@@ -45,29 +49,42 @@ export type RowEncoder<T> = (row: T, at: string, sequence: number) => Outgoing;
  * @throws ConfigError if the rows have neither key nor id: a receiver could not recognize a repeated record. If nothing
  * says what the rows are, the encoder throws it at the first that is not a change.
  */
-export function rowEncoder<T extends object>(
+export function pageEncoder<T extends object>(
   source: string,
   schema: RowSchema<T> | undefined,
   { key, id, format }: OutgoingOptions<T>,
-): RowEncoder<T> {
+): PageEncoder<T> {
   const lacksKey = !id && !schema?.event && !schema?.key && !key;
   if (lacksKey && schema) throw unidentified(source);
-  return (row, at, sequence) => {
+  const encode = (row: T, at: string, sequence: number, scope: EventScope, nth: (id: string) => string): Outgoing => {
     const event = schema?.event?.(row) ?? (!schema && isChange(row) ? eventOfChange(row) : undefined);
     if (lacksKey && !event) throw unidentified(source);
     const rowKey = event?.key ?? schema?.key?.(row);
     const given = key ? callOption('key', key, row) : undefined;
-    const recordId = checkId(
-      (id && callOption('id', id, row)) ?? event?.id ?? rowId(source, keyText(rowKey ?? given ?? ''), row),
-    );
-    const type = `${source}.${event?.type ?? 'row'}`;
-    const envelope = { id: recordId, type, timestamp: event?.timestamp ?? at, source, sequence, data: row };
-    const order = key === null ? undefined : (given ?? rowKey);
-    return {
-      id: recordId,
-      key: order === undefined ? null : keyText(order),
-      body: toJson(bodyOf(format, row, envelope)),
+    const idOf = (): string => {
+      if (event) return nth(event.id);
+      if (rowKey !== undefined && scope.rows !== undefined) return recordId(scope.rows, row, keyText(rowKey));
+      return nth(recordId(scope.page, row));
     };
+    const own = checkId((id && callOption('id', id, row)) ?? idOf());
+    const type = `${source}.${event?.type ?? 'row'}`;
+    const envelope = { id: own, type, timestamp: event?.timestamp ?? at, source, sequence, data: row };
+    const order = key === null ? undefined : (given ?? rowKey);
+    return { id: own, key: order === undefined ? null : keyText(order), body: toJson(bodyOf(format, row, envelope)) };
+  };
+  return (scope) => {
+    const nth = numberEqual();
+    return (row, at, sequence) => encode(row, at, sequence, scope, nth);
+  };
+}
+
+/** Tells the records of a page apart that would have one id: the second of them gets another one, and so on. */
+function numberEqual(): (id: string) => string {
+  const counts = new Map<string, number>();
+  return (id) => {
+    const before = counts.get(id) ?? 0;
+    counts.set(id, before + 1);
+    return before === 0 ? id : `${id}-${before}`;
   };
 }
 
@@ -117,9 +134,9 @@ function checkId(id: unknown): string {
   );
 }
 
-/** Hashes the content of a row. The order of its fields does not matter. */
-export function rowId(source: string, key: string, row: object): string {
+/** Hashes scope, key and content. The order of the fields does not matter. */
+function recordId(scope: string, row: object, key = ''): string {
   // JSON never contains NUL, so the separator makes the hashed text unambiguous.
-  const text = `${JSON.stringify(source)}\0${JSON.stringify(key)}\0${toJson(row, sortNames)}\0`;
+  const text = `${JSON.stringify(scope)}\0${JSON.stringify(key)}\0${toJson(row, sortNames)}\0`;
   return hash('sha256', text).slice(0, 32);
 }

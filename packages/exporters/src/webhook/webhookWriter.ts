@@ -13,11 +13,11 @@ import type { DeadLetter } from './deadLetter.js';
 import { DeadLetterFile } from './deadLetterFile.js';
 import { decodeWebhookPosition, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
-import type { Numbered, Outgoing, RowEncoder } from './outgoing.js';
+import type { Numbered, Outgoing, PageEncoder } from './outgoing.js';
 import { Spool, startOfTarget, type RecentIds, type Uncommitted } from './spool.js';
 
 export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
-  readonly encode: RowEncoder<T>;
+  readonly encode: PageEncoder<T>;
   readonly sender: Sender;
   /** The dead letter file; without one the first refused record fails the export. */
   readonly deadLetter: string | undefined;
@@ -137,7 +137,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   }
 
   /** Resolves when there is room for another page, while this one may still wait for the spool. */
-  async write({ items }: SinkPage<T>): Promise<void> {
+  async write({ items, scope }: SinkPage<T>): Promise<void> {
     this.#deliveries.throwIfStopped();
     if (this.#isFlushed) {
       this.#isFlushed = false;
@@ -146,8 +146,9 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     }
     const at = isoTime(this.#options.clock);
     const records: Outgoing[] = [];
+    const encode = this.#options.encode(scope);
     for (const row of items) {
-      const record = this.#options.encode(row, at, this.#next + records.length);
+      const record = encode(row, at, this.#next + records.length);
       if (this.#recent.has(record.id)) continue;
       this.#recent.add(record.id, this.#next + records.length);
       records.push(record);

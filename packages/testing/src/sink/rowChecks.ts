@@ -62,7 +62,7 @@ export const rowChecks: Checks<Targets> = {
     const samples = omitKey(targets.samples);
     const target = await targets.with(samples).create();
     const writer = await target.openOrSkip({}, 'a sink that takes rows without a key');
-    const pages = [0, 1, 0].map((from, at) => createPage([samples.row(from), samples.row(0)], at === 2));
+    const pages = [0, 1, 0].map((from, at) => createPage([samples.row(from), samples.row(0)], at, at === 2));
     await writer.writeAndCommit(...pages);
     await writer.finish();
     await target.checkHolds(pages, 'After equal rows in one page and in several');
@@ -72,7 +72,7 @@ export const rowChecks: Checks<Targets> = {
     const { samples } = targets;
     if (!samples.nested) throw new Skipped('`nested` of the rows');
     const target = await targets.create();
-    const pages = [createPage([samples.nested(), samples.row(0)], true)];
+    const pages = [createPage([samples.nested(), samples.row(0)], 0, true)];
     await target.writeAll(pages);
     const rows = await target.rows();
     const expected = target.readBack(pages);
@@ -118,8 +118,8 @@ export const rowChecks: Checks<Targets> = {
   },
 };
 
-function createPage(items: readonly unknown[], endsPartition: boolean): SinkPage<unknown> {
-  return { items, partition: 0, endsPartition };
+function createPage(items: readonly unknown[], index: number, endsPartition: boolean): SinkPage<unknown> {
+  return { items, scope: { page: `page ${index}` }, partition: 0, endsPartition };
 }
 
 /** Without a key, equal rows are different rows; with a key, a sink may keep only one of them. */

@@ -56,6 +56,7 @@ export class Targets {
   partitionPages(shapes: readonly PageShape[], from = 0): readonly SinkPage<unknown>[] {
     let next = from;
     return shapes.map(({ partition, rows, endsPartition = false }) => ({
+      scope: { page: `page of row ${next}` },
       items: Array.from({ length: rows }, () => this.samples.row(next++)),
       partition,
       endsPartition,

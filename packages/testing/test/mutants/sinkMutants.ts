@@ -168,7 +168,8 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
 
   'writes a row where there was none': writerMutant('has nothing if there were no rows', (writer, _, table) => ({
     seal: async (end) => {
-      if (table.committed.length === 0) await writer.write({ items: [{}], partition: 0, endsPartition: true });
+      if (table.committed.length === 0)
+        await writer.write({ items: [{}], scope: { page: '' }, partition: 0, endsPartition: true });
       return writer.seal(end);
     },
   })),
