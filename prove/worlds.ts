@@ -3,7 +3,7 @@
 //
 //   npm run prove -- worlds --minutes 5 --seed 7
 //   npm run prove -- worlds --only cluster                        those of several machines
-//   npm run prove -- worlds --only nights                         of a catalog whose pages are wrong; days: of an account with its own days
+//   npm run prove -- worlds --only nights                         of a catalog whose pages are wrong; days: of an account with its own days; lives: of a forward whose state is restored, copied and lost
 //   npm run prove -- worlds --seed 7 --trace                      one world, event by event
 //   npm run prove -- worlds --replay reports/worlds/7.json --trace  the same for a world that was found
 import { fork } from 'node:child_process';
@@ -20,7 +20,7 @@ import type { AnyScenario, WorldKind } from './world/world.js';
 
 const { values } = parseArgs({
   options: {
-    /** Only worlds of one machine (`single`), of those only ones whose listing is odd (`nights`, `days`), or of several (`cluster`). */
+    /** Only worlds of one machine (`single`), of those only ones whose listing is odd (`nights`, `days`) or whose state is restored (`lives`), or of several (`cluster`). */
     only: { type: 'string' },
     /** How long new worlds are played. */
     minutes: { type: 'string', default: '5' },
@@ -185,9 +185,16 @@ function scenarioIn(file: string): AnyScenario {
 }
 
 function kindOf(name: string | undefined): WorldKind | undefined {
-  if (name === undefined || name === 'single' || name === 'nights' || name === 'days' || name === 'cluster')
+  if (
+    name === undefined ||
+    name === 'single' ||
+    name === 'nights' ||
+    name === 'days' ||
+    name === 'lives' ||
+    name === 'cluster'
+  )
     return name;
-  return refuse('--only takes single, nights, days or cluster.');
+  return refuse('--only takes single, nights, days, lives or cluster.');
 }
 
 function tellTrace({ trace, digest }: Played): void {

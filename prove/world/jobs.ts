@@ -4,6 +4,7 @@ import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
 import { incrementJob } from './incrementJob.js';
 import type { RunningJob } from './job.js';
+import { livesJob } from './livesJob.js';
 import { mirrorJob } from './mirrorJob.js';
 import { nightsJob } from './nightsJob.js';
 import { pollJob } from './pollJob.js';
@@ -38,6 +39,8 @@ export function jobOf(scenario: Scenario, apis: Apis, storeOf: () => Store, now:
       return nightsJob(job, now, storeOf);
     case 'days':
       return daysJob(job, now, storeOf);
+    case 'lives':
+      return livesJob(job, apis);
     case 'forward':
       return forwardJob(job, scenario, apis);
   }

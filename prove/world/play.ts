@@ -466,7 +466,11 @@ class World implements PlayableWorld {
   /** T9: an outage is retried for a minute, and in a watch for ever. */
   #mayGiveUp(exchanges: Exchanges): boolean {
     const { job } = this.#scenario;
-    const isWatched = job.kind === 'watch' || job.kind === 'mirror' || (job.kind === 'forward' && job.of === 'changes');
+    const isWatched =
+      job.kind === 'watch' ||
+      job.kind === 'mirror' ||
+      job.kind === 'lives' ||
+      (job.kind === 'forward' && job.of === 'changes');
     return exchanges.mayGiveUp((host) => !(isWatched && host === addresses.api));
   }
 }

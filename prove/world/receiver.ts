@@ -10,6 +10,8 @@ interface ReceiverOptions {
   readonly key: Buffer;
   /** Rows with the same value of this field have to come in order. */
   readonly orderedBy: string | undefined;
+  /** Two machines may send one record, each in an envelope of its own. Default: it is always the same text. */
+  readonly areMachines?: boolean;
 }
 
 /** A service that takes webhooks and remembers their ids. */
@@ -27,9 +29,11 @@ export class Receiver {
   readonly #orderedBy: string | undefined;
   /** The highest sequence so far, by the field that orders rows. */
   readonly #latest = new Map<unknown, number>();
+  readonly #areMachines: boolean;
   #isMended = false;
 
-  constructor({ refused, key, orderedBy }: ReceiverOptions) {
+  constructor({ refused, key, orderedBy, areMachines = false }: ReceiverOptions) {
+    this.#areMachines = areMachines;
     this.#share = refused;
     this.#key = key;
     this.#orderedBy = orderedBy;
@@ -57,9 +61,10 @@ export class Receiver {
     }
     for (const record of records) {
       const before = this.#bodies.get(record.id);
+      const text = this.#areMachines ? JSON.stringify(dataOf(record.value)) : record.body;
       if (before === undefined) this.#take(record.value);
-      else if (before !== record.body) this.wrong.push(`The record ${record.id} came again with other bytes.`);
-      this.#bodies.set(record.id, record.body);
+      else if (before !== text) this.wrong.push(`The record ${record.id} came again with other bytes.`);
+      this.#bodies.set(record.id, text);
     }
     return { status: 204, body: '' };
   };

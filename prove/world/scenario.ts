@@ -1,6 +1,7 @@
 import type { TableMode } from '../../packages/exporters/src/sql/tableShape.js';
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import { drawDays, drawNights, type OddListing } from './drawListings.js';
+import { type LifeEvent, lifeEvents } from './livesJob.js';
 import type { NetworkFaults } from './network.js';
 import type { QuotaModel } from './quota.js';
 import type { RepeatsModel } from './repeats.js';
@@ -145,7 +146,21 @@ export type Job =
       /** Each table is listed by kinds of rows. */
       readonly hasKinds?: boolean;
     }
+  | {
+      /** A forward of changes, whose state is restored, copied and lost. */
+      readonly kind: 'lives';
+      readonly pageSize: number;
+      readonly deliveries: number;
+      readonly every: number;
+      readonly hasOperator: boolean;
+      /** What becomes of the state before each run. */
+      readonly life: readonly LifeEvent[];
+      readonly changes: readonly Alteration[];
+    }
   | OddListing;
+
+/** Worlds that are drawn apart, and can be played alone. */
+export type SpecialKind = OddListing['kind'] | 'lives';
 
 /** How a service of tags says 304. */
 const tagging = ['always', 'not with all 304s'] as const;
@@ -272,15 +287,25 @@ const tender = {
   ],
   days: ['db COMMIT', 'db COMMIT', 'link .part', 'rename mark-', 'sync new-mark-', 'unlink checkpoint', 'open mark-'],
   forward: ['write spool.log', 'sync spool.log', 'rename spool.log', 'truncate spool.log', 'write dead', 'sync dead'],
+  lives: [
+    'write spool.log',
+    'sync spool.log',
+    'rename spool.log',
+    'write watch.log',
+    'rename watch.log',
+    'rename checkpoint',
+  ],
 } as const;
 
 /** The share of the worlds whose listing is odd: those of many nights take as long as several others. */
 const listingShare = 0.15;
+/** The share of the worlds in which the state of a forward has a life. */
+const livesShare = 0.02;
 
 /** The world of a seed. @param only what runs in it; default: anything */
-export function scenarioOf(seed: number, only?: OddListing['kind']): Scenario {
+export function scenarioOf(seed: number, only?: SpecialKind): Scenario {
   const random = new Random(`${seed} scenario`);
-  const job = oddListing(seed, only) ?? withKinds(seed, jobOf(random));
+  const job = lives(seed, only) ?? oddListing(seed, only) ?? withKinds(seed, jobOf(random));
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const owners = random.int(1, 6);
   // Then a run fails before its first commit, and has to clear away what it began.
@@ -312,13 +337,15 @@ export function scenarioOf(seed: number, only?: OddListing['kind']): Scenario {
       ...(random.chance(0.3) && { burst: 2 }),
     },
     network: {
-      ...networkOf(random, { limited: job.kind === 'forward' ? 0.4 : 0.15, isDownAtStart }),
+      ...networkOf(random, { limited: job.kind === 'forward' || job.kind === 'lives' ? 0.4 : 0.15, isDownAtStart }),
       ...connectionsOf(seed),
       ...busyProcessOf(seed),
     },
     ...(isStored(job) && { store: storeOf(random) }),
     disk: !isStored(job) && random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
-    clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
+    // A receiver tells by the time what is older than a new beginning.
+    clockSteps:
+      job.kind !== 'lives' && random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
     kills: [
       ...(isDownAtStart || (job.kind === 'export' && random.chance(0.25)) ? [killAtUnlink(random)] : []),
       ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
@@ -326,8 +353,23 @@ export function scenarioOf(seed: number, only?: OddListing['kind']): Scenario {
   };
 }
 
+/** A forward whose state has a life, drawn apart: all other worlds stay as they were. */
+function lives(seed: number, only: SpecialKind | undefined): Job | undefined {
+  const random = new Random(`${seed} lives`);
+  if (only === undefined ? !random.chance(livesShare) : only !== 'lives') return undefined;
+  return {
+    kind: 'lives',
+    pageSize: random.int(3, 20),
+    deliveries: random.int(1, 4),
+    every: random.int(1_000, 3_000),
+    hasOperator: random.chance(0.3),
+    life: Array.from({ length: random.int(3, 12) }, () => random.pick(lifeEvents)),
+    changes: alterations(random),
+  };
+}
+
 /** A job whose listing is odd, drawn apart: all other worlds stay as they were. */
-function oddListing(seed: number, only: OddListing['kind'] | undefined): OddListing | undefined {
+function oddListing(seed: number, only: SpecialKind | undefined): OddListing | undefined {
   const random = new Random(`${seed} odd listing`);
   const isOdd = random.chance(listingShare);
   const kind = random.pick(['nights', 'days'] as const);

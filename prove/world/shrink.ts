@@ -164,6 +164,10 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
       if (job[name] > 1) yield { ...scenario, job: { ...job, [name]: job[name] - 1 } };
     return;
   }
+  if (job.kind === 'lives') {
+    for (const at of job.life.keys()) yield { ...scenario, job: { ...job, life: job.life.toSpliced(at, 1) } };
+    if (job.hasOperator) yield { ...scenario, job: { ...job, hasOperator: false } };
+  }
   if (job.kind === 'mirror' && job.rival) yield { ...scenario, job: { ...job, rival: false } };
   if (job.kind !== 'export') {
     const { changes } = job;
