@@ -4,7 +4,7 @@ import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount, isRecord, platformCode } from '../values.js';
 import { withPath } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
-import { checkOwner, readPieces } from './readFile.js';
+import { checkOwner, readLines, readPieces } from './readFile.js';
 import { writeAll } from './wholeFile.js';
 
 /** The length of a file and the checksum of its bytes, as stored in a checkpoint. Plain JSON. */
@@ -123,6 +123,12 @@ export class AppendFile {
   /** Truncates the file to the position at which it was opened. */
   async cut(): Promise<void> {
     if ((await this.size()) > this.#bytes) await withPath(this.#file.truncate(this.#bytes), this.path, 'truncated');
+  }
+
+  /** The complete lines behind the position at which it was opened, without their ends. */
+  async *linesBehind(): AsyncGenerator<Buffer, void, undefined> {
+    for await (const { bytes, isEnded } of readLines(this.#file, this.path, Infinity, this.#bytes))
+      if (isEnded) yield bytes;
   }
 
   get bytes(): number {

@@ -8,6 +8,8 @@ import { checkPath, keepMode, readRights, type TargetFile } from './partFile.js'
 interface EndlessFileOptions {
   readonly ifExists: 'fail' | 'overwrite';
   readonly header: string;
+  /** The header, and the text of the rows that are written first when it resumes. Absent if the source can't tell. */
+  readonly uncommitted?: (() => AsyncIterable<string>) | undefined;
   /** Saves the position in a new file for all rows committed so far. */
   readonly recommit: (sinkPosition: FilePosition) => Promise<void>;
 }
@@ -24,7 +26,8 @@ const maxRotations = 10;
  * the new file. The new file's position is committed before its first row is written, so that a killed run can be
  * resumed.
  *
- * Any other change is refused.
+ * Any other change is refused. So are lines behind the position to resume from that the source would not write again:
+ * a killed run wrote none but those, so the position is older than the file.
  */
 export class EndlessFile implements TargetFile {
   readonly path: string;
@@ -81,6 +84,19 @@ export class EndlessFile implements TargetFile {
     this.#isCommitted = true;
     if (await this.#wasRotatedSince(sinkPosition)) return;
     this.#file = await this.#unlessEdited(AppendFile.reopen(this.#fs, this.path, sinkPosition));
+    await this.#checkLinesBehind(this.#file);
+  }
+
+  /** @throws CheckpointError if the file is newer than the position. */
+  async #checkLinesBehind(file: AppendFile): Promise<void> {
+    const { uncommitted } = this.#options;
+    if (!uncommitted || (await file.size()) === file.bytes) return;
+    const unknown = await countUnknown(file.linesBehind(), linesOf(uncommitted()));
+    if (unknown === 0) return;
+    throw new CheckpointError(
+      `${this.path} is newer than its state, which does not know the last ${unknown} of its lines: an older copy of the state was restored, or somebody else wrote to the file. Restore the state that belongs to the file. Or move the file away, then run it again: a new file goes on from the older state. Nothing was changed.`,
+      { path: this.path, unknown },
+    );
   }
 
   /** Whether the file was rotated since a position was committed. */
@@ -252,5 +268,35 @@ export class EndlessFile implements TargetFile {
   get #opened(): AppendFile {
     if (!this.#file) throw new SinkError(`${this.path} is closed.`);
     return this.#file;
+  }
+}
+
+/** How many lines are not among the expected ones, in their order. */
+async function countUnknown(
+  lines: AsyncIterable<Buffer>,
+  expected: AsyncGenerator<Buffer, void, undefined>,
+): Promise<number> {
+  let unknown = 0;
+  try {
+    for await (const line of lines) {
+      // A power cut leaves zeros where something was not written yet.
+      if (line.includes(0)) continue;
+      let next = await expected.next();
+      while (!next.done && !next.value.equals(line)) next = await expected.next();
+      if (next.done) unknown += 1;
+    }
+  } finally {
+    await expected.return();
+  }
+  return unknown;
+}
+
+/** The lines of a text that comes in pieces, without their ends. */
+async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<Buffer, void, undefined> {
+  let rest = '';
+  for await (const text of texts) {
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield Buffer.from(line);
   }
 }

@@ -100,7 +100,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
       checkContext(context);
       const path = await locate();
       if (isAppended) await checkAppendable(fileSystem, path, encoder);
-      await createTarget({ ...target, path }, { isEndless }, '').check(restart);
+      await createTarget({ ...target, path }, { isEndless }, encoder).check(restart);
       await checkVolume(fileSystem, path, stateFolder);
     },
     open: async (context) => {
@@ -113,12 +113,12 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
         warn?.(
           `${target.path} has rows, and no export with this definition and these parameters has left a mark: all rows are appended. Those that the file has are there twice then.`,
         );
-      const file = createTarget({ ...target, path }, context, encoder.header);
+      const file = createTarget({ ...target, path }, context, encoder);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new OrderedPartitionWriter(file, folder, () => new ByteBlocks(gzip));
       if (resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
       await openTarget(context, file, order);
-      return new FileWriter(file, order, encoder);
+      return new FileWriter(file, order, encoder, context.isEndless);
     },
   };
 }
@@ -144,21 +144,30 @@ async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: st
   );
 }
 
-function createTarget(
+function createTarget<T>(
   { fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget,
-  { isEndless, recommit }: Pick<SinkContext<never>, 'isEndless' | 'recommit'>,
-  header: string,
+  { isEndless, recommit, uncommitted }: Pick<SinkContext<T>, 'isEndless' | 'recommit' | 'uncommitted'>,
+  encoder: RowEncoder<T>,
 ): TargetFile {
   if (!isEndless) return new PartFile(fileSystem, path, ifExists);
   return new EndlessFile(fileSystem, path, {
     ifExists: ifExists === 'overwrite' ? ifExists : 'fail',
-    header,
+    header: encoder.header,
+    uncommitted: uncommitted && (() => encodeAll(uncommitted(), encoder)),
     recommit: async (at) => recommit?.(positionAt(at)),
   });
 }
 
+async function* encodeAll<T>(
+  pages: AsyncIterable<readonly T[]>,
+  encoder: RowEncoder<T>,
+): AsyncGenerator<string, void, undefined> {
+  yield encoder.header;
+  for await (const rows of pages) yield* encodeRows(rows, encoder);
+}
+
 async function openTarget(
-  { resumeAt, restart }: SinkContext<never>,
+  { resumeAt, restart }: Pick<SinkContext<never>, 'resumeAt' | 'restart'>,
   file: TargetFile,
   order: OrderedPartitionWriter,
 ): Promise<void> {
@@ -199,29 +208,30 @@ function readGzip({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | und
 
 const rowsPerText = 10;
 
+/** Encodes a few rows at a time: large texts are slow to allocate. */
+function* encodeRows<T>(items: readonly T[], encoder: RowEncoder<T>): Generator<string, void, undefined> {
+  for (let at = 0; at < items.length; at += rowsPerText) yield encoder.encode(items.slice(at, at + rowsPerText));
+}
+
 class FileWriter<T> implements SinkWriter<T> {
   readonly #file: TargetFile;
   readonly #order: OrderedPartitionWriter;
   readonly #encoder: RowEncoder<T>;
+  /** Committed at once: a checkpoint without a position says that the file is ours to replace, whatever it contains. */
+  readonly start: Json | undefined;
 
-  constructor(file: TargetFile, order: OrderedPartitionWriter, encoder: RowEncoder<T>) {
+  constructor(file: TargetFile, order: OrderedPartitionWriter, encoder: RowEncoder<T>, isEndless: boolean) {
     this.#file = file;
     this.#order = order;
     this.#encoder = encoder;
+    this.start = isEndless ? positionAt(startOfFile) : undefined;
   }
 
   async write({ items, partition, endsPartition }: SinkPage<T>): Promise<void> {
     const header = partition === 0 && this.#order.isEmpty ? this.#encoder.header : '';
     // All are encoded before the first is written: if a row can't be encoded, nothing of its page is written.
-    await this.#unlessDamaged(this.#order.write(partition, [header, ...this.#texts(items)], endsPartition));
-  }
-
-  /** Encodes a few rows at a time: large texts are slow to allocate. */
-  #texts(items: readonly T[]): string[] {
-    const texts: string[] = [];
-    for (let at = 0; at < items.length; at += rowsPerText)
-      texts.push(this.#encoder.encode(items.slice(at, at + rowsPerText)));
-    return texts;
+    const texts = [header, ...encodeRows(items, this.#encoder)];
+    await this.#unlessDamaged(this.#order.write(partition, texts, endsPartition));
   }
 
   flush(): Promise<Json> {

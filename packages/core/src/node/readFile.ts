@@ -47,14 +47,15 @@ export async function checkOwner(fileSystem: FileSystem, path: string): Promise<
 
 const bytesPerRead = 1024 * 1024;
 
-/** Yields the first bytes of a file in pieces. Each piece is overwritten by the next one. */
+/** Yields the first bytes of a file in pieces, or those from a position on. Each piece is overwritten by the next one. */
 export async function* readPieces(
   file: WritableFile,
   path: string,
   bytes: number,
+  from = 0,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const buffer = new Uint8Array(Math.min(bytes, bytesPerRead));
-  for (let at = 0; at < bytes;) {
+  const buffer = new Uint8Array(Math.min(bytes - from, bytesPerRead));
+  for (let at = from; at < bytes;) {
     const read = await withPath(file.read(buffer.subarray(0, Math.min(buffer.length, bytes - at)), at), path, 'read');
     if (read === 0) return;
     yield buffer.subarray(0, read);
@@ -75,26 +76,30 @@ export interface FileLine {
 
 const lineFeed = 10;
 
-/** Yields the lines in the first bytes of a file. Only a line feed ends a line. */
+/**
+ * Yields the lines in the first bytes of a file, or those from a position on, at which one begins. Only a line feed ends
+ * a line.
+ */
 export async function* readLines(
   file: WritableFile,
   path: string,
   bytes = Infinity,
+  from = 0,
 ): AsyncGenerator<FileLine, undefined, undefined> {
   let rest: Buffer[] = [];
-  let start = 0;
-  let at = 0;
-  for await (const piece of readPieces(file, path, bytes)) {
-    let from = 0;
-    for (let to = piece.indexOf(lineFeed); to !== -1; to = piece.indexOf(lineFeed, from)) {
+  let start = from;
+  let at = from;
+  for await (const piece of readPieces(file, path, bytes, from)) {
+    let first = 0;
+    for (let to = piece.indexOf(lineFeed); to !== -1; to = piece.indexOf(lineFeed, first)) {
       const end = at + to + 1;
-      yield { bytes: Buffer.concat([...rest, piece.subarray(from, to)]), start, end, isEnded: true };
+      yield { bytes: Buffer.concat([...rest, piece.subarray(first, to)]), start, end, isEnded: true };
       rest = [];
       start = end;
-      from = to + 1;
+      first = to + 1;
     }
     // A copy, because the next read overwrites the piece.
-    if (from < piece.length) rest.push(Buffer.from(piece.subarray(from)));
+    if (first < piece.length) rest.push(Buffer.from(piece.subarray(first)));
     at += piece.length;
   }
   if (start < at) yield { bytes: Buffer.concat(rest), start, end: at, isEnded: false };

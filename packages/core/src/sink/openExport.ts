@@ -209,11 +209,10 @@ function chooseHistory<T>({ commits, options }: ExportJob<T>): string | undefine
   return options.restart ? (options.newId ?? randomId)() : undefined;
 }
 
-function createContext<T>(
-  { info, sink, state, commits, options, clock, cancelled }: ExportJob<T>,
-  how: Opening,
-): SinkContext<T> {
+function createContext<T>(job: ExportJob<T>, how: Opening): SinkContext<T> {
+  const { info, sink, state, commits, options, clock, cancelled } = job;
   const { incremental } = options;
+  const { uncommitted } = job.source;
   const { full: isFull = false, from } = typeof incremental === 'object' ? incremental : {};
   return {
     source: info.name,
@@ -226,6 +225,10 @@ function createContext<T>(
     stateFolder: state?.folder,
     log: state && ((name) => state.log(name)),
     recommit: state && commits.recommit,
+    uncommitted:
+      how.resumeAt &&
+      uncommitted &&
+      (() => uncommitted({ startAt: commits.position, newHistory: chooseHistory(job) }, cancelled)),
     clock,
     warn: options.onWarning,
     onDelivery: (delivery) =>

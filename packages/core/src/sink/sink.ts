@@ -25,6 +25,11 @@ export interface SinkContext<T> {
   readonly log?: ((name: string) => StateLog) | undefined;
   /** Saves another position for the rows of the last commit, e.g. after a log rotation. Absent without state. */
   readonly recommit?: ((sinkPosition: Json) => Promise<void>) | undefined;
+  /**
+   * The rows that the source emits first when it resumes, since no checkpoint has them, page by page: only these may be
+   * behind `resumeAt`. It resumes from a state of its own. Absent for a new target, and if the source can't tell.
+   */
+  readonly uncommitted?: (() => AsyncIterable<readonly T[]>) | undefined;
   /** Reports what people should know of the target, and what is not an error. Default: nobody is told. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Tells the observers of the client about a delivery to an endpoint. Default: nobody is told. */

@@ -3,7 +3,7 @@ import { inWords, isRecord } from '../values.js';
 import type { Json } from '../json.js';
 import type { Page } from './page.js';
 import type { SourceInfo } from './source.js';
-import type { PagesOptions } from './walk.js';
+import type { ListUncommitted, PagesOptions } from './walk.js';
 
 /** Anything with pages, which can be exported or polled, from any copy of the library. */
 export interface PageSource<T> {
@@ -15,6 +15,8 @@ export interface PageSource<T> {
    * Default: there is only one plan.
    */
   fit?(concurrency: number, kept?: Json): FittedSource<T>;
+  /** What its own state has. Changes nothing, and needs the lock of that state. Default: unknown. */
+  readonly uncommitted?: ListUncommitted<T> | undefined;
 }
 
 /** A source whose plan was chosen for a concurrency. */

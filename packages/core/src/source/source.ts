@@ -10,7 +10,7 @@ import type { Increment, Since } from './increment.js';
 import type { Discovery } from './discovery.js';
 import { type RepeatAction, repeatActions } from './listedKeys.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
-import { walk, type PagesOptions, type WalkOptions } from './walk.js';
+import { walk, type PagesOptions, type ListUncommitted, type WalkOptions } from './walk.js';
 
 /** Describes a source to sinks and checkpoints. */
 export interface SourceInfo<T> {
@@ -73,10 +73,16 @@ export type SourceFit<T> = (concurrency: number, kept?: Json) => ReturnType<Sour
  */
 export class Source<T> extends Flow<T> {
   readonly info: SourceInfo<T>;
+  readonly uncommitted: ListUncommitted<T> | undefined;
   readonly #walk: (options: WalkOptions) => PullIterator<Page<T>>;
   readonly #fit: SourceFit<T> | undefined;
 
-  constructor(info: SourceInfo<T>, walkWith: (options: WalkOptions) => PullIterator<Page<T>>, fit?: SourceFit<T>) {
+  constructor(
+    info: SourceInfo<T>,
+    walkWith: (options: WalkOptions) => PullIterator<Page<T>>,
+    fit?: SourceFit<T>,
+    uncommitted?: ListUncommitted<T>,
+  ) {
     super((demand) =>
       mapItems<Page<T>, readonly T[]>(
         walkWith({ startAt: startOfPlan, concurrency: 1, prefetch: demand === 'push' ? 0 : 1 }),
@@ -86,6 +92,7 @@ export class Source<T> extends Flow<T> {
     this.info = info;
     this.#walk = walkWith;
     this.#fit = fit;
+    this.uncommitted = uncommitted;
   }
 
   /**
@@ -172,6 +179,12 @@ export class Source<T> extends Flow<T> {
       ...(options.version === undefined && { isUnversioned: true }),
       schema: options.schema,
     };
+    const { uncommitted } = this;
+    const pipeUncommitted: ListUncommitted<R> | undefined =
+      uncommitted &&
+      async function* (start, signal) {
+        for await (const rows of uncommitted(start, signal)) yield await collect(from(rows).pipe(operator), signal);
+      };
     const fit: SourceFit<R> = (concurrency, earlier) => {
       const { source, kept } = this.fit(concurrency, earlier);
       return { source: source.pipePages(operator, options), kept };
@@ -185,6 +198,7 @@ export class Source<T> extends Flow<T> {
         );
       },
       this.#fit && fit,
+      pipeUncommitted,
     );
   }
 

@@ -74,6 +74,12 @@ export interface WalkOptions extends PagesOptions {
   readonly prefetch: number;
 }
 
+/** Where a walk starts or resumes. */
+export type WalkStart = Pick<WalkOptions, 'startAt' | 'newHistory'>;
+
+/** Lists the rows that a walk emits first because the source has stored them, page by page. */
+export type ListUncommitted<T> = (start: WalkStart, signal: AbortSignal) => AsyncIterable<readonly T[]>;
+
 /**
  * Partitions that may be done ahead of the first unfinished one, and the bytes of their rows as JSON, by estimate: sinks
  * that write in plan order keep them on the disk, and copy them when that one is done.

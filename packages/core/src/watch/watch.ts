@@ -9,11 +9,12 @@ import { tickOptionNames, Ticks, type TickOptions } from '../operators/ticks.js'
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
-import type { PageHealth } from '../source/page.js';
+import type { Page, PageHealth } from '../source/page.js';
 import { checkSource, fitSource, type PageSource } from '../source/pageSource.js';
 import { Source, type SourceInfo } from '../source/source.js';
 import { notify } from '../source/sourceEvent.js';
-import { cancellable } from '../source/cancellable.js';
+import { cancellable, type PullIterator } from '../source/cancellable.js';
+import type { WalkStart } from '../source/walk.js';
 import { changeColumns, eventOfChange, type Change } from './change.js';
 import { changeEvents } from './changeEvents.js';
 import { isWithin } from './fieldPath.js';
@@ -137,12 +138,20 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       sameProject: options.sameProject,
     },
   };
-  return new Source(watched, (walk) => {
+  const createRun = ({ startAt, newHistory }: WalkStart): WatchRun<T> => {
     const fitted = fitSource(source, concurrency);
-    const run = new WatchRun(fitted.source, settings, {
-      startAt: decodePosition(walk.startAt),
-      newHistory: walk.newHistory,
-    });
+    return new WatchRun(fitted.source, settings, { startAt: decodePosition(startAt), newHistory });
+  };
+  const uncommitted = async function* (start: WalkStart, signal: AbortSignal) {
+    const run = createRun(start);
+    try {
+      yield* run.uncommitted(signal);
+    } finally {
+      await run.end();
+    }
+  };
+  const walkWith = (walk: WalkStart): PullIterator<Page<Change<T>>> => {
+    const run = createRun(walk);
     return cancellable(
       async (signal) => {
         try {
@@ -156,7 +165,8 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       },
       () => run.end(),
     );
-  });
+  };
+  return new Source(watched, walkWith, undefined, uncommitted);
 }
 
 function changeInfo<T>(

@@ -125,11 +125,23 @@ export class WatchRun<T> {
     await this.#release?.();
   }
 
+  /** What `next` emits first since the consumer does not have it. Changes nothing. */
+  async *uncommitted(signal: AbortSignal): AsyncGenerator<readonly Change<T>[], void, undefined> {
+    const log = await this.#open(signal);
+    const { generation = 0, changes: emitted = 0 } = this.#start.startAt ?? {};
+    let from = emitted;
+    for (const delta of log.uncommitted.filter((each) => each.generation > generation)) {
+      for (; from < delta.differences.length; from += changesPerPage) yield changesOf(log, delta, from);
+      from = 0;
+    }
+  }
+
   /** A consumer that asks for the next page has received the one before, which is then committed. */
   async *#run(signal: AbortSignal): AsyncGenerator<Page<Change<T>>, undefined, undefined> {
     const { clock, events, every, newTicks, polls } = this.#settings;
     const ticks = newTicks();
     const log = await this.#open(signal);
+    await log.commit(this.#start.startAt?.generation);
     const staged = [...log.uncommitted];
     // Otherwise the first delta has all rows.
     if (log.committed > 0) events.known(log.snapshot.rows, staged, clock.now());
@@ -175,7 +187,6 @@ export class WatchRun<T> {
         {},
         [{ kind: 'restart' }],
       );
-    await log.commit(generation);
     return log;
   }
 
@@ -341,7 +352,7 @@ export class WatchRun<T> {
       endsPartition: false,
     };
     if (!delta) return page;
-    const items = toChanges(delta, log.history, { from, to: from + changesPerPage });
+    const items = changesOf(log, delta, from);
     // Makes an export commit it before the next page or poll.
     return { ...page, items, scope: scopeOf(delta, log.history, from), commit: true };
   }
@@ -354,6 +365,11 @@ export class WatchRun<T> {
       // A watch has nowhere else to report it.
     }
   }
+}
+
+/** The changes of a page. */
+function changesOf<T>(log: WatchLog<T>, delta: Delta<T>, from: number): Change<T>[] {
+  return toChanges(delta, log.history, { from, to: from + changesPerPage });
 }
 
 /** Removals that the next generations may have. A row that one of those has removed already is in it. */
