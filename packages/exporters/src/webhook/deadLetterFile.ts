@@ -31,6 +31,8 @@ export interface OwnLetter {
 export interface DeadLetterFileOptions extends FileStateOptions {
   /** The position committed by an earlier run of the same export. Absent: the export has written no letters. */
   readonly position?: LettersPosition | undefined;
+  /** The ids of the records that this run sends again. */
+  readonly resent: Pick<ReadonlySet<string>, 'has'>;
   /** Cancels the wait for other users of the file in this process. */
   readonly signal: AbortSignal;
 }
@@ -40,8 +42,8 @@ export interface DeadLetterFileOptions extends FileStateOptions {
  * created with the first letter.
  *
  * Several exports may use one file, one after another. On resume, an export truncates only its own letters after its
- * committed position, because it sends those records again. A replay may have removed the file, so a file without any
- * of the export's letters is not an error.
+ * committed position, and of these only those whose records it sends again: after an older state was restored, there are
+ * others. A replay may have removed the file, so a file without any of the export's letters is not an error.
  */
 export class DeadLetterFile {
   /** The letters from earlier runs of this export. */
@@ -63,13 +65,16 @@ export class DeadLetterFile {
    * @throws CheckpointError if it is shorter than the position, was changed before it, or has a line that is not a
    * letter; LockError if another process uses it; SinkError if it can't be written. The file is unchanged then.
    */
-  static async open(path: string, { position, signal, ...options }: DeadLetterFileOptions): Promise<DeadLetterFile> {
+  static async open(
+    path: string,
+    { position, resent, signal, ...options }: DeadLetterFileOptions,
+  ): Promise<DeadLetterFile> {
     const { fileSystem = nodeFileSystem, newId = () => crypto.randomUUID() } = options;
     await checkDeadLetterFile(path, fileSystem);
     const target = resolve(path);
     const release = await fileState(deadLetterFolder(target), options).lock(signal);
     try {
-      const survey = await surveyLetters(fileSystem, target, position);
+      const survey = await surveyLetters(fileSystem, target, { position, resent });
       const lines = await LineFile.open(fileSystem, target, survey.end, survey.isEnded);
       return new DeadLetterFile(lines, survey.run ?? newId(), survey.own, release);
     } catch (error) {
@@ -134,14 +139,12 @@ interface Survey {
   readonly isEnded: boolean;
 }
 
-async function surveyLetters(
-  fileSystem: FileSystem,
-  path: string,
-  position: LettersPosition | undefined,
-): Promise<Survey> {
+type Committed = Pick<DeadLetterFileOptions, 'position' | 'resent'>;
+
+async function surveyLetters(fileSystem: FileSystem, path: string, committed: Committed): Promise<Survey> {
   const journal = await DeadLetterJournal.open(fileSystem, deadLetterFolder(path));
   try {
-    const survey = await findEnd(fileSystem, path, journal, position);
+    const survey = await findEnd(fileSystem, path, journal, committed);
     // A replay was killed after it removed the letters and before it removed the journal.
     if (survey.end.bytes === 0) await journal.remove();
     return survey;
@@ -154,7 +157,7 @@ async function findEnd(
   fileSystem: FileSystem,
   path: string,
   journal: DeadLetterJournal,
-  position: LettersPosition | undefined,
+  { position, resent }: Committed,
 ): Promise<Survey> {
   const own: OwnLetter[] = [];
   let end: FilePosition = { bytes: 0, crc32: 0 };
@@ -168,11 +171,11 @@ async function findEnd(
   const isThere = (await withPath(fileSystem.kind(path), path, 'inspected')) !== 'absent';
   for await (const line of isThere ? deadLettersIn(fileSystem, path, onTorn) : []) {
     const isOwn = line.run === position?.run;
-    // The export's own letters after its position are truncated, unless another export's letters follow.
-    if (isOwn && isFound) continue;
+    const { id, key, attempts } = line.letter;
+    // They are truncated, unless letters follow that stay.
+    if (isOwn && isFound && resent.has(id)) continue;
     ({ position: end, isEnded } = line);
     isFound ||= position?.bytes === end.bytes && position.crc32 === end.crc32;
-    const { id, key, attempts } = line.letter;
     if (isOwn) own.push({ id, key: journal.has(line.digest) ? null : key, isParked: attempts === 0 });
   }
   const isNew = own.length === 0 && cut === undefined;

@@ -115,10 +115,11 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
       if (!resumeAt) await spool.remove();
       const uncommitted = await spool.read(resumeAt ? decodeWebhookPosition(resumeAt.sinkPosition) : startOfTarget);
       const { letters: position } = uncommitted.sinkPosition;
+      const resent = new Set(uncommitted.pages.flatMap(({ records }) => records.map(({ id }) => id)));
       const letters =
         deadLetter === undefined
           ? undefined
-          : await DeadLetterFile.open(deadLetter, { signal, ...lock, position: position ?? undefined });
+          : await DeadLetterFile.open(deadLetter, { signal, ...lock, position: position ?? undefined, resent });
       return new WebhookWriter(options, context, spool, letters, uncommitted);
     } catch (error) {
       await spool.close();

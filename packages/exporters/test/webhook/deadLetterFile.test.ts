@@ -95,6 +95,19 @@ describe('W9 the file of the dead letters', () => {
     expect(await idsIn(path)).toEqual(['record-1', 'record-2', 'record-5']);
   });
 
+  test('keeps what no record is sent again for, as after an older state was restored', async () => {
+    for (const first of [[], [letterOf(1)]]) {
+      const path = newPath();
+      const position = await fileLetters(path, first);
+      await fileLetters(path, [letterOf(2), letterOf(3)], { position });
+      const file = await openLetters(path, { position, resent: new Set(['record-3']) });
+      expect(file.own.map(({ id }) => id)).toEqual([...first.map(({ id }) => id), 'record-2']);
+      await file.append(letterOf(3));
+      await file.close();
+      expect(await idsIn(path)).toEqual([...first.map(({ id }) => id), 'record-2', 'record-3']);
+    }
+  });
+
   test('is cut back to its very beginning by an export that committed before its first letter', async () => {
     const path = newPath();
     const start = await fileLetters(path, []);

@@ -38,7 +38,11 @@ export function letterOf(n: number, more: Partial<DeadLetter> = {}): DeadLetter 
 }
 
 export function openLetters(path: string, options: Partial<DeadLetterFileOptions> = {}): Promise<DeadLetterFile> {
-  return DeadLetterFile.open(path, { signal: new AbortController().signal, ...options });
+  return DeadLetterFile.open(path, {
+    signal: new AbortController().signal,
+    resent: { has: () => true },
+    ...options,
+  });
 }
 
 /** Writes letters as one run of an export does; answers its position. */
