@@ -101,6 +101,7 @@ export function processesOf(life: Life, { running }: Pick<Surroundings, 'running
   };
   return {
     claims: new Map(),
+    hasOpen: () => Promise.resolve(false),
     self: () => Promise.resolve(identity),
     livenessOf: (other) => Promise.resolve(livenessOf(other)),
   };

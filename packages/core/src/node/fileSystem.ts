@@ -200,7 +200,8 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-function identify({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+/** As {@link FileSystem.identity} gives it. */
+export function identify({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
   return `${dev}:${ino}`;
 }
 

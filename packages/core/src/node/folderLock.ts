@@ -4,7 +4,7 @@ import { LockError, SinkError } from '../errors.js';
 import { secondWatchError, type Release, type StateUse } from '../sink/lockQueue.js';
 import { parseJson, platformCode } from '../values.js';
 import { withPath } from './diskFault.js';
-import { unlessAbsent, type FileSystem } from './fileSystem.js';
+import { unlessAbsent, type FileSystem, type WritableFile } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
 import { settleAll } from './settleAll.js';
 import { readWhole } from './readFile.js';
@@ -31,6 +31,8 @@ export interface LockHolder {
 
 interface Claim extends LockHolder {
   readonly name: string;
+  /** It belongs to another copy of the library in this process, or to another thread. */
+  readonly isOfOtherCopy: boolean;
 }
 
 const prefixOf = (use: StateUse): string => `lock-${use}-`;
@@ -39,14 +41,15 @@ const maxChecks = 40;
 const checkEvery = 10;
 
 /**
- * Locks a folder, which it creates if needed, against other processes. Within one process it waits; a watch waits only
- * for one that is closing.
+ * Locks a folder, which it creates if needed, against other processes, and against other threads and copies of the
+ * library in this one. For others of this copy it waits; a watch waits only for one that is closing.
  *
  * Claim, then check: each contender writes a complete file under its own name, and only then looks for others. Of two
  * contenders, the second one to claim sees the first, so they never both win. Nobody reuses the name of a dead process,
- * so its file can be removed without a race. If contenders see each other, the one whose name sorts first stays.
+ * so its file can be removed without a race. If contenders see each other, the one whose name sorts first stays. A holder
+ * keeps its file open, which tells other threads of its process that it lives.
  *
- * @throws LockError if another process holds it, one whose state is unknown, or another watch of this process.
+ * @throws LockError if another process or copy holds it, one whose state is unknown, or another watch of this process.
  */
 export async function lockFolder(folder: string, options: FolderLockOptions): Promise<Release> {
   const { fileSystem, clock, signal } = options;
@@ -54,9 +57,11 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     signal.throwIfAborted();
     const own = await claim(folder, options);
     const withdraw = async (): Promise<void> => {
-      // A file that stays does not count: here since `claims` lacks it, elsewhere once this process has ended.
+      const file = options.processes.claims.get(own)?.file;
+      // A file that stays does not count: here since it is closed, elsewhere once this process has ended.
       options.processes.claims.delete(own);
       await fileSystem.unlink(join(folder, own)).catch(() => undefined);
+      await file?.close().catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
     };
     try {
@@ -84,11 +89,12 @@ async function claim(
   { fileSystem, processes, newId, use, signal }: FolderLockOptions,
 ): Promise<string> {
   const own = prefixOf(use) + newId();
-  processes.claims.set(own, signal);
+  processes.claims.set(own, { signal });
   const text = Buffer.from(JSON.stringify(await processes.self()));
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
     const fresh = join(folder, temporaryName(own, newId()));
+    let file: WritableFile | undefined;
     try {
       await settleAll([
         // Synced, so that a power cut leaves no empty claim.
@@ -96,12 +102,14 @@ async function claim(
         // Also for an existing folder: its creator may have been killed before the name was durable.
         withPath(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
       ]);
+      file = await fileSystem.open(fresh, 'readable');
       await fileSystem.rename(fresh, join(folder, own));
       // Now this claim is the newest: any claimant that did not see it has an older claim, which this one will see.
       processes.claims.delete(own);
-      processes.claims.set(own, signal);
+      processes.claims.set(own, { signal, file });
       return own;
     } catch (error) {
+      await file?.close().catch(() => undefined);
       // The previous holder may have removed the folder, or this unfinished file as that of a dead process.
       if (platformCode(error) === 'ENOENT' && attempt < maxChecks) continue;
       processes.claims.delete(own);
@@ -145,7 +153,7 @@ function isClaimedBefore(
   { processes: { claims }, use }: FolderLockOptions,
 ): boolean {
   const names = new Set(others.map(({ name }) => name));
-  for (const [name, signal] of claims) {
+  for (const [name, { signal }] of claims) {
     if (name === own) return false;
     if (!names.has(name)) continue;
     if (use === 'watch' && !signal.aborted) throw secondWatchError(folder);
@@ -175,11 +183,18 @@ async function listClaims(
   const names = (await withPath(unlessAbsent(fileSystem.list(folder)), folder, 'inspected')) ?? [];
   const claims: Claim[] = [];
   for (const name of names.filter((each) => each.startsWith(prefixOf(use))).sort()) {
-    const bytes = await readWhole(fileSystem, join(folder, name));
+    const path = join(folder, name);
+    const bytes = await readWhole(fileSystem, path);
     if (!bytes) continue;
     const process = decodeIdentity(bytes);
     const liveness = process ? await processes.livenessOf(process) : 'unknown';
-    claims.push({ name, process, liveness: liveness === 'self' && !processes.claims.has(name) ? 'dead' : liveness });
+    const isOfOtherCopy = liveness === 'self' && !processes.claims.has(name);
+    if (!isOfOtherCopy) claims.push({ name, process, liveness, isOfOtherCopy });
+    else {
+      const identity = await withPath(fileSystem.identity(path), folder, 'inspected');
+      const isAlive = identity !== undefined && (await processes.hasOpen(identity));
+      claims.push({ name, process, liveness: isAlive ? 'alive' : 'dead', isOfOtherCopy });
+    }
   }
   return claims;
 }
@@ -189,9 +204,14 @@ function decodeIdentity(bytes: Buffer): ProcessIdentity | undefined {
   return isProcessIdentity(value) ? value : undefined;
 }
 
-function lockedError(folder: string, { name, process, liveness }: Claim): LockError {
+function lockedError(folder: string, { name, process, liveness, isOfOtherCopy }: Claim): LockError {
   const who = process ? `process ${process.pid} on ${process.host}` : `a process that left no readable name (${name})`;
   const details = { folder, pid: process?.pid, host: process?.host };
+  if (isOfOtherCopy)
+    return new LockError(
+      `${folder} is in use by this process: by another thread, or by another copy of Sluice, e.g. from before a hot reload. Wait until it is done, or stop it. If nobody can stop it any more, restart the process: nothing was changed.`,
+      details,
+    );
   return liveness === 'unknown'
     ? new LockError(`${folder} is locked by ${who}, and it is unknown whether that process still runs.`, details, [
         { kind: 'allow', option: 'breakLock' },

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
-import { readFile, readlink } from 'node:fs/promises';
+import { fstat } from 'node:fs';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { isCount, isRecord } from '../values.js';
+import { identify, type WritableFile } from './fileSystem.js';
 
 /** Identifies a process for all time, since process numbers are reused. Unknown texts are empty. */
 export interface ProcessIdentity {
@@ -27,18 +29,39 @@ export interface Processes {
   /** `unknown` for a process on another machine, or in another container. */
   livenessOf(other: ProcessIdentity): Promise<Liveness>;
   /**
-   * The claims of this process, oldest first, each with a signal that is aborted once its holder is closing. A claim of
-   * this process that is not in here is left from a failed release.
+   * The claims of this copy of the library in this thread, oldest first. One of this process that is not in here belongs
+   * to another copy or thread, which has its file open; or it is left from a failed release, or from a thread that ended.
    */
-  readonly claims: Map<string, AbortSignal>;
+  readonly claims: Map<string, OwnClaim>;
+  /** Whether any thread of this process has the file with this {@link FileSystem.identity} open. */
+  hasOpen(identity: string): Promise<boolean>;
 }
 
-/** This machine's processes. All code of this process shares its claims. */
+export interface OwnClaim {
+  /** Aborted once its holder is closing. */
+  readonly signal: AbortSignal;
+  /** Open until the release; absent before the claim has its name. */
+  readonly file?: WritableFile;
+}
+
+/** This machine's processes. */
 export const nodeProcesses: Processes = {
   self: identifySelf,
   livenessOf: async (other) => judgeLiveness(await identifySelf(), other),
   claims: new Map(),
+  hasOpen,
 };
+
+/** Threads share their process's descriptors. Those of a thread that ends, however it does, are closed. */
+async function hasOpen(identity: string): Promise<boolean> {
+  const descriptors = await readdir('/dev/fd').catch(() => undefined);
+  // It can't be known, so nothing is taken from anybody.
+  if (!descriptors) return true;
+  const identities = descriptors.map((name) =>
+    promisify(fstat)(Number(name), { bigint: true }).then(identify, () => undefined),
+  );
+  return (await Promise.all(identities)).includes(identity);
+}
 
 async function identifySelf(): Promise<ProcessIdentity> {
   return {

@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { bundled } from '../../../../scripts/bundled.js';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { LockError, SinkError } from '../../src/index.js';
 import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
@@ -12,6 +15,8 @@ import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild } from './forkChild.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { type ProcessIdentity, nodeProcesses } from '../../src/node/processIdentity.js';
+
+type CopyOfLibrary = Pick<typeof import('../../src/node/index.js'), 'fileState'>;
 
 const rounds = casesOf(30);
 const never = new AbortController().signal;
@@ -204,6 +209,50 @@ describe('E8 a locked folder', () => {
       await (
         await lock(folder)
       )();
+    },
+  );
+
+  test('of another thread is taken over only when that has ended, however it did', async () => {
+    const folder = join(temporaryFolder(), 'state');
+    for (const end of ['released', 'terminated'] as const) {
+      const thread = new Worker(bundled(new URL('children/lockingThread.ts', import.meta.url)), { workerData: folder });
+      onTestFinished(() => void thread.terminate());
+      expect(await once(thread, 'message')).toEqual(['owner']);
+      for (const breakLock of [false, true])
+        await expect(lock(folder, { breakLock })).rejects.toThrow(
+          `${folder} is in use by this process: by another thread, or by another copy of Sluice`,
+        );
+      expect(await fileState(folder).holder()).toMatchObject({ liveness: 'alive', process: { pid: process.pid } });
+      const gone = once(thread, 'exit');
+      if (end === 'released') thread.postMessage('release');
+      else await thread.terminate();
+      await gone;
+      expect(await fileState(folder).holder()).toBeUndefined();
+      await (
+        await lock(folder)
+      )();
+      expect(existsSync(folder)).toBe(false);
+    }
+  });
+
+  test.each(['export', 'watch'] as const)(
+    'of another copy of the library in this thread is not taken (%s)',
+    async (use) => {
+      const folder = join(temporaryFolder(), 'state');
+      const copy = pathToFileURL(bundled(new URL('../../src/node/fileState.ts', import.meta.url))).href;
+      const [one, other]: CopyOfLibrary[] = await Promise.all([import(`${copy}?1`), import(`${copy}?2`)]);
+      expect(one?.fileState).not.toBe(other?.fileState);
+      const release = await one?.fileState(folder).lock(never, use);
+      for (const fileStateOf of [other?.fileState, fileState])
+        await expect(fileStateOf?.(folder).lock(never, use)).rejects.toMatchObject({
+          code: 'lock',
+          message: expect.stringMatching(/another copy of Sluice, .* restart the process: nothing was changed\.$/),
+        });
+      await release?.();
+      await (
+        await other?.fileState(folder).lock(never, use)
+      )?.();
+      expect(existsSync(folder)).toBe(false);
     },
   );
 

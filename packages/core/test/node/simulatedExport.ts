@@ -38,6 +38,7 @@ export function newProcess(): Processes {
   const identity = { host: 'here', machine: '', boot: '', space: '', pid: 1, startedAt };
   return {
     claims: new Map(),
+    hasOpen: () => Promise.resolve(false),
     self: () => Promise.resolve(identity),
     livenessOf: (other) => Promise.resolve<Liveness>(other.startedAt === startedAt ? 'self' : 'dead'),
   };
