@@ -233,11 +233,11 @@ describe('sluice dlq replay', () => {
     expect(stderr.match(/was refused again/g)).toHaveLength(5);
   });
 
-  test('what an export in another process is writing is refused', async () => {
+  test.each(['export', 'watch'])('what a command in another process writes to is refused (%s)', async (command) => {
     await using sandbox = await startSandbox({ streams: 3 });
     await using receiver = await startReceiver({ script: ({ n }) => (n === 1 ? { status: 422 } : 'never') });
     const folder = folderWithSecret();
-    const args = ['streams', 'export', ...forwardTo(receiver), '--dead-letters', 'dead.jsonl', '--deliveries', '1'];
+    const args = ['streams', command, ...forwardTo(receiver), '--dead-letters', 'dead.jsonl', '--deliveries', '1'];
     const env = { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl };
     const { process, ended } = startSluice(args, { cwd: folder, env });
     await receiver.until(() => receiver.counts.requests === 2);
@@ -249,7 +249,11 @@ describe('sluice dlq replay', () => {
     ]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringMatching(new RegExp(`^sluice: [^\n]*in use by process ${String(process.pid)}[^\n]*\n$`)),
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^sluice: [^\n]*in use by process ${String(process.pid)}[^\n]*Stop it, replay, and start it again: it resumes.\n$`,
+        ),
+      ),
     });
     process.kill('SIGKILL');
     await ended;

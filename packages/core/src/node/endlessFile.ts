@@ -190,8 +190,11 @@ export class EndlessFile implements TargetFile {
       return await work;
     } catch (error) {
       if (isDamage(error)) throw new SinkError(this.#editedMessage(), { details: { path: this.path }, cause: error });
-      if (SluiceError.is(error, 'checkpoint') && error.details['isEdited'] === true)
-        throw new CheckpointError(this.#editedMessage(), { path: this.path });
+      // Without the advice to start over: that would give up what a watch knows.
+      if (SluiceError.is(error, 'checkpoint')) {
+        const isEdited = error.details['isEdited'] === true;
+        throw new CheckpointError(isEdited ? this.#editedMessage() : error.summary, { path: this.path });
+      }
       throw error;
     }
   }

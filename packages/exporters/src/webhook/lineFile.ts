@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { SinkError } from '@sluice/core';
+import { SinkError, SluiceError } from '@sluice/core';
 import { AppendFile, withPath, type FilePosition, type FileSystem } from '@sluice/core/node';
 
 /**
@@ -84,6 +84,12 @@ export class LineFile {
     } catch (error) {
       // None of its lines was reported as durable.
       if (isNew) await this.#fs.unlink(this.path).catch(() => undefined);
+      if (SluiceError.is(error) && error.details['damaged'] !== undefined)
+        // Its advice is for a file that can't be written again.
+        throw new SinkError(
+          `${this.path} was emptied or changed while it was written to. Find out by whom, then run it again: the line is written again.`,
+          { details: { path: this.path }, cause: error },
+        );
       throw error;
     }
   }

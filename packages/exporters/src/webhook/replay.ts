@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { checkOptions, CheckpointError, checkCount, type SluiceError } from '@sluice/core';
+import { checkOptions, CheckpointError, checkCount, LockError, SluiceError, type Release } from '@sluice/core';
 import {
   withPath,
   fileState,
@@ -45,7 +45,8 @@ export interface ReplayCounts {
  * Sends the dead letters of a file again, with their ids and text and new signatures, perhaps to another URL.
  *
  * A letter that is refused again stays in the file and blocks later letters with its key. When none is left, the file
- * is removed. After a cancelled or killed replay, the same call resumes.
+ * is removed. After a cancelled or killed replay, the same call resumes. An export or a watch that writes to the file
+ * holds it until it ends: one of this process is waited for.
  *
  * @example const { left } = await replay('dead.jsonl', { url, secret });
  *
@@ -92,7 +93,7 @@ export async function replayDeadLetters(path: string, send: Send, options: Repla
   // A replay that is killed at its end can leave the folder without the file.
   if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
   const lock = { newId, breakLock, trustFileSystem, onWarning, fileSystem, processes, clock };
-  const release = await fileState(folder, lock).lock(signal);
+  const release = await lockLetters(folder, lock, signal);
   try {
     const journal = await DeadLetterJournal.open(fileSystem, folder);
     try {
@@ -105,6 +106,18 @@ export async function replayDeadLetters(path: string, send: Send, options: Repla
     }
   } finally {
     await release();
+  }
+}
+
+/** @throws LockError that says what else a user can do: a watch is never done. */
+async function lockLetters(folder: string, options: FileStateOptions, signal: AbortSignal): Promise<Release> {
+  try {
+    return await fileState(folder, options).lock(signal);
+  } catch (error) {
+    if (!SluiceError.is(error, 'lock')) throw error;
+    const { summary, details, advice } = error;
+    const what = 'An export or a watch that forwards holds the file of its dead letters until it ends.';
+    throw new LockError(`${summary} ${what} Stop it, replay, and start it again: it resumes.`, details, advice);
   }
 }
 

@@ -108,6 +108,27 @@ describe('W9 the file of the dead letters', () => {
     }
   });
 
+  test.each([
+    ['emptied', (path: string) => truncateSync(path)],
+    ['cut to its first letter', (path: string) => truncateSync(path, readFileSync(path).indexOf('\n') + 1)],
+  ])('that is %s while an export writes to it ends that, and the same one goes on', async (_, change) => {
+    const path = newPath();
+    await fileLetters(path, [letterOf(1)]);
+    const file = await openLetters(path);
+    await file.append(letterOf(2));
+    const { position } = file;
+    change(path);
+    // Without the advice to start over, which would give up what a watch knows.
+    expect(await faultOf(file.append(letterOf(3)))).toMatchObject({
+      code: 'sink',
+      message: expect.stringMatching(/emptied or changed while it was written to\. .* run it again/),
+      advice: [],
+    });
+    await file.close();
+    await fileLetters(path, [letterOf(3)], { position });
+    expect((await idsIn(path)).at(-1)).toBe('record-3');
+  });
+
   test('is cut back to its very beginning by an export that committed before its first letter', async () => {
     const path = newPath();
     const start = await fileLetters(path, []);
