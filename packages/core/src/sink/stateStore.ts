@@ -6,11 +6,12 @@ export interface StateStore {
   /** Absent if it is not a folder on a disk. */
   readonly folder?: string | undefined;
   /**
-   * Locks the state. An export (the default) waits for others in this process, a watch only for one that is closing.
+   * Locks the state. An export (the default) waits for others of this copy of the library in this thread, a watch only for
+   * one that is closing.
    *
    * @param signal cancels the wait; aborted later, it means that the holder is closing.
-   * @throws LockError if another process holds it for the same use; for a watch, also if another watch of this process
-   * does and is not closing. `signal.reason` if the wait is cancelled.
+   * @throws LockError if another process, thread or copy holds it for the same use; for a watch, also if another watch of
+   * this copy does and is not closing. `signal.reason` if the wait is cancelled.
    */
   lock(signal: AbortSignal, use?: StateUse): Promise<Release>;
   /** `undefined` if there is no record. @throws CheckpointError if it can't be read. */

@@ -1,4 +1,4 @@
-import { appendFileSync, cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { filter, map, type OperatorFunction } from 'rxjs';
 import { describe, expect, test } from 'vitest';
@@ -144,6 +144,19 @@ describe.each(Object.entries(runs))('C6 a file of changes %s', (_, run) => {
     replaceFolder(`${path}.backup`, `${path}.sluice`);
     await expect(run({ path, listing })).rejects.toThrow(CheckpointError);
     expect(readFileSync(path, 'utf8')).toBe(newer);
+  });
+
+  test('whose name leads to a folder is refused without the advice to start over', async () => {
+    const path = join(temporaryFolder(), 'changes');
+    const listing = new Listing(rowsOf('a', 'b'));
+    await run({ path, listing });
+    renameSync(path, `${path}.1`);
+    mkdirSync(path);
+    await expect(run({ path, listing })).rejects.toMatchObject({
+      code: 'checkpoint',
+      message: expect.stringContaining('is not a regular file any more: move it away.'),
+      advice: [],
+    });
   });
 
   test('is unchanged if only a part of its state is older', async () => {
