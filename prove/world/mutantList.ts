@@ -377,7 +377,7 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [
     ['changes are emitted before they are staged', 'await log.stage(delta);', 'void log.stage(delta);'],
-    ['what the consumer has is staged again', 'await log.commit(generation);', ''],
+    ['what the consumer has is staged again', 'await log.commit(this.#start.startAt?.generation);', ''],
     ['staged changes are not emitted again', 'const staged = [...log.uncommitted];', 'const staged: Delta<T>[] = [];'],
   ]),
   ...inFile('packages/core/src/watch/watchLog.ts', [

@@ -1,4 +1,14 @@
-import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { filter, map, type OperatorFunction } from 'rxjs';
 import { describe, expect, test } from 'vitest';
@@ -173,4 +183,35 @@ describe.each(Object.entries(runs))('C6 a file of changes %s', (_, run) => {
       expect(readFileSync(path, 'utf8')).toBe(newer);
     }
   });
+});
+
+test('C6 a file of a snapshot with several pages has the lines of a killed run once, whichever page it was at', async () => {
+  const rows = rowsOf(...Array.from({ length: 20_001 }, (_, at) => String(at)));
+  const watchLarge = watchPlainly(changeLines);
+  for (const page of [1, 3]) {
+    const path = join(temporaryFolder(), 'changes');
+    const listing = new Listing(rows, rows.length);
+    let pages = 0;
+    let size = 0;
+    const fileSystem: FileSystem = {
+      ...nodeFileSystem,
+      // After each page the name of the file is checked: its rows are written, and not committed.
+      identity: (name) => {
+        if (name === path && statSync(path).size > size) {
+          ({ size } = statSync(path));
+          if ((pages += 1) === page) replaceFolder(`${path}.sluice`, `${path}.killed`);
+        }
+        return nodeFileSystem.identity(name);
+      },
+    };
+    await watchLarge({ path, listing, fileSystem });
+    expect(pages).toBeGreaterThanOrEqual(3);
+    const whole = readFileSync(path, 'utf8');
+    replaceFolder(`${path}.killed`, `${path}.sluice`);
+    await watchLarge({ path, listing });
+    expect(readFileSync(path, 'utf8') === whole).toBe(true);
+    replaceFolder(`${path}.killed`, `${path}.sluice`);
+    appendFileSync(path, '{}\n');
+    await expect(watchLarge({ path, listing })).rejects.toThrow('does not know the last 1 of its lines');
+  }
 });
