@@ -20,6 +20,8 @@ export interface LimiterBook {
   time: number;
   /** How long after it was due a request usually starts: until its process calls, and until it has the permit. */
   usualDelay: { call: number; start: number };
+  /** What the responses of all processes tell about how late requests arrive: see `Lateness` of the limiter of one process. */
+  lateness: Lateness;
   pausedUntil: number;
   /** By window: nothing starts before. */
   closedUntil: number[];
@@ -29,6 +31,16 @@ export interface LimiterBook {
   granted: Granted[];
   /** The ring of processes: the first one that waits has the next turn. */
   workers: Worker[];
+}
+
+interface Lateness {
+  /** The fastest responses, of the window before and of this one. Of the first window, nothing is known. */
+  fastestBefore: number;
+  fastest?: number;
+  /** Responses in this window. */
+  counted: number;
+  /** By how much starts may still count later, all together. */
+  spare?: number;
 }
 
 interface Granted {
@@ -55,14 +67,23 @@ const lease = 500_000;
 const shownFor = 60_000_000;
 /** When to call again if a turn is due, but somebody has not reported a start. */
 const retryAfter = 10_000;
+/** The part of each window that is there for requests that arrive late. */
+const arrivalMargin = 13_000;
 /** A larger disagreement of two clocks is a step. */
 const maxDrift = 50_000;
+
+interface RedisServer {
+  readonly time: number;
+  readonly runId: string;
+  /** How long it has certainly kept all keys. */
+  readonly knownFor?: number;
+}
 
 /** Answers one call. The book is changed in place; without one, a new one is opened. */
 export function answerCall(
   found: LimiterBook | undefined,
   call: LimiterCall,
-  clock: { readonly time: number; readonly runId: string },
+  clock: RedisServer,
 ): { readonly book: LimiterBook | undefined; readonly reply: LimiterReply } {
   const first = call.replace || call.declared || call.fallback;
   if (!found && (first === '' || call.worker === '')) return { book: undefined, reply: refused('none', clock.time) };
@@ -75,14 +96,14 @@ export function answerCall(
   }
   const windows = decodeLimits(book.inForce);
   const isStepped = book.time - clock.time > maxDrift || call.steppedSince === book.openedAt;
-  if (book.runId !== clock.runId || isStepped) reopen(book, windows, clock);
+  if (book.runId !== clock.runId || isStepped) reopen(book, windows, clock, found ? 0 : (clock.knownFor ?? 0));
   // Each call has a time of its own, which tells its permits apart from those of others.
   const now = Math.max(clock.time, book.time + 1);
   book.time = now;
   // Whoever only looks has computed nothing by other limits.
   if (call.worker !== '' && call.known !== book.inForce) return { book, reply: refused('learn', now, book) };
 
-  report(book, windows, call, now);
+  report(book, windows, call);
   if (call.pause > 0) book.pausedUntil = Math.max(book.pausedUntil, now + call.pause);
   trim(book, windows, now);
   const granted = takeTurns(book, windows, call, now);
@@ -121,6 +142,7 @@ function newBook(limits: string): LimiterBook {
     openedAt: 0,
     time: 0,
     usualDelay: { call: 0, start: 0 },
+    lateness: { fastestBefore: 0, counted: 0 },
     pausedUntil: 0,
     closedUntil: [],
     log: [],
@@ -129,34 +151,68 @@ function newBook(limits: string): LimiterBook {
   };
 }
 
-/** The past is unknown, so it is taken for full: nothing starts for one window. */
+/** The past that is not known is taken for full: nothing starts until it has left the window. */
 function reopen(
   book: LimiterBook,
   windows: readonly BookWindow[],
-  { time, runId }: { time: number; runId: string },
+  { time, runId }: RedisServer,
+  knownFor: number,
 ): void {
   book.runId = runId;
   book.openedAt = time;
   // What was left of a pause at the last call.
   book.pausedUntil = time + Math.max(0, book.pausedUntil - book.time);
   book.time = time;
-  book.closedUntil = windows.map(({ span }) => time + span + maxRoundTrip);
+  book.closedUntil = windows.map(({ span }) => time + span + maxRoundTrip - knownFor);
   book.log = windows.map(() => []);
   book.granted = [];
   book.workers = [];
 }
 
-/** Moves the permits that were used to the time of their start, and drops those that were given back. */
-function report(book: LimiterBook, windows: readonly BookWindow[], { worker, used }: LimiterCall, now: number): void {
-  for (const { at, nth, late, costs } of used) {
+/**
+ * Moves the permits that were used to the time of their start, and drops those that were given back. A response moves the
+ * start once more.
+ */
+function report(book: LimiterBook, windows: readonly BookWindow[], { worker, used }: LimiterCall): void {
+  for (const { at, nth, late, took, isCounted, costs } of used) {
     // Limits that were replaced since, or a clock that was set, have closed the log, which covers such a start.
     if (at < book.openedAt || costs.length !== windows.length) continue;
-    const { length } = book.granted;
-    book.granted = book.granted.filter((each) => each.worker !== worker || each.at !== at || each.nth !== nth);
-    if (book.granted.length === length) leave(book.log, windows, at + maxRoundTrip, costs);
-    if (late >= 0) enter(book.log, windows, Math.min(at + late, now), costs);
-    if (late >= 0 && late <= maxRoundTrip) book.usualDelay.start = averaged(book.usualDelay.start, late);
+    const start = at + late;
+    if (!isCounted) {
+      const { length } = book.granted;
+      book.granted = book.granted.filter((each) => each.worker !== worker || each.at !== at || each.nth !== nth);
+      // It was not reported in time.
+      if (book.granted.length === length) leave(book.log, windows, at + maxRoundTrip, costs);
+      if (late >= 0) enter(book.log, windows, start, costs);
+      if (late >= 0 && late <= maxRoundTrip) book.usualDelay.start = averaged(book.usualDelay.start, late);
+    }
+    if (took >= 0) shift(book.log, windows, start, shiftOf(book.lateness, windows, took), costs);
   }
+}
+
+/** By how much a start counts later than it was written, or earlier, since its response took this long. */
+function shiftOf(lateness: Lateness, windows: readonly BookWindow[], took: number): number {
+  let [length, maxSpare, sparePerStart] = [Infinity, Infinity, Infinity];
+  for (const { max, per } of windows)
+    if (per !== undefined) {
+      length = Math.min(length, max);
+      maxSpare = Math.min(maxSpare, Math.floor(500 * max * per));
+      sparePerStart = Math.min(sparePerStart, Math.floor(10 * per));
+    }
+  const fastest = Math.min(lateness.fastest ?? took, took);
+  const usual = Math.min(fastest, lateness.fastestBefore);
+  lateness.fastest = fastest;
+  lateness.counted += 1;
+  if (lateness.counted >= length) {
+    lateness.fastestBefore = fastest;
+    delete lateness.fastest;
+    lateness.counted = 0;
+  }
+  const spare = Math.min(maxSpare, (lateness.spare ?? maxSpare) + sparePerStart);
+  let by = took - arrivalMargin;
+  if (by > 0) by = Math.min(spare, Math.max(0, by - usual));
+  lateness.spare = spare - by;
+  return by;
 }
 
 /** An average of the last ones. */
@@ -166,24 +222,47 @@ function averaged(average: number, value: number): number {
 
 /** Counts a start. Reports come out of order, but never long after. */
 function enter(log: number[][], windows: readonly BookWindow[], time: number, costs: readonly number[]): void {
-  windows.forEach(({ width }, w) => {
+  windows.forEach((window, w) => enterIn(log[w] ?? [], window, time, costs[w] ?? 0));
+}
+
+/** Takes back what was entered at this time. */
+function leave(log: number[][], windows: readonly BookWindow[], time: number, costs: readonly number[]): void {
+  windows.forEach((window, w) => leaveIn(log[w] ?? [], window, time, costs[w] ?? 0));
+}
+
+/** Counts a start later, or earlier: in windows of rates, which servers count, unless it has left them. */
+function shift(
+  log: number[][],
+  windows: readonly BookWindow[],
+  time: number,
+  by: number,
+  costs: readonly number[],
+): void {
+  windows.forEach((window, w) => {
     const starts = log[w] ?? [];
-    const bucket = Math.ceil(time / width) * width;
-    let place = starts.length;
-    while (place > 0 && (starts[place - 2] ?? 0) > bucket) place -= 2;
-    if (place > 0 && starts[place - 2] === bucket) starts[place - 1] = (starts[place - 1] ?? 0) + (costs[w] ?? 0);
-    else starts.splice(place, 0, bucket, costs[w] ?? 0);
+    const cost = costs[w] ?? 0;
+    if (window.per !== undefined && leaveIn(starts, window, time, cost)) enterIn(starts, window, time + by, cost);
   });
 }
 
-/** Takes back what was entered for a permit that was not reported in time. */
-function leave(log: number[][], windows: readonly BookWindow[], time: number, costs: readonly number[]): void {
-  windows.forEach(({ width }, w) => {
-    const starts = log[w] ?? [];
-    const bucket = Math.ceil(time / width) * width;
-    for (let place = 0; place < starts.length; place += 2)
-      if (starts[place] === bucket) starts[place + 1] = Math.max(0, (starts[place + 1] ?? 0) - (costs[w] ?? 0));
-  });
+function enterIn(starts: number[], { width }: BookWindow, time: number, cost: number): void {
+  const bucket = Math.ceil(time / width) * width;
+  let place = starts.length;
+  while (place > 0 && (starts[place - 2] ?? 0) > bucket) place -= 2;
+  if (place > 0 && starts[place - 2] === bucket) starts[place - 1] = (starts[place - 1] ?? 0) + cost;
+  else starts.splice(place, 0, bucket, cost);
+}
+
+/** Whether it was there. */
+function leaveIn(starts: number[], { width }: BookWindow, time: number, cost: number): boolean {
+  const bucket = Math.ceil(time / width) * width;
+  for (let place = 0; place < starts.length; place += 2) {
+    const used = starts[place + 1] ?? 0;
+    if (starts[place] !== bucket || used < cost) continue;
+    starts[place + 1] = used - cost;
+    return true;
+  }
+  return false;
 }
 
 /** Forgets what has left its window, and who has not called in time. */

@@ -39,6 +39,10 @@ export interface UsedPermit {
   readonly costs: readonly number[];
   /** How long after `at` its request was written. Negative: it gives the permit back. */
   readonly late: number;
+  /** How long after that its response came; negative: none has come yet. */
+  readonly took: number;
+  /** An earlier call has reported `late`. */
+  readonly isCounted: boolean;
 }
 
 export interface LimiterReply {

@@ -2,11 +2,12 @@
  * The limiter in Redis: the book of starts that processes share. The book is one value, so that it can't be lost in part. The
  * tests have a twin of it in TypeScript, line by line, which explains it.
  *
- * `KEYS[1]` is the book, `ARGV[1]` the call as JSON. `ARGV[2]` and `ARGV[3]` are the time and the run id of a test; empty:
- * Redis' own. The script returns the fields of a `LimiterReply`.
+ * `KEYS[1]` is the book, `ARGV[1]` the call as JSON. `ARGV[2]` to `ARGV[4]` are the time, the run id and the age of the data in
+ * a test; empty: Redis' own. The script returns the fields of a `LimiterReply`.
  */
 export const limiterScript = `
 local maxRoundTrip, lease, shownFor, retryAfter, maxDrift = 250000, 500000, 60000000, 10000, 50000
+local arrivalMargin = 13000
 
 local function copyOf(list)
   local copy = {}
@@ -29,30 +30,52 @@ local function refused(status, time, book)
   return { status, time, book and book.openedAt or 0, 0, -1, 0, 0, 0, book and book.inForce or '', {} }
 end
 
-local function reopen(book, windows, time, runId)
+local function reopen(book, windows, time, runId, knownFor)
   book.runId = runId
   book.openedAt = time
   book.pausedUntil = time + math.max(0, book.pausedUntil - book.time)
   book.time = time
   book.closedUntil, book.log, book.granted, book.workers = {}, {}, {}, {}
   for w, window in ipairs(windows) do
-    book.closedUntil[w] = time + window.span + maxRoundTrip
+    book.closedUntil[w] = time + window.span + maxRoundTrip - knownFor
     book.log[w] = {}
   end
 end
 
-local function enter(log, windows, time, costs)
-  for w, window in ipairs(windows) do
-    local starts = log[w]
-    local bucket = math.ceil(time / window.width) * window.width
-    local place = #starts
-    while place > 0 and starts[place - 1] > bucket do place = place - 2 end
-    if place > 0 and starts[place - 1] == bucket then
-      starts[place] = starts[place] + costs[w]
-    else
-      table.insert(starts, place + 1, bucket)
-      table.insert(starts, place + 2, costs[w])
+local function enterIn(starts, window, time, cost)
+  local bucket = math.ceil(time / window.width) * window.width
+  local place = #starts
+  while place > 0 and starts[place - 1] > bucket do place = place - 2 end
+  if place > 0 and starts[place - 1] == bucket then
+    starts[place] = starts[place] + cost
+  else
+    table.insert(starts, place + 1, bucket)
+    table.insert(starts, place + 2, cost)
+  end
+end
+
+local function leaveIn(starts, window, time, cost)
+  local bucket = math.ceil(time / window.width) * window.width
+  for place = 1, #starts, 2 do
+    if starts[place] == bucket and starts[place + 1] >= cost then
+      starts[place + 1] = starts[place + 1] - cost
+      return true
     end
+  end
+  return false
+end
+
+local function enter(log, windows, time, costs)
+  for w, window in ipairs(windows) do enterIn(log[w], window, time, costs[w]) end
+end
+
+local function leave(log, windows, time, costs)
+  for w, window in ipairs(windows) do leaveIn(log[w], window, time, costs[w]) end
+end
+
+local function shift(log, windows, time, by, costs)
+  for w, window in ipairs(windows) do
+    if window.per and leaveIn(log[w], window, time, costs[w]) then enterIn(log[w], window, time + by, costs[w]) end
   end
 end
 
@@ -60,27 +83,46 @@ local function averaged(average, value)
   return math.floor((7 * average + value) / 8)
 end
 
-local function leave(log, windows, time, costs)
-  for w, window in ipairs(windows) do
-    local starts = log[w]
-    local bucket = math.ceil(time / window.width) * window.width
-    for place = 1, #starts, 2 do
-      if starts[place] == bucket then starts[place + 1] = math.max(0, starts[place + 1] - costs[w]) end
+local function shiftOf(lateness, windows, took)
+  local length, maxSpare, sparePerStart = math.huge, math.huge, math.huge
+  for _, window in ipairs(windows) do
+    if window.per then
+      length = math.min(length, window.max)
+      maxSpare = math.min(maxSpare, math.floor(500 * window.max * window.per))
+      sparePerStart = math.min(sparePerStart, math.floor(10 * window.per))
     end
   end
+  local fastest = math.min(lateness.fastest or took, took)
+  local usual = math.min(fastest, lateness.fastestBefore)
+  lateness.fastest = fastest
+  lateness.counted = lateness.counted + 1
+  if lateness.counted >= length then
+    lateness.fastestBefore, lateness.fastest, lateness.counted = fastest, nil, 0
+  end
+  local spare = math.min(maxSpare, (lateness.spare or maxSpare) + sparePerStart)
+  local by = took - arrivalMargin
+  if by > 0 then by = math.min(spare, math.max(0, by - usual)) end
+  lateness.spare = spare - by
+  return by
 end
 
-local function report(book, windows, call, now)
+local function report(book, windows, call)
   for _, used in ipairs(call.used) do
     if used.at >= book.openedAt and #used.costs == #windows then
-      local length = #book.granted
-      book.granted = filter(book.granted, function(each)
-        return each.worker ~= call.worker or each.at ~= used.at or each.nth ~= used.nth
-      end)
-      if #book.granted == length then leave(book.log, windows, used.at + maxRoundTrip, used.costs) end
-      if used.late >= 0 then enter(book.log, windows, math.min(used.at + used.late, now), used.costs) end
-      if used.late >= 0 and used.late <= maxRoundTrip then
-        book.usualDelay.start = averaged(book.usualDelay.start, used.late)
+      local start = used.at + used.late
+      if not used.isCounted then
+        local length = #book.granted
+        book.granted = filter(book.granted, function(each)
+          return each.worker ~= call.worker or each.at ~= used.at or each.nth ~= used.nth
+        end)
+        if #book.granted == length then leave(book.log, windows, used.at + maxRoundTrip, used.costs) end
+        if used.late >= 0 then enter(book.log, windows, start, used.costs) end
+        if used.late >= 0 and used.late <= maxRoundTrip then
+          book.usualDelay.start = averaged(book.usualDelay.start, used.late)
+        end
+      end
+      if used.took >= 0 then
+        shift(book.log, windows, start, shiftOf(book.lateness, windows, used.took), used.costs)
       end
     end
   end
@@ -202,6 +244,21 @@ end
 local function idOf(section, field) return string.match(redis.call('INFO', section), field .. ':(%x+)') or '' end
 local runId = ARGV[3] ~= '' and ARGV[3] or idOf('server', 'run_id') .. idOf('replication', 'master_replid2')
 
+-- How long Redis has certainly kept all keys: since it was started, unless it was a replica, or somebody has removed keys.
+local function knownFor()
+  local stats = redis.call('INFO', 'commandstats')
+  if not stats:find('cmdstat_', 1, true) or not redis.call('INFO', 'stats'):find('evicted_keys:0%s') then return 0 end
+  if not idOf('replication', 'master_replid2'):find('^0+$') then return 0 end
+  for _, command in ipairs({
+    'flushall', 'flushdb', 'swapdb', 'del', 'unlink', 'delex', 'getdel', 'rename', 'renamenx', 'move', 'migrate', 'getex',
+    'expire', 'expireat', 'pexpire', 'pexpireat', 'replicaof', 'slaveof', 'debug', 'config', 'config|resetstat'
+  }) do
+    if stats:find('cmdstat_' .. command .. ':', 1, true) then return 0 end
+  end
+  -- Both ends of an uptime are rounded down to seconds.
+  return math.max(0, tonumber(redis.call('INFO', 'server'):match('uptime_in_seconds:(%d+)') or 0) - 1) * 1000000
+end
+
 local packed = redis.call('GET', KEYS[1])
 local first = call.replace ~= '' and call.replace or call.declared ~= '' and call.declared or call.fallback
 if not packed and (first == '' or call.worker == '') then return refused('none', clock) end
@@ -209,6 +266,8 @@ local book = packed and cmsgpack.unpack(packed) or {
   declared = first, inForce = first, runId = '', openedAt = 0, time = 0, usualDelay = { call = 0, start = 0 }, pausedUntil = 0,
   closedUntil = {}, log = {}, granted = {}, workers = {}
 }
+-- A book of an older version has none.
+book.lateness = book.lateness or { fastestBefore = 0, counted = 0 }
 local isKnown = call.declared == '' or call.declared == book.declared or call.declared == book.inForce
 if not isKnown and call.replace == '' then return refused('other', clock, book) end
 if call.replace ~= '' and call.replace ~= book.inForce then
@@ -217,14 +276,17 @@ if call.replace ~= '' and call.replace ~= book.inForce then
 end
 local windows = cjson.decode(book.inForce)
 local isStepped = book.time - clock > maxDrift or call.steppedSince == book.openedAt
-if book.runId ~= runId or isStepped then reopen(book, windows, clock, runId) end
+if book.runId ~= runId or isStepped then
+  local known = not packed and (tonumber(ARGV[4]) or knownFor()) or 0
+  reopen(book, windows, clock, runId, known)
+end
 local now = math.max(clock, book.time + 1)
 book.time = now
 local reply
 if call.worker ~= '' and call.known ~= book.inForce then
   reply = refused('learn', now, book)
 else
-  report(book, windows, call, now)
+  report(book, windows, call)
   if call.pause > 0 then book.pausedUntil = math.max(book.pausedUntil, now + call.pause) end
   trim(book, windows, now)
   local granted = takeTurns(book, windows, call, now)

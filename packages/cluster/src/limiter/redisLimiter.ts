@@ -82,7 +82,7 @@ const sha1 = hash('sha1', limiterScript);
 /** Answers one call from the book of this name. */
 export async function callLimiter(redis: Redis, name: string, call: LimiterCall): Promise<LimiterReply> {
   // The keys of limiters have one slot each in a cluster of Redis.
-  const args = [`{sluice:limiter:${name}}`, JSON.stringify(call), '', ''];
+  const args = [`{sluice:limiter:${name}}`, JSON.stringify(call), '', '', ''];
   try {
     return decodeReply(await redis.evalsha(sha1, 1, ...args));
   } catch (error) {

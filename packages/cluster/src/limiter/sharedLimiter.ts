@@ -45,6 +45,13 @@ interface TimedRequest extends AcquireOptions {
   readonly since: number;
 }
 
+/** A permit of a reply, and what became of it. */
+interface Grant extends UsedPermit {
+  late: number;
+  took: number;
+  isCounted: boolean;
+}
+
 /** Requests that one call asks for at most. */
 const maxBatch = 16;
 /** So many permits in a row that came too late are a fault of the connection. */
@@ -71,7 +78,9 @@ export class SharedLimiter implements Limiter {
   /** The limits in force, as text and by window. */
   #known: string;
   #windows: readonly BookWindow[];
-  #used: UsedPermit[] = [];
+  /** Permits whose start, or response, is to be reported, and until when. */
+  readonly #unreported = new Set<Grant>();
+  #reportUntil = Infinity;
   #isCalling = false;
   /** The last reply has told when to call again. */
   #hasTicket = false;
@@ -175,8 +184,10 @@ export class SharedLimiter implements Limiter {
     const sent = this.#now;
     const wants = this.#next().map(({ request }) => costsOf(this.#windows, request.route));
     const pause = this.#newPause;
-    const used = this.#used;
-    this.#used = [];
+    const reported = [...this.#unreported];
+    const used = reported.map((grant): UsedPermit => ({ ...grant }));
+    this.#unreported.clear();
+    this.#reportUntil = Infinity;
     try {
       const reply = await this.#replyTo({
         worker,
@@ -193,8 +204,14 @@ export class SharedLimiter implements Limiter {
       });
       if (this.#newPause === pause) this.#newPause = undefined;
       this.#awaySince = undefined;
+      for (const grant of reported) grant.isCounted = true;
       if (this.#agrees(reply)) this.#obey({ reply, sent, received: this.#now }, wants);
     } catch (error) {
+      // The book may have counted them or not, so their responses must not move them.
+      for (const grant of reported) {
+        grant.late = -1;
+        this.#unreported.delete(grant);
+      }
       this.#survive(error, sent);
     } finally {
       this.#isCalling = false;
@@ -240,10 +257,10 @@ export class SharedLimiter implements Limiter {
     const isLate = roundTrip > maxRoundTrip / 1_000;
     const isUsable = wasSteady && !isLate && received >= this.#pausedUntil && !this.#isClosed;
     wants.slice(0, reply.granted).forEach((costs, nth) => {
-      const grant = { at: reply.time, nth, costs };
+      const grant = { at: reply.time, nth, costs, late: -1, took: -1, isCounted: false };
       const waiter = isUsable ? this.#queue.all.find((each) => this.#hasCosts(each, costs)) : undefined;
       if (waiter) this.#begin(waiter, grant, sent);
-      else this.#used.push({ ...grant, late: -1 });
+      else this.#report(grant);
     });
     if (reply.granted > 0) this.#lateReplies = isLate ? this.#lateReplies + 1 : 0;
     if (this.#lateReplies >= maxLate) {
@@ -258,7 +275,7 @@ export class SharedLimiter implements Limiter {
       return;
     }
     const untilDue = this.#hasTicket ? Math.max(0, reply.due / 1_000 - roundTrip / 2) + margin : Infinity;
-    this.#callIn(Math.min(untilDue, this.#used.length > 0 ? this.#reportWithin() : Infinity));
+    this.#callIn(Math.min(untilDue, Math.max(0, this.#reportUntil - this.#now)));
   }
 
   /** Whether a permit of these costs serves a request: the one that it was asked for, or one like it if that has left. */
@@ -266,16 +283,20 @@ export class SharedLimiter implements Limiter {
     return String(costsOf(this.#windows, request.route)) === String(costs);
   }
 
-  #begin(waiter: Waiter<Permit, TimedRequest>, grant: Omit<UsedPermit, 'late'>, sent: number): void {
+  #begin(waiter: Waiter<Permit, TimedRequest>, grant: Grant, sent: number): void {
     const age = (): number => Math.ceil(1_000 * (this.#now - sent));
     this.#running += 1;
     const permit = newPermit({
       // By then the book takes it for used, and it might be written when that is forgotten.
       mayStart: () => age() <= maxRoundTrip && this.#now >= this.#pausedUntil,
       onStart: (isWritten) => {
-        this.#used.push({ ...grant, late: isWritten ? age() : -1 });
-        const within = this.#reportWithin();
-        if (!this.#isCalling && this.#now + within < this.#nextCall) this.#callIn(within);
+        if (isWritten) grant.late = age();
+        this.#report(grant);
+      },
+      onResponse: () => {
+        if (grant.late < 0 || grant.took >= 0) return;
+        grant.took = age() - grant.late;
+        this.#report(grant);
       },
       onRelease: () => {
         this.#running -= 1;
@@ -286,9 +307,13 @@ export class SharedLimiter implements Limiter {
     waiter.admit(permit);
   }
 
-  /** Ms until starts are reported with a call of their own: in time, before they would count longer than they do. */
-  #reportWithin(): number {
-    return Math.min(longestReport, ...this.#windows.map(({ span }) => span / 2_000));
+  /** Reports it with the next call, or with one of its own: in time, before it would count longer than it does. */
+  #report(grant: Grant): void {
+    const left = Math.min(...this.#windows.map(({ span }) => (span - Math.max(0, grant.took)) / 2_000));
+    const until = this.#now + Math.min(longestReport, left > 0 ? left : longestReport);
+    this.#unreported.add(grant);
+    this.#reportUntil = Math.min(this.#reportUntil, until);
+    if (!this.#isCalling && until < this.#nextCall) this.#callIn(until - this.#now);
   }
 
   /** Tries again, for a while. */

@@ -5,7 +5,7 @@ import { Random } from '../../../../test/kit/random.js';
 import { startRedis } from '../../../../test/kit/redisServer.js';
 import { encodeLimits } from '../../src/limiter/decodeLimits.js';
 import { answerCall, type LimiterBook } from '../../../../test/kit/limiterTwin.js';
-import { look, type LimiterCall, type LimiterReply } from '../../src/limiter/limiterCall.js';
+import { look, type LimiterCall, type LimiterReply, type UsedPermit } from '../../src/limiter/limiterCall.js';
 import { limiterScript } from '../../src/limiter/limiterScript.js';
 
 const limits: readonly [string, string, string] = [
@@ -21,6 +21,7 @@ interface Step {
   readonly call: LimiterCall;
   readonly time: number;
   readonly runId: string;
+  readonly knownFor: number;
   /** Redis has lost the book before this call. */
   readonly isLost: boolean;
 }
@@ -39,9 +40,9 @@ export async function compareHistories(from: number, to: number): Promise<void> 
     const { steps, replies } = history(new Random(seed));
     const pipeline = redis.pipeline();
     pipeline.del('book');
-    for (const { call, time, runId, isLost } of steps) {
+    for (const { call, time, runId, knownFor, isLost } of steps) {
       if (isLost) pipeline.del('book');
-      pipeline.evalsha(sha, 1, 'book', JSON.stringify(call), time, runId);
+      pipeline.evalsha(sha, 1, 'book', JSON.stringify(call), time, runId, knownFor);
     }
     const results = ((await pipeline.exec()) ?? []).map(([error, result]) => error ?? result);
     const answered = results.filter((result) => typeof result !== 'number');
@@ -58,6 +59,7 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
   const replies: LimiterReply[] = [];
   const known = new Map<string, LimiterReply>();
   const open: { worker: string; at: number; nth: number; costs: readonly number[] }[] = [];
+  let written: (UsedPermit & { readonly worker: string })[] = [];
   let book: LimiterBook | undefined;
   let time = 1_700_000_000_000_000;
   let runId = 'first';
@@ -73,8 +75,22 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
     const inForce = last?.inForce || declared;
     const by = random.chance(0.97) ? inForce : limits[1];
     const windows = by.split('"max"').length - 1;
-    const used = open.filter((each) => each.worker === worker && random.chance(0.7));
-    for (const each of used) open.splice(open.indexOf(each), 1);
+    const mayReport = (each: { readonly worker: string }): boolean => each.worker === worker && random.chance(0.7);
+    const started = open.filter(mayReport);
+    for (const each of started) open.splice(open.indexOf(each), 1);
+    const starts = started.map(({ at, nth: permit, costs: each }): UsedPermit => {
+      const late = random.chance(0.1) ? -1 : random.int(0, 300_000);
+      const took = late < 0 || random.chance(0.5) ? -1 : random.int(0, 200_000);
+      return { at, nth: permit, costs: each, late, took, isCounted: false };
+    });
+    const responded = written.filter(mayReport);
+    written = written.filter((each) => !responded.includes(each));
+    const responses = responded.map(({ worker: _, ...each }) => ({
+      ...each,
+      took: random.int(0, 200_000),
+      isCounted: true,
+    }));
+    written.push(...starts.filter(({ late, took }) => late >= 0 && took < 0).map((each) => ({ ...each, worker })));
     const costs = () => Array.from({ length: windows }, () => (random.chance(0.2) ? 2 : 1));
     const asked: LimiterCall = {
       worker,
@@ -84,19 +100,15 @@ function history(random: Random): { readonly steps: readonly Step[]; readonly re
       fallback: random.chance(0.05) ? limits[0] : '',
       known: by,
       wants: Array.from({ length: random.int(0, 3) }, costs),
-      used: used.map(({ at, nth: permit, costs: each }) => ({
-        at,
-        nth: permit,
-        costs: each,
-        late: random.chance(0.1) ? -1 : random.int(0, 300_000),
-      })),
+      used: [...starts, ...responses],
       steppedSince: random.chance(0.02) ? (last?.openedAt ?? 0) : 0,
       replace: random.chance(0.02) ? random.pick(limits) : '',
     };
     const call = worker === '' ? { ...look, declared: asked.declared } : asked;
-    steps.push({ call, time, runId, isLost });
+    const knownFor = random.chance(0.5) ? 0 : random.int(0, 3_000_000);
+    steps.push({ call, time, runId, knownFor, isLost });
     // A copy, because the twin changes its book in place, and whoever only looks changes none.
-    const answer = answerCall(book && structuredClone(book), call, { time, runId });
+    const answer = answerCall(book && structuredClone(book), call, { time, runId, knownFor });
     if (worker !== '') book = answer.book;
     replies.push(answer.reply);
     if (answer.reply.inForce !== '') known.set(worker, answer.reply);
