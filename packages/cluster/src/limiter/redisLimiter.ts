@@ -40,7 +40,8 @@ export interface RedisLimiter extends Limiter {
  * requests than the limits allow, by the clock of one Redis. Give it to `createClient`, which closes it.
  *
  * Nothing starts for one window after Redis has lost its data, was replaced by a replica, or had its clock set, because
- * then the newest starts are unknown. Each permit takes a round trip to Redis, of at most 250 ms; above some 400 starts a
+ * then the newest starts are unknown; nor for a new name in a Redis that was started, or from which keys were removed, so
+ * recently. Each permit takes a round trip to Redis, of at most 250 ms; above some 400 starts a
  * second the script is the bottleneck.
  *
  * @throws ConfigError if a limit or the URL is invalid. `acquire` rejects with a ConfigError if the name has other limits

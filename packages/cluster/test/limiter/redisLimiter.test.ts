@@ -10,6 +10,7 @@ import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram, startRedis, type RedisServer } from '../../../../test/kit/redisServer.js';
 import { testApi } from '../../../core/test/http/children/testApi.js';
 import { LimiterUnavailableError, redisLimiter, type RedisLimiterOptions } from '../../src/index.js';
+import { encodeLimits } from '../../src/limiter/decodeLimits.js';
 import { look } from '../../src/limiter/limiterCall.js';
 import { changeNamedLimit, namedLimit } from '../../src/limiter/namedLimit.js';
 import { callLimiter } from '../../src/limiter/redisLimiter.js';
@@ -83,6 +84,30 @@ describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
       expect(closest(times)).toBeGreaterThanOrEqual(limits.per);
     },
   );
+
+  test.each([
+    ['emptied it', (redis: Redis) => redis.flushall()],
+    ['emptied another database of it', (redis: Redis) => redis.select(3).then(() => redis.flushdb())],
+    ['removed a key', (redis: Redis) => redis.del('any')],
+    ['let a key expire', (redis: Redis) => redis.expire('any', 1)],
+  ])('opens a new name at once, but not after somebody has %s', { tags: ['slow'] }, async (_, disturb) => {
+    const server = await openRedis();
+    const redis = new Redis(server.url);
+    onTestEnd(() => redis.disconnect());
+    const declared = encodeLimits([limits]);
+    const granted = async (name: string): Promise<number> => {
+      const call = { ...look, worker: 'any', declared, known: declared, wants: [[1], [1]] };
+      return (await callLimiter(redis, name, call)).granted;
+    };
+    // Its window might be older than this Redis.
+    expect(await granted('too early')).toBe(0);
+    const uptime = async (): Promise<number> => Number(/uptime_in_seconds:(\d+)/.exec(await redis.info('server'))?.[1]);
+    await expect.poll(uptime, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+    expect(await granted('first')).toBe(2);
+    expect(await granted('second')).toBe(2);
+    await disturb(redis);
+    expect(await granted('third')).toBe(0);
+  });
 
   test('takes the past for unknown after Redis was a replica for a while', { tags: ['slow'] }, async () => {
     const server = await openRedis();

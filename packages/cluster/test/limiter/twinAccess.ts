@@ -7,6 +7,8 @@ export class TwinServer {
   readonly #clock: Clock;
   book: LimiterBook | undefined;
   runId = 'first';
+  /** µs for which it has certainly kept all keys. */
+  knownFor = 0;
   /** µs that somebody has set the clock forward. */
   stepped = 0;
   /** Ms that a call, or a reply, is on its way. */
@@ -45,7 +47,7 @@ export class TwinServer {
   #answer(call: LimiterCall): LimiterReply {
     if (this.isDown) throw new Error('connect ECONNREFUSED');
     this.calls += 1;
-    const answer = answerCall(this.book, call, { time: this.time, runId: this.runId });
+    const answer = answerCall(this.book, call, { time: this.time, runId: this.runId, knownFor: this.knownFor });
     this.book = answer.book && structuredClone(answer.book);
     return answer.reply;
   }
