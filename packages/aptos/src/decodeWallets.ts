@@ -18,7 +18,8 @@ export interface ListNftsOptions {
   readonly maxPages?: number;
   /**
    * Owners per request, fewer if the URL would get too long. Each group is a partition of the plan. Default 10; an export,
-   * poll or watch with `concurrency` has fewer, down to 1, until there are four groups for each request at once.
+   * poll or watch with `concurrency` has fewer, down to 1, until there are four groups for each request at once, and 1
+   * without a limit, or with one of more than 4 requests per second for each request at once.
    */
   readonly ownersPerRequest?: number;
 }

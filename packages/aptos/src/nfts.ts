@@ -63,14 +63,24 @@ function ownerGroups(
 
 /** Groups for each request at once: a group with larger wallets than others then holds few of them up. */
 const groupsPerRequest = 4;
+/**
+ * A limit of more requests per second than that, for each request at once, leaves some of them idle: how long the requests
+ * of the largest wallets take decides how long all takes, and those in one group follow each other.
+ */
+const bindingRate = 4;
 
-/** As many owners in a request as by default, or fewer if that makes too few groups for the concurrency. */
+/**
+ * As many owners in a request as by default, or fewer if that makes too few groups for the concurrency; one where no limit
+ * binds, since groups save requests, but no time.
+ */
 function chooseGroupSize(
   { ownerAddresses, ownersPerRequest, offset = 0 }: Wallets,
   concurrency: number,
+  rate: number,
 ): { ownersPerRequest: number } {
   if (ownersPerRequest !== undefined) return { ownersPerRequest };
   if (concurrency === 1 || offset > 0) return { ownersPerRequest: defaultOwnersPerRequest };
+  if (rate > bindingRate * concurrency) return { ownersPerRequest: 1 };
   const size = Math.floor(new Set(ownerAddresses).size / (groupsPerRequest * concurrency));
   return { ownersPerRequest: Math.min(defaultOwnersPerRequest, Math.max(1, size)) };
 }

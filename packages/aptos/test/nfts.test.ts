@@ -1,11 +1,11 @@
-import { ConfigError, createClient, type ArrayFormat, type ClientEvent } from '@sluice/core';
+import { ConfigError, createClient, type ArrayFormat, type ClientEvent, type Limit } from '@sluice/core';
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { aptos, ownerAddress, type ListNftsOptions } from '../src/index.js';
 
-async function setUp(options: SandboxOptions = {}, arrays?: ArrayFormat) {
+async function setUp(options: SandboxOptions = {}, arrays?: ArrayFormat, rateLimit: Limit | false = false) {
   const sandbox = await startSandbox({ holdings: 1_000, ...options });
-  const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false, retry: { retries: 0 } }).use(
+  const client = createClient({ apiKey: sandbox.apiKey, rateLimit, retry: { retries: 0 } }).use(
     aptos({ baseUrl: sandbox.aptosUrl, ...(arrays && { arrays }) }),
   );
   onTestFinished(async () => {
@@ -102,24 +102,30 @@ describe('the query of a request for holdings', () => {
 
   test.each([
     { wallets: 45, concurrency: 1, groups: 5 },
-    { wallets: 45, concurrency: 4, groups: 23 },
-    { wallets: 45, concurrency: 32, groups: 45 },
-    { wallets: 1_000, concurrency: 8, groups: 100 },
+    { wallets: 45, concurrency: 4, requests: 16, groups: 23 },
+    { wallets: 45, concurrency: 4, requests: 17, groups: 45 },
+    { wallets: 45, concurrency: 4, groups: 45 },
+    { wallets: 45, concurrency: 32, requests: 5, groups: 45 },
+    { wallets: 1_000, concurrency: 8, requests: 25, groups: 100 },
     { wallets: 3, concurrency: 8, groups: 3 },
     { wallets: 45, concurrency: 32, given: 20, groups: 3 },
-  ])('P8 goes for $wallets wallets and a concurrency of $concurrency in $groups groups', async (plan) => {
-    const { client, nfts } = await setUp();
-    const warnings: ClientEvent[] = [];
-    client.eventsOf('warning').subscribe((event) => warnings.push(event));
-    const wallets = Array.from({ length: plan.wallets }, (_, nth) => `0x${(nth + 1).toString(16)}`);
-    const ownerAddresses = [...wallets, '0x1'];
-    const source = nfts({ ownerAddresses, ...(plan.given && { ownersPerRequest: plan.given }) });
-    const { source: fitted, kept } = source.fit(plan.concurrency);
-    expect(fitted.info.partitions).toBe(plan.groups);
-    expect(source.fit(1, kept).source.info.identity).toEqual(fitted.info.identity);
-    expect(fitted.info.rowsIdentity).toEqual(source.info.rowsIdentity);
-    expect(warnings).toHaveLength(1);
-  });
+  ])(
+    'P8 goes for $wallets wallets and a concurrency of $concurrency at $requests a second in $groups groups',
+    async (plan) => {
+      const limit = plan.requests !== undefined && { requests: plan.requests, per: 1_000 };
+      const { client, nfts } = await setUp({}, undefined, limit);
+      const warnings: ClientEvent[] = [];
+      client.eventsOf('warning').subscribe((event) => warnings.push(event));
+      const wallets = Array.from({ length: plan.wallets }, (_, nth) => `0x${(nth + 1).toString(16)}`);
+      const ownerAddresses = [...wallets, '0x1'];
+      const source = nfts({ ownerAddresses, ...(plan.given && { ownersPerRequest: plan.given }) });
+      const { source: fitted, kept } = source.fit(plan.concurrency);
+      expect(fitted.info.partitions).toBe(plan.groups);
+      expect(source.fit(1, kept).source.info.identity).toEqual(fitted.info.identity);
+      expect(fitted.info.rowsIdentity).toEqual(source.info.rowsIdentity);
+      expect(warnings).toHaveLength(1);
+    },
+  );
 
   test('carries the filters under the names of the reference', async () => {
     const { sandbox, nfts } = await setUp();

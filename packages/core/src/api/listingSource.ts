@@ -77,7 +77,7 @@ export function listingSource<Row extends object, In extends object, Params exte
     const { fit } = definition;
     const plans = new Map<string, Source<Row>>();
     const fitted: SourceFit<Row> = (concurrency, earlier) => {
-      const kept = isRecord(earlier) ? earlier : fit?.(params, concurrency);
+      const kept = isRecord(earlier) ? earlier : fit?.(params, concurrency, endpoint.rate);
       const which = JSON.stringify(kept);
       // Whoever created this source has had its warnings.
       const found = plans.get(which) ?? listingSource(open, known, { ...kept, ...given }, bounds, () => undefined);
@@ -88,7 +88,7 @@ export function listingSource<Row extends object, In extends object, Params exte
       { ...source, partitions: plan.partitions, fetch: (page) => fetchPage(plan, page) },
       fit && fitted,
     );
-    plans.set(JSON.stringify(fit?.(params, 1)), own);
+    plans.set(JSON.stringify(fit?.(params, 1, endpoint.rate)), own);
     return own;
   }
   return createDiscoveringSource<Row>(

@@ -61,10 +61,11 @@ export interface RequestSpec<Params, Values = object> {
     PartitionTable<Values> | ((params: Params, warn: (message: string) => void) => readonly Values[]);
   /**
    * Parameters of `partitions` for a walk with a concurrency, e.g. how many ids a request has, so that there are enough
-   * partitions; at 1, those that `partitions` has by default. Exports, polls and watches take what is not given from it.
+   * partitions; at 1, those that `partitions` has by default. `rate`: requests per second that the API's limits allow,
+   * `Infinity` without any. Exports, polls and watches take what is not given from it.
    * An export keeps it, so it resumes with the same partitions at any concurrency. Default: there is one plan.
    */
-  readonly fit?: (params: Params, concurrency: number) => Readonly<Record<string, Json>>;
+  readonly fit?: (params: Params, concurrency: number, rate: number) => Readonly<Record<string, Json>>;
   /**
    * Fields that each row gets before `schema` or `decode` sees it: a text `{x}` is the parameter `x`, also one of the
    * partition's values or of the parent. A function needs a `version`. Default: none.

@@ -33,6 +33,8 @@ export interface Endpoint extends Required<SourceEndpoint> {
   send(request: ApiRequest): Promise<ApiResponse>;
   /** Scheme, host and path that requests go to. */
   readonly baseUrl: string;
+  /** Requests per second that its limits allow now, as far as its limiter knows: `Infinity` without a limit. */
+  readonly rate: number;
   /** An address that the server gave, e.g. of a next page, without what carries this API's secrets in its path and query. */
   withoutSecret(address: string): string;
 }

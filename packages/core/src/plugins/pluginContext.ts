@@ -125,6 +125,10 @@ function endpoint(
   };
   return Object.freeze({
     baseUrl: checked,
+    get rate() {
+      const { limit, per } = limiter.state.rate ?? { limit: Infinity, per: 1_000 };
+      return (1_000 * limit) / per;
+    },
     send,
     request: async (request) => (await send(request)).body,
     isSecret: (text) => secrets.has(text),

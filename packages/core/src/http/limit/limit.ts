@@ -73,7 +73,7 @@ export function costsOf(windows: readonly Pick<RateWindow, 'max' | 'costs'>[], r
   });
 }
 
-/** The use of the limit that is used most, given that of each window; `undefined` without limits. */
+/** The use of the limit that is used most, of several the slowest one, given that of each window; `undefined` without limits. */
 export function rateUse(
   windows: readonly Pick<RateWindow, 'max' | 'per'>[],
   used: readonly number[],
@@ -81,7 +81,7 @@ export function rateUse(
   const uses = windows.flatMap(({ max, per }, w): RateUse[] =>
     per === undefined ? [] : [{ used: used[w] ?? 0, limit: max, per }],
   );
-  return uses.sort((a, b) => b.used / b.limit - a.used / a.limit)[0];
+  return uses.sort((a, b) => b.used / b.limit - a.used / a.limit || a.limit / a.per - b.limit / b.per)[0];
 }
 
 /** What {@link checkLimit} asks of a limit. */
