@@ -2,9 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Client, Endpoint, Plugin } from '@sluice/core';
 
-/** The server's strict limit of requests per second, and the client's setting. */
-export const perSecond = 50;
-
 /** The server's first message. */
 export interface ServerAddress {
   readonly url: string;
@@ -22,6 +19,7 @@ export interface ServerLog {
 /** What one process has to do. */
 export interface ClientTask extends ServerAddress {
   readonly redisUrl: string;
+  readonly perSecond: number;
   readonly requests: number;
   readonly concurrency: number;
 }

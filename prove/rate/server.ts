@@ -1,7 +1,9 @@
 // A server with a strict limit per second, in a process and on a clock of its own: it refuses a request if that many others
 // arrived in the last second and were not refused. It prints its address, and at the end what it observed.
 //
-//   server.ts 50 --tls
+//   server.ts 50 40 --tls
+//
+// The second number is how long it takes for a response, in ms.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createPlainServer, type RequestListener } from 'node:http';
@@ -12,7 +14,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ServerAddress, ServerLog } from './rate.js';
 
-const [perSecond, tls] = process.argv.slice(2);
+const [perSecond, latency, tls] = process.argv.slice(2);
 // It measures, so it runs before what it measures, where this user may ask for that.
 try {
   setPriority(constants.priority.PRIORITY_HIGHEST);
@@ -31,7 +33,11 @@ const respond: RequestListener = (_, response) => {
   const isRefused = now - (admitted.at(-Number(perSecond)) ?? -Infinity) < 1_000;
   if (isRefused) refused += 1;
   else admitted.push(now);
-  response.writeHead(isRefused ? 429 : 200, { 'Content-Type': 'application/json' }).end('{"result":[]}');
+  const answer = (): void => {
+    response.writeHead(isRefused ? 429 : 200, { 'Content-Type': 'application/json' }).end('{"result":[]}');
+  };
+  if (Number(latency) > 0) setTimeout(answer, Number(latency));
+  else answer();
 };
 const server = tls === undefined ? createPlainServer(respond) : createTlsServer(certificate(), respond);
 server.keepAliveTimeout = 5_000;

@@ -2,15 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@sluice/core';
-import {
-  messageFrom,
-  openApi,
-  perSecond,
-  requestsOf,
-  type ClientTask,
-  type ServerAddress,
-  type ServerLog,
-} from './rate.js';
+import { messageFrom, openApi, requestsOf, type ClientTask, type ServerAddress, type ServerLog } from './rate.js';
 
 /** What a server with a strict limit observed of a client that requests as often as its limiter permits. */
 export interface StrictRun {
@@ -29,18 +21,33 @@ export interface StrictRun {
 export const windows = 6;
 
 /** Sends requests to a strict server in a process of its own, with this many in parallel. */
-export function strictRun(concurrency: number, limit = perSecond): Promise<StrictRun> {
-  return observed(limit, async (url) => {
+export function strictRun(concurrency: number, limit: number, latency = 0): Promise<StrictRun> {
+  const send = async (url: string): Promise<void> => {
     const rateLimit = { requests: limit, per: 1_000 };
     await using client = createClient({ apiKey: 'no-key-is-asked-for', rateLimit, retry: { retries: 0 } });
     await requestsOf(openApi(client, url), windows * limit, concurrency);
-  });
+  };
+  return observed(limit, send, { latency });
 }
 
 /** The same from several processes, which share a limiter in Redis. */
-export function sharedRun(processes: number, redisUrl: string): Promise<StrictRun> {
-  return observed(perSecond, async (url) => {
-    const task: ClientTask = { url, redisUrl, requests: (windows * perSecond) / processes, concurrency: 2 };
+export function sharedRun({
+  processes,
+  concurrency,
+  latency,
+  ...limit
+}: {
+  readonly processes: number;
+  /** Of all of them together. */
+  readonly concurrency: number;
+  readonly perSecond: number;
+  /** Ms until the server responds. */
+  readonly latency: number;
+  readonly redisUrl: string;
+}): Promise<StrictRun> {
+  const send = async (url: string): Promise<void> => {
+    const requests = (windows * limit.perSecond) / processes;
+    const task: ClientTask = { url, ...limit, requests, concurrency: concurrency / processes };
     const clients = Array.from({ length: processes }, () =>
       fork(fileURLToPath(new URL('sharedClient.ts', import.meta.url))),
     );
@@ -50,16 +57,18 @@ export function sharedRun(processes: number, redisUrl: string): Promise<StrictRu
         await once(client, 'exit');
       }),
     );
-  });
+  };
+  return observed(limit.perSecond, send, { latency });
 }
 
 /** What a strict server observes while requests are sent to its URL. */
 export async function observed(
   limit: number,
   send: (url: string) => Promise<void>,
-  { tls = false } = {},
+  { tls = false, latency = 0 } = {},
 ): Promise<StrictRun> {
-  const server = fork(fileURLToPath(new URL('server.ts', import.meta.url)), [String(limit), ...(tls ? ['--tls'] : [])]);
+  const settings = [String(limit), String(latency), ...(tls ? ['--tls'] : [])];
+  const server = fork(fileURLToPath(new URL('server.ts', import.meta.url)), settings);
   try {
     const { url } = await messageFrom<ServerAddress>(server);
     await send(url);
