@@ -61,8 +61,8 @@ const longestCall = 5_000;
 /** Ms between calls while the book can't be reached, at first and at most. */
 const firstRetry = 50;
 const longestRetry = 1_000;
-/** Ms after a permit is due: a call that comes too early is in vain. With less, a hundred processes call a quarter more often. */
-const margin = 3;
+/** Ms after a permit is due: a call that comes too early is in vain. */
+const margin = 1;
 /** Ms until starts are reported at the latest. */
 const longestReport = 500;
 
