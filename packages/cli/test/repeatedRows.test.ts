@@ -107,7 +107,9 @@ describe('P10 an export whose API lists rows again', () => {
   test('fails at the first one with --repeats fail, also by a configuration', async () => {
     const { cwd } = await openApi();
     const args = ['export', 'shop.rows', '--to', 'x.csv'];
-    const said = 'page 2 lists the row "3" again, and repeats is fail';
+    const said =
+      'page 2 lists the row "3" again. If it is another row, the key does not identify a row. ' +
+      "If the API's pages overlap, use --repeats drop, or start over with --restart.";
     expect(await sluice([...args, '--repeats', 'fail'], { cwd })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(said) as string,

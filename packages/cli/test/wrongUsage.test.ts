@@ -90,6 +90,11 @@ test.each([
   ['an empty owner', ['nfts', 'export', '--owner', '', '--to', 'out.csv'], '--owner: "" is not an account address'],
   ['a page of 1.5 holdings', [...exportNfts, '--page-size', '1.5'], '--page-size is 1.5'],
   ['a page size that is no number', [...exportNfts, '--page-size', 'ten'], 'Give a number.'],
+  ...['abc', 'half%', '1e3', ''].map((share): [string, string[], string] => [
+    `"${share}" as the rows that may be removed`,
+    [...exportNfts, '--max-removed', share],
+    'Give a whole number of rows, or a share from 0% to 100%, as 50% or 0.5.',
+  ]),
   ['no rows at all', [...exportNfts, '--max-rows', '0'], '--max-rows is 0'],
   ['an offset below zero', [...exportNfts, '--offset', '-1'], '--offset is -1'],
   ['no concurrency', [...exportNfts, '--concurrency', '0'], '--concurrency is 0'],

@@ -42,6 +42,7 @@ const remedies: Readonly<Record<string, string>> = {
   'set apiKey': 'set SLUICE_API_KEY if it wants one',
   'set full': 'export all rows again with --full',
   'set key': 'name the columns that identify a row with --key-columns',
+  'set repeats': "if the API's pages overlap, use --repeats drop",
   'allow sameProject': 'if it is a new key of the same project, say so with --same-project',
   'allow breakLock': 'if it does not, take the lock with --break-lock',
   'allow trustFileSystem': 'use a local disk, or take the risk with --trust-filesystem',

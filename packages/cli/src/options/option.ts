@@ -179,8 +179,9 @@ export function parseNumber(text: string): number {
 
 /** A number, or a percentage as text. @throws UsageError if it is neither. */
 function parseRowsOrShare(text: string): number | `${number}%` {
-  const [, percent] = /^(.*)%$/.exec(text.trim()) ?? [];
-  return percent === undefined ? parseNumber(text) : `${parseNumber(percent)}%`;
+  const [, number = '', percent] = /^(-?\d{1,15}(?:\.\d{1,15})?)(%?)$/.exec(text.trim()) ?? [];
+  if (number === '') throw new UsageError('Give a whole number of rows, or a share from 0% to 100%, as 50% or 0.5.');
+  return percent === '%' ? `${Number(number)}%` : Number(number);
 }
 
 /** @throws UsageError unless it is a port, or 0 for any that is free. */

@@ -207,7 +207,7 @@ interface OtherTotalOptions {
 
 /** The warning of a finished walk that listed rows more than once. */
 export function repeatedRows(name: string, repeated: number): string {
-  return `${name}: the API listed ${again(repeated)}. With repeats: drop only the first one of each key is exported, with repeats: fail the export fails.`;
+  return `${name}: the API listed ${again(repeated)}. They are exported, too, unless repeats is set.`;
 }
 
 function again(repeated: number): string {
@@ -223,8 +223,8 @@ export function repeatedKey(
   return chainError(
     'rows-repeated',
     { name, partition, page },
-    `page ${page} lists the row ${JSON.stringify(key.slice(0, 100))} again, and repeats is fail. If the API's pages overlap, use repeats: drop. If it is another row, the key does not identify a row`,
-    [{ kind: 'restart' }],
+    `page ${page} lists the row ${JSON.stringify(key.slice(0, 100))} again. If it is another row, the key does not identify a row`,
+    [{ kind: 'set', option: 'repeats' }, { kind: 'restart' }],
   );
 }
 
