@@ -13,6 +13,8 @@ interface Run {
   readonly arrive: (nth: number, random: Random) => number;
   readonly pages?: number;
   readonly isNew?: boolean;
+  /** Happens after 3 s. */
+  readonly disturb?: (server: TwinServer) => void;
 }
 
 const chains = 16;
@@ -20,7 +22,7 @@ const soon = (random: Random): number => random.int(0, 2_000) / 1_000;
 const late = (random: Random): number => random.int(0, 60_000) / 1_000;
 
 /** What a strict server observes of 16 chains of requests, by one process or by several that share a limiter. */
-function observed(processes: number, { limit, arrive, pages = 25, isNew = false }: Run): Promise<Observed> {
+function observed(processes: number, { limit, arrive, pages = 25, isNew = false, disturb }: Run): Promise<Observed> {
   const random = new Random('arrivals');
   const clock = new LateClock(() => soon(random));
   const limits = encodeLimits([limit]);
@@ -28,6 +30,7 @@ function observed(processes: number, { limit, arrive, pages = 25, isNew = false 
   server.delay = 0.4;
   if (isNew) server.knownFor = 3_000_000;
   else server.openLongAgo(limits);
+  if (disturb) clock.after(3_000, () => disturb(server));
   const shared = (nth: number): SharedLimiter =>
     new SharedLimiter({
       name: 'api',
@@ -69,6 +72,20 @@ describe('K8 of processes that share a limiter, a strict server refuses none', (
     const limit: Limit = { requests: 20, per: 500 };
     const arrive = (_: number, random: Random): number => (random.chance(0.05) ? late(random) : soon(random));
     expect(await observed(2, { limit, arrive })).toMatchObject({ refused: 0 });
+  });
+
+  test.each([
+    ['with its data', (server: TwinServer) => (server.runId = 'another')],
+    ['without them', (server: TwinServer) => (server.book = undefined)],
+  ])('although Redis is started again %s, and all connections open again, late', async (_, restart) => {
+    const limit: Limit = { requests: 20, per: 1_000 };
+    let opening = 0;
+    const arrive = (_nth: number, random: Random): number => ((opening -= 1) > 0 ? late(random) : soon(random));
+    const disturb = (server: TwinServer): void => {
+      restart(server);
+      opening = limit.requests;
+    };
+    expect(await observed(4, { limit, arrive, disturb })).toMatchObject({ refused: 0 });
   });
 
   test('although the name is new, and then they begin at once', async () => {
