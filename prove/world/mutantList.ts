@@ -376,11 +376,15 @@ export const mutantList: readonly Mutant[] = [
     ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [
-    ['changes are emitted before they are staged', 'await log.stage(delta);', 'void log.stage(delta);'],
     ['what the consumer has is staged again', 'await log.commit(this.#start.startAt?.generation);', ''],
     ['staged changes are not emitted again', 'const staged = [...log.uncommitted];', 'const staged: Delta<T>[] = [];'],
   ]),
   ...inFile('packages/core/src/watch/watchLog.ts', [
+    [
+      'changes are emitted before they are staged',
+      'await this.#log?.append(encodeDelta(delta));',
+      'void this.#log?.append(encodeDelta(delta));',
+    ],
     [
       'a committed generation stays staged',
       'this.#staged.filter((delta) => delta.generation > generation)',
