@@ -55,6 +55,11 @@ export interface WebhookOptions<T>
   readonly maxDeadLetters?: number | undefined;
   /** Later records with the key of a dead letter: sent (default), or parked with it, which preserves their order. */
   readonly onDead?: 'continue' | 'park' | undefined;
+  /**
+   * Bytes of changes that may wait for a slow or dead receiver. Up to there a watch goes on polling, if the export has
+   * `state`: changes wait there, on a disk or in memory. At this size the watch waits, too. Default 1 GiB.
+   */
+  readonly maxSpool?: number | undefined;
   /** Called with each dead letter when it is durable. Default: a warning for each that was refused. */
   readonly onDeadLetter?: ((letter: DeadLetter) => void) | undefined;
 }
@@ -62,6 +67,7 @@ export interface WebhookOptions<T>
 const defaultBatchBytes = 512 * 1024;
 const defaultConcurrency = 8;
 const defaultMaxDeadLetters = 100;
+const defaultMaxSpool = 1024 ** 3;
 
 /**
  * Posts each row, or each change of a watch, to an endpoint at least once, signed according to Standard Webhooks.
@@ -97,15 +103,18 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     format: true,
     deadLetter: true,
     maxDeadLetters: true,
+    maxSpool: true,
     onDead: true,
     onDeadLetter: true,
   });
   const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter } = options;
   const { breakLock, trustFileSystem, newId, fileSystem, processes } = options;
   const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
+  const { maxSpool = defaultMaxSpool } = options;
   const batch = batchLimits(options.batch);
   checkCount('deliveries', deliveries);
   checkCount('maxDeadLetters', maxDeadLetters, { min: 0 });
+  checkCount('maxSpool', maxSpool);
   if (format !== 'envelope' && batch)
     throw new ConfigError('A batch needs envelopes, since each of its records has an id: leave format or batch out.', {
       option: 'batch',
@@ -141,7 +150,9 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         onDead,
         deadLetter,
         maxDeadLetters,
+        maxSpool,
         clock,
+        onAccepted: reports.onAccepted,
         ...endpoint.open(reports.onEvent),
         lock: { breakLock, trustFileSystem, newId, fileSystem, processes },
         onDeadLetter(letter) {

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import type { Sink, SinkContext, SinkPage, SinkWriter } from '@sluice/core';
 import { sampleRows, testSink, type RowSamples, type SampleRow } from '@sluice/testing';
 import { csv } from '@sluice/exporters/csv';
 import { parquet } from '@sluice/exporters/parquet';
@@ -45,11 +46,34 @@ describe('G5 a webhook', () => {
     ),
     factory: async () => {
       const delivered: unknown[] = [];
+      // Of a source without end, committed rows may be in the spool.
+      const spooled = new Set<string>();
       const receiver = await openReceiver({
         onRequest: ({ body }) => void delivered.push((JSON.parse(body) as { readonly data: unknown }).data),
       });
       // Rows with different keys may come in any order, unless they go one by one.
-      return { sink: () => webhookTo<SampleRow>(receiver, { deliveries: 1 }), rows: () => delivered };
+      const sink = (): Sink<SampleRow> => {
+        const sink = webhookTo<SampleRow>(receiver, { deliveries: 1 });
+        const open = async (context: SinkContext<SampleRow>): Promise<SinkWriter<SampleRow>> => {
+          const writer = await sink.open(context);
+          if (!context.isEndless) return writer;
+          const write = writer.write.bind(writer);
+          return Object.assign(writer, {
+            write(page: SinkPage<SampleRow>): Promise<void> {
+              for (const row of page.items) spooled.add(JSON.stringify(row));
+              return write(page);
+            },
+          });
+        };
+        return { ...sink, open };
+      };
+      return {
+        sink,
+        async rows() {
+          await receiver.until(() => delivered.length >= spooled.size);
+          return delivered;
+        },
+      };
     },
   });
 });

@@ -83,6 +83,7 @@ function observeWriter<T>(
     get isCommittable() {
       return writer.isCommittable ?? true;
     },
+    failed: writer.failed,
     async write(page) {
       await call('write', () => writer.write(page));
       run.rows += page.items.length;

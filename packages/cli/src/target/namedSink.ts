@@ -67,6 +67,7 @@ function wrapWriter<T>(writer: SinkWriter<T>, wrap: (sinkPosition: Json) => Json
     get isCommittable() {
       return writer.isCommittable;
     },
+    failed: writer.failed,
     write: (page) => writer.write(page),
     flush: async () => wrap(await writer.flush()),
     seal: async (end) => wrap(await writer.seal(end)),

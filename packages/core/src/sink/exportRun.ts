@@ -128,7 +128,8 @@ export class ExportRun<T> {
     const { clock, state, commits, cancelled } = this.#job;
     if (this.#isStopped() && !this.#isDrainable) return done;
     const next = pages.next();
-    const untilStopped = this.#untilStopped(next);
+    const { failed } = writer;
+    const untilStopped = this.#untilStopped(failed ? abortable(next, failed) : next);
     // Pages may come in bursts: written rows do not wait for the next page to be committed.
     if (!(await settlesWithin(clock, commits.left, untilStopped))) await commits.commit(writer);
     try {
@@ -192,13 +193,14 @@ export class ExportRun<T> {
     if (!this.#isDrainable) void this.#opened?.stopPages();
     // A write can't be interrupted half-way, so a cancelled run goes on to its end. Its failure is recorded.
     while (!(await run.next()).done);
-    stopTimer();
-    this.#cancelSink();
+    if (this.#failure !== undefined) this.#cancelSink();
     try {
       await this.#opened?.stopPages(until - clock.monotonic());
       if (this.#opened && !this.report) await this.#abort(this.#opened);
       await this.#job.commits.close();
     } finally {
+      stopTimer();
+      this.#cancelSink();
       await this.#release?.();
     }
     if (isHanging(this.#failure)) throw this.#failure;

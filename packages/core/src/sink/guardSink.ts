@@ -130,6 +130,7 @@ function guardWriter<T>(
     get isCommittable() {
       return calls.read('isCommittable', () => writer.isCommittable);
     },
+    failed: calls.read('failed', () => writer.failed),
     write: (page) => calls.make('write', () => writer.write(page)),
     flush: async () => checkPosition(await calls.make('flush', () => writer.flush()), 'flush'),
     seal: async (end) => checkPosition(await calls.make('seal', () => writer.seal(end)), 'seal'),

@@ -144,6 +144,11 @@ export interface SinkWriter<T> {
   /** Whether a commit is possible now, e.g. not within a block. Default: always. */
   readonly isCommittable?: boolean | undefined;
   /**
+   * Aborted when the target fails between two calls, with the error as the reason: the export ends with it. Default: it
+   * fails in calls only.
+   */
+  readonly failed?: AbortSignal | undefined;
+  /**
    * Makes all rows durable and returns the position to resume from, plain JSON. A checkpoint has it before the next
    * `flush` or `seal`, so what only older positions need may be removed then.
    */
@@ -154,7 +159,10 @@ export interface SinkWriter<T> {
   readonly suspend?: (() => Promise<SinkReport>) | undefined;
   /** Publishes the sealed target. */
   readonly close: () => Promise<SinkReport>;
-  /** Gives up. `isResumable`: keeps what `resumeAt` needs. Otherwise removes what is unfinished, or rejects. */
+  /**
+   * Gives up. `isResumable`: keeps what `resumeAt` needs. Otherwise removes what is unfinished, or rejects. Without a
+   * `reason` the export was cancelled: what is under way may end, until the signal of the context is aborted.
+   */
   readonly abort: (reason: unknown, options: { readonly isResumable: boolean }) => Promise<void>;
 }
 

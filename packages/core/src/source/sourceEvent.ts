@@ -77,6 +77,8 @@ export interface Delivery {
   readonly step: 'sent' | 'retry' | 'accepted' | 'refused' | 'failed' | 'dead-letter';
   /** Records that are neither accepted nor stored as dead letters. */
   readonly waiting: number;
+  /** How many records were accepted. Default: one. */
+  readonly records?: number | undefined;
   /** The status of the endpoint's response, if there was one. */
   readonly status?: number | undefined;
   /** Why the attempt failed. */

@@ -8,25 +8,37 @@ export interface SpoolRecord {
   readonly v: 2;
   readonly sinkPosition: WebhookPosition;
   readonly pages: readonly SpooledPage[];
-  /** Ids of records that were removed from the log. */
+  /** Ids of records that were removed from the spool. */
   readonly recent?: readonly string[];
+  /** The number after the last of them. Absent: all of them were committed. */
+  readonly before?: number;
+  /** The numbers of the first and the last segment that the spool has from here on. */
+  readonly segments?: readonly [number, number];
 }
 
 /** Reads a record of the spool, whose log has checksums. @throws CheckpointError if it has another version. */
 export function decodeSpoolRecord(record: unknown): SpoolRecord {
   const { v } = record as { readonly v: unknown };
-  if (v === 2) return record as SpoolRecord;
-  throw new CheckpointError('The spool was written by another version of Sluice, which can resume from it.', {}, [
-    { kind: 'restart' },
-  ]);
+  if (v !== 2)
+    throw new CheckpointError('The spool was written by another version of Sluice, which can resume from it.', {}, [
+      { kind: 'restart' },
+    ]);
+  const spooled = record as SpoolRecord;
+  return { ...spooled, sinkPosition: decodeWebhookPosition(spooled.sinkPosition) };
 }
 
 /** Reads the position in a checkpoint. @throws CheckpointError if it is not a webhook's. */
 export function decodeWebhookPosition(sinkPosition: unknown): WebhookPosition {
-  const { next, dead, letters } = (sinkPosition ?? {}) as Partial<WebhookPosition>;
-  if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined)
-    return sinkPosition as WebhookPosition;
+  const found = (sinkPosition ?? {}) as Partial<WebhookPosition> & { readonly next?: number };
+  // Versions that committed what was delivered had one number. They must not read what has two: they would lose records.
+  const { settled = found.next, end = settled, dead, letters } = found;
+  if (isNumber(settled) && isNumber(end) && isNumber(dead) && letters !== undefined)
+    return { settled, end, dead, letters };
   throw new CheckpointError('The checkpoint does not say how far the forward got.', {}, [{ kind: 'restart' }]);
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
 /** A page in the spool. */
@@ -37,10 +49,17 @@ export interface SpooledPage {
   readonly records: readonly Outgoing[];
 }
 
-/** The progress of deliveries, as stored in checkpoints and in the spool. Plain JSON. */
+/** The number after the last record of a page. */
+export function endOf({ first, records }: SpooledPage): number {
+  return first + records.length;
+}
+
+/** The progress of a forward, as stored in checkpoints and in the spool. Plain JSON. */
 export interface WebhookPosition {
   /** All records before this number are settled: accepted, or dead letters. */
-  readonly next: number;
+  readonly settled: number;
+  /** The number after the last record of the committed rows. Those that are not settled are in the spool. */
+  readonly end: number;
   /** Number of dead letters of this export. */
   readonly dead: number;
   /** Position in the dead letter file; `null` if no run of the export had one. */

@@ -13,6 +13,9 @@ export interface DeliveriesOptions {
   readonly onDead: 'continue' | 'park';
   /** Stores a record that was refused; resolves when it is durable. */
   readonly store: (letter: DeadLetter) => Promise<void>;
+  /** Called with each delivery that was accepted, and each letter that is durable, once its records are settled. */
+  readonly onAccepted?: ((accepted: { readonly status: number | undefined; readonly records: number }) => void) | undefined;
+  readonly onSetAside?: ((letter: DeadLetter) => void) | undefined;
   /** Dead letters of earlier runs of this export: not sent again; they park later records. */
   readonly dead: Iterable<Pick<DeadLetter, 'id' | 'key'>>;
   readonly now: () => string;
@@ -46,6 +49,16 @@ export class Deliveries {
     return this.#settled.next;
   }
 
+  /** How many records were settled, before `next` and after it. */
+  get settled(): number {
+    return this.#settled.count;
+  }
+
+  /** Aborted with what stopped the deliveries. */
+  get signal(): AbortSignal {
+    return this.#queue.signal;
+  }
+
   /** Queues the records of a page, without those that are already settled. */
   add(records: readonly Numbered[], context: BatchContext): void {
     const { batch } = this.#options;
@@ -67,6 +80,12 @@ export class Deliveries {
     this.#queue.signal.throwIfAborted();
   }
 
+  /** Begins no more deliveries; resolves when none is running. */
+  async drain(): Promise<void> {
+    this.#queue.pause();
+    await this.#queue.idle();
+  }
+
   /** Cancels all deliveries; resolves when none is running. */
   async stop(reason: unknown): Promise<void> {
     this.#queue.stop(reason);
@@ -82,10 +101,13 @@ export class Deliveries {
     }
     const [first, second] = pending;
     if (!first) return;
-    const { batch, send } = this.#options;
-    const { attempts, refusal } = await send(batch ? encodeBatch(pending, context) : first, this.#queue.signal);
-    if (!refusal) for (const { number } of pending) this.#settled.settle(number);
-    else if (second) {
+    const { batch, send, onAccepted } = this.#options;
+    const delivery = batch ? encodeBatch(pending, context) : first;
+    const { attempts, status: accepted, refusal } = await send(delivery, this.#queue.signal);
+    if (!refusal) {
+      for (const { number } of pending) this.#settled.settle(number);
+      onAccepted?.({ status: accepted, records: pending.length });
+    } else if (second) {
       // Bisects the batch to find the refused records. The halves are sent in order.
       const middle = Math.ceil(pending.length / 2);
       await this.#deliver(pending.slice(0, middle), context);
@@ -102,8 +124,10 @@ export class Deliveries {
     { attempts, status = null, answer = '' }: { attempts: number; status?: number | null; answer?: string },
   ): Promise<void> {
     const record: unknown = JSON.parse(body);
-    await this.#options.store({ id, key, attempts, status, answer, at: this.#options.now(), record });
+    const letter = { id, key, attempts, status, answer, at: this.#options.now(), record };
+    await this.#options.store(letter);
     this.#settled.settle(number);
+    this.#options.onSetAside?.(letter);
   }
 }
 
@@ -132,6 +156,11 @@ export class Watermark {
 
   get next(): number {
     return this.#next;
+  }
+
+  /** The numbers that have settled: those before `next`, and others. */
+  get count(): number {
+    return this.#next + this.#ahead.size;
   }
 
   settle(number: number): void {

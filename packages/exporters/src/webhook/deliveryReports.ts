@@ -13,14 +13,14 @@ export function deliveryReports({ onDelivery }: Pick<SinkContext<never>, 'onDeli
     onEvent: (event: HttpEvent): void => {
       if (event.type === 'attempt') report({ step: 'sent' });
       if (event.type === 'retry') report({ step: 'retry', error: event.error, status: statusOf(event.error) });
-      if (event.type !== 'settled' || event.outcome === 'stopped') return;
-      if (event.outcome === 'answered') report({ step: 'accepted', status: event.status });
-      else {
-        const { error } = event;
-        const status = statusOf(error);
-        report({ step: error.code === 'http' && blamesRecord(status) ? 'refused' : 'failed', error, status });
-      }
+      if (event.type !== 'settled' || event.outcome !== 'failed') return;
+      const { error } = event;
+      const status = statusOf(error);
+      report({ step: error.code === 'http' && blamesRecord(status) ? 'refused' : 'failed', error, status });
     },
+    // When its records are settled, so that they wait no longer.
+    onAccepted: (accepted: { readonly status: number | undefined; readonly records: number }) =>
+      report({ step: 'accepted', ...accepted }),
     onDeadLetter: ({ status }: DeadLetter) => report({ step: 'dead-letter', status: status ?? undefined }),
   };
 }

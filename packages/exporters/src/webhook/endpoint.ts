@@ -71,6 +71,8 @@ export type Send = (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>
 
 export interface Outcome {
   readonly attempts: number;
+  /** Of the response that accepted it. */
+  readonly status?: number;
   /** Absent: accepted. */
   readonly refusal?: SluiceError;
 }
@@ -183,8 +185,8 @@ export function signedSend(sender: Sender, clock: Clock, headers: (message: Sign
       return headers({ id, timestamp: Math.floor(clock.now() / 1000), body });
     };
     try {
-      await sender.send({ body, headers: signedHeaders, signal });
-      return { attempts };
+      const { status } = await sender.send({ body, headers: signedHeaders, signal });
+      return { attempts, status };
     } catch (error) {
       signal.throwIfAborted();
       if (isRecordFault(error)) return { attempts, refusal: error };

@@ -22,6 +22,7 @@ export class KeyedQueue {
   #last: Task | undefined;
   #running = 0;
   #waiters: (() => void)[] = [];
+  #isPaused = false;
   readonly #ending = new AbortController();
 
   constructor(concurrency: number) {
@@ -46,6 +47,11 @@ export class KeyedQueue {
     this.#pump();
   }
 
+  /** Starts no more tasks, and lets those that run end. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
   /** Only the first reason counts. */
   stop(reason: unknown): void {
     this.#ending.abort(reason);
@@ -65,7 +71,7 @@ export class KeyedQueue {
   }
 
   #pump(): void {
-    while (!this.signal.aborted && this.#running < this.#concurrency) {
+    while (!this.#isPaused && !this.signal.aborted && this.#running < this.#concurrency) {
       const task = this.#first;
       if (!task) return;
       this.#first = task.next;

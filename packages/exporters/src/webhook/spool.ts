@@ -1,68 +1,258 @@
-import type { StateLog } from '@sluice/core';
-import { decodeSpoolRecord, type SpooledPage, type SpoolRecord, type WebhookPosition } from './decodeSpool.js';
+import { CheckpointError, SluiceError, type StateLog } from '@sluice/core';
+import {
+  decodeSpoolRecord,
+  endOf,
+  type SpooledPage,
+  type SpoolRecord,
+  type WebhookPosition,
+} from './decodeSpool.js';
 
-export const startOfTarget: WebhookPosition = { next: 1, dead: 0, letters: null };
+export const startOfTarget: WebhookPosition = { settled: 1, end: 1, dead: 0, letters: null };
 
+/** What an interrupted run left. */
 export interface Uncommitted {
-  readonly pages: readonly SpooledPage[];
   readonly sinkPosition: WebhookPosition;
-  /** Ids of recently sent records and of those pages. */
+  /** The number after the last record in the spool. */
+  readonly end: number;
+  /** Ids of recently sent records and of those in the spool. */
   readonly recent: RecentIds;
 }
 
-/** The size at which the spool is compacted. */
-const maxBytes = 4 * 1024 * 1024;
+/** A part of the spool, which is removed as a whole. */
+interface Segment {
+  readonly log: StateLog;
+  readonly number: number;
+  /** The number after its last record. */
+  end: number;
+  bytes: number;
+}
+
+/** The size at which a segment is complete, and at which so many settled ones are removed. */
+const segmentBytes = 4 * 1024 * 1024;
 
 /**
- * Pages that are being sent. A page is durable here before its first record is sent, so that it can be sent again
- * unchanged even if the API has changed. Without a log a run cannot resume, and nothing is stored.
+ * Pages that wait for their delivery. A page is durable here before its first record is sent, so that it can be sent
+ * again unchanged even if the API has changed. Without a log a run cannot resume, and nothing is stored.
+ *
+ * The pages are in segments, so that those that are settled can be removed, and those that wait can be read while others
+ * are added: only the last segment is written to, and only others are read. An index says which segments there are.
  */
 export class Spool {
-  readonly #log: StateLog | undefined;
+  readonly #openLog: ((name: string) => StateLog) | undefined;
+  readonly #segmentBytes: number;
+  readonly #index: StateLog | undefined;
+  /** Oldest first, by numbers without gaps. */
+  #segments: Segment[] = [];
+  /** The number of the last segment that there was; -1 for a new spool. */
+  #last = -1;
+  /** Takes the next pages. Absent: they begin a new segment. */
+  #current: Segment | undefined;
+  #reading: Segment | undefined;
+  /** The latest call that writes: they are made one after another. */
+  #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(log: StateLog | undefined) {
-    this.#log = log;
+  constructor(log: ((name: string) => StateLog) | undefined, maxBytes = Infinity) {
+    this.#openLog = log;
+    this.#segmentBytes = Math.min(segmentBytes, maxBytes / 4);
+    this.#index = log?.('spool-index');
   }
 
-  /** Reads the pages after a committed position. @throws CheckpointError if that fails. */
+  /** Reads what there is behind a committed position. @throws CheckpointError if that fails. */
   async read(committed: WebhookPosition): Promise<Uncommitted> {
-    const pages: SpooledPage[] = [];
     const recent = new RecentIds();
     let sinkPosition = committed;
-    for await (const record of this.#log?.read() ?? []) {
-      const spooled = decodeSpoolRecord(record);
-      for (const id of spooled.recent ?? []) recent.add(id, 0);
-      if (spooled.sinkPosition.next >= sinkPosition.next) ({ sinkPosition } = spooled);
-      for (const page of spooled.pages) {
+    let end = committed.settled;
+    const take = ({ recent: ids = [], before = ids.length, pages, ...spooled }: SpoolRecord): void => {
+      ids.forEach((id, index) => recent.add(id, before - ids.length + index));
+      if (spooled.sinkPosition.settled >= sinkPosition.settled) ({ sinkPosition } = spooled);
+      end = Math.max(end, sinkPosition.settled);
+      for (const page of pages) {
+        if (page.first > end) throw lostRecords();
         page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
-        if (page.first >= committed.next) pages.push(page);
+        end = Math.max(end, endOf(page));
+      }
+      recent.forget(committed.end);
+    };
+    const indexed = await this.#readIndex(take);
+    const [first, last] = indexed ?? onlySegment;
+    for (let number = first; number <= last; number += 1) {
+      const segment = this.#open(number);
+      if (!segment) break;
+      for await (const record of segment.log.read()) {
+        const spooled = decodeSpoolRecord(record);
+        take(spooled);
+        for (const page of spooled.pages) segment.end = endOf(page);
+      }
+      segment.bytes = segment.log.bytes;
+      await segment.log.close();
+    }
+    if (indexed || this.waiting(-1) > 0) this.#last = last;
+    // Committed rows are not fetched again.
+    if (end < committed.end) throw lostRecords();
+    return { sinkPosition, end, recent };
+  }
+
+  /** The numbers of the first and the last segment; `undefined` before there is a second one. */
+  async #readIndex(take: (record: SpoolRecord) => void): Promise<SpoolRecord['segments']> {
+    let segments: SpoolRecord['segments'];
+    for await (const record of this.#index?.read() ?? []) {
+      const indexed = decodeSpoolRecord(record);
+      take(indexed);
+      if (indexed.segments) ({ segments } = indexed);
+    }
+    return segments;
+  }
+
+  /** The pages behind a record's number, until the last one that there is then. Nothing may read them meanwhile. */
+  async *pagesFrom(number: number): AsyncGenerator<SpooledPage, void, undefined> {
+    let from = number;
+    for (;;) {
+      const segment = this.#segments.find(({ end }) => end > from);
+      if (!segment) return;
+      this.#reading = segment;
+      try {
+        await this.#inTurn(() => this.#endSegment(segment));
+        for await (const record of segment.log.read())
+          for (const page of decodeSpoolRecord(record).pages) {
+            if (endOf(page) <= from) continue;
+            from = endOf(page);
+            yield page;
+          }
+        await segment.log.close();
+        if (from < segment.end) throw lostRecords();
+      } finally {
+        this.#reading = undefined;
       }
     }
-    return { pages, sinkPosition, recent };
   }
 
-  /** Durable together when it resolves. After a crash, records before `sinkPosition` are not sent again. */
-  async append(pages: readonly SpooledPage[], sinkPosition: WebhookPosition): Promise<void> {
-    await this.#log?.append({ v: 2, sinkPosition, pages } satisfies SpoolRecord);
+  /** Durable together when it resolves. After a crash, settled records of `sinkPosition` are not sent again. */
+  append(pages: readonly SpooledPage[], sinkPosition: WebhookPosition): Promise<void> {
+    return this.#inTurn(async () => {
+      const record: SpoolRecord = { v: 2, sinkPosition, pages };
+      if (this.#current && this.#current.bytes >= this.#segmentBytes) await this.#endSegment(this.#current);
+      const current = this.#current;
+      if (current) await current.log.append(record);
+      else if (pages.length === 0) await this.#index?.append(record);
+      else await this.#begin(record);
+      for (const page of pages) if (this.#current) this.#current.end = endOf(page);
+      if (this.#current) this.#current.bytes = this.#current.log.bytes;
+    });
   }
 
-  /** Removes all pages if the spool is large. They must be committed. */
+  /** The number after the last record. */
+  get end(): number {
+    return Math.max(0, ...this.#segments.map(({ end }) => end));
+  }
+
+  /** Bytes of the segments with records that are not settled. */
+  waiting(settled: number): number {
+    return this.#segments.reduce((sum, { end, bytes }) => (end > settled ? sum + bytes : sum), 0);
+  }
+
+  /** The number after the oldest records that can be removed together. */
+  oldestEnd(settled: number): number {
+    return this.#segments.find(({ end }) => end > settled)?.end ?? settled;
+  }
+
+  /** Removes settled segments if they are large. */
   async compact(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
-    if ((this.#log?.bytes ?? 0) >= maxBytes) await this.empty(sinkPosition, recent);
+    const { settled } = sinkPosition;
+    const bytes = this.#segments.reduce((sum, segment) => sum + (segment.end > settled ? 0 : segment.bytes), 0);
+    if (bytes >= this.#segmentBytes) await this.removeSettled(sinkPosition, recent);
   }
 
-  /** Removes all pages, but keeps the recent ids. They must be committed. */
-  async empty(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
-    await this.#log?.replace([{ v: 2, sinkPosition, pages: [], recent: [...recent] } satisfies SpoolRecord]);
+  /** Removes settled segments, but keeps the recent ids. */
+  removeSettled(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.#index) return;
+      const isKept = (segment: Segment): boolean => segment.end > sinkPosition.settled || segment === this.#reading;
+      const first = this.#segments.findIndex(isKept);
+      const removed = first === -1 ? this.#segments : this.#segments.slice(0, first);
+      this.#segments = this.#segments.slice(removed.length);
+      if (this.#current && removed.includes(this.#current)) this.#current = undefined;
+      const record: SpoolRecord = { v: 2, sinkPosition, pages: [] };
+      const before = removed[0]?.number ?? this.#last + 1;
+      // It has what the segments are still needed for before they go, and names them until they are gone.
+      // Without ids of pages that are not stored yet: their rows may come again.
+      const ids = recent.before(Math.max(this.end, sinkPosition.settled));
+      await this.#index.replace([{ ...record, ...ids, segments: [before, this.#last] }]);
+      for (const { log } of removed) await log.remove();
+      await this.#index.append({ ...record, segments: [before + removed.length, this.#last] });
+    });
   }
 
+  /** Removes all that an earlier run left, or this one. */
   remove(): Promise<void> {
-    return this.#log?.remove() ?? Promise.resolve();
+    return this.#inTurn(async () => {
+      const indexed = await this.#readIndex(() => undefined).catch((error: unknown) => {
+        // A new segment replaces what is left of one with its name.
+        if (SluiceError.is(error, 'checkpoint')) return onlySegment;
+        throw error;
+      });
+      const [first, last] = indexed ?? onlySegment;
+      for (const { log } of this.#segments) await log.close();
+      this.#segments = [];
+      this.#current = undefined;
+      this.#last = -1;
+      for (let number = first; number <= last; number += 1) await this.#openLog?.(segmentName(number)).remove();
+      if (indexed || (this.#index?.bytes ?? 0) > 0) await this.#index?.remove();
+    });
   }
 
-  close(): Promise<void> {
-    return this.#log?.close() ?? Promise.resolve();
+  async close(): Promise<void> {
+    await this.#inTurn(async () => {
+      for (const { log } of this.#segments) await log.close();
+      await this.#index?.close();
+    });
   }
+
+  /** Begins a segment with its first pages. It replaces what may be left of an earlier run. */
+  async #begin(record: SpoolRecord): Promise<void> {
+    const number = this.#last + 1;
+    const first = this.#segments[0]?.number ?? number;
+    const { sinkPosition } = record;
+    if (number > 0 || (this.#index?.bytes ?? 0) > 0)
+      await this.#index?.append({ v: 2, sinkPosition, pages: [], segments: [first, number] } satisfies SpoolRecord);
+    this.#last = number;
+    const segment = this.#open(number);
+    await segment?.log.replace([record]);
+    this.#current = segment;
+  }
+
+  #open(number: number): Segment | undefined {
+    const log = this.#openLog?.(segmentName(number));
+    if (!log) return undefined;
+    const segment = { log, number, end: 0, bytes: 0 };
+    this.#segments.push(segment);
+    return segment;
+  }
+
+  /** Nothing more is written to it. */
+  async #endSegment(segment: Segment): Promise<void> {
+    if (this.#current !== segment) return;
+    this.#current = undefined;
+    await segment.log.close();
+  }
+
+  #inTurn<R>(write: () => R | Promise<R>): Promise<R> {
+    const written = this.#writing.then(write);
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+}
+
+function lostRecords(): CheckpointError {
+  return new CheckpointError('The spool lacks records that wait for their delivery: somebody has removed them.', {}, [
+    { kind: 'restart' },
+  ]);
+}
+
+/** Of a spool without an index. */
+const onlySegment = [0, 0] as const;
+
+function segmentName(number: number): string {
+  return number === 0 ? 'spool' : `spool-${String(number)}`;
 }
 
 /** At least this many ids are kept: a row that the API lists again is recognized within this many records. */
@@ -72,12 +262,14 @@ const minIds = 20_000;
  * The ids of recently sent records. The API may list a row again, because rows moved or because a run resumed. Its
  * record must not be sent again: it would have the same id but another text.
  */
-export class RecentIds implements Iterable<string> {
+export class RecentIds {
   /** Record numbers by id, oldest first. */
   readonly #numbers = new Map<string, number>();
 
-  has(id: string): boolean {
-    return this.#numbers.has(id);
+  /** @param from the number of a record: only ids from it on count */
+  has(id: string, from = -Infinity): boolean {
+    const number = this.#numbers.get(id);
+    return number !== undefined && number >= from;
   }
 
   add(id: string, number: number): void {
@@ -92,7 +284,9 @@ export class RecentIds implements Iterable<string> {
     }
   }
 
-  [Symbol.iterator](): Iterator<string> {
-    return this.#numbers.keys();
+  /** The ids before a number, oldest first. Their numbers have no gaps. */
+  before(end: number): { readonly recent: readonly string[]; readonly before: number } {
+    const recent = [...this.#numbers].flatMap(([id, number]) => (number < end ? [id] : []));
+    return { recent, before: end };
   }
 }

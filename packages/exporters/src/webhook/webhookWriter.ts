@@ -11,35 +11,32 @@ import {
 import type { FileStateOptions } from '@sluice/core/node';
 import type { DeadLetter } from './deadLetter.js';
 import { DeadLetterFile } from './deadLetterFile.js';
-import { decodeWebhookPosition, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
+import { decodeWebhookPosition, endOf, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
+import { OpenPages } from './openPages.js';
 import type { Numbered, Outgoing, PageEncoder } from './outgoing.js';
 import { Spool, startOfTarget, type RecentIds, type Uncommitted } from './spool.js';
 
-export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
+export interface WebhookWriterOptions<T> extends Pick<
+  DeliveriesOptions,
+  'send' | 'deliveries' | 'batch' | 'onDead' | 'onAccepted'
+> {
   readonly encode: PageEncoder<T>;
   readonly sender: Sender;
   /** The dead letter file; without one the first refused record fails the export. */
   readonly deadLetter: string | undefined;
   readonly maxDeadLetters: number;
+  /** Bytes of the rows of a source without end that may wait in the spool. */
+  readonly maxSpool: number;
   readonly lock: Omit<FileStateOptions, 'onWarning'>;
-  /** Called with each letter when it is durable. */
+  /** Called with each letter when it is durable and its record settled. */
   readonly onDeadLetter: (letter: DeadLetter) => void;
   readonly target: string;
   readonly clock: Clock;
 }
 
-interface OpenPage {
-  /** The number after its last record. */
-  readonly end: number;
-  /** Of its bodies, in characters. */
-  readonly length: number;
-}
-
-/** How much of pages may wait for their delivery, in characters, besides two pages of any size. */
-const maxOpen = 8 * 1024 * 1024;
-
-const sumOf = (pages: readonly OpenPage[]): number => pages.reduce((sum, { length }) => sum + length, 0);
+/** How many records of a source without end may wait in memory, besides two pages of any size. */
+const maxRecords = 10_000;
 
 /** Sends rows through a spool, so that none is lost and a repeated record is identical. */
 export class WebhookWriter<T extends object> implements SinkWriter<T> {
@@ -51,34 +48,49 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   readonly #removeListener: () => void;
   /** These are not sent again when the source repeats them. */
   readonly #recent: RecentIds;
+  /** Bytes that may wait in the spool. Absent: the deliveries set the pace, and a commit waits for them. */
+  readonly #maxSpool: number | undefined;
+  readonly #warnFull: () => void;
+  #isFullSaid = false;
   #next: number;
+  /** The number after the last record of committed rows. */
+  #end: number;
   /** Pages that wait for the spool. */
   #unspooled: SpooledPage[] = [];
   /** Stores them; never rejects. */
   #spooling: Promise<void> | undefined;
-  /** Pages that may have records that are not settled, oldest first. */
-  readonly #openPages: OpenPage[] = [];
+  /** Pages that may have records that are not settled, oldest first; without those that are only in the spool. */
+  readonly #openPages: OpenPages;
+  /** The number after the last record that is queued for its delivery. */
+  #queued: number;
+  /** Queues what is only in the spool; never rejects. */
+  #reading: Promise<void> | undefined;
   #dead: number;
   /** Dead letters that are not parked, including those not durable yet: concurrent requests may be refused together. */
   #refused: number;
   /** The position from earlier runs; a run without a dead letter file keeps it. */
   readonly #lettersBefore: WebhookPosition['letters'];
-  /** All records are settled. By the next `write` a checkpoint has committed that. */
-  #isFlushed = false;
 
   private constructor(
     options: WebhookWriterOptions<T>,
-    { source, signal }: SinkContext<T>,
+    { source, signal, isEndless, log, warn }: SinkContext<T>,
     spool: Spool,
     letters: DeadLetterFile | undefined,
-    { pages, sinkPosition, recent }: Uncommitted,
+    { sinkPosition, end, recent }: Uncommitted,
   ) {
-    const { send, deliveries, batch, onDead, clock } = options;
+    const { send, deliveries, batch, onDead, onAccepted, onDeadLetter, clock, maxSpool, target } = options;
     this.#options = options;
     this.#source = source;
     this.#spool = spool;
     this.#letters = letters;
     this.#recent = recent;
+    // A listing that is far ahead of its deliveries is of no use, and a watch that isn't misses what changes meanwhile.
+    this.#maxSpool = isEndless && log ? maxSpool : undefined;
+    this.#openPages = new OpenPages(isEndless ? Math.max(maxRecords, 2 * deliveries * (batch?.count ?? 1)) : Infinity);
+    this.#warnFull = () =>
+      warn?.(
+        `The spool is full: ${inBytes(maxSpool)} wait for ${target}. No poll begins until it has taken some: if they should, raise maxSpool.`,
+      );
     // Without letters that were replayed or removed since.
     this.#dead = letters?.own.length ?? sinkPosition.dead;
     this.#refused = letters?.own.filter(({ isParked }) => !isParked).length ?? 0;
@@ -88,7 +100,9 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
       deliveries,
       batch,
       onDead,
-      next: sinkPosition.next,
+      onAccepted,
+      onSetAside: onDeadLetter,
+      next: sinkPosition.settled,
       dead: letters?.own ?? [],
       store: (letter) => this.#storeDeadLetter(letter),
       now: () => isoTime(clock),
@@ -96,11 +110,10 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const stop = (): void => void this.#deliveries.stop(signal.reason);
     signal.addEventListener('abort', stop);
     this.#removeListener = () => signal.removeEventListener('abort', stop);
-    this.#next = sinkPosition.next;
-    for (const page of pages) {
-      this.#open(page);
-      this.#send(page);
-    }
+    this.#next = end;
+    this.#end = sinkPosition.end;
+    this.#queued = sinkPosition.settled;
+    if (this.#queued < this.#next) this.#reading = this.#readSpool();
   }
 
   /** Resumes from the spool of an interrupted run. @throws CheckpointError if that can't be read. */
@@ -109,13 +122,13 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     options: WebhookWriterOptions<T>,
   ): Promise<WebhookWriter<T>> {
     const { resumeAt, signal } = context;
-    const spool = new Spool(context.log?.('spool'));
-    const { deadLetter, lock } = options;
+    const { deadLetter, lock, maxSpool } = options;
+    const spool = new Spool(context.log, maxSpool);
     try {
       if (!resumeAt) await spool.remove();
       const uncommitted = await spool.read(resumeAt ? decodeWebhookPosition(resumeAt.sinkPosition) : startOfTarget);
-      const { letters: position } = uncommitted.sinkPosition;
-      const resent = new Set(uncommitted.pages.flatMap(({ records }) => records.map(({ id }) => id)));
+      const { letters: position, settled } = uncommitted.sinkPosition;
+      const resent = { has: (id: string) => uncommitted.recent.has(id, settled) };
       const letters =
         deadLetter === undefined
           ? undefined
@@ -130,7 +143,12 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
 
   /** Records that are not settled. */
   get waiting(): number {
-    return this.#next - this.#deliveries.next;
+    return this.#next - this.#deliveries.settled;
+  }
+
+  /** A delivery may fail while no call is made. */
+  get failed(): AbortSignal {
+    return this.#deliveries.signal;
   }
 
   get start(): Json {
@@ -140,11 +158,9 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   /** Resolves when there is room for another page, while this one may still wait for the spool. */
   async write({ items, scope }: SinkPage<T>): Promise<void> {
     this.#deliveries.throwIfStopped();
-    if (this.#isFlushed) {
-      this.#isFlushed = false;
-      this.#recent.forget(this.#next);
-      await this.#spool.compact(this.#sinkPosition, this.#recent);
-    }
+    // A listing waits for what an earlier run left.
+    if (this.#maxSpool === undefined) await this.#reading;
+    this.#recent.forget(this.#end);
     const at = isoTime(this.#options.clock);
     const records: Outgoing[] = [];
     const encode = this.#options.encode(scope);
@@ -156,10 +172,11 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     }
     if (records.length === 0) return;
     const page = { at, first: this.#next, records };
-    this.#open(page);
+    this.#next = endOf(page);
+    this.#openPages.add(page);
     this.#unspooled.push(page);
     this.#spooling ??= this.#spoolPages();
-    await this.#waitForRoom();
+    await (this.#maxSpool === undefined ? this.#waitForDeliveries() : this.#waitForSpool(this.#maxSpool));
   }
 
   /** Stores pages, those that came while the disk was busy together, and sends them once they are durable. */
@@ -169,7 +186,8 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
         const pages = this.#unspooled;
         this.#unspooled = [];
         await this.#spool.append(pages, this.#sinkPosition);
-        for (const page of pages) this.#send(page);
+        for (const page of pages) this.#sendOrLeave(page);
+        await this.#spool.compact(this.#sinkPosition, this.#recent);
       }
     } catch (error) {
       void this.#deliveries.stop(error);
@@ -177,33 +195,88 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#spooling = undefined;
   }
 
-  /** Waits for the oldest pages while too much is open, except for two: one is sent while the next is written to disk. */
-  async #waitForRoom(): Promise<void> {
-    const { deliveries, batch } = this.#options;
-    const enough = 2 * deliveries * (batch?.count ?? 1);
-    const isFull = (): boolean => this.#next - this.#deliveries.next > enough || sumOf(this.#openPages) > maxOpen;
-    for (const { end } of this.#openPages.slice(0, -2)) {
-      if (end > this.#deliveries.next && !isFull()) return;
-      await this.#deliveries.until(end);
-      this.#openPages.shift();
+  /** Queues a page that is in the spool, or leaves it there if others are before it, or too many wait in memory. */
+  #sendOrLeave(page: SpooledPage): void {
+    this.#openPages.settle(this.#deliveries.next);
+    if (!this.#reading && this.#queued === page.first && (this.#maxSpool === undefined || !this.#openPages.isFull)) {
+      this.#send(page);
+      return;
+    }
+    this.#openPages.remove(page);
+    this.#reading ??= this.#readSpool();
+  }
+
+  /** Queues what is only in the spool, as fast as it is delivered. */
+  async #readSpool(): Promise<void> {
+    try {
+      await this.#waitForMemory();
+      // Pages may be left there until the moment in which it ends.
+      while (this.#queued < this.#spool.end)
+        for await (const page of this.#spool.pagesFrom(this.#queued)) {
+          await this.#waitForMemory();
+          this.#openPages.add(page);
+          this.#send(page);
+          await this.#spool.compact(this.#sinkPosition, this.#recent);
+        }
+    } catch (error) {
+      void this.#deliveries.stop(error);
+    }
+    this.#reading = undefined;
+  }
+
+  /** Waits until half of what may wait in memory is settled, if it is full: so segments that are read are not small. */
+  async #waitForMemory(): Promise<void> {
+    this.#openPages.settle(this.#deliveries.next);
+    while (this.#openPages.isFull) {
+      await this.#deliveries.until(this.#openPages.middle);
+      this.#openPages.settle(this.#deliveries.next);
     }
   }
 
+  /** Waits for the oldest pages while too much is open, except for two: one is sent while the next is written to disk. */
+  async #waitForDeliveries(): Promise<void> {
+    const { deliveries, batch } = this.#options;
+    const enough = 2 * deliveries * (batch?.count ?? 1);
+    this.#openPages.settle(this.#deliveries.next);
+    while (this.#openPages.count > 2 && (this.#next - this.#deliveries.next > enough || this.#openPages.isFull)) {
+      await this.#deliveries.until(this.#openPages.first);
+      this.#openPages.settle(this.#deliveries.next);
+    }
+  }
+
+  /** Waits until the page is stored, and for the oldest records while too many bytes wait. */
+  async #waitForSpool(maxSpool: number): Promise<void> {
+    await this.#spooling;
+    this.#deliveries.throwIfStopped();
+    const bytes = this.#spool.waiting(this.#deliveries.next);
+    if (2 * bytes < maxSpool) this.#isFullSaid = false;
+    if (bytes <= maxSpool) return;
+    if (!this.#isFullSaid) this.#warnFull();
+    this.#isFullSaid = true;
+    do await this.#deliveries.until(this.#spool.oldestEnd(this.#deliveries.next));
+    while (this.#spool.waiting(this.#deliveries.next) > maxSpool);
+    await this.#spool.compact(this.#sinkPosition, this.#recent);
+  }
+
+  /** All rows are durable: delivered, or, of a source without end, in the spool. */
   async flush(): Promise<Json> {
-    await this.#deliveries.until(this.#next);
-    this.#isFlushed = true;
+    if (this.#maxSpool === undefined) await this.#deliveries.until(this.#next);
+    await this.#spooling;
+    this.#deliveries.throwIfStopped();
+    this.#end = this.#next;
     return { ...this.#sinkPosition };
   }
 
-  seal(): Promise<Json> {
+  async seal(): Promise<Json> {
+    await this.#deliveries.until(this.#next);
     return this.flush();
   }
 
   async suspend(): Promise<SinkReport> {
-    // The caller has flushed, but pages are removed only if they are settled.
     await this.#deliveries.until(this.#next);
+    await this.#reading;
     // The next run may fetch settled records again, so their ids are kept.
-    await this.#spool.empty(this.#sinkPosition, this.#recent);
+    await this.#spool.removeSettled(this.#sinkPosition, this.#recent);
     return this.#report();
   }
 
@@ -224,8 +297,11 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   async abort(reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
     // Not sent, so the next run fetches them again.
     this.#unspooled = [];
+    // A cancel gives deliveries that are under way the time that is left: a service without ids would get them twice.
+    if (reason === undefined) await this.#deliveries.drain();
     await this.#deliveries.stop(reason);
     await this.#spooling;
+    await this.#reading;
     try {
       // Records that were accepted since the last page need not be sent again.
       if (isResumable) await this.#spool.append([], this.#sinkPosition);
@@ -235,19 +311,16 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     }
   }
 
-  #open({ first, records }: SpooledPage): void {
-    this.#next = first + records.length;
-    this.#openPages.push({ end: this.#next, length: records.reduce((sum, { body }) => sum + body.length, 0) });
-  }
-
   /** Queues a page of the spool. */
   #send({ at, first, records }: SpooledPage): void {
+    this.#queued = first + records.length;
     const numbered = records.map(({ id, key, body }, index): Numbered => ({ id, key, body, number: first + index }));
     this.#deliveries.add(numbered, { source: this.#source, at });
   }
 
   get #sinkPosition(): WebhookPosition {
-    return { next: this.#deliveries.next, dead: this.#dead, letters: this.#letters?.position ?? this.#lettersBefore };
+    const letters = this.#letters?.position ?? this.#lettersBefore;
+    return { settled: this.#deliveries.next, end: this.#end, dead: this.#dead, letters };
   }
 
   async #storeDeadLetter(letter: DeadLetter): Promise<void> {
@@ -271,7 +344,6 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     if (!isParked) this.#refused += 1;
     await this.#letters.append(letter);
     this.#dead += 1;
-    this.#options.onDeadLetter(letter);
   }
 
   async #closeAll(): Promise<void> {
@@ -284,4 +356,10 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
 
 function isoTime(clock: Clock): string {
   return new Date(clock.now()).toISOString();
+}
+
+/** @example inBytes(1_000_000_000) // '1 GB' */
+function inBytes(bytes: number): string {
+  const power = Math.min(3, Math.floor(Math.log10(bytes) / 3));
+  return `${String(Number((bytes / 1_000 ** power).toPrecision(3)))} ${['bytes', 'kB', 'MB', 'GB'][power] ?? ''}`;
 }

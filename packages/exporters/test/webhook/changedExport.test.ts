@@ -124,7 +124,8 @@ describe.each([
     answer = 'ok';
     await run('3');
     const bodies = [...receiver.accepted.values()].map(({ body }) => body);
-    expect(['a', 'b'].every((id) => bodies.some((body) => body.includes(`"${id}"`)))).toBe(true);
+    // What version 2 has put into the spool keeps its text.
+    expect(['a', 'b'].every((id) => bodies.some((body) => new RegExp(`"${id}("| changed")`).test(body)))).toBe(true);
     expect(receiver.counts).toMatchObject({ accepted: 2, doubled: 0 });
   });
 

@@ -24,6 +24,7 @@ test('W3 each attempt is signed anew, with its own time and the same id', async 
   const send = signedSend(sender, clock, (message) => ({ 'x-a': 'b', ...sign(message) }));
   expect(await send({ id: 'one', body: '{}' }, new AbortController().signal)).toEqual({
     attempts: 2,
+    status: 200,
   });
   expect(stamped.map((headers) => headers['webhook-timestamp'])).toEqual(['1000', '1061']);
   expect(new Set(stamped.map((headers) => headers['webhook-signature'])).size).toBe(2);

@@ -69,6 +69,7 @@ export class Interruption {
       get isCommittable() {
         return writer.isCommittable ?? true;
       },
+      failed: writer.failed,
       get isFull() {
         return writer.isFull ?? false;
       },
