@@ -76,6 +76,7 @@ export {
   healthLevel,
   healthText,
   RunJudge,
+  type Backlog,
   type RunJudgeOptions,
   type RunHealth,
   type RunLevel,

@@ -171,8 +171,6 @@ export class RunState {
         );
         break;
       case 'commit':
-        // A commit waits for all deliveries.
-        if (this.#deliveries) this.#deliveries.waiting = 0;
         totals.committedRows = event.rows;
         totals.committedPages = event.pages;
         this.#isSealed = event.isSealed;
@@ -260,7 +258,9 @@ export class RunState {
       kind: health.kind,
       level: healthLevel(health),
       since: 'since' in health ? health.since : 0,
-      text: (kind === 'watch' && watchTexts.get(health.kind)) || healthText(health, targetNoun),
+      text:
+        (kind === 'watch' && !('backlog' in health) && watchTexts.get(health.kind)) ||
+        healthText(health, targetNoun, kind === 'watch' ? 'changes' : 'rows'),
     };
   }
 

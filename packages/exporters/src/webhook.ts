@@ -57,7 +57,7 @@ export interface WebhookOptions<T>
   readonly onDead?: 'continue' | 'park' | undefined;
   /**
    * Bytes of changes that may wait for a slow or dead receiver. Up to there a watch goes on polling, if the export has
-   * `state`: changes wait there, on a disk or in memory. At this size the watch waits, too. Default 1 GiB.
+   * `state`: changes wait there, on a disk or in memory. At this size the watch waits, too. Default 1 GB.
    */
   readonly maxSpool?: number | undefined;
   /** Called with each dead letter when it is durable. Default: a warning for each that was refused. */
@@ -67,7 +67,7 @@ export interface WebhookOptions<T>
 const defaultBatchBytes = 512 * 1024;
 const defaultConcurrency = 8;
 const defaultMaxDeadLetters = 100;
-const defaultMaxSpool = 1024 ** 3;
+const defaultMaxSpool = 1_000_000_000;
 
 /**
  * Posts each row, or each change of a watch, to an endpoint at least once, signed according to Standard Webhooks.

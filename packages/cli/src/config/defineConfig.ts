@@ -90,6 +90,8 @@ export interface Defaults {
   readonly batch?: Count;
   /** A forward fails after more dead letters than this. */
   readonly maxDeadLetters?: Count;
+  /** How much may wait for a webhook while a watch goes on: `1GB`. */
+  readonly maxSpool?: string;
   /** What to do with later records that have the key of a dead letter. */
   readonly onDead?: 'continue' | 'park';
   /** When a cursor has expired: fail, or fetch its partition again. */

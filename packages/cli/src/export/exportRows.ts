@@ -76,7 +76,8 @@ export async function exportRows<T>(
   const { stderr, signal, secrets } = environment;
   const tally = tallyRequests(client);
   const parallel = limit?.rate === undefined ? defaultLimit.concurrency : undefined;
-  const frame = openFrame({ client, notices: job.notices ?? followNotices(client), target, parallel }, environment);
+  const notices = job.notices ?? followNotices(client);
+  const frame = openFrame({ client, notices, target, parallel, rows: 'rows' }, environment);
   const source = job.source();
   const resuming = await resumption?.open(client, frame.onWarning);
   const { state, ...resumeOptions } = resuming?.exportOptions ?? { restart: true, onWarning: frame.onWarning };

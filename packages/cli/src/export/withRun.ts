@@ -25,6 +25,8 @@ interface FrameParts {
   readonly target: Pick<Target<never>, 'kind' | 'name' | 'format' | 'forwarding'>;
   /** How many requests may be in progress, if that is known. */
   readonly parallel?: number | undefined;
+  /** What the target takes. */
+  readonly rows: 'rows' | 'changes';
 }
 
 /** What exports and watches have in common, before they begin. */
@@ -59,7 +61,7 @@ export function openFrame(parts: FrameParts, environment: Environment): Frame {
     onWarning: (message) => {
       warnings.next(visibleText(message));
     },
-    wait: () => waitOf(judge.health(now()), targetWords[target.kind].noun),
+    wait: () => waitOf(judge.health(now()), targetWords[target.kind].noun, parts.rows),
     health: () => judge.health(now()),
     waited: () => judge.limitedFor(now()),
     lastRetry: () => judge.lastRetry,

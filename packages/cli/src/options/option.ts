@@ -51,6 +51,7 @@ export const rate = kind('rate', parseRate);
 export const duration = kind('duration', parseDuration);
 export const span = kind('duration', parseSpan);
 export const timeOrForever = kind('duration', parseTimeOrForever);
+export const size = kind('size', parseSize);
 export const latency = kind('duration', parseLatency);
 export const shares = kind('shares', parseShares);
 export const port = kind<number | true>('port', parsePort, { isValueOptional: true });
@@ -143,6 +144,21 @@ export function parseSpan(text: string): number {
   const ms = parseDuration(text);
   if (ms === 0) throw new UsageError('It must be longer than zero.');
   return ms;
+}
+
+const sizeUnits: readonly string[] = ['', 'k', 'M', 'G', 'T'];
+
+/**
+ * A size in bytes, above zero. A number without a unit is refused.
+ *
+ * @throws UsageError unless it is a number and `B`, `kB`, `MB`, `GB` or `TB`.
+ * @example parseSize('1.5GB') // 1_500_000_000
+ */
+export function parseSize(text: string): number {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([kMGT]?)B$/.exec(text.trim().replace(/K(?=B$)/, 'k')) ?? [];
+  const bytes = Math.round(Number(number) * 1_000 ** sizeUnits.indexOf(unit));
+  if (!(bytes > 0)) throw new UsageError('Give a number above zero with its unit: 500MB or 2GB.');
+  return bytes;
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   rowsOrShare,
   share,
   shares,
+  size,
   span,
   text,
   timeOrForever,
@@ -271,6 +272,10 @@ export const groups = {
   forwardChanges: group('Or forward to a webhook (instead of --to):', {
     forward: url('POST each change to this URL as JSON, signed per Standard Webhooks, until it is accepted', oneRun),
     ...delivery,
+    maxSpool: size(
+      'how much may wait for a slow or dead service while polls go on; then the watch waits, too (default: 1GB)',
+      ofWebhook,
+    ),
   }),
   resume: group('Resuming (run the same command again):', {
     state: text(

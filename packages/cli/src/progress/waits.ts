@@ -1,4 +1,4 @@
-import type { RunHealth } from '@sluice/core';
+import { type Backlog, healthText, type RunHealth } from '@sluice/core';
 import { formatDuration } from '../terminal/format.js';
 
 /** What a run waits for. Times are in ms. */
@@ -6,7 +6,9 @@ export type Wait =
   /** A signal arrived: it commits what it has fetched. */
   | { readonly kind: 'stopping' }
   | Extract<RunHealth, { readonly kind: 'pause' | 'retry' | 'limit' | 'response' }>
-  | (Extract<RunHealth, { readonly kind: 'target' }> & { readonly target: string });
+  | (Extract<RunHealth, { readonly kind: 'target' }> & { readonly target: string })
+  /** The target is slower than what is before it. */
+  | { readonly kind: 'pace'; readonly target: string; readonly backlog: Backlog; readonly sentence: string };
 
 /** @param isShort for narrow lines. @example waitText({ kind: 'pause', left: 12_000, cause: 'HTTP 429' }) // 'paused for 12 s (HTTP 429)' */
 export function waitText(wait: Wait, { isShort = false }: { readonly isShort?: boolean } = {}): string {
@@ -28,16 +30,21 @@ export function waitText(wait: Wait, { isShort = false }: { readonly isShort?: b
       return isShort
         ? `waiting for ${wait.target}`
         : `waiting ${formatDuration(wait.since)} for ${wait.target}${cause}`;
+    case 'pace':
+      return isShort
+        ? `waiting for ${wait.target}`
+        : `${wait.sentence.charAt(0).toLowerCase()}${wait.sentence.slice(1, -1)}`;
   }
 }
 
-/** A wait in `--progress json`: for how long still (`leftMs`) or already (`sinceMs`). */
+/** A wait in `--progress json`: for how long still (`leftMs`) or already (`sinceMs`); how many rows wait, and how long each. */
 export function waitEvent(wait: Wait) {
   return {
     for: wait.kind,
     leftMs: 'left' in wait && wait.left !== undefined ? Math.round(wait.left) : undefined,
     sinceMs: 'since' in wait ? Math.round(wait.since) : undefined,
     cause: 'cause' in wait ? wait.cause : undefined,
+    ...('backlog' in wait && { rows: wait.backlog.waiting, eachMs: Math.round(wait.backlog.each) }),
   };
 }
 
@@ -46,8 +53,17 @@ export function otherCause(lastRetry: string | undefined, wait: Wait | undefined
   return wait && 'cause' in wait && wait.cause === lastRetry ? undefined : lastRetry;
 }
 
-/** What a run waits for; `undefined` while it makes progress. @param target with an article, e.g. `the webhook`. */
-export function waitOf(health: RunHealth, target: string): Wait | undefined {
-  if (health.kind === 'starting' || health.kind === 'idle' || health.kind === 'pace') return undefined;
+/**
+ * What a run waits for; `undefined` while it makes progress.
+ *
+ * @param target with an article, e.g. `the webhook`.
+ * @param rows what it takes, e.g. `changes`.
+ */
+export function waitOf(health: RunHealth, target: string, rows: string): Wait | undefined {
+  if (health.kind === 'starting' || health.kind === 'idle') return undefined;
+  if (health.kind === 'pace') {
+    const { kind, backlog } = health;
+    return backlog && { kind, target, backlog, sentence: healthText(health, target, rows) };
+  }
   return health.kind === 'target' ? { ...health, target } : health;
 }

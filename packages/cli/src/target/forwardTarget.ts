@@ -16,7 +16,7 @@ import type { Target } from './target.js';
 /** Options of every command that forwards rows or changes. */
 export type ForwardOptions = GroupOptions<'forward'> &
   WebhookChoice &
-  OptionsOf<'state' | 'breakLock' | 'trustFilesystem'>;
+  OptionsOf<'maxSpool' | 'state' | 'breakLock' | 'trustFilesystem'>;
 
 /** The webhook of a command line. Messages name only the origin of its URL. */
 export async function forwardTarget<T extends object>(
@@ -25,7 +25,7 @@ export async function forwardTarget<T extends object>(
   environment: Environment,
   config: Config,
 ): Promise<Target<T>> {
-  const { batch, deliveries, maxDeadLetters, onDead, breakLock, trustFilesystem: trustFileSystem } = options;
+  const { batch, deliveries, maxDeadLetters, maxSpool, onDead, breakLock, trustFilesystem: trustFileSystem } = options;
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
   const places = choosePlaces(url, options, config);
@@ -37,6 +37,7 @@ export async function forwardTarget<T extends object>(
     batch,
     deliveries,
     maxDeadLetters,
+    maxSpool,
     onDead,
     breakLock,
     trustFileSystem,

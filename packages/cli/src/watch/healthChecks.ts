@@ -41,7 +41,8 @@ const allowance = 60_000;
 export function judgeWatch({ health, target, poll, acceptedFor, every, isStopping }: WatchState): Verdict {
   const unwell = (sentence: string): Verdict => ({ isWell: false, sentence });
   if (isStopping) return unwell('The watch is stopping.');
-  if (healthLevel(health) === 'failing') return unwell(healthText(health, target));
+  const said = healthText(health, target, 'changes');
+  if (healthLevel(health) === 'failing') return unwell(said);
   if (poll?.outcome === 'failed') {
     const { failures = 1, error } = poll;
     const polls = failures === 1 ? 'The last poll' : `The last ${formatCount(failures, 'poll')}`;
@@ -50,8 +51,8 @@ export function judgeWatch({ health, target, poll, acceptedFor, every, isStoppin
   if (acceptedFor === undefined) return unwell('No poll has succeeded yet.');
   // It, or what it found, is stuck.
   if (acceptedFor > 2 * every + allowance)
-    return unwell(`The last poll that succeeded was ${formatDuration(acceptedFor)} ago. ${healthText(health, target)}`);
-  const slow = healthLevel(health) === 'waiting' ? ` ${healthText(health, target)}` : '';
+    return unwell(`The last poll that succeeded was ${formatDuration(acceptedFor)} ago. ${said}`);
+  const slow = healthLevel(health) === 'waiting' || 'backlog' in health ? ` ${said}` : '';
   return { isWell: true, sentence: `The last poll succeeded ${formatDuration(acceptedFor)} ago.${slow}` };
 }
 

@@ -107,7 +107,7 @@ async function watchChanges<Added, T extends object>(
     sameProject = false,
   } = options;
   const { jitter, ignore, acceptRemovals, retryFor } = options;
-  const frame = openFrame({ client, notices, target }, environment);
+  const frame = openFrame({ client, notices, target, rows: 'changes' }, environment);
   const sink = await target.open(client);
   if (sink.state) refusePlace(options);
   const folder = await state?.open(client, frame.onWarning);
@@ -205,7 +205,8 @@ async function watchChanges<Added, T extends object>(
       ));
     if (checks) reporter.info(`Health checks are answered at ${checks.url}`);
     const endWaits = onLongWaits(frame.wait, systemClock, (wait) => {
-      reporter.report('waiting', waitEvent(wait), [timed(`The watch waits: ${waitText(wait)}.`)]);
+      const line = wait.kind === 'pace' ? wait.sentence : `The watch waits: ${waitText(wait)}.`;
+      reporter.report('waiting', waitEvent(wait), [timed(line)]);
     });
     try {
       latest = await flow.run({
@@ -245,7 +246,8 @@ export function onLongWaits(current: () => Wait | undefined, clock: Clock, repor
     const name = wait && `${wait.kind} ${('cause' in wait && wait.cause) || ''}`;
     if (name !== reported) reported = undefined;
     if (!wait || wait.kind === 'stopping' || reported !== undefined) return;
-    const known = Math.max(('left' in wait && wait.left) || 0, 'since' in wait ? wait.since : 0);
+    const queued = 'backlog' in wait ? wait.backlog.waiting * wait.backlog.each : 0;
+    const known = Math.max(('left' in wait && wait.left) || 0, 'since' in wait ? wait.since : 0, queued);
     if (known < longWait) return;
     reported = name;
     report(wait);

@@ -239,6 +239,7 @@ const known: Readonly<Record<keyof Defaults, true>> = {
   deliveries: true,
   batch: true,
   maxDeadLetters: true,
+  maxSpool: true,
   onDead: true,
   onExpired: true,
   resumeWithin: true,

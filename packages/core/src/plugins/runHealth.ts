@@ -12,8 +12,8 @@ export type RunHealth =
   | { readonly kind: 'starting' }
   /** Nothing is waited for, e.g. between the polls of a watch. */
   | { readonly kind: 'idle' }
-  /** All is well, and this part is the slowest. */
-  | { readonly kind: 'pace'; readonly part: RunPart }
+  /** All is well, and this part is the slowest. `backlog`: of a target, the records that wait for their delivery. */
+  | { readonly kind: 'pace'; readonly part: RunPart; readonly backlog?: Backlog | undefined }
   /** The target is busy, or no delivery to it has succeeded `since`; then `cause` says why. */
   | { readonly kind: 'target'; readonly since: number; readonly cause?: string | undefined }
   /** The API allows no request for `left`. `cause` is absent if it was not this process that was refused. */
@@ -24,6 +24,12 @@ export type RunHealth =
   | { readonly kind: 'limit'; readonly since: number; readonly cause?: string | undefined }
   /** The oldest request has had no response. */
   | { readonly kind: 'response'; readonly since: number };
+
+/** Records that wait, and ms in which the target takes one of them, averaged over the last minute. */
+export interface Backlog {
+  readonly waiting: number;
+  readonly each: number;
+}
 
 /**
  * - `well`: nothing fails, and nothing is waited for longer than usual.
@@ -40,6 +46,8 @@ const outage = 5_000;
 const maxLimiters = 20;
 /** Ms over which it is averaged how busy a part is. */
 const memory = 3_000;
+/** Ms over which it is averaged how long a delivery takes. */
+const paceMemory = 60_000;
 /** A part that was busy for less of that time does not set the pace. */
 const minBusy = 0.1;
 /**
@@ -88,6 +96,10 @@ export class RunJudge {
   #target: Failing | undefined;
   /** Since when deliveries are under way without one that was accepted. */
   #deliveringSince: number | undefined;
+  /** Records that are not settled. */
+  #waiting = 0;
+  /** Records that were accepted, and ms in which some waited: what is older counts less. */
+  #taken = { records: 0, ms: 0 };
   /** Deliveries that were refused since one was accepted. */
   #refusals = 0;
   /** Since when calls of the sink have not returned, and no delivery was accepted; and how many calls there are. */
@@ -151,8 +163,6 @@ export class RunJudge {
           this.#calls += 1;
         } else {
           this.#calls = Math.max(0, this.#calls - 1);
-          // No delivery is under way then, and the next one may be sent hours later.
-          if (event.call === 'flush') this.#deliveringSince = undefined;
         }
         break;
       case 'delivery':
@@ -184,17 +194,34 @@ export class RunJudge {
     this.#api = failing(this.#api, Math.max(sentAt, this.#answeredAt), cause);
   }
 
-  #followDelivery({ step, error, waiting }: DeliveryEvent, now: number): void {
+  #followDelivery({ step, error, waiting, records = 1 }: DeliveryEvent, now: number): void {
+    this.#waiting = waiting;
     if (step === 'sent') this.#deliveringSince ??= now;
     if (step === 'refused') this.#refusals += 1;
     const isLost = step === 'retry' || step === 'failed' || (step === 'refused' && this.#refusals >= manyRefusals);
     if (isLost && error) this.#target = failing(this.#target, this.#deliveringSince ?? now, causeOf(error));
     if (step === 'refused' && !isLost) this.#target = undefined;
+    // An outage says nothing of its pace.
+    if (step === 'accepted' && !this.#target) this.#countTaken(records, now);
+    // The next one may be sent hours later.
+    if (waiting === 0) this.#deliveringSince = undefined;
     if (step !== 'accepted') return;
     this.#target = undefined;
     this.#calledAt = now;
     this.#refusals = 0;
     this.#deliveringSince = waiting > 0 ? now : undefined;
+  }
+
+  #countTaken(records: number, now: number): void {
+    const took = now - (this.#deliveringSince ?? now);
+    const weight = Math.exp(-took / paceMemory);
+    this.#taken = { records: this.#taken.records * weight + records, ms: this.#taken.ms * weight + took };
+  }
+
+  /** What waits for the target, if it takes longer than usual to take it. */
+  get #backlog(): Backlog | undefined {
+    const each = this.#taken.records > 0 ? this.#taken.ms / this.#taken.records : 0;
+    return this.#waiting * each >= usualWait ? { waiting: this.#waiting, each } : undefined;
   }
 
   #followLimiter({ apis, paused, outage: away }: LimiterEvent, now: number): void {
@@ -208,7 +235,12 @@ export class RunJudge {
     if (this.#target && now - this.#target.since >= usualWait)
       return { kind: 'target', since: now - this.#target.since, cause: this.#target.cause };
     const since = now - this.#calledAt;
-    return this.#calls > 0 && since >= usualWait ? { kind: 'target', since } : undefined;
+    if (this.#calls > 0 && since >= usualWait) return { kind: 'target', since };
+    // Polls go on meanwhile. A target that is slow sets the pace; one that takes nothing for much longer hangs.
+    const delivering = now - (this.#deliveringSince ?? now);
+    return delivering >= Math.max(usualWait, 3 * (this.#backlog?.each ?? 0))
+      ? { kind: 'target', since: delivering }
+      : undefined;
   }
 
   #requestHealth(now: number): RunHealth | undefined {
@@ -236,8 +268,10 @@ export class RunJudge {
     if (!this.#isStarted) return { kind: 'starting' };
     const [busiest = 'api'] = parts.toSorted((one, other) => this.#busy[other] - this.#busy[one]);
     const part = parts.find((each) => this.#busy[each] >= pacing[each]) ?? busiest;
-    const isWaiting = this.#calls > 0 || this.#open.size > 0;
-    return isWaiting || this.#busy[part] >= minBusy ? { kind: 'pace', part } : { kind: 'idle' };
+    const backlog = this.#backlog;
+    const isWaiting = this.#calls > 0 || this.#open.size > 0 || backlog;
+    if (!isWaiting && this.#busy[part] < minBusy) return { kind: 'idle' };
+    return part === 'target' && backlog ? { kind: 'pace', part, backlog } : { kind: 'pace', part };
   }
 
   /** The busiest part sets the pace: all others wait for it some of the time. */
@@ -247,7 +281,7 @@ export class RunJudge {
     this.#measuredAt = now;
     if (passed <= 0) return;
     const weight = Math.exp(-passed / memory);
-    const isBusy = { target: this.#calls > 0, limiter: false, api: false };
+    const isBusy = { target: this.#calls > 0 || this.#backlog !== undefined, limiter: false, api: false };
     let sent = 0;
     let waiting = Infinity;
     for (const each of this.#open.values()) {
@@ -297,10 +331,11 @@ export function healthLevel(health: RunHealth): RunLevel {
  * What holds the run up, in one sentence.
  *
  * @param target the target, with an article. Default `the target`.
+ * @param rows what waits for it. Default `rows`.
  * @example healthText({ kind: 'target', since: 12_000, cause: 'HTTP 502' }, 'the webhook')
  * // 'The webhook has taken nothing for 12 s (HTTP 502).'
  */
-export function healthText(health: RunHealth, target = 'the target'): string {
+export function healthText(health: RunHealth, target = 'the target', rows = 'rows'): string {
   const cause = 'cause' in health && health.cause !== undefined ? ` (${health.cause})` : '';
   switch (health.kind) {
     case 'starting':
@@ -308,7 +343,7 @@ export function healthText(health: RunHealth, target = 'the target'): string {
     case 'idle':
       return 'Nothing is waited for.';
     case 'pace':
-      return `${inCapitals({ api: 'the API', limiter: 'the rate limit', target }[health.part])} sets the pace.`;
+      return `${inCapitals({ api: 'the API', limiter: 'the rate limit', target }[health.part])} sets the pace${backlogText(health.backlog, rows)}.`;
     case 'target':
       return `${inCapitals(target)} has taken nothing for ${inUnits(health.since)}${cause}.`;
     case 'pause':
@@ -320,6 +355,15 @@ export function healthText(health: RunHealth, target = 'the target'): string {
     case 'response':
       return `The API has not responded for ${inUnits(health.since)}.`;
   }
+}
+
+/** @example backlogText({ waiting: 52, each: 2_480 }, 'changes') // ': 52 changes wait, 2.5 s each' */
+function backlogText(backlog: Backlog | undefined, rows: string): string {
+  if (!backlog) return '';
+  const { waiting, each } = backlog;
+  const what = waiting === 1 ? `1 ${rows.replace(/s$/, '')} waits` : `${waiting.toLocaleString('en')} ${rows} wait`;
+  const time = each < 1_000 ? `${Number(each.toPrecision(2))} ms` : `${(each / 1_000).toFixed(1)} s`;
+  return `: ${what}, ${each < 59_950 ? time : inUnits(each)} each`;
 }
 
 function nextText(left: number | undefined): string {

@@ -41,9 +41,13 @@ const write: ClientEvent = { type: 'sink', source: route, sink: 'csv', call: 'wr
 const written: ClientEvent = { ...write, took: 1 };
 const flush: ClientEvent = { ...write, call: 'flush' };
 const flushed: ClientEvent = { ...flush, took: 1 };
-const deliver = (step: Delivery['step'], status?: number): ClientEvent => {
+const deliver = (
+  step: Delivery['step'],
+  status?: number,
+  { waiting = step === 'accepted' ? 0 : 1, records }: Partial<Pick<Delivery, 'waiting' | 'records'>> = {},
+): ClientEvent => {
   const more = status === undefined ? {} : { status, error: error(status) };
-  return { type: 'delivery', source: route, sink: 'webhook', step, waiting: 1, ...more };
+  return { type: 'delivery', source: route, sink: 'webhook', step, waiting, records, ...more };
 };
 
 type Step = readonly [ms: number, event: ClientEvent];
@@ -52,6 +56,19 @@ function healthAfter(steps: readonly Step[], now: number): RunHealth {
   const judge = new RunJudge();
   for (const [ms, event] of steps) judge.follow(event, ms);
   return judge.health(now);
+}
+
+/** Requests that take so long, one after the other; each has so many records of those that wait. */
+function delivering({
+  took,
+  waiting,
+  records = 1,
+  count = 6,
+}: Record<'took' | 'waiting', number> & { records?: number; count?: number }): Step[] {
+  return Array.from({ length: count }, (_, nth): Step[] => [
+    [nth * took, deliver('sent', undefined, { waiting: waiting + records * (count - nth) })],
+    [(nth + 1) * took, deliver('accepted', undefined, { waiting: waiting + records * (count - nth - 1), records })],
+  ]).flat();
 }
 
 const sending = (ms: number): readonly Step[] => [
@@ -203,6 +220,57 @@ describe('what holds a run up', () => {
     expect(healthAfter(steps, now)).toEqual(health);
   });
 
+  test.each<[string, readonly Step[], number, RunHealth]>([
+    [
+      'takes 2.5 s for each change of a watch, whose polls go on',
+      delivering({ took: 2_500, waiting: 52 }),
+      16_000,
+      { kind: 'pace', part: 'target', backlog: { waiting: 52, each: 2_500 } },
+    ],
+    [
+      'takes 4 s for 20 records at once',
+      delivering({ took: 4_000, waiting: 3_000, records: 20 }),
+      24_100,
+      { kind: 'pace', part: 'target', backlog: { waiting: 3_000, each: 200 } },
+    ],
+    [
+      'was down for a while, which is not its pace',
+      [
+        ...delivering({ took: 1_000, waiting: 70 }),
+        [6_000, deliver('sent', undefined, { waiting: 70 })],
+        [6_100, deliver('retry', 503, { waiting: 70 })],
+        [66_000, deliver('accepted', undefined, { waiting: 69 })],
+      ],
+      66_500,
+      { kind: 'pace', part: 'target', backlog: { waiting: 69, each: 1_000 } },
+    ],
+    [
+      'takes nothing for longer than it did',
+      [...delivering({ took: 2_500, waiting: 52 }), [15_000, deliver('sent', undefined, { waiting: 52 })]],
+      23_000,
+      { kind: 'target', since: 8_000 },
+    ],
+    ['has taken all', delivering({ took: 2_500, waiting: 0 }), 20_000, { kind: 'idle' }],
+    ['takes nothing at all', [[0, deliver('sent')]], 4_000, { kind: 'target', since: 4_000 }],
+    [
+      'refuses all, although polls succeed',
+      [
+        [0, deliver('sent')],
+        [10, deliver('retry', 503)],
+        [2_000, request(1)],
+        [2_000, attempt(1)],
+        [2_100, settled(1)],
+      ],
+      6_000,
+      { kind: 'target', since: 6_000, cause: 'HTTP 503' },
+    ],
+  ])('if a webhook %s', (_, steps, now, health) => {
+    const found = healthAfter([[0, request(9)], [0, attempt(9)], [0, settled(9)], ...steps], now);
+    // A mean is not exact.
+    if (found.kind !== 'pace' || !found.backlog) expect(found).toEqual(health);
+    else expect({ ...found, backlog: { ...found.backlog, each: Math.round(found.backlog.each) } }).toEqual(health);
+  });
+
   test.each<[RunHealth, Record<'fetch' | 'queue' | 'write', number>]>([
     [
       { kind: 'pace', part: 'api' },
@@ -242,8 +310,11 @@ describe('what holds a run up', () => {
       { kind: 'target', since: 12_000 },
       { kind: 'limit', since: 7_200_000 },
       { kind: 'limit', since: 9_000, cause: 'no connection to Redis' },
+      { kind: 'pace', part: 'target', backlog: { waiting: 52, each: 2_480 } },
+      { kind: 'pace', part: 'target', backlog: { waiting: 12_400, each: 81.4 } },
+      { kind: 'pace', part: 'target', backlog: { waiting: 1, each: 70_000 } },
     ];
-    expect(cases.map((health) => `${healthLevel(health)}: ${healthText(health, 'the webhook')}`)).toEqual([
+    expect(cases.map((health) => `${healthLevel(health)}: ${healthText(health, 'the webhook', 'changes')}`)).toEqual([
       'well: Nothing is waited for.',
       'well: The rate limit sets the pace.',
       'waiting: The API allows no request for another 12 s (HTTP 429).',
@@ -254,6 +325,9 @@ describe('what holds a run up', () => {
       'waiting: The webhook has taken nothing for 12 s.',
       'waiting: All requests have waited for the rate limit for 2 h 0 min.',
       'failing: All requests have waited for the rate limit for 9 s (no connection to Redis).',
+      'well: The webhook sets the pace: 52 changes wait, 2.5 s each.',
+      'well: The webhook sets the pace: 12,400 changes wait, 81 ms each.',
+      'well: The webhook sets the pace: 1 change waits, 1 min 10 s each.',
     ]);
   });
 

@@ -14,7 +14,8 @@ export interface DeliveriesOptions {
   /** Stores a record that was refused; resolves when it is durable. */
   readonly store: (letter: DeadLetter) => Promise<void>;
   /** Called with each delivery that was accepted, and each letter that is durable, once its records are settled. */
-  readonly onAccepted?: ((accepted: { readonly status: number | undefined; readonly records: number }) => void) | undefined;
+  readonly onAccepted?:
+    ((accepted: { readonly status: number | undefined; readonly records: number }) => void) | undefined;
   readonly onSetAside?: ((letter: DeadLetter) => void) | undefined;
   /** Dead letters of earlier runs of this export: not sent again; they park later records. */
   readonly dead: Iterable<Pick<DeadLetter, 'id' | 'key'>>;

@@ -1,11 +1,5 @@
 import { CheckpointError, SluiceError, type StateLog } from '@sluice/core';
-import {
-  decodeSpoolRecord,
-  endOf,
-  type SpooledPage,
-  type SpoolRecord,
-  type WebhookPosition,
-} from './decodeSpool.js';
+import { decodeSpoolRecord, endOf, type SpooledPage, type SpoolRecord, type WebhookPosition } from './decodeSpool.js';
 
 export const startOfTarget: WebhookPosition = { settled: 1, end: 1, dead: 0, letters: null };
 

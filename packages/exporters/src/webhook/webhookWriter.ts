@@ -89,7 +89,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#openPages = new OpenPages(isEndless ? Math.max(maxRecords, 2 * deliveries * (batch?.count ?? 1)) : Infinity);
     this.#warnFull = () =>
       warn?.(
-        `The spool is full: ${inBytes(maxSpool)} wait for ${target}. No poll begins until it has taken some: if they should, raise maxSpool.`,
+        `The spool is full: ${inBytes(maxSpool)} wait for ${target}. No more is fetched until it has taken some of them.`,
       );
     // Without letters that were replayed or removed since.
     this.#dead = letters?.own.length ?? sinkPosition.dead;

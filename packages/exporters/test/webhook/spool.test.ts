@@ -75,34 +75,37 @@ describe('W1 the spool', () => {
     expect((await reopen(state, placeAt(1, 28))).pages.map(({ first }) => first)).toEqual(firsts);
   });
 
-  test.each([1, 7, 20])('removes segments that are settled up to record %i, and still knows the ids', async (settled) => {
-    const state = memoryState();
-    const spool = new Spool((name) => state.log(name), 4_000);
-    const recent = new RecentIds();
-    for (let nth = 0; nth < 10; nth += 1) {
-      const page = pageOf(2 * nth + 1, 2, 600);
-      page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
-      await spool.append([page], placeAt(1));
-    }
-    // Of a page that is not stored yet.
-    recent.add('id21', 21);
-    expect(await segmentsIn(state)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    expect(spool.waiting(settled)).toBeGreaterThan(0);
-    await spool.compact(placeAt(settled, 21), recent);
-    expect(await segmentsIn(state)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].slice(Math.floor((settled - 1) / 2)));
-    const left = await reopen(state, placeAt(1, 21));
-    expect(left.pages.flatMap(({ records }) => records.map(({ id }) => id))).toEqual(
-      idsTo(20).slice(2 * Math.floor((settled - 1) / 2)),
-    );
-    expect(ids(left.recent)).toEqual(idsTo(20));
-    await left.spool.append([pageOf(21, 1)], placeAt(settled, 21));
-    expect((await segmentsIn(state)).at(-1)).toBe(10);
-    await left.spool.removeSettled(placeAt(22), left.recent);
-    expect(await segmentsIn(state)).toEqual([]);
-    expect(ids((await reopen(state, placeAt(22))).recent)).toEqual(idsTo(20));
-    await left.spool.remove();
-    expect(ids((await reopen(state, startOfTarget)).recent)).toEqual([]);
-  });
+  test.each([1, 7, 20])(
+    'removes segments that are settled up to record %i, and still knows the ids',
+    async (settled) => {
+      const state = memoryState();
+      const spool = new Spool((name) => state.log(name), 4_000);
+      const recent = new RecentIds();
+      for (let nth = 0; nth < 10; nth += 1) {
+        const page = pageOf(2 * nth + 1, 2, 600);
+        page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
+        await spool.append([page], placeAt(1));
+      }
+      // Of a page that is not stored yet.
+      recent.add('id21', 21);
+      expect(await segmentsIn(state)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      expect(spool.waiting(settled)).toBeGreaterThan(0);
+      await spool.compact(placeAt(settled, 21), recent);
+      expect(await segmentsIn(state)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].slice(Math.floor((settled - 1) / 2)));
+      const left = await reopen(state, placeAt(1, 21));
+      expect(left.pages.flatMap(({ records }) => records.map(({ id }) => id))).toEqual(
+        idsTo(20).slice(2 * Math.floor((settled - 1) / 2)),
+      );
+      expect(ids(left.recent)).toEqual(idsTo(20));
+      await left.spool.append([pageOf(21, 1)], placeAt(settled, 21));
+      expect((await segmentsIn(state)).at(-1)).toBe(10);
+      await left.spool.removeSettled(placeAt(22), left.recent);
+      expect(await segmentsIn(state)).toEqual([]);
+      expect(ids((await reopen(state, placeAt(22))).recent)).toEqual(idsTo(20));
+      await left.spool.remove();
+      expect(ids((await reopen(state, startOfTarget)).recent)).toEqual([]);
+    },
+  );
 
   test.each([
     ['its first segment', 'spool'],
