@@ -250,7 +250,7 @@ describe('what holds a run up', () => {
       23_000,
       { kind: 'target', since: 8_000 },
     ],
-    ['has taken all', delivering({ took: 2_500, waiting: 0 }), 20_000, { kind: 'idle' }],
+    ['has taken all', delivering({ took: 2_500, waiting: 0 }), 40_000, { kind: 'idle' }],
     ['takes nothing at all', [[0, deliver('sent')]], 4_000, { kind: 'target', since: 4_000 }],
     [
       'refuses all, although polls succeed',

@@ -7,6 +7,8 @@ export interface SpoolRecord {
   /** Of this form. */
   readonly v: 2;
   readonly sinkPosition: WebhookPosition;
+  /** The numbers after its first record that is not settled of those that are. */
+  readonly ahead?: readonly number[];
   readonly pages: readonly SpooledPage[];
   /** Ids of records that were removed from the spool. */
   readonly recent?: readonly string[];

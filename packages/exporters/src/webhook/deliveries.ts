@@ -22,6 +22,8 @@ export interface DeliveriesOptions {
   readonly now: () => string;
   /** The number of the first record that is not settled. */
   readonly next: number;
+  /** The numbers after it that are. Default: none. */
+  readonly ahead?: readonly number[] | undefined;
 }
 
 /**
@@ -42,12 +44,17 @@ export class Deliveries {
       if (options.onDead === 'park' && key !== null) this.#parked.add(key);
     }
     this.#queue = new KeyedQueue(options.deliveries);
-    this.#settled = new Watermark(options.next, this.#queue.signal);
+    this.#settled = new Watermark(options.next, this.#queue.signal, options.ahead);
   }
 
   /** All records before this number are settled: accepted, or dead letters. */
   get next(): number {
     return this.#settled.next;
+  }
+
+  /** The numbers after `next` that are settled, too. */
+  get ahead(): readonly number[] {
+    return this.#settled.ahead;
   }
 
   /** How many records were settled, before `next` and after it. */
@@ -65,7 +72,7 @@ export class Deliveries {
     const { batch } = this.#options;
     for (const each of batch ? splitIntoBatches(records, batch) : records.map((record) => [record])) {
       // A batch is sent again unchanged, even if some of its records are settled: its id must stay the same.
-      if (each.every(({ number }) => number < this.#settled.next)) continue;
+      if (each.every(({ number }) => this.#settled.has(number))) continue;
       const keys = new Set(each.flatMap(({ key }) => (key === null ? [] : [key])));
       this.#queue.add(keys, () => this.#deliver(each, context));
     }
@@ -147,8 +154,9 @@ export class Watermark {
   readonly #signal: AbortSignal;
 
   /** @param signal rejects all current and future waiters: nothing more will settle. */
-  constructor(next: number, signal: AbortSignal) {
+  constructor(next: number, signal: AbortSignal, ahead: readonly number[] = []) {
     this.#next = next;
+    for (const number of ahead) this.settle(number);
     this.#signal = signal;
     signal.addEventListener('abort', () => {
       for (const { reject } of this.#waiters.splice(0)) reject(signal.reason);
@@ -162,6 +170,14 @@ export class Watermark {
   /** The numbers that have settled: those before `next`, and others. */
   get count(): number {
     return this.#next + this.#ahead.size;
+  }
+
+  get ahead(): readonly number[] {
+    return [...this.#ahead];
+  }
+
+  has(number: number): boolean {
+    return number < this.#next || this.#ahead.has(number);
   }
 
   settle(number: number): void {

@@ -6,6 +6,8 @@ export const startOfTarget: WebhookPosition = { settled: 1, end: 1, dead: 0, let
 /** What an interrupted run left. */
 export interface Uncommitted {
   readonly sinkPosition: WebhookPosition;
+  /** Numbers of settled records after the first one that is not. */
+  readonly ahead: readonly number[];
   /** The number after the last record in the spool. */
   readonly end: number;
   /** Ids of recently sent records and of those in the spool. */
@@ -55,10 +57,12 @@ export class Spool {
   async read(committed: WebhookPosition): Promise<Uncommitted> {
     const recent = new RecentIds();
     let sinkPosition = committed;
+    let ahead: readonly number[] = [];
     let end = committed.settled;
     const take = ({ recent: ids = [], before = ids.length, pages, ...spooled }: SpoolRecord): void => {
       ids.forEach((id, index) => recent.add(id, before - ids.length + index));
-      if (spooled.sinkPosition.settled >= sinkPosition.settled) ({ sinkPosition } = spooled);
+      // Both are of the same moment: a dead letter behind the position of the letters is not settled.
+      if (spooled.sinkPosition.settled >= sinkPosition.settled) ({ sinkPosition, ahead = [] } = spooled);
       end = Math.max(end, sinkPosition.settled);
       for (const page of pages) {
         if (page.first > end) throw lostRecords();
@@ -83,7 +87,7 @@ export class Spool {
     if (indexed || this.waiting(-1) > 0) this.#last = last;
     // Committed rows are not fetched again.
     if (end < committed.end) throw lostRecords();
-    return { sinkPosition, end, recent };
+    return { sinkPosition, ahead, end, recent };
   }
 
   /** The numbers of the first and the last segment; `undefined` before there is a second one. */
@@ -121,9 +125,9 @@ export class Spool {
   }
 
   /** Durable together when it resolves. After a crash, settled records of `sinkPosition` are not sent again. */
-  append(pages: readonly SpooledPage[], sinkPosition: WebhookPosition): Promise<void> {
+  append(pages: readonly SpooledPage[], sinkPosition: WebhookPosition, ahead?: readonly number[]): Promise<void> {
     return this.#inTurn(async () => {
-      const record: SpoolRecord = { v: 2, sinkPosition, pages };
+      const record: SpoolRecord = { v: 2, sinkPosition, pages, ...(ahead && { ahead }) };
       if (this.#current && this.#current.bytes >= this.#segmentBytes) await this.#endSegment(this.#current);
       const current = this.#current;
       if (current) await current.log.append(record);

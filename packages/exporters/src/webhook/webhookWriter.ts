@@ -76,7 +76,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     { source, signal, isEndless, log, warn }: SinkContext<T>,
     spool: Spool,
     letters: DeadLetterFile | undefined,
-    { sinkPosition, end, recent }: Uncommitted,
+    { sinkPosition, ahead, end, recent }: Uncommitted,
   ) {
     const { send, deliveries, batch, onDead, onAccepted, onDeadLetter, clock, maxSpool, target } = options;
     this.#options = options;
@@ -103,6 +103,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
       onAccepted,
       onSetAside: onDeadLetter,
       next: sinkPosition.settled,
+      ahead,
       dead: letters?.own ?? [],
       store: (letter) => this.#storeDeadLetter(letter),
       now: () => isoTime(clock),
@@ -304,7 +305,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     await this.#reading;
     try {
       // Records that were accepted since the last page need not be sent again.
-      if (isResumable) await this.#spool.append([], this.#sinkPosition);
+      if (isResumable) await this.#spool.append([], this.#sinkPosition, this.#deliveries.ahead);
       else await this.#spool.remove();
     } finally {
       await this.#closeAll();
