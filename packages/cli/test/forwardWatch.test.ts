@@ -1,4 +1,6 @@
+import { createInterface } from 'node:readline';
 import { startReceiver, startSandbox, type Receiver } from '@sluice/sandbox';
+import { firstValueFrom, race, Subject, timer } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   eventsIn,
@@ -23,14 +25,9 @@ function changesAt({ accepted }: Receiver): StreamChange[] {
 }
 
 describe('sluice streams watch --forward', () => {
-  test("W1 a poll's changes are all delivered before the next one, and the next run goes on by itself", async () => {
+  test('W1 all changes are delivered before it ends, and the next run goes on by itself', async () => {
     await using sandbox = await startSandbox({ streams: 6 });
-    const pollsAt: number[] = [];
-    await using receiver = await startReceiver({
-      secrets: [secret],
-      latency: 20,
-      onRequest: () => pollsAt.push(sandbox.counts.requests),
-    });
+    await using receiver = await startReceiver({ secrets: [secret], latency: 20 });
     const folder = folderWithSecret();
     const { state, dead } = placesFor(receiver);
     const args = forwardWatchArgs(receiver, '--polls', '2', '--deliveries', '2');
@@ -46,7 +43,6 @@ describe('sluice streams watch --forward', () => {
       ),
     });
     // The first poll walks twice, since what one walk misses must not come as added later.
-    expect(pollsAt).toEqual([2, 2, 2, 2, 2, 2]);
     expect(sandbox.counts.requests).toBe(3);
     expect(changesAt(receiver).map(({ type }) => type)).toEqual(Array.from({ length: 6 }, () => 'initial'));
 
@@ -57,6 +53,62 @@ describe('sluice streams watch --forward', () => {
     expect(changesAt(receiver).at(-1)).toMatchObject({ type: 'changed', key: id, fields: ['status'] });
     expect(folded(changesAt(receiver))).toEqual(listed(sandbox));
   });
+
+  test.each([
+    ['down', 503],
+    ['slow', 200],
+  ])(
+    'W1 polls go on while the service is %s, and JSON events and the page of health say so',
+    { tags: ['slow'] },
+    async (what, status) => {
+      await using sandbox = await startSandbox({ streams: 60 });
+      let isHolding = true;
+      const held = new Subject<void>();
+      await using receiver = await startReceiver({
+        secrets: [secret],
+        script: () => (isHolding ? { status } : 'ok'),
+        onRequest: () => isHolding && what === 'slow' && firstValueFrom(race(timer(1_200), held)),
+      });
+      const options = { env: settingsFor(sandbox), cwd: folderWithSecret() };
+      const watching = ['--every', '200ms', '--deliveries', '1', '--progress', 'json', '--max-spool', '5MB'];
+      const args = forwardWatchArgs(receiver, ...watching, '--health', '127.0.0.1:0');
+      const { process, ended } = startSluice(args, options);
+      const events: Record<string, unknown>[] = [];
+      createInterface({ input: process.stderr }).on('line', (line) =>
+        events.push(JSON.parse(line) as Record<string, unknown>),
+      );
+      const waits =
+        what === 'slow'
+          ? { for: 'pace', rows: expect.any(Number), eachMs: expect.any(Number) }
+          : { for: 'target', cause: 'HTTP 503' };
+      await expect
+        .poll(() => events, { timeout: 40_000 })
+        .toContainEqual(expect.objectContaining({ event: 'waiting', ...waits }));
+      const info = events.find(({ message }) => /Health checks/.test(String(message)));
+      const url = /http:\S+/.exec(String(info?.['message']))?.[0] ?? '';
+      const check = async (): Promise<string> => {
+        const response = await fetch(url);
+        return `${response.status} ${await response.text()}`;
+      };
+      const said =
+        what === 'slow'
+          ? /^200 The last poll succeeded .* ago\. The webhook sets the pace: 5\d changes wait, 1\.\d s each\.\n$/
+          : /^503 The webhook has taken nothing for \d+ s \(HTTP 503\)\.\n$/;
+      await expect.poll(check, { timeout: 40_000 }).toMatch(said);
+      // Two walks for the first poll.
+      const { requests } = sandbox.counts;
+      expect(requests).toBeGreaterThan(3);
+      isHolding = false;
+      held.next();
+      await receiver.until(() => receiver.accepted.size === 60);
+      await expect
+        .poll(check, { timeout: 40_000 })
+        .toMatch(/^200 The last poll succeeded [^.]*( ms|\.\d s| s) ago\.\n$/);
+      process.kill('SIGTERM');
+      await ended;
+      expect(receiver.counts.differing).toBe(0);
+    },
+  );
 
   test('W1 kill -9: each change arrives, with the id and the body that it had', { tags: ['slow'] }, async () => {
     await using sandbox = await startSandbox({ streams: 40, statusEvery: 2 });

@@ -16,6 +16,16 @@ describe('the words for a wait', () => {
       'waiting 3.0 s for the webhook (HTTP 500)',
       'waiting for the webhook',
     ],
+    [
+      {
+        kind: 'pace',
+        target: 'the webhook',
+        backlog: { waiting: 52, each: 2_500 },
+        sentence: 'The webhook sets the pace: 52 changes wait, 2.5 s each.',
+      },
+      'the webhook sets the pace: 52 changes wait, 2.5 s each',
+      'waiting for the webhook',
+    ],
   ])('%o', (wait, text, short) => {
     expect([waitText(wait), waitText(wait, { isShort: true })]).toEqual([text, short]);
   });

@@ -55,6 +55,11 @@ test('C12 a watch that is well says what it waits for', () => {
     isWell: true,
     sentence: 'The last poll succeeded 12 s ago. The webhook has taken nothing for 40 s.',
   });
+  const backlog = { waiting: 52, each: 2_500 };
+  expect(judgeWatch({ ...well, health: { kind: 'pace', part: 'target', backlog } })).toEqual({
+    isWell: true,
+    sentence: 'The last poll succeeded 12 s ago. The webhook sets the pace: 52 changes wait, 2.5 s each.',
+  });
 });
 
 test('C12 --health answers 200 while polls are accepted, and else 503 with a sentence, until the watch ends', async () => {
