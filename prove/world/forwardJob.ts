@@ -42,7 +42,7 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
   const given = new Set<string>();
   /** Records that may be on their way, besides two pages of any size. */
   const enough = 2 * deliveries * (batch ?? 1);
-  /** Its writer takes a page when no more than that is on its way, or all that it got before the last two has arrived. */
+  /** The writer of rows takes a page when no more than that is on its way, or all that it got before the last two has arrived. */
   const bounded = <T>(sink: Sink<T>): Sink<T> => {
     const pages: (readonly string[])[] = [];
     return telling(sink, ({ items }) => {
@@ -107,7 +107,7 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
       const isStill = clock.monotonic() > lastChange;
       const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
       const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls });
-      await exportTo(watched, bounded(sinkOf()), { state, clock }).run({ signal });
+      await exportTo(watched, sinkOf(), { state, clock }).run({ signal });
       return isStill && isLast;
     },
     judge(disk) {

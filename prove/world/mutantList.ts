@@ -156,20 +156,16 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [
     [
       'records are sent before they are in the spool',
-      'await this.#spool.append(pages, this.#sinkPosition);\n        for (const page of pages) this.#send(page);',
-      'for (const page of pages) this.#send(page);\n        await this.#spool.append(pages, this.#sinkPosition);',
+      'await this.#spool.append(pages, this.#sinkPosition);\n        for (const page of pages) this.#sendOrLeave(page);',
+      'for (const page of pages) this.#sendOrLeave(page);\n        await this.#spool.append(pages, this.#sinkPosition);',
     ],
-    ['a page does not wait for those before it', 'await this.#waitForRoom();', ''],
+    ['a page does not wait for those before it', '? this.#waitForDeliveries()', '? undefined'],
     [
       'a flush does not wait for what is under way',
-      'await this.#deliveries.until(this.#next);\n    this.#isFlushed = true;',
-      'this.#isFlushed = true;',
+      'if (this.#maxSpool === undefined) await this.#deliveries.until(this.#next);',
+      '',
     ],
-    [
-      'what is under way is not sent again',
-      'for (const page of pages) {\n      this.#open(page);',
-      'for (const page of pages.slice(1)) {\n      this.#open(page);',
-    ],
+    ['what is under way is not sent again', 'this.#queued = sinkPosition.settled;', 'this.#queued = end;'],
   ]),
   ...inFile('packages/core/src/node/endlessFile.ts', [
     ['changes behind the checkpoint are not cut off', 'await this.#file.cut();\n    this.#version', 'this.#version'],
