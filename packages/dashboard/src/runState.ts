@@ -270,7 +270,9 @@ export class RunState {
     if (this.#cluster) return;
     const health = this.#judge.health(now);
     const since = 'since' in health ? health.since : 0;
-    this.#setGap(healthLevel(health) === 'failing' ? now - since : undefined, now);
+    // A watch goes on polling while its changes wait for a webhook.
+    const isPolling = health.kind === 'target' && this.#about.kind === 'watch' && this.#deliveries !== undefined;
+    this.#setGap(healthLevel(health) === 'failing' && !isPolling ? now - since : undefined, now);
   }
 
   /** @param from when it began that nothing is known; `undefined` if something is. */
