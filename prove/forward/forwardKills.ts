@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { access, readFile } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { startReceiver, startSandbox, type Receiver } from '@sluice/sandbox';
@@ -128,17 +128,17 @@ function outOfOrder({ accepted }: Receiver): number {
   return count;
 }
 
-/** The ids of all records in a spool: these must arrive. The last line may be torn. A missing spool contains none. */
+/** The ids of all records in a spool: these must arrive. The last line of a log may be torn. A missing spool contains none. */
 async function readSpooledIds(folder: string): Promise<string[]> {
-  const log = await readFile(join(folder, stateFolder, 'spool.log'), 'utf8').catch(() => '');
-  return log.split('\n').slice(1, -1).flatMap(idsIn);
+  const names = await readdir(join(folder, stateFolder)).catch(() => []);
+  const logs = names.filter((name) => /^spool(-\d+)?\.log$/.test(name));
+  const texts = await Promise.all(logs.map((name) => readFile(join(folder, stateFolder, name), 'utf8')));
+  return texts.flatMap((text) => text.split('\n').slice(1, -1).flatMap(idsIn));
 }
 
 function idsIn(line: string): string[] {
-  try {
-    const { pages }: { pages: [string, number, [string][]][] } = JSON.parse(line.slice(line.indexOf(' ') + 1));
-    return pages.flatMap(([, , records]) => records.map(([id]) => id));
-  } catch {
-    return [];
-  }
+  const json = line.slice(line.indexOf(' ') + 1);
+  if (!json.endsWith('}')) return [];
+  const { pages }: { pages: { records: { id: string }[] }[] } = JSON.parse(json);
+  return pages.flatMap(({ records }) => records.map(({ id }) => id));
 }

@@ -8,6 +8,8 @@ export interface ForwardOrder {
   readonly folder: string;
   /** Records per request; 1 sends each one separately. */
   readonly batch: number;
+  /** Forwards the changes of a watch of the streams at this address instead, for so many polls. */
+  readonly watch?: { readonly streamsUrl: string; readonly polls: number };
 }
 
 export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
