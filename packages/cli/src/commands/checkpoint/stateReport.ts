@@ -223,7 +223,9 @@ async function inspectTarget(checkpoint: Checkpoint, file: string | undefined): 
 /** `undefined` if the sink position is not that of a webhook. */
 export function forwardedPosition(sinkPosition: Json | undefined): ForwardedPosition | undefined {
   const dead = readField(sinkPosition, 'dead');
-  return typeof dead === 'number' && readField(sinkPosition, 'next') !== undefined ? { deadLetters: dead } : undefined;
+  // Versions that committed what was delivered had one number.
+  const settled = readField(sinkPosition, 'settled') ?? readField(sinkPosition, 'next');
+  return typeof dead === 'number' && settled !== undefined ? { deadLetters: dead } : undefined;
 }
 
 /** Compares the size of a file; `undefined` if the sink position is not that of a file. */
