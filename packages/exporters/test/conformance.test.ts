@@ -70,7 +70,7 @@ describe('G5 a webhook', () => {
       return {
         sink,
         async rows() {
-          await receiver.until(() => delivered.length >= spooled.size);
+          await receiver.until(() => new Set(delivered.map((row) => JSON.stringify(row))).size >= spooled.size);
           return delivered;
         },
       };

@@ -609,11 +609,15 @@ describe('W1 a source without end', () => {
     expect(await faultOf(exportTo(endless(2), sink, options).run())).toMatchObject({ code: 'http' });
     isDown = false;
     await exportTo(endless(0), sink, options).run();
-    expect(receiver.counts).toMatchObject({ accepted: 6 });
-    await exportTo(endless(1), sink, options).run();
-    expect(receiver.counts).toMatchObject({ accepted: 9, doubled: 0, differing: 0 });
+    // The first run ended before, between or after its two commits.
+    const { accepted } = receiver.counts;
+    expect([3, 6]).toContain(accepted);
+    // Pages that were not committed come again, and are not sent again.
+    await exportTo(endless(4), sink, options).run();
+    expect(receiver.counts).toMatchObject({ doubled: 0, differing: 0 });
+    expect([12, 15, 18]).toContain(receiver.counts.accepted);
     const sequences = [...receiver.accepted.values()].map(({ body }) => envelopeIn(body).sequence);
-    expect(sequences).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(sequences).toEqual(Array.from({ length: receiver.counts.accepted }, (_, index) => index + 1));
   });
 
   test('counts the dead letters that are there, and not those that were replayed', async () => {
