@@ -4,13 +4,13 @@
  * @module @sluice/cluster/postgres
  */
 
-import { checkOptions } from '@sluice/core';
+import { checkOptions, type TargetRetryOptions } from '@sluice/core';
 import { postgresRunTable, type PostgresOptions, type RunTotals, type TableMode } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
 import { tableTarget } from './run/tableRun.js';
 
 /** Options of {@link postgresRun}. */
-export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock' | 'mode'> & {
+export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock' | 'mode' | keyof TargetRetryOptions> & {
   /** What becomes of rows that the table has. Default `fail`. */
   readonly mode?: TableMode | undefined;
 } & RunTotals;

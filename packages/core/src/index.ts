@@ -68,6 +68,8 @@ export type {
   Delivery,
   DeliveryEvent,
   ErrorEvent,
+  Outage,
+  OutageEvent,
   PageEvent,
   SinkEvent,
 } from './source/sourceEvent.js';
@@ -201,6 +203,13 @@ export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
 export { guardStore } from './sink/guardSink.js';
 export type { Claim, ClaimVerdict } from './sink/claim.js';
+export {
+  targetRetries,
+  targetRetryNames,
+  type RetriedTarget,
+  type TargetRetry,
+  type TargetRetryOptions,
+} from './sink/retryTarget.js';
 export { recordState, type RecordLists } from './sink/recordState.js';
 export type { StateStore } from './sink/stateStore.js';
 export type { StateLog } from './stateLog.js';

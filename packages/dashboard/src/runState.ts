@@ -40,7 +40,14 @@ const watchTexts: ReadonlyMap<HealthView['kind'], string> = new Map([
 /** What an error passes on its way up. */
 const errorRanks: readonly string[] = ['request', 'walk', 'watch', 'export'];
 
-const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set(['settled', 'retry', 'delivery', 'error', 'attempt']);
+const tellsOfOutages: ReadonlySet<ClientEvent['type']> = new Set([
+  'settled',
+  'retry',
+  'delivery',
+  'outage',
+  'error',
+  'attempt',
+]);
 
 type Problem = Snapshot['problems'][number];
 
@@ -193,6 +200,11 @@ export class RunState {
         break;
       case 'delivery':
         this.#deliver(event, now);
+        break;
+      case 'outage':
+        if (event.cause === undefined) break;
+        this.#count(`${event.sink}: ${event.cause}`, now);
+        this.#report('warning', event.sink, event.error?.summary ?? event.cause, now);
         break;
       case 'warning':
       case 'info':

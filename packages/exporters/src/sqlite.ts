@@ -22,7 +22,7 @@ import {
   type TableToRead,
 } from './sql/readTable.js';
 import { type TableOptions, tableOptionNames, tableSink } from './sql/tableSink.js';
-import { openSqlite, readSqlite, readRefusal } from './sqlite/driver.js';
+import { findOutage, openSqlite, readRefusal, readSqlite } from './sqlite/driver.js';
 
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
@@ -180,6 +180,7 @@ function sqliteDatabase(place: SqlitePlace): { readonly database: Database; read
     name: 'sqlite',
     connect: (signal) => openSqlite(path, signal),
     connectToRead: (signal) => readSqlite(path, signal),
+    findOutage,
     lock: async (_connection, table, signal) => (await openState(table)).lock(signal),
     async holder(_session, table) {
       const found = await (await openState(table)).holder();

@@ -122,7 +122,7 @@ function observeState<T>(
   };
   return {
     folder: state.folder,
-    lock: (signal, use) => state.lock(signal, use),
+    lock: (...holder) => state.lock(...holder),
     load: (record) => state.load(record),
     remove: (record) => state.remove(record),
     log: (log) => state.log(log),

@@ -1,4 +1,4 @@
-import { type Client, type RunHealth, RunJudge, systemClock } from '@sluice/core';
+import { type Client, healthLevel, type RunHealth, RunJudge, type RunLevel, systemClock } from '@sluice/core';
 import type { About, Dashboard } from '@sluice/dashboard';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
@@ -39,6 +39,8 @@ export interface Frame extends FrameParts {
   readonly wait: () => Wait | undefined;
   /** What holds it up, as the page shows it. */
   readonly health: () => RunHealth;
+  /** What it waits for now, and how serious that is. */
+  readonly judge: () => { readonly wait: Wait | undefined; readonly level: RunLevel };
   /** Wall time in which the rate held it up, in ms. */
   readonly waited: () => number;
   /** Why the latest attempt was repeated. */
@@ -54,6 +56,8 @@ export function openFrame(parts: FrameParts, environment: Environment): Frame {
   client.eventsOf(...judge.events).subscribe((event) => {
     judge.follow(event, now());
   });
+  const health = (): RunHealth => judge.health(now());
+  const wait = (): Wait | undefined => waitOf(health(), targetWords[target.kind].noun, parts.rows);
   return {
     ...parts,
     environment,
@@ -61,8 +65,9 @@ export function openFrame(parts: FrameParts, environment: Environment): Frame {
     onWarning: (message) => {
       warnings.next(visibleText(message));
     },
-    wait: () => waitOf(judge.health(now()), targetWords[target.kind].noun, parts.rows),
-    health: () => judge.health(now()),
+    wait,
+    health,
+    judge: () => ({ wait: wait(), level: healthLevel(health()) }),
     waited: () => judge.limitedFor(now()),
     lastRetry: () => judge.lastRetry,
   };

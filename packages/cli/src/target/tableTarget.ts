@@ -85,16 +85,16 @@ export async function openTable({ table, ...named }: TableName, environment: Env
 }
 
 type TableTargetOptions = Pick<GroupOptions<'target'>, 'columns' | 'mode' | 'keyColumns' | 'maxRemoved' | 'schema'> &
-  OptionsOf<'breakLock'>;
+  OptionsOf<'breakLock' | 'retryFor'>;
 
 /** The target of rows in a table. It keeps its own checkpoints. */
 export function tableTarget<T extends object>(
   to: string,
   named: TableName,
-  { columns, mode, keyColumns: key, maxRemoved, schema, breakLock }: TableTargetOptions,
+  { columns, mode, keyColumns: key, maxRemoved, schema, breakLock, retryFor }: TableTargetOptions,
   environment: Environment,
 ): Target<T> {
-  const options = { columns, mode, key, maxRemoved, schema, breakLock };
+  const options = { columns, mode, key, maxRemoved, schema, breakLock, ...retriesFor(retryFor) };
   const open = async () => (await openTable(named, environment)).sink<T>(options);
   return { kind: 'table', name: to, format: named.kind, open };
 }
@@ -103,18 +103,22 @@ type MirrorTargetOptions = Pick<
   GroupOptions<'changeTarget'>,
   'columns' | 'keyColumns' | 'mode' | 'deletedAt' | 'schema'
 > &
-  OptionsOf<'breakLock'>;
+  OptionsOf<'breakLock' | 'retryFor'>;
 
 /** The target of changes whose rows a table mirrors. It keeps the state of the watch, too. */
 export function mirrorTarget<T extends object>(
   to: string,
   named: TableName,
-  { columns, mode, keyColumns: key, deletedAt, schema, breakLock }: MirrorTargetOptions,
+  { columns, mode, keyColumns: key, deletedAt, schema, breakLock, retryFor }: MirrorTargetOptions,
   environment: Environment,
 ): Target<Change<T>> {
-  const options = { columns, mode, key, deletedAt, schema, breakLock };
+  const options = { columns, mode, key, deletedAt, schema, breakLock, ...retriesFor(retryFor) };
   const open = async () => (await openTable(named, environment)).mirror<T>(options);
   return { kind: 'table', name: to, format: named.kind, open };
+}
+
+function retriesFor(retryFor: number | undefined) {
+  return retryFor === undefined ? {} : { retry: { for: retryFor } };
 }
 
 /** Where a server is, with the password of the environment. */

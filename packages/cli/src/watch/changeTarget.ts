@@ -69,7 +69,7 @@ export function resolveChangeTarget<T extends object>(
   environment: Environment,
   config: Config,
 ): Promise<Target<Change<T>>> {
-  // By default, a watch retries its webhook forever, like its API.
+  // By default, a watch retries its target forever, like its API.
   const withDefaults = { retryFor: Infinity, ...options };
   return resolveTarget<Change<T>>(
     withDefaults,
@@ -81,7 +81,7 @@ export function resolveChangeTarget<T extends object>(
         throw new UsageError(
           '--only leaves out changes, and a table that lacks them would not mirror the rows. It goes with --mode history.',
         );
-      return mirrorTarget<T>(to, named, options, environment);
+      return mirrorTarget<T>(to, named, withDefaults, environment);
     },
   );
 }

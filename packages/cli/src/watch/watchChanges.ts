@@ -8,6 +8,7 @@ import {
   exportTo,
   type PageHealth,
   type PageSource,
+  type RunLevel,
   systemClock,
   type WatchOptions,
 } from '@sluice/core';
@@ -29,7 +30,7 @@ import { findPage, withoutDashboard } from '../source/dashboardPage.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import { type Target, targetWords } from '../target/target.js';
-import { formatCount, formatTime } from '../terminal/format.js';
+import { formatCount, formatDuration, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { resolveChangeTarget } from './changeTarget.js';
 import { answerHealthChecks, judgeWatch } from './healthChecks.js';
@@ -204,9 +205,13 @@ async function watchChanges<Added, T extends object>(
         }),
       ));
     if (checks) reporter.info(`Health checks are answered at ${checks.url}`);
-    const endWaits = onLongWaits(frame.wait, systemClock, (wait) => {
-      const line = wait.kind === 'pace' ? wait.sentence : `The watch waits: ${waitText(wait)}.`;
-      reporter.report('waiting', waitEvent(wait), [timed(line)]);
+    const endWaits = onLongWaits(frame.judge, systemClock, (wait, lasted) => {
+      const begun = wait.kind === 'pace' ? wait.sentence : `The watch waits: ${waitText(wait)}.`;
+      if (lasted === undefined) reporter.report('waiting', waitEvent(wait), [timed(begun)]);
+      else
+        reporter.report('waited', { ...waitEvent(wait), leftMs: undefined, sinceMs: Math.round(lasted) }, [
+          timed(`The watch goes on, after ${formatDuration(lasted)}.`),
+        ]);
     });
     try {
       latest = await flow.run({
@@ -234,22 +239,34 @@ async function watchChanges<Added, T extends object>(
   });
 }
 
-/** Shorter waits of a poll are not reported, in ms. */
+/** Shorter waits of a poll are not reported unless they are an outage, in ms. */
 const longWait = 10_000;
 const lookEvery = 1_000;
 
-/** Reports each long wait once, and again for another cause, from now on. Returns a function that ends this. */
-export function onLongWaits(current: () => Wait | undefined, clock: Clock, report: (wait: Wait) => void): () => void {
-  let reported: string | undefined;
+/**
+ * Reports each outage and long wait once, again for another cause, and when it is over, with the ms that it lasted, from
+ * now on. Returns a function that ends this.
+ */
+export function onLongWaits(
+  judge: () => { readonly wait: Wait | undefined; readonly level: RunLevel },
+  clock: Clock,
+  report: (wait: Wait, lasted?: number) => void,
+): () => void {
+  let reported: { readonly name: string; readonly wait: Wait; readonly from: number } | undefined;
   return every(clock, lookEvery, () => {
-    const wait = current();
-    const name = wait && `${wait.kind} ${('cause' in wait && wait.cause) || ''}`;
-    if (name !== reported) reported = undefined;
-    if (!wait || wait.kind === 'stopping' || reported !== undefined) return;
+    const { wait, level } = judge();
+    const now = clock.monotonic();
+    if (!wait) {
+      if (reported) report(reported.wait, now - reported.from);
+      reported = undefined;
+      return;
+    }
+    const name = `${wait.kind} ${('cause' in wait && wait.cause) || ''}`;
+    const since = 'since' in wait ? wait.since : 0;
     const queued = 'backlog' in wait ? wait.backlog.waiting * wait.backlog.each : 0;
-    const known = Math.max(('left' in wait && wait.left) || 0, 'since' in wait ? wait.since : 0, queued);
-    if (known < longWait) return;
-    reported = name;
+    const known = Math.max(('left' in wait && wait.left) || 0, since, queued);
+    if (wait.kind === 'stopping' || reported?.name === name || (level !== 'failing' && known < longWait)) return;
+    reported = { name, wait, from: Math.min(now - since, reported?.from ?? Infinity) };
     report(wait);
   });
 }

@@ -78,6 +78,7 @@ const names: Readonly<Record<HookName, true>> = {
   change: true,
   sink: true,
   delivery: true,
+  outage: true,
   error: true,
   warning: true,
   info: true,

@@ -7,6 +7,7 @@ type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
 const isTextOrNull: Check = (value) => value === null || isText(value);
 const isCountOrNone: Check = (value) => value === undefined || isCount(value);
+const isMsOrNone: Check = (value) => value === undefined || (typeof value === 'number' && value >= 0);
 const isOneOf =
   (...known: readonly unknown[]): Check =>
   (value) =>
@@ -34,7 +35,7 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
     source: isText,
     sink: isText,
     call: isText,
-    took: (value) => value === undefined || (typeof value === 'number' && value >= 0),
+    took: isMsOrNone,
   },
   delivery: {
     source: isText,
@@ -42,6 +43,13 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
     step: /* @__PURE__ */ isOneOf('sent', 'retry', 'accepted', 'refused', 'failed', 'dead-letter'),
     waiting: isCount,
     status: isCountOrNone,
+    error: () => true,
+  },
+  outage: {
+    source: isText,
+    sink: isText,
+    cause: (value) => value === undefined || isText(value),
+    for: isMsOrNone,
     error: () => true,
   },
   error: { of: /* @__PURE__ */ isOneOf('walk', 'watch', 'export'), name: isText, error: () => true },

@@ -1,6 +1,6 @@
 import { isCertificateFault } from '../isTransient.js';
 import type { LimiterEvent } from '../http/limit/limiterReports.js';
-import type { DeliveryEvent } from '../source/sourceEvent.js';
+import type { DeliveryEvent, OutageEvent, SinkEvent } from '../source/sourceEvent.js';
 import type { ClientEvent } from './clientEvent.js';
 
 /** A part of a run that others wait for. */
@@ -16,14 +16,22 @@ export type RunHealth =
   | { readonly kind: 'pace'; readonly part: RunPart; readonly backlog?: Backlog | undefined }
   /** The target is busy, or no delivery to it has succeeded `since`; then `cause` says why. */
   | { readonly kind: 'target'; readonly since: number; readonly cause?: string | undefined }
-  /** The API allows no request for `left`. `cause` is absent if it was not this process that was refused. */
-  | { readonly kind: 'pause'; readonly left: number; readonly cause?: string | undefined }
+  /**
+   * The API allows no request for `left`. `cause` is absent if it was not this process that was refused. `refusedFor` is
+   * how long it has refused all requests; absent if it has refused none.
+   */
+  | {
+      readonly kind: 'pause';
+      readonly left: number;
+      readonly refusedFor?: number | undefined;
+      readonly cause?: string | undefined;
+    }
   /** No request has succeeded `since`; the next attempt is sent in `left`, is on its way if that is 0, or is not planned yet. */
   | { readonly kind: 'retry'; readonly since: number; readonly left?: number | undefined; readonly cause: string }
   /** All requests wait for the limiter. `cause`: why it gives no permits, if its server can't be reached. */
   | { readonly kind: 'limit'; readonly since: number; readonly cause?: string | undefined }
-  /** The oldest request has had no response. */
-  | { readonly kind: 'response'; readonly since: number };
+  /** The oldest request has had no response; `cause` is there if that is longer than usual. */
+  | { readonly kind: 'response'; readonly since: number; readonly cause?: string | undefined };
 
 /** Records that wait, and ms in which the target takes one of them, averaged over the last minute. */
 export interface Backlog {
@@ -34,7 +42,8 @@ export interface Backlog {
 /**
  * - `well`: nothing fails, and nothing is waited for longer than usual.
  * - `waiting`: a part is slow, pauses, or has begun to fail.
- * - `failing`: nothing that a part was asked for has succeeded for five seconds or more.
+ * - `failing`: nothing that a part was asked for has succeeded for five seconds or more, it has been silent for eight and for
+ *   twice as long as the time before, or the API refuses all requests for a minute.
  */
 export type RunLevel = 'well' | 'waiting' | 'failing';
 
@@ -42,6 +51,12 @@ export type RunLevel = 'well' | 'waiting' | 'failing';
 const usualWait = 1_000;
 /** Ms until what fails is an outage. */
 const outage = 5_000;
+/** Ms without a sign of life until what may only be slow is an outage; longer, where that was usual before. */
+const longSilence = 8_000;
+/** Ms of refusals until what may only be a pause is an outage. */
+const longPause = 60_000;
+/** Calls whose times are remembered. */
+const maxCalls = 20;
 /** Limiters whose state is followed. */
 const maxLimiters = 20;
 /** Ms over which it is averaged how busy a part is. */
@@ -105,9 +120,17 @@ export class RunJudge {
   /** Since when calls of the sink have not returned, and no delivery was accepted; and how many calls there are. */
   #calledAt = 0;
   #calls = 0;
+  /** The call that began last. */
+  #call = '';
+  /** Ms that the last one of each name was silent. */
+  readonly #callTimes = new Map<string, number>();
+  /** Ms until the last response. */
+  #responseTime = 0;
   readonly #limiters = new Map<string, { readonly pausedUntil: number; readonly outage: Failing | undefined }>();
   /** The latest pause that this process caused. */
   #pause: { readonly until: number; readonly cause?: string | undefined } = { until: -Infinity };
+  /** Since when requests were refused, and none was answered. */
+  #refusedSince: number | undefined;
   /** The share of the last seconds in which each part had something to do. */
   readonly #busy: Record<RunPart, number> = { target: 0, limiter: 0, api: 0 };
   #limited = 0;
@@ -135,8 +158,7 @@ export class RunJudge {
       case 'retry':
         this.lastRetry = causeOf(event.error);
         // A pause is not a failure.
-        if (event.reason === 'rate-limited')
-          this.#pause = { until: this.#pause.until, cause: this.#pause.cause ?? this.lastRetry };
+        if (event.reason === 'rate-limited') this.#refuse(this.lastRetry, now);
         else this.#fail(event.request, now, this.lastRetry);
         this.#open.set(event.request, { is: 'backing off', until: now + event.delay });
         break;
@@ -144,11 +166,12 @@ export class RunJudge {
         this.#pause = { until: now + event.for, cause: event.quota && quotaCause(event.quota.resetAt) };
         break;
       case 'settled':
-        if (event.outcome === 'failed') this.#fail(event.request, now, causeOf(event.error));
+        if (event.outcome === 'failed') {
+          this.#fail(event.request, now, causeOf(event.error));
+          if (event.error.code === 'rate-limited') this.#refuse(causeOf(event.error), now);
+        }
+        if (event.outcome === 'answered') this.#answer(this.#open.get(event.request), now);
         this.#open.delete(event.request);
-        if (event.outcome !== 'answered') break;
-        this.#api = undefined;
-        this.#answeredAt = now;
         break;
       case 'limiter':
         this.#followLimiter(event, now);
@@ -158,12 +181,10 @@ export class RunJudge {
         if (event.of === 'walk' || event.of === 'watch') this.#api = failing(this.#api, now, causeOf(event.error));
         break;
       case 'sink':
-        if (event.took === undefined) {
-          if (this.#calls === 0) this.#calledAt = now;
-          this.#calls += 1;
-        } else {
-          this.#calls = Math.max(0, this.#calls - 1);
-        }
+        this.#followCall(event, now);
+        break;
+      case 'outage':
+        this.#followOutage(event, now);
         break;
       case 'delivery':
         this.#followDelivery(event, now);
@@ -192,6 +213,33 @@ export class RunJudge {
     const open = this.#open.get(request);
     const sentAt = open?.is === 'sent' ? open.since : now;
     this.#api = failing(this.#api, Math.max(sentAt, this.#answeredAt), cause);
+  }
+
+  #answer(request: OpenRequest | undefined, now: number): void {
+    if (request?.is === 'sent') this.#responseTime = now - request.since;
+    this.#api = undefined;
+    this.#answeredAt = now;
+    this.#refusedSince = undefined;
+  }
+
+  #refuse(cause: string, now: number): void {
+    this.#refusedSince ??= now;
+    this.#pause = { until: this.#pause.until, cause: this.#pause.cause ?? cause };
+  }
+
+  #followCall({ call, took }: SinkEvent, now: number): void {
+    if (took === undefined) {
+      if (this.#calls === 0) this.#calledAt = now;
+      this.#calls += 1;
+      this.#call = call;
+      return;
+    }
+    this.#calls = Math.max(0, this.#calls - 1);
+    if (this.#callTimes.has(call) || this.#callTimes.size < maxCalls) this.#callTimes.set(call, now - this.#calledAt);
+  }
+
+  #followOutage({ cause, for: lasted = 0 }: OutageEvent, now: number): void {
+    this.#target = cause === undefined ? undefined : { since: now - lasted, cause };
   }
 
   #followDelivery({ step, error, waiting, records = 1 }: DeliveryEvent, now: number): void {
@@ -235,12 +283,15 @@ export class RunJudge {
     if (this.#target && now - this.#target.since >= usualWait)
       return { kind: 'target', since: now - this.#target.since, cause: this.#target.cause };
     const since = now - this.#calledAt;
-    if (this.#calls > 0 && since >= usualWait) return { kind: 'target', since };
+    if (this.#calls > 0 && since >= usualWait) {
+      const isSilent = isLongSilence(since, this.#callTimes.get(this.#call));
+      return { kind: 'target', since, cause: isSilent ? `${this.#call} has not ended` : undefined };
+    }
     // Polls go on meanwhile. A target that is slow sets the pace; one that takes nothing for much longer hangs.
     const delivering = now - (this.#deliveringSince ?? now);
-    return delivering >= Math.max(usualWait, 3 * (this.#backlog?.each ?? 0))
-      ? { kind: 'target', since: delivering }
-      : undefined;
+    const each = this.#backlog?.each;
+    if (delivering < Math.max(usualWait, 3 * (each ?? 0))) return undefined;
+    return { kind: 'target', since: delivering, cause: isLongSilence(delivering, each) ? 'no response' : undefined };
   }
 
   #requestHealth(now: number): RunHealth | undefined {
@@ -248,7 +299,12 @@ export class RunJudge {
     const paused = Math.max(this.#pause.until, ...limiters.map(({ pausedUntil }) => pausedUntil)) - now;
     const open = [...this.#open.values()];
     if (paused > 0 && open.length > 0)
-      return { kind: 'pause', left: paused, cause: this.#pause.until > now ? this.#pause.cause : undefined };
+      return {
+        kind: 'pause',
+        left: paused,
+        refusedFor: this.#refusedSince === undefined ? undefined : now - this.#refusedSince,
+        cause: this.#pause.until > now ? this.#pause.cause : undefined,
+      };
     const queued = open.map((each) => now - waitsSince(each)).filter((wait) => wait >= 0);
     const away = limiters.find(({ outage: each }) => each && now - each.since >= usualWait)?.outage;
     if (queued.length > 0 && away) return { kind: 'limit', since: now - away.since, cause: away.cause };
@@ -260,8 +316,15 @@ export class RunJudge {
     const left = isAsked ? 0 : next === Infinity ? undefined : next;
     if (this.#api && (now - this.#api.since >= usualWait || (left ?? 0) >= usualWait))
       return { kind: 'retry', since: now - this.#api.since, left, cause: this.#api.cause };
-    if (sent.length > 0) return ifLong('response', Math.max(...sent));
-    return queued.length > 0 && queued.length === open.length ? ifLong('limit', Math.max(...queued)) : undefined;
+    if (sent.length > 0) return this.#silence(Math.max(...sent));
+    if (queued.length === 0 || queued.length < open.length) return undefined;
+    const since = Math.max(...queued);
+    return since < usualWait ? undefined : { kind: 'limit', since };
+  }
+
+  #silence(since: number): RunHealth | undefined {
+    if (since < usualWait) return undefined;
+    return { kind: 'response', since, cause: isLongSilence(since, this.#responseTime) ? 'no response' : undefined };
   }
 
   #wellHealth(): RunHealth {
@@ -308,6 +371,7 @@ const judgedEvents = [
   'error',
   'sink',
   'delivery',
+  'outage',
 ] as const satisfies readonly ClientEvent['type'][];
 
 /** How serious it is. */
@@ -317,9 +381,11 @@ export function healthLevel(health: RunHealth): RunLevel {
     case 'idle':
     case 'pace':
       return 'well';
-    case 'pause':
+    case 'pause': {
+      const { refusedFor = 0, left } = health;
+      return refusedFor >= outage && refusedFor + left >= longPause ? 'failing' : 'waiting';
+    }
     case 'response':
-      return 'waiting';
     case 'retry':
     case 'target':
     case 'limit':
@@ -414,8 +480,9 @@ function waitsSince(request: OpenRequest): number {
   return request.is === 'queued' ? request.since : Infinity;
 }
 
-function ifLong(kind: 'limit' | 'response', since: number): RunHealth | undefined {
-  return since < usualWait ? undefined : { kind, since };
+/** @param before how long it was silent the time before */
+function isLongSilence(since: number, before = 0): boolean {
+  return since >= Math.max(longSilence, 2 * before);
 }
 
 function inCapitals(text: string): string {

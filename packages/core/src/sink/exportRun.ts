@@ -1,20 +1,20 @@
 import { abortable, abortableBy } from '../abortable.js';
-import { settlesWithin, systemClock, type Clock } from '../clock.js';
+import { settlesWithin, systemClock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { redactThrown } from '../redactError.js';
 import { amend, SluiceError } from '../errors.js';
 import { reportGap } from '../position.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
-import type { SourceInfo } from '../source/source.js';
 import { notify } from '../source/sourceEvent.js';
 import { cancellable, done, type PullIterator } from '../source/cancellable.js';
 import { Commits } from './commits.js';
 import type { ExportOptions, ExportReport, ExportStep } from './exportOptions.js';
-import { guardSink, guardStore, isHanging, type GuardOptions } from './guardSink.js';
+import { guardSink, guardStore, isHanging } from './guardSink.js';
 import type { Release } from './lockQueue.js';
 import { describeOldRows, doubtOldRows } from './oldRows.js';
 import { openExport, type ExportJob, type OpenExport } from './openExport.js';
+import { reportCalls, reportOutages } from './reports.js';
 import { startOver } from './startOver.js';
 import type { Sink, SinkReport, SinkWriter } from './sink.js';
 import { findTotalGap, judgeEnd } from './walkEnd.js';
@@ -43,7 +43,8 @@ export class ExportRun<T> {
     const { info } = source;
     const guard = { clock, signal: this.#cancelled.signal };
     const guardedSink = guardSink(sink, { ...guard, onCall: reportCalls(info, sink.name, clock) });
-    const state = guardedSink.state ?? (options.state && guardStore(options.state, 'The state store', guard));
+    const ofState = { ...guard, onCall: reportCalls(info, sink.name, clock, 'state.') };
+    const state = guardedSink.state ?? (options.state && guardStore(options.state, 'The state store', ofState));
     const setup = { info, sink: guardedSink, state, options, clock };
     const commits = new Commits(setup);
     this.#job = {
@@ -66,7 +67,8 @@ export class ExportRun<T> {
   async *#run(): AsyncGenerator<ExportStep, undefined> {
     if (this.#isStopped()) return;
     try {
-      this.#release = await this.#job.state?.lock(this.#stopped.signal);
+      const { info, sink, state } = this.#job;
+      this.#release = await state?.lock(this.#stopped.signal, 'export', reportOutages(info, sink.name));
       yield* this.#export();
     } catch (error) {
       // Sinks know no secrets, and quote rows, which may have them.
@@ -274,16 +276,6 @@ export class ExportRun<T> {
     };
     return [this.report];
   }
-}
-
-/** Tells the observers of a client when a sink is called, and when it has returned. Nothing, if there are none. */
-function reportCalls<T>({ name: source, endpoint }: SourceInfo<T>, sink: string, clock: Clock): GuardOptions['onCall'] {
-  return (call) => {
-    if (!(endpoint?.isObserved?.('sink') ?? true)) return () => undefined;
-    const began = clock.monotonic();
-    notify(endpoint, { type: 'sink', source, sink, call });
-    return () => notify(endpoint, { type: 'sink', source, sink, call, took: clock.monotonic() - began });
-  };
 }
 
 /** Whether a sink reports that nothing is left to resume. */

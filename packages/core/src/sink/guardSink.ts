@@ -86,10 +86,10 @@ export function guardStore(store: StateStore, whose: string, options: GuardOptio
   });
   return {
     folder: store.folder,
-    lock: async (signal, use) => {
+    lock: async (signal, use, onOutage) => {
       const release = await calls.make(
         'lock',
-        () => store.lock(signal, use),
+        () => store.lock(signal, use, onOutage),
         (late) => late(),
       );
       return () => releases.make('the release of its lock', release);

@@ -9,6 +9,7 @@ import { notify } from '../source/sourceEvent.js';
 import type { Commits } from './commits.js';
 import type { ExportReport, ExportSetup } from './exportOptions.js';
 import { findCheckpoint, createCheckpoint, hashTarget } from './findCheckpoint.js';
+import { reportOutages } from './reports.js';
 import type { SinkContext, SinkReport, SinkWriter } from './sink.js';
 
 /** What an export works with from its start to its end. */
@@ -233,6 +234,7 @@ function createContext<T>(job: ExportJob<T>, how: Opening): SinkContext<T> {
     warn: options.onWarning,
     onDelivery: (delivery) =>
       notify(info.endpoint, { type: 'delivery', source: info.name, sink: sink.name, ...delivery }),
+    onOutage: reportOutages(info, sink.name),
     signal: cancelled,
   };
 }

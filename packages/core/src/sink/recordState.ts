@@ -1,11 +1,16 @@
 import type { StateLog } from '../stateLog.js';
+import type { Outage } from '../source/sourceEvent.js';
 import { lockQueues, type Release } from './lockQueue.js';
 import type { StateStore } from './stateStore.js';
 
 /** Lists of records, each with a name: a table of a database with the columns `list` and `record`, for example. */
 export interface RecordLists {
-  /** Connects, and keeps other processes out until the release. Called once for all of this process that hold it. */
-  open(signal: AbortSignal): Promise<Release>;
+  /**
+   * Connects, and keeps other processes out until the release. Called once for all of this process that hold it.
+   *
+   * @param onOutage that of `StateStore.lock`
+   */
+  open(signal: AbortSignal, onOutage?: (outage: Outage | undefined) => void): Promise<Release>;
   /** The records of a list in order, as plain JSON; none if there is no such list. */
   read(list: string): Promise<readonly unknown[]>;
   /** Adds records to a list, after its others or instead of them: all or none. They are durable when it resolves. */
@@ -27,13 +32,13 @@ export interface RecordLists {
  */
 export function recordState(lists: RecordLists): StateStore {
   const queues = lockQueues();
-  const shared = new SharedRelease((signal) => lists.open(signal));
+  const shared = new SharedRelease((...holder) => lists.open(...holder));
   return {
-    async lock(signal, use = 'export') {
+    async lock(signal, use = 'export', onOutage) {
       const leave = await queues[use].acquire(signal);
       let release: Release;
       try {
-        release = await shared.take(signal);
+        release = await shared.take(signal, onOutage);
       } catch (error) {
         await leave();
         throw error;
@@ -57,18 +62,18 @@ function nameList(name: string): string {
 
 /** Opens for the first holder, and closes after the last. */
 class SharedRelease {
-  readonly #open: (signal: AbortSignal) => Promise<Release>;
+  readonly #open: RecordLists['open'];
   #holders = 0;
   #opened: Promise<Release> | undefined;
   #closed: Promise<void> = Promise.resolve();
 
-  constructor(open: (signal: AbortSignal) => Promise<Release>) {
+  constructor(open: RecordLists['open']) {
     this.#open = open;
   }
 
-  async take(signal: AbortSignal): Promise<Release> {
+  async take(...holder: Parameters<RecordLists['open']>): Promise<Release> {
     this.#holders += 1;
-    this.#opened ??= this.#closed.then(() => this.#open(signal));
+    this.#opened ??= this.#closed.then(() => this.#open(...holder));
     let isHeld = true;
     const release = async (): Promise<void> => {
       if (!isHeld) return;

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import type { StatedGap } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import type { WatchedWalk } from '../source/page.js';
-import type { Delivery } from '../source/sourceEvent.js';
+import type { Delivery, Outage } from '../source/sourceEvent.js';
 import type { StateLog } from '../stateLog.js';
 import type { StateStore } from './stateStore.js';
 
@@ -34,6 +34,11 @@ export interface SinkContext<T> {
   readonly warn?: ((message: string) => void) | undefined;
   /** Tells the observers of the client about a delivery to an endpoint. Default: nobody is told. */
   readonly onDelivery?: ((delivery: Delivery) => void) | undefined;
+  /**
+   * Reports that the target takes nothing, again with each attempt, and `undefined` once it does again: the run is shown
+   * as waiting for it. Default: nobody is told.
+   */
+  readonly onOutage?: ((outage: Outage | undefined) => void) | undefined;
   /**
    * For incremental exports. `new`: the rows are only those that are new since an earlier export, so the older ones of the
    * target must stay. `all`: the target may have them already.

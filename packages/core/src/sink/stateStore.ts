@@ -1,4 +1,5 @@
 import type { StateLog } from '../stateLog.js';
+import type { Outage } from '../source/sourceEvent.js';
 import type { Release, StateUse } from './lockQueue.js';
 
 /** Stores small records durably, by name. A record is replaced completely or not at all. */
@@ -10,10 +11,11 @@ export interface StateStore {
    * one that is closing.
    *
    * @param signal cancels the wait; aborted later, it means that the holder is closing.
+   * @param onOutage called until the release, as that of a sink's context, if what keeps the state is away for a while.
    * @throws LockError if another process, thread or copy holds it for the same use; for a watch, also if another watch of
    * this copy does and is not closing. `signal.reason` if the wait is cancelled.
    */
-  lock(signal: AbortSignal, use?: StateUse): Promise<Release>;
+  lock(signal: AbortSignal, use?: StateUse, onOutage?: (outage: Outage | undefined) => void): Promise<Release>;
   /** `undefined` if there is no record. @throws CheckpointError if it can't be read. */
   load(name: string): Promise<unknown>;
   /** Resolves when the record is durable. */

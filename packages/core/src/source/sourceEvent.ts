@@ -94,6 +94,25 @@ export interface DeliveryEvent extends Delivery {
   readonly sink: string;
 }
 
+/** Why a target takes nothing now, and may later. */
+export interface Outage {
+  /** In a few words, which quote nothing that the target said. */
+  readonly cause: string;
+  /** Ms that it has lasted. */
+  readonly for: number;
+  /** Of the latest attempt. */
+  readonly error: ErrorReport;
+}
+
+/** The target takes nothing, e.g. a database that is away: emitted with each attempt, and without `cause` once it is over. */
+export interface OutageEvent extends Partial<Outage> {
+  readonly type: 'outage';
+  /** The source's name. */
+  readonly source: string;
+  /** The sink's name. */
+  readonly sink: string;
+}
+
 /** Something failed. Each level reports it once, since an outer one may recover. Cancellation is not an error. */
 export interface ErrorEvent<Of extends string = string> {
   readonly type: 'error';
@@ -105,7 +124,13 @@ export interface ErrorEvent<Of extends string = string> {
 
 /** Events that walks, watches and exports send to the endpoint of their rows, for observers of the client. */
 export type SourceEvent =
-  PageEvent | CommitEvent | ChangeEvent | SinkEvent | DeliveryEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
+  | PageEvent
+  | CommitEvent
+  | ChangeEvent
+  | SinkEvent
+  | DeliveryEvent
+  | OutageEvent
+  | ErrorEvent<'walk' | 'watch' | 'export'>;
 
 /** Sends an event to the observers of a client, if there is one. An observer that throws must not cost rows. */
 export function notify(

@@ -6,6 +6,7 @@ import { ConfigError } from '../errors.js';
 import type { Identifiers } from '../identifiers.js';
 import { createStoredPages } from '../operators/conditionalWalk.js';
 import { tickOptionNames, Ticks, type TickOptions } from '../operators/ticks.js';
+import { reportState } from '../sink/reports.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
@@ -124,7 +125,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     newTicks,
     polls,
     maxFailures,
-    state,
+    state: state && reportState(state, watched, clock),
     conditional,
     onHealth: options.onHealth,
     newId: options.newId,

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { causeOf, ConfigError, SinkError, SluiceError } from '@sluice/core';
 import { isObject } from '../fields.js';
 import {
   ConnectionLost,
@@ -9,6 +9,7 @@ import {
   quoteTable,
   RefusedValue,
   type Connection,
+  type DatabaseOutage,
   type Refusal,
   type Session,
   type SqlValue,
@@ -28,12 +29,14 @@ const connectTimeout = 15_000;
  * Rows that swap values, or refer to rows that follow, break a constraint for a moment. Whoever waits for a lock for ever
  * says nothing, so a server without a limit gets one.
  */
-const begin =
-  "BEGIN; SET CONSTRAINTS ALL DEFERRED; SELECT set_config('lock_timeout', '60s', true) WHERE current_setting('lock_timeout') = '0'";
+const begin = (ms: number): string =>
+  `BEGIN; SET CONSTRAINTS ALL DEFERRED; SELECT set_config('lock_timeout', '${ms}', true) WHERE current_setting('lock_timeout') = '0'`;
+/** In ms. */
+const usualLockWait = 60_000;
 /** Each statement sees the same. */
-const beginReading = begin.replace('BEGIN', 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+const beginReading = begin(usualLockWait).replace('BEGIN', 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 /** A worker that was stopped keeps no lock for longer. Shorter than what others wait for it. */
-const beginAsWorker = `${begin}; SET LOCAL idle_in_transaction_session_timeout = '10s'`;
+const asWorker = "; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 /** Ms that a cancelled export waits for a server that does not respond, and that the end of a connection may take. */
 const longestEnd = 2_000;
 
@@ -135,12 +138,12 @@ export async function openPostgres(
   if (isWorker) socket.unref();
   return {
     isPooled,
-    async transaction(work, { isOneMoment = false } = {}) {
+    async transaction(work, { isOneMoment = false, maxLockWait = usualLockWait } = {}) {
       if (isLost()) throw new ConnectionLost(`The connection to ${where} has ended.`);
       const stopWaiting = endIfAborted(signal, socket);
       socket.ref();
       try {
-        await client.query(isOneMoment ? beginReading : isWorker ? beginAsWorker : begin);
+        await client.query(isOneMoment ? beginReading : begin(maxLockWait) + (isWorker ? asWorker : ''));
         const result = await work(session);
         await client.query('COMMIT');
         return result;
@@ -449,10 +452,50 @@ function explainError(error: unknown, where: string): unknown {
   if (SluiceError.is(error) || !(error instanceof Error)) return error;
   const state = readState(error);
   if (state === undefined && !isFromDriver(error)) return error;
-  const code = state ?? ('code' in error ? error.code : undefined);
+  const code = state ?? driverCode(error);
   const isTemporary = state === undefined || serverFaults.test(state);
   return new SinkError(`${where}: ${explainState(state, error)}`, { details: { database: where, code, isTemporary } });
 }
+
+/** The code of a fault of the socket. The driver's own errors have none. */
+function driverCode(error: Error): string | undefined {
+  if (/^SASL/.test(error.message)) return '28P01';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  if (/timeout expired/i.test(error.message)) return 'ETIMEDOUT';
+  return /terminated|closed|not queryable/i.test(error.message) ? 'ECONNRESET' : undefined;
+}
+
+/** Why the server runs no transaction now, if it may run the same one later. */
+export function findOutage(error: unknown, hasWorked: boolean): DatabaseOutage | undefined {
+  if (!SluiceError.is(error, 'sink')) return undefined;
+  const { code } = error.details;
+  if (typeof code !== 'string') return undefined;
+  if (socketCodes.test(code) && !/^E(ACCES|PERM)$/.test(code))
+    return { cause: causeOf({ code: 'network', details: { platformCode: code } }) };
+  const [, cause] = outages.find(([states]) => states.test(code)) ?? [];
+  if (cause !== undefined) return { cause, isConnected: /^(40|55)/.test(code) };
+  const [, later] = hasWorked ? (laterOutages.find(([states]) => states.test(code)) ?? []) : [];
+  return later === undefined ? undefined : { cause: later };
+}
+
+/** What the server says of itself, and not of rows or of whoever connects. */
+const outages: readonly (readonly [states: RegExp, cause: string])[] = [
+  [/^53300/, 'too many connections'],
+  [/^53100/, 'disk of the server full'],
+  [/^53/, 'server out of resources'],
+  [/^55P03/, 'locked by another transaction'],
+  [/^57P03/, 'server not ready'],
+  [/^57P0/, 'server shut down'],
+  [/^08/, 'connection lost'],
+  [/^40(001|P01)/, 'conflict with another transaction'],
+];
+
+/** What is a wrong setting at first, and a server that was changed or replaced later. */
+const laterOutages: typeof outages = [
+  [/^25006/, 'server is read-only'],
+  [/^28/, 'user or password refused'],
+  [/^3D000/, 'database not there'],
+];
 
 /** What the server says of connections, users, rights, room, locks, shutdowns and its disk, and not of rows. */
 const serverFaults = /^(08|25006|28|40|42501|53|55P03|57|58)/;

@@ -130,6 +130,8 @@ export interface Connection {
     options?: {
       /** It only reads, and sees the database as it is at its beginning. */
       readonly isOneMoment?: boolean;
+      /** Ms that a statement waits for a lock, unless the database says. Default 60,000, or what the database does. */
+      readonly maxLockWait?: number;
     },
   ): Promise<R>;
   close(): Promise<void>;
@@ -137,6 +139,14 @@ export interface Connection {
 
 /** The connection ended: nobody knows whether its last transaction was committed. */
 export class ConnectionLost extends Error {}
+
+/** Why a database does not run a transaction now, and may later. */
+export interface DatabaseOutage {
+  /** In a few words, which quote nothing that the database said. */
+  readonly cause: string;
+  /** The connection is as good as before. Default `false`: the next attempt opens another one. */
+  readonly isConnected?: boolean;
+}
 
 /** The database refused a value of an insert: that of this column, in the row of this index. */
 export class RefusedValue extends Error {
@@ -173,6 +183,13 @@ export interface Database {
    * @throws LockError if somebody else holds it.
    */
   lock(connection: Connection, table: TableName, signal: AbortSignal, isShared?: boolean): Promise<Release>;
+  /**
+   * Why an attempt to connect or to run a transaction failed, if another one may succeed without any change; `undefined` if
+   * not.
+   *
+   * @param hasWorked a transaction was committed before, so user, password, rights and server were right
+   */
+  readonly findOutage: (error: unknown, hasWorked: boolean) => DatabaseOutage | undefined;
   /** Who holds that lock, as far as anybody can tell. Locks nothing. */
   holder(session: Session, table: TableName): Promise<TableHolder | undefined>;
   /** Locks definitions until the transaction ends, where two runs that create the same table at once would fail. */

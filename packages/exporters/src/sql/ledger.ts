@@ -4,11 +4,11 @@ import {
   ConfigError,
   LockError,
   recordState,
+  SluiceError,
   type Release,
   type Sink,
   type StateLog,
   type StateStore,
-  type StateUse,
 } from '@sluice/core';
 import {
   besideTable,
@@ -90,7 +90,7 @@ export class Ledger implements TableState {
   hasLostMark = false;
   /** Who holds the lock, and the logs. */
   readonly #state = recordState({
-    open: (signal) => this.#begin(signal),
+    open: (...holder) => this.#begin(...holder),
     read: (list) => this.read((session) => this.#records(session, list, this.table)),
     write: (list, records, { isReplaced }) =>
       this.commit(async (session) => {
@@ -127,12 +127,12 @@ export class Ledger implements TableState {
   }
 
   /** Connects, and takes the table over. An export and a watch share the connection; exports wait for each other. */
-  lock(signal: AbortSignal, use?: StateUse): Promise<Release> {
-    return this.#state.lock(signal, use);
+  lock(...holder: Parameters<StateStore['lock']>): Promise<Release> {
+    return this.#state.lock(...holder);
   }
 
-  async #begin(signal: AbortSignal): Promise<Release> {
-    await this.#connection.open(signal);
+  async #begin(...holder: Parameters<TableConnection['open']>): Promise<Release> {
+    await this.#connection.open(...holder);
     try {
       await this.#takeOver();
     } catch (error) {
@@ -266,6 +266,7 @@ export class Ledger implements TableState {
       const queries = { areRefused: false };
       try {
         return await this.#connection.transact(async (session) => {
+          queries.areRefused = false;
           const result = await work(session).catch((error: unknown) => {
             queries.areRefused = !(error instanceof ConnectionLost);
             throw error;
@@ -276,7 +277,7 @@ export class Ledger implements TableState {
         });
       } catch (error) {
         // What the other run did may be why. After an error of the server, its transaction takes no more queries.
-        if (queries.areRefused) await this.#connection.transact(checkOurs);
+        if (queries.areRefused && !isTemporary(error)) await this.#connection.transact(checkOurs);
         throw error;
       }
     });
@@ -381,6 +382,11 @@ function decodeRecord(record: unknown, name: string): unknown {
   } catch {
     throw new CheckpointError(`The row ${name} of the table _sluice can't be read.`, {}, [{ kind: 'restart' }]);
   }
+}
+
+/** Whether an error says nothing of the rows. */
+function isTemporary(error: unknown): boolean {
+  return SluiceError.is(error) && (error.code === 'lock' || error.details['isTemporary'] === true);
 }
 
 function takenOver(table: string): LockError {

@@ -3,12 +3,14 @@ import {
   ConfigError,
   SinkError,
   SluiceError,
+  targetRetryNames,
   type Change,
   type Json,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
+  type TargetRetryOptions,
 } from '@sluice/core';
 import { isObject } from '../fields.js';
 import type { Database, SqlValue } from './database.js';
@@ -17,10 +19,11 @@ import { namesBeside, readLastPoll } from './historyTable.js';
 import { Ledger, type TableSink } from './ledger.js';
 import { MirrorTable, type MirrorState } from './mirrorTable.js';
 import { rowsRecord, RowsSeen } from './rowsRecord.js';
+import { TableConnection } from './tableConnection.js';
 import { checkTableName, createTableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
-export interface MirrorOptions {
+export interface MirrorOptions extends TargetRetryOptions {
   /** The table. It is created if it is not there; one with rows that are not this mirror's is refused. */
   readonly table: string;
   /** The columns and their order. Default: those of the watched rows. */
@@ -46,6 +49,7 @@ export type MirrorMode = 'mirror' | 'history';
 
 /** The names of these options. */
 export const mirrorOptionNames = {
+  ...targetRetryNames,
   table: true,
   columns: true,
   key: true,
@@ -66,6 +70,7 @@ export type Mirror<T> = TableSink<Change<T>>;
  */
 export function mirrorSink<T extends object>(database: Database, target: string, options: MirrorOptions): Mirror<T> {
   const { table, columns, key, mode = 'mirror', deletedAt = false, schema: newFields } = options;
+  const { retry, clock, random } = options;
   const isHistory = mode === 'history';
   checkTableName(database, isHistory ? namesBeside(table, database).polls : table);
   if (isHistory && deletedAt)
@@ -74,7 +79,7 @@ export function mirrorSink<T extends object>(database: Database, target: string,
       { option: 'deletedAt' },
     );
   const kept = isHistory ? 'versions' : deletedAt ? 'removed' : 'present';
-  const ledger = new Ledger(database, table);
+  const ledger = new Ledger(database, table, new TableConnection(database, table, { retry, clock, random }));
   const prepare = async ({ schema, source, isEndless }: SinkContext<Change<T>>): Promise<WriterParts<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');

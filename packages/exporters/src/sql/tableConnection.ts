@@ -1,11 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SinkError, SluiceError, type Release } from '@sluice/core';
-import { ConnectionLost, type Connection, type Database, type Session, type TableName } from './database.js';
+import {
+  SinkError,
+  SluiceError,
+  targetRetries,
+  type Release,
+  type SinkContext,
+  type TargetRetry,
+  type TargetRetryOptions,
+} from '@sluice/core';
+import {
+  ConnectionLost,
+  type Connection,
+  type Database,
+  type DatabaseOutage,
+  type Session,
+  type TableName,
+} from './database.js';
 
-/** Ms before each attempt to reach a database again whose connection was lost. */
-const reconnectAfter = [100, 500, 1_000, 2_000, 4_000, 8_000, 15_000];
-/** The same for whoever only looks, without a signal to cancel it. */
-const lookAgainAfter = reconnectAfter.slice(0, 4);
+/** Ms before each attempt of whoever only looks, without a signal to cancel it. */
+const lookAgainAfter = [100, 500, 1_000, 2_000];
+/** Ms that the first attempt waits for a lock: then it is known what the export waits for, and the next one waits longer. */
+const firstLockWait = 4_000;
+
+interface Holder {
+  readonly signal: AbortSignal;
+  readonly onOutage: SinkContext<never>['onOutage'];
+}
 
 interface OpenConnection {
   readonly connection: Connection;
@@ -16,17 +36,25 @@ interface OpenConnection {
 export class TableConnection {
   readonly #database: Database;
   readonly #isShared: boolean;
+  readonly #retry: TargetRetry;
   #table: TableName;
   #open: OpenConnection | undefined;
   /** Of whoever holds the lock. */
-  #signal: AbortSignal | undefined;
+  #holder: Holder | undefined;
+  /** A transaction was committed since the table was locked. */
+  #hasWorked = false;
   /** The last transaction that was asked for. */
   #last: Promise<unknown> = Promise.resolve();
 
   /** @param isShared others may write the table, too, who share its lock */
-  constructor(database: Database, table: string, { isShared = false } = {}) {
+  constructor(
+    database: Database,
+    table: string,
+    { isShared = false, ...retries }: TargetRetryOptions & { readonly isShared?: boolean } = {},
+  ) {
     this.#database = database;
     this.#isShared = isShared;
+    this.#retry = targetRetries(retries);
     this.#table = { given: table, full: table };
   }
 
@@ -35,14 +63,15 @@ export class TableConnection {
     return this.#table;
   }
 
-  /** @throws LockError if somebody else writes the table; SinkError if the database can't be reached */
-  async open(signal: AbortSignal): Promise<void> {
-    this.#signal = signal;
-    await this.#retry([], () => this.#connect(signal));
+  /** @throws LockError if somebody else writes the table; SinkError if the database can't be reached in time */
+  async open(signal: AbortSignal, onOutage?: SinkContext<never>['onOutage']): Promise<void> {
+    this.#holder = { signal, onOutage };
+    this.#hasWorked = false;
+    await this.#repeat(this.#holder, () => this.#connect(signal));
   }
 
   async close(): Promise<void> {
-    this.#signal = undefined;
+    this.#holder = undefined;
     await this.#disconnect();
   }
 
@@ -54,15 +83,26 @@ export class TableConnection {
   }
 
   /** Reads on a connection of its own, without the lock, and creates nothing. */
-  look<R>(work: (session: Session, table: TableName) => Promise<R>): Promise<R> {
+  async look<R>(work: (session: Session, table: TableName) => Promise<R>): Promise<R> {
     const { signal } = new AbortController();
-    return this.#retry(lookAgainAfter, async () => {
+    const attempt = async (): Promise<R> => {
       const connection = await (this.#database.connectToRead?.(signal) ?? this.#database.connect(signal));
       try {
         return await connection.transaction(async (session) => work(session, await this.#named(session)));
       } finally {
         await connection.close();
       }
+    };
+    for (const pause of lookAgainAfter) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+      }
+      await delay(pause);
+    }
+    return attempt().catch((error: unknown) => {
+      throw error instanceof ConnectionLost ? this.#unreachable(error) : error;
     });
   }
 
@@ -84,15 +124,16 @@ export class TableConnection {
     return this.enqueue(() => this.transact(work));
   }
 
-  /** Repeats a transaction on a new connection, if that of an attempt was lost. */
+  /** Repeats a transaction while the database is away, on a new connection if that of an attempt was lost. */
   async transact<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    const signal = this.#signal;
-    if (!signal) throw new Error('The table is not locked.');
-    const attempt = async (): Promise<R> => {
-      const { connection } = this.#open ?? (await this.#reconnect(signal));
-      return connection.transaction(work);
-    };
-    return this.#retry(reconnectAfter, attempt, signal);
+    const holder = this.#holder;
+    if (!holder) throw new Error('The table is not locked.');
+    const result = await this.#repeat(holder, async (nth) => {
+      const { connection } = this.#open ?? (await this.#reconnect(holder.signal));
+      return connection.transaction(work, nth === 1 ? { maxLockWait: firstLockWait } : {});
+    });
+    this.#hasWorked = true;
+    return result;
   }
 
   async #reconnect(signal: AbortSignal): Promise<OpenConnection> {
@@ -104,19 +145,36 @@ export class TableConnection {
     }
   }
 
-  /** Repeats an attempt after each pause whose connection was lost. @throws SinkError if all of them are */
-  async #retry<R>(pauses: readonly number[], attempt: () => Promise<R>, signal?: AbortSignal): Promise<R> {
-    for (const pause of [...pauses, undefined]) {
+  #repeat<R>({ signal, onOutage }: Holder, attempt: (nth: number) => Promise<R>): Promise<R> {
+    const repeated = async (nth: number): Promise<R> => {
       try {
-        return await attempt();
+        return await attempt(nth);
       } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
-        if (pause === undefined) throw unreachable(this.#database, this.#table.given, error);
-        if (signal) await this.#disconnect();
-        await delay(pause, undefined, { signal });
+        const outage = this.#outage(error);
+        if (outage && !outage.isConnected) await this.#disconnect();
+        throw error;
       }
-    }
-    throw new Error('Unreachable.');
+    };
+    const findOutage = (error: unknown) => {
+      const outage = this.#outage(error);
+      return outage && { cause: outage.cause, error: this.#unreachable(error) };
+    };
+    return this.#retry(repeated, { signal, onOutage, findOutage });
+  }
+
+  #outage(error: unknown): DatabaseOutage | undefined {
+    const { findOutage } = this.#database;
+    if (!(error instanceof ConnectionLost)) return findOutage(error, this.#hasWorked);
+    return { cause: findOutage(error.cause, true)?.cause ?? 'connection lost' };
+  }
+
+  #unreachable(error: unknown): SluiceError {
+    const { cause, ...lost } = error instanceof ConnectionLost ? error : { cause: error };
+    if (SluiceError.is(cause)) return cause;
+    return new SinkError(
+      `The connection to the database of ${this.#table.given} (${this.#database.name}) was lost, and could not be opened again. What was committed is kept: the same export goes on from there.`,
+      { cause: cause ?? lost, details: { isTemporary: true } },
+    );
   }
 
   async #connect(signal: AbortSignal): Promise<OpenConnection> {
@@ -130,12 +188,4 @@ export class TableConnection {
       throw error;
     }
   }
-}
-
-function unreachable(database: Database, table: string, { cause, ...lost }: ConnectionLost): SluiceError {
-  if (SluiceError.is(cause)) return cause;
-  return new SinkError(
-    `The connection to the database of ${table} (${database.name}) was lost, and could not be opened again. What was committed is kept: the same export goes on from there.`,
-    { cause: cause ?? lost, details: { isTemporary: true } },
-  );
 }

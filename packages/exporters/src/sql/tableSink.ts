@@ -4,12 +4,14 @@ import {
   ConfigError,
   pickGap,
   systemClock,
+  targetRetryNames,
   type Clock,
   type Json,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
+  type TargetRetryOptions,
   type WalkEnd,
 } from '@sluice/core';
 import { isObject, type Fields } from '../fields.js';
@@ -30,10 +32,11 @@ import { rowsRecord, RowsSeen } from './rowsRecord.js';
 import { checkMaxRemoved, usualMaxRemoved, type MaxRemoved } from './maxRemoved.js';
 import { checkStaged, checkStagedAs, checkMode, mergeStaged, type Published } from './mergeStaged.js';
 import { StagingTable } from './stagingTable.js';
+import { TableConnection } from './tableConnection.js';
 import { checkTableName, createTableShape, type NewFields, type TableMode, type TableShape } from './tableShape.js';
 
 /** Where and how rows become a table. */
-export interface TableOptions {
+export interface TableOptions extends TargetRetryOptions {
   /** The table. It is created if it is not there. */
   readonly table: string;
   /**
@@ -65,6 +68,7 @@ export interface TableOptions {
 
 /** The names of these options. */
 export const tableOptionNames = {
+  ...targetRetryNames,
   table: true,
   mode: true,
   columns: true,
@@ -93,10 +97,11 @@ type TablePosition = Readonly<{
 /** A sink that commits rows and checkpoint in one transaction. */
 export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
   const { table, mode = 'fail', columns, key, schema, maxRemoved = usualMaxRemoved } = options;
+  const { retry, clock, random } = options;
   checkRowOptions(options);
   const isHistory = mode === 'history';
   checkTableName(database, isHistory ? namesBeside(table, database).polls : table);
-  const ledger = new Ledger(database, table);
+  const ledger = new Ledger(database, table, new TableConnection(database, table, { retry, clock, random }));
   // Rows that were appended may have been taken out since; those of a merge are to be all that there are.
   ledger.lacksRows = async (session) => {
     if ((await session.readColumns(ledger.table.full)) === undefined) return true;

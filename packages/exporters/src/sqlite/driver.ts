@@ -1,9 +1,9 @@
 import { type BigIntStats, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { ConfigError, LockError, SinkError } from '@sluice/core';
+import { ConfigError, LockError, SinkError, SluiceError } from '@sluice/core';
 import { isObject, type Fields } from '../fields.js';
-import { quote, type Connection, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
+import { quote, type Connection, type DatabaseOutage, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
 interface SqliteModule {
@@ -23,8 +23,10 @@ interface SqliteStatement {
   run(...parameters: readonly SqlValue[]): { readonly changes: number | bigint };
 }
 
-/** Ms that a transaction waits for the one of another program. */
-const longestWait = 15_000;
+/** Ms that a transaction waits for the one of another program, until it is known what the export waits for. */
+const longestWait = 4_000;
+/** The same for whoever reads, who waits once. */
+const longestReadWait = 15_000;
 /** More take no less time, and their values have to be within the limit of a statement. */
 const rowsOfStatement = 10;
 const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, constraint: 19, notADatabase: 26 };
@@ -157,7 +159,7 @@ export async function readSqlite(path: string, signal: AbortSignal): Promise<Con
       db.exec('PRAGMA busy_timeout = 0; BEGIN');
       try {
         // Only a query begins to read.
-        await whenFree(() => db.exec('SELECT 1 FROM sqlite_schema'), path, signal);
+        await whenFree(() => db.exec('SELECT 1 FROM sqlite_schema'), path, signal, longestReadWait);
         let copies = 0;
         return await work({
           ...createSession(db, signal),
@@ -250,20 +252,32 @@ function isMissing(error: unknown): boolean {
 }
 
 /** Another program may have a transaction of its own. Waiting inside of SQLite would block this process. */
-async function whenFree(work: () => unknown, path: string, signal: AbortSignal): Promise<void> {
+async function whenFree(
+  work: () => unknown,
+  path: string,
+  signal: AbortSignal,
+  longest = longestWait,
+): Promise<void> {
   for (let waited = 0, pause = 1; ; waited += pause, pause = Math.min(2 * pause, 100)) {
     try {
       work();
       return;
     } catch (error) {
       if (readCode(error) !== sqlite.busy) throw error;
-      if (waited > longestWait)
+      if (waited > longest)
         throw new LockError(
-          `${path} is in use by another program, whose transaction has not ended for ${longestWait / 1_000} s. End it, then run this again: what was committed is kept.`,
+          `${path} is in use by another program, whose transaction has not ended for ${longest / 1_000} s. End it, then run this again: what was committed is kept.`,
+          { path, isBusy: true },
         );
     }
     await delay(pause, undefined, { signal });
   }
+}
+
+/** Why the file takes no transaction now, if it may take the same one later. */
+export function findOutage(error: unknown): DatabaseOutage | undefined {
+  if (!SluiceError.is(error, 'lock') || error.details['isBusy'] !== true) return undefined;
+  return { cause: 'locked by another program', isConnected: true };
 }
 
 function createSession(db: SqliteDatabase, signal: AbortSignal): Session {

@@ -54,6 +54,10 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
     { type: 'delivery', source: 'testing.rows', sink: 'webhook', step: 'retry', waiting: 3, status: 502, error },
     { type: 'delivery', source: 'testing.rows', sink: 'webhook', step: 'accepted', waiting: 2, status: 200 },
   ],
+  outage: [
+    { type: 'outage', source: 'testing.rows', sink: 'postgres', cause: 'connection refused', for: 6_000, error },
+    { type: 'outage', source: 'testing.rows', sink: 'postgres' },
+  ],
   error: [
     { type: 'error', of: 'request', name: 'testing.rows', error },
     { type: 'error', of: 'export', name: 'testing.rows', error: { name: 'Error', message: '' } },
