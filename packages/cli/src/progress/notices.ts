@@ -1,4 +1,4 @@
-import type { Client, EventOf, HttpEvent } from '@sluice/core';
+import type { Client, EventOf, HttpEvent, OutageEvent } from '@sluice/core';
 import { distinctUntilChanged, filter, map, type Observable, ReplaySubject } from 'rxjs';
 import { thrownText } from '../errors/thrown.js';
 import { formatDuration } from '../terminal/format.js';
@@ -11,6 +11,7 @@ export interface Notice {
 }
 
 const maxBuffered = 100;
+const noticed = ['warning', 'info', 'plugin-fault', 'retry', 'settled', 'outage'] as const;
 
 /**
  * The warnings and notes of a client and its plugins, from now on. Drops a warning that repeats the one before, and
@@ -20,9 +21,11 @@ export function followNotices(client: Client): Observable<Notice> {
   const notices = new ReplaySubject<Notice>(maxBuffered);
   const reported = new Set<string>();
   const describeOutage = outageSentences();
-  const describe = (event: EventOf<'warning' | 'info' | 'plugin-fault' | 'retry' | 'settled'>): string | undefined => {
+  const describeTarget = targetSentences();
+  const describe = (event: EventOf<(typeof noticed)[number]>): string | undefined => {
     if (event.type === 'warning') return event.message;
     if (event.type === 'info') return `${event.plugin}: ${event.message}`;
+    if (event.type === 'outage') return describeTarget(event);
     if (event.type !== 'plugin-fault') return describeOutage(event);
     const { plugin, hook, error } = event;
     const where = `${plugin} ${hook}`;
@@ -32,7 +35,7 @@ export function followNotices(client: Client): Observable<Notice> {
     return `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
   };
   client
-    .eventsOf('warning', 'info', 'plugin-fault', 'retry', 'settled')
+    .eventsOf(...noticed)
     .pipe(
       // Most requests settle without one.
       map((event): Notice | undefined => {
@@ -61,16 +64,31 @@ export function outageSentences(): (event: HttpEvent) => string | undefined {
       isReported = true;
       // The service sets the length of a pause, most of which does not count for --retry-for.
       const isPause = event.reason === 'rate-limited';
-      const isEndless = event.left === Infinity;
-      const howLong = isPause
-        ? 'as long as the service asks'
-        : isEndless
-          ? 'until it passes'
-          : `for up to ${formatDuration(event.left)} more (--retry-for)`;
+      const howLong = isPause ? 'as long as the service asks' : textOfLeft(event.left);
       return `Waiting ${howLong}: ${event.error.summary ?? event.error.message}`;
     }
     if (event.type !== 'settled' || !isReported) return undefined;
     isReported = false;
     return event.outcome === 'answered' ? 'The outage is over: the service responds again.' : undefined;
+  };
+}
+
+function textOfLeft(left: number): string {
+  return left === Infinity ? 'until it passes' : `for up to ${formatDuration(left)} more (--retry-for)`;
+}
+
+/** An outage of a target that is shorter is not reported, in ms. */
+const quietOutage = 1_000;
+
+/** The same for a target that is not an endpoint, e.g. a table. */
+function targetSentences(): (event: OutageEvent) => string | undefined {
+  let isReported = false;
+  return ({ cause, for: lasted = 0, left = 0, error }) => {
+    const isOver = cause === undefined;
+    if (isOver !== isReported || (!isOver && (lasted < quietOutage || left === 0))) return undefined;
+    isReported = !isOver;
+    return isOver
+      ? 'The outage is over: the target takes rows again.'
+      : `Waiting ${textOfLeft(left)}: ${error?.summary ?? cause}`;
   };
 }

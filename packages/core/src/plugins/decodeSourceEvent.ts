@@ -50,6 +50,7 @@ const fieldsOf: Readonly<Record<SourceEvent['type'], Readonly<Record<string, Che
     sink: isText,
     cause: (value) => value === undefined || isText(value),
     for: isMsOrNone,
+    left: isMsOrNone,
     error: () => true,
   },
   error: { of: /* @__PURE__ */ isOneOf('walk', 'watch', 'export'), name: isText, error: () => true },

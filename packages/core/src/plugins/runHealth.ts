@@ -235,6 +235,11 @@ export class RunJudge {
       return;
     }
     this.#calls = Math.max(0, this.#calls - 1);
+    this.#endSilence(call, now);
+  }
+
+  /** Whoever was slow may be so again. */
+  #endSilence(call: string, now: number): void {
     if (this.#callTimes.has(call) || this.#callTimes.size < maxCalls) this.#callTimes.set(call, now - this.#calledAt);
   }
 
@@ -255,6 +260,7 @@ export class RunJudge {
     if (waiting === 0) this.#deliveringSince = undefined;
     if (step !== 'accepted') return;
     this.#target = undefined;
+    if (this.#calls > 0) this.#endSilence(this.#call, now);
     this.#calledAt = now;
     this.#refusals = 0;
     this.#deliveringSince = waiting > 0 ? now : undefined;

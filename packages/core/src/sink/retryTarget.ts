@@ -9,7 +9,7 @@ import type { Outage } from '../source/sourceEvent.js';
 export interface TargetRetryOptions {
   /**
    * How long a target that is away is tried again, and when, as a request to an API is: `for` ms, 60,000 by default,
-   * from the first failed attempt on. `Infinity` waits forever; 0 ends the export at once.
+   * from the first failed attempt on, and 5 s apart at most. `Infinity` waits forever; 0 ends the export at once.
    */
   readonly retry?: Partial<Omit<RetryOptions, 'maxRetryAfter'>> | undefined;
   /** Measures waits. Default: the machine's clock. */
@@ -17,6 +17,9 @@ export interface TargetRetryOptions {
   /** A number in [0, 1). Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
+
+/** Default ms between attempts: one client costs a target little, and its outage should end soon after it is back. */
+const longestPause = 5_000;
 
 /** The names of these options. */
 export const targetRetryNames = { retry: true, clock: true, random: true } as const satisfies Readonly<
@@ -56,7 +59,7 @@ export function targetRetries({
   clock = systemClock,
   random = Math.random,
 }: TargetRetryOptions = {}): TargetRetry {
-  const policy = applyDefaults({ retry }).retry;
+  const policy = applyDefaults({ retry: { maxDelay: longestPause, ...retry } }).retry;
   return async (attempt, { signal, findOutage, onOutage }) => {
     let first: { readonly began: number; readonly ended: number } | undefined;
     for (let nth = 1; ; nth += 1) {
@@ -72,9 +75,9 @@ export function targetRetries({
         const { cause, error } = outage;
         const now = clock.monotonic();
         first ??= { began, ended: now };
-        onOutage?.({ cause, for: now - first.began, error: reportOf(error) });
-        const left = policy.for - (now - first.ended);
-        if (left <= 0 || nth > policy.retries) throw withAttempts(error, nth, left <= 0 ? policy.for : undefined);
+        const left = Math.max(0, policy.for - (now - first.ended));
+        onOutage?.({ cause, for: now - first.began, left, error: reportOf(error) });
+        if (left === 0 || nth > policy.retries) throw withAttempts(error, nth, left === 0 ? policy.for : undefined);
         await sleep(clock, Math.min(left, backoff(nth, policy, random())), signal);
       }
     }

@@ -100,6 +100,8 @@ export interface Outage {
   readonly cause: string;
   /** Ms that it has lasted. */
   readonly for: number;
+  /** Ms for which it is tried again. */
+  readonly left: number;
   /** Of the latest attempt. */
   readonly error: ErrorReport;
 }

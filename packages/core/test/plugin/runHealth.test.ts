@@ -39,6 +39,10 @@ const limiter = (state: Partial<LimiterEvent>): ClientEvent => {
 };
 const write: ClientEvent = { type: 'sink', source: route, sink: 'csv', call: 'write' };
 const written: ClientEvent = { ...write, took: 1 };
+const away = (cause: string, lasted: number): ClientEvent => {
+  return { type: 'outage', source: route, sink: 'postgres', cause, for: lasted, left: 60_000, error: error(0) };
+};
+const there: ClientEvent = { type: 'outage', source: route, sink: 'postgres' };
 const flush: ClientEvent = { ...write, call: 'flush' };
 const flushed: ClientEvent = { ...flush, took: 1 };
 const deliver = (
@@ -131,7 +135,7 @@ describe('what holds a run up', () => {
       'the API asks for a pause',
       [...sent, [0, paused(1)], [0, retry(1, 5_000, 429)]],
       1_000,
-      { kind: 'pause', left: 4_000, cause: 'HTTP 429' },
+      { kind: 'pause', left: 4_000, refusedFor: 1_000, cause: 'HTTP 429' },
     ],
     [
       'a quota is used up',
@@ -209,6 +213,55 @@ describe('what holds a run up', () => {
       ],
       9_020,
       { kind: 'target', since: 9_000, cause: 'HTTP 422' },
+    ],
+    [
+      'the target is away, and no call of the sink is open',
+      [...sent, [10, settled(1)], [4_000, away('connection refused', 3_000)]],
+      9_000,
+      { kind: 'target', since: 8_000, cause: 'connection refused' },
+    ],
+    [
+      'it is away for another reason',
+      [...sent, [10, settled(1)], [4_000, away('connection refused', 3_000)], [5_000, away('server not ready', 4_000)]],
+      9_000,
+      { kind: 'target', since: 8_000, cause: 'server not ready' },
+    ],
+    [
+      'it is there again',
+      [...sent, [10, settled(1)], [4_000, away('locked', 3_000)], [5_000, there]],
+      9_000,
+      { kind: 'idle' },
+    ],
+    [
+      'a call of the sink is silent for long',
+      [...sent, [10, settled(1)], [20, flush]],
+      8_020,
+      { kind: 'target', since: 8_000, cause: 'flush has not ended' },
+    ],
+    [
+      'it was as slow the time before',
+      [...sent, [10, settled(1)], [20, flush], [6_020, flushed], [6_020, flush]],
+      15_020,
+      { kind: 'target', since: 9_000 },
+    ],
+    [
+      'another call was slow before',
+      [...sent, [10, settled(1)], [20, flush], [6_020, flushed], [6_020, write]],
+      15_020,
+      { kind: 'target', since: 9_000, cause: 'write has not ended' },
+    ],
+    [
+      'deliveries take as long as the one before',
+      [...sent, [10, settled(1)], [20, flush], [20, deliver('sent')], [7_020, deliver('accepted')]],
+      16_020,
+      { kind: 'target', since: 9_000 },
+    ],
+    ['the API is silent for long', sent, 8_000, { kind: 'response', since: 8_000, cause: 'no response' }],
+    [
+      'it took as long to respond before',
+      [...sent, [6_000, settled(1)], [6_000, request(2)], [6_000, attempt(2)]],
+      15_000,
+      { kind: 'response', since: 9_000 },
     ],
     [
       'one is refused for its content',
@@ -303,6 +356,11 @@ describe('what holds a run up', () => {
       { kind: 'idle' },
       { kind: 'pace', part: 'limiter' },
       { kind: 'pause', left: 12_000, cause: 'HTTP 429' },
+      { kind: 'pause', left: 54_000, refusedFor: 6_000, cause: 'HTTP 429' },
+      { kind: 'pause', left: 50_000, refusedFor: 6_000, cause: 'HTTP 429' },
+      { kind: 'pause', left: 3_600_000, refusedFor: 4_000, cause: 'HTTP 429' },
+      { kind: 'response', since: 8_000, cause: 'no response' },
+      { kind: 'response', since: 20_000 },
       { kind: 'retry', since: 4_000, left: 2_000, cause: 'HTTP 503' },
       { kind: 'retry', since: 75_000, left: 0, cause: 'connection refused' },
       { kind: 'retry', since: 75_000, cause: 'HTTP 401' },
@@ -318,6 +376,11 @@ describe('what holds a run up', () => {
       'well: Nothing is waited for.',
       'well: The rate limit sets the pace.',
       'waiting: The API allows no request for another 12 s (HTTP 429).',
+      'failing: The API allows no request for another 54 s (HTTP 429).',
+      'waiting: The API allows no request for another 50 s (HTTP 429).',
+      'waiting: The API allows no request for another 1 h 0 min (HTTP 429).',
+      'failing: The API has not responded for 8 s.',
+      'waiting: The API has not responded for 20 s.',
       'waiting: The API has failed for 4 s (HTTP 503); the next attempt is in 2 s.',
       'failing: The API has failed for 1 min 15 s (connection refused); it is being tried again.',
       'failing: The API has failed for 1 min 15 s (HTTP 401).',

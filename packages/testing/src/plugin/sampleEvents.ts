@@ -55,7 +55,15 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
     { type: 'delivery', source: 'testing.rows', sink: 'webhook', step: 'accepted', waiting: 2, status: 200 },
   ],
   outage: [
-    { type: 'outage', source: 'testing.rows', sink: 'postgres', cause: 'connection refused', for: 6_000, error },
+    {
+      type: 'outage',
+      source: 'testing.rows',
+      sink: 'postgres',
+      cause: 'connection refused',
+      for: 6_000,
+      left: 54_000,
+      error,
+    },
     { type: 'outage', source: 'testing.rows', sink: 'postgres' },
   ],
   error: [
