@@ -11,6 +11,7 @@ import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { postgres, postgresMirror } from '../../src/postgres.js';
 import { sqlite } from '../../src/sqlite.js';
 import { openEmptyPostgres } from './databases.js';
+import { holdLock } from './heldLock.js';
 import { itemSchema, itemsOf, type Item } from './items.js';
 import { switchedProxy, type ServerMode } from './switchedProxy.js';
 
@@ -126,13 +127,11 @@ describe.runIf(postgresPrograms !== undefined)('D2 an export into PostgreSQL', (
     const { url, query } = await openEmptyPostgres();
     await query('CREATE TABLE items (id numeric PRIMARY KEY, name text, amount numeric)');
     await query("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET lock_timeout = 50', current_database()); END $$");
-    const other = new pg.Client({ connectionString: url });
-    await other.connect();
-    onTestEnd(() => other.end());
+    let unlock = (): Promise<unknown> => Promise.resolve();
     const { rows, events } = await exportThrough('locked by another transaction', {
       sink: postgres<Item>({ url, table: 'items', mode, retry, ...(mode === 'merge' && { key: ['id'] }) }),
-      begin: () => other.query('BEGIN; LOCK TABLE items IN EXCLUSIVE MODE'),
-      mend: () => other.query('ROLLBACK'),
+      begin: async () => (unlock = await holdLock(url, 'items')),
+      mend: () => unlock(),
     });
     expect([rows, events.at(-1)?.cause]).toEqual([6, undefined]);
     expect(await query('SELECT count(*) AS n FROM items')).toEqual([{ n: '6' }]);

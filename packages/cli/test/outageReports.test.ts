@@ -1,0 +1,250 @@
+// @module-tag slow
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../scripts/testScope.js';
+import { holdLock } from '../../exporters/test/sql/heldLock.js';
+import { switchedProxy, type ServerMode } from '../../exporters/test/sql/switchedProxy.js';
+import { dashboardAddress } from '../../../test/kit/dashboardAddress.js';
+import { openDatabase, postgresPrograms } from '../../../test/kit/postgresServer.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { Interruption } from '../src/errors/errors.js';
+import { main } from '../src/program.js';
+import { folderWithSecret, forwardTo } from './forwarding.js';
+import { testEnvironment } from './testEnvironment.js';
+
+/** How a server answers: `refused` is closed. */
+type Answer = 'good' | 'refused' | 'silent' | { readonly status: number; readonly retryAfter?: number };
+
+/** A server on this machine whose answers change. */
+async function switchedServer(good: (request: IncomingMessage, response: ServerResponse) => void) {
+  let answer: Answer = 'good';
+  const server: Server = createServer((request, response) => {
+    request.resume();
+    if (answer === 'silent') return;
+    if (typeof answer !== 'object') {
+      good(request, response);
+      return;
+    }
+    const { status, retryAfter } = answer;
+    response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) });
+    response.end();
+  });
+  const listen = async (port: number): Promise<void> =>
+    void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  await listen(0);
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  onTestEnd(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async become(next: Answer): Promise<void> {
+      const before = answer;
+      answer = next;
+      if (before === 'refused' && next !== 'refused') await listen(port);
+      if (next === 'refused') server.close();
+      if (next === 'refused' || before === 'silent') server.closeAllConnections();
+    },
+  };
+}
+
+/** A listing whose row changes with each poll, so that there is always something to write. */
+async function startApi() {
+  let polls = 0;
+  return switchedServer((_, response) => {
+    polls += 1;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ result: [{ id: 'a', status: 'active', tag: `poll ${polls}` }], total: 1 }));
+  });
+}
+
+interface View {
+  readonly status: number;
+  readonly health: string;
+  readonly level: string;
+  readonly page: string;
+}
+
+/** A watch with health checks, a page and events. It is stopped with the test. */
+async function startWatch(api: { readonly url: string }, folder: string, ...target: readonly string[]) {
+  const environment = testEnvironment({
+    folder,
+    variables: { SLUICE_API_KEY: 'canary-5f1d77a1e0', XDG_STATE_HOME: temporaryFolder() },
+  });
+  const args = ['streams', 'watch', '--no-config', '--every', '500ms', '--rate', 'unlimited', '--streams-url', api.url];
+  const ended = main([...args, '--dashboard', '--health', '0', '--progress', 'json', ...target], environment);
+  onTestEnd(async () => {
+    environment.interrupt(new Interruption('SIGTERM'));
+    await ended;
+  });
+  const said = (): string => environment.written.stderr();
+  const isOver = { code: undefined as number | undefined };
+  void ended.then((code) => (isOver.code = code));
+  const until = async <T>(read: () => Promise<T | undefined> | T | undefined): Promise<T> => {
+    for (;;) {
+      const found = await read();
+      if (found !== undefined) return found;
+      if (isOver.code !== undefined) throw new Error(`The watch ended with ${isOver.code}:\n${said()}`);
+      await delay(100);
+    }
+  };
+  const healthUrl = await until(() => /http:\/\/127\.0\.0\.1:\d+\/(?=")/.exec(said())?.[0]);
+  const [pageUrl = '', token = ''] = (await until(() => dashboardAddress(said()))).split('#');
+  /** Connections may be refused on a busy machine. */
+  const look = (): Promise<View | undefined> => see().catch(() => undefined);
+  const see = async (): Promise<View> => {
+    const response = await fetch(healthUrl);
+    const stop = new AbortController();
+    const headers = { authorization: `Bearer ${token}` };
+    const snapshots = await fetch(new URL('snapshots', pageUrl), { headers, signal: stop.signal });
+    let line = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of snapshots.body ?? []) {
+      line += decoder.decode(chunk, { stream: true });
+      if (line.includes('\n')) break;
+    }
+    stop.abort();
+    const { health } = JSON.parse(line.slice(0, line.indexOf('\n'))) as { health: { level: string; text: string } };
+    return { status: response.status, health: await response.text(), level: health.level, page: health.text };
+  };
+  return { until, look, said, ended };
+}
+
+type Watch = Awaited<ReturnType<typeof startWatch>>;
+
+/** Begins an outage and mends it: health and page turn red with the cause, stderr names it, and all is green again. */
+async function goThrough(watch: Watch, cause: RegExp, begin: () => Promise<unknown>, mend: () => Promise<unknown>) {
+  const isGreen = async () => {
+    const view = await watch.look();
+    return view?.status === 200 && view.level !== 'failing' ? view : undefined;
+  };
+  await watch.until(isGreen);
+  const before = watch.said().length;
+  await begin();
+  const red = await watch.until(async () => {
+    const view = await watch.look();
+    return view?.status === 503 && view.level === 'failing' ? view : undefined;
+  });
+  expect(red.health).toMatch(cause);
+  expect(red.page).toMatch(cause);
+  await watch.until(() => cause.exec(watch.said().slice(before)) ?? undefined);
+  await mend();
+  await watch.until(isGreen);
+  await watch.until(() => /"event":"poll","outcome":"polled"/.exec(watch.said().slice(-300)) ?? undefined);
+}
+
+describe.concurrent(
+  'C12 a watch is red with the cause on health check, page and stderr, and green again, where',
+  () => {
+    test.for<[what: string, answer: Answer, cause: RegExp]>([
+      ['responds with 500', { status: 500 }, /HTTP 500/],
+      ['is closed', 'refused', /connection refused/],
+      ['does not respond', 'silent', /no response|has not responded/],
+      ['refuses the key', { status: 401 }, /HTTP 401/],
+      ['asks for a pause of more than a minute', { status: 429, retryAfter: 62 }, /HTTP 429/],
+    ])('the API %s', { timeout: 180_000 }, async ([, answer, cause]) => {
+      const api = await startApi();
+      const watch = await startWatch(api, temporaryFolder(), '--to', 'changes.jsonl');
+      await goThrough(
+        watch,
+        cause,
+        () => api.become(answer),
+        () => api.become('good'),
+      );
+    });
+
+    test.for<[what: string, answer: Answer, cause: RegExp]>([
+      ['responds with 500', { status: 500 }, /HTTP 500/],
+      ['is closed', 'refused', /connection refused/],
+      ['does not respond', 'silent', /flush has not ended|no response in time/],
+      ['asks for a pause', { status: 429, retryAfter: 2 }, /HTTP 429/],
+    ])('the webhook %s', { timeout: 180_000 }, async ([, answer, cause]) => {
+      const api = await startApi();
+      const receiver = await switchedServer((_, response) => response.end());
+      const watch = await startWatch(api, folderWithSecret(), ...forwardTo(receiver));
+      await goThrough(
+        watch,
+        cause,
+        () => receiver.become(answer),
+        () => receiver.become('good'),
+      );
+    });
+
+    test.runIf(postgresPrograms !== undefined).for<[what: string, mode: ServerMode, cause: RegExp]>([
+      ['is closed', 'refused', /connection refused/],
+      ['starts', { code: '57P03' }, /server not ready/],
+      ['has too many connections', { code: '53300' }, /too many connections/],
+      ['has a full disk', { code: '53100' }, /disk of the server full/],
+      ['refuses the password', { code: '28P01' }, /user or password refused/],
+      ['does not respond', 'silent', /has not ended/],
+    ])('the database %s', { timeout: 180_000 }, async ([, mode, cause]) => {
+      const api = await startApi();
+      const { url, port } = await openDatabase();
+      const proxy = await switchedProxy(port);
+      const to = `${url.replace(String(port), String(proxy.port))}?table=streams`;
+      const watch = await startWatch(api, temporaryFolder(), '--to', to, '--key-columns', 'id');
+      await goThrough(
+        watch,
+        cause,
+        () => proxy.become(mode),
+        () => proxy.become('there'),
+      );
+      expect(watch.said()).not.toContain('"event":"failed"');
+    });
+
+    test.runIf(postgresPrograms !== undefined).for<[what: string, mode: 'mirror' | 'history']>([
+      ['a table that mirrors the rows', 'mirror'],
+      ['a history', 'history'],
+    ])('somebody locks %s', { timeout: 180_000 }, async ([, mode]) => {
+      const api = await startApi();
+      const { url } = await openDatabase();
+      const watch = await startWatch(
+        api,
+        temporaryFolder(),
+        '--to',
+        `${url}?table=streams`,
+        '--key-columns',
+        'id',
+        '--mode',
+        mode,
+      );
+      await watch.until(() => /"generation":2/.exec(watch.said()) ?? undefined);
+      let unlock = (): Promise<unknown> => Promise.resolve();
+      await goThrough(
+        watch,
+        /locked by another transaction/,
+        async () => (unlock = await holdLock(url, 'streams')),
+        () => unlock(),
+      );
+    });
+
+    test('another program keeps a file of SQLite for itself', { timeout: 180_000 }, async () => {
+      const api = await startApi();
+      const folder = temporaryFolder();
+      const watch = await startWatch(api, folder, '--to', 'streams.sqlite', '--key-columns', 'id');
+      await watch.until(() => /"event":"poll"/.exec(watch.said()) ?? undefined);
+      const other = new DatabaseSync(join(folder, 'streams.sqlite'));
+      onTestEnd(() => other.close());
+      await goThrough(
+        watch,
+        /locked by another program/,
+        async () => {
+          for (let isBegun = false; !isBegun; await delay(5))
+            try {
+              other.exec('BEGIN IMMEDIATE');
+              isBegun = true;
+            } catch {
+              // A transaction of the watch is not over.
+            }
+        },
+        () => Promise.resolve(other.exec('ROLLBACK')),
+      );
+    });
+  },
+);
