@@ -1,5 +1,6 @@
 // @module-tag slow
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -246,5 +247,22 @@ describe.concurrent(
         () => Promise.resolve(other.exec('ROLLBACK')),
       );
     });
+  },
+);
+
+test.each(['changes.jsonl', 'webhook'])(
+  'C12 a watch whose state is removed ends with an error that names it: %s',
+  { timeout: 120_000 },
+  async (target) => {
+    const api = await startApi();
+    const receiver = await switchedServer((_, response) => response.end());
+    const folder = folderWithSecret();
+    const to = target === 'webhook' ? [...forwardTo(receiver), '--state', 'hooks'] : ['--to', target];
+    const watch = await startWatch(api, folder, ...to);
+    await watch.until(() => /"generation":2/.exec(watch.said()) ?? undefined);
+    const state = target === 'webhook' ? 'hooks' : `${target}.sluice`;
+    rmSync(join(folder, state), { recursive: true });
+    expect(await watch.ended).toBe(1);
+    expect(watch.said().split('\n').at(-2)).toContain(state);
   },
 );
