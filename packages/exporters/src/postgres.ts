@@ -52,8 +52,8 @@ export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
 
 /**
  * A table of PostgreSQL, 13 or newer. Rows and checkpoint are committed in one transaction, so an export that was
- * interrupted resumes without other state; readers see all new rows at once, when the export ends. A connection that is
- * lost is opened again, and nothing is written twice.
+ * interrupted resumes without other state; readers see all new rows at once, when the export ends. A server that is
+ * away, or keeps the table locked, is tried again as `retry` says, and nothing is written twice.
  *
  * Integers and numbers are `numeric`, timestamps `timestamptz`, JSON is `json`. In text, a NUL character and
  * an unpaired surrogate become U+FFFD.

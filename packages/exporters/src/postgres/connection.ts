@@ -472,29 +472,32 @@ export function findOutage(error: unknown, hasWorked: boolean): DatabaseOutage |
   if (typeof code !== 'string') return undefined;
   if (socketCodes.test(code) && !/^E(ACCES|PERM)$/.test(code))
     return { cause: causeOf({ code: 'network', details: { platformCode: code } }) };
-  const [, cause] = outages.find(([states]) => states.test(code)) ?? [];
+  const causeIn = (causes: typeof outages): string | undefined =>
+    causes.find(([states]) => code.startsWith(states))?.[1];
+  const cause = causeIn(outages);
   if (cause !== undefined) return { cause, isConnected: /^(40|55)/.test(code) };
-  const [, later] = hasWorked ? (laterOutages.find(([states]) => states.test(code)) ?? []) : [];
+  const later = hasWorked ? causeIn(laterOutages) : undefined;
   return later === undefined ? undefined : { cause: later };
 }
 
-/** What the server says of itself, and not of rows or of whoever connects. */
-const outages: readonly (readonly [states: RegExp, cause: string])[] = [
-  [/^53300/, 'too many connections'],
-  [/^53100/, 'disk of the server full'],
-  [/^53/, 'server out of resources'],
-  [/^55P03/, 'locked by another transaction'],
-  [/^57P03/, 'server not ready'],
-  [/^57P0/, 'server shut down'],
-  [/^08/, 'connection lost'],
-  [/^40(001|P01)/, 'conflict with another transaction'],
+/** What the server says of itself, and not of rows or of whoever connects: by the start of a code, the longest ones first. */
+const outages: readonly (readonly [states: string, cause: string])[] = [
+  ['53300', 'too many connections'],
+  ['53100', 'disk of the server full'],
+  ['57P03', 'server not ready'],
+  ['55P03', 'locked by another transaction'],
+  ['40001', 'conflict with another transaction'],
+  ['40P01', 'conflict with another transaction'],
+  ['57P0', 'server shut down'],
+  ['53', 'server out of resources'],
+  ['08', 'connection lost'],
 ];
 
 /** What is a wrong setting at first, and a server that was changed or replaced later. */
 const laterOutages: typeof outages = [
-  [/^25006/, 'server is read-only'],
-  [/^28/, 'user or password refused'],
-  [/^3D000/, 'database not there'],
+  ['25006', 'server is read-only'],
+  ['28', 'user or password refused'],
+  ['3D000', 'database not there'],
 ];
 
 /** What the server says of connections, users, rights, room, locks, shutdowns and its disk, and not of rows. */
