@@ -68,7 +68,6 @@ export type {
   Delivery,
   DeliveryEvent,
   ErrorEvent,
-  Outage,
   OutageEvent,
   PageEvent,
   SinkEvent,
@@ -86,6 +85,7 @@ export {
 } from './plugins/runHealth.js';
 export { statusHue, statusTone, type StatusTone } from './statusTone.js';
 export type { ErrorReport } from './errorReport.js';
+export type { Outage } from './outage.js';
 
 // Credentials
 export {
@@ -209,7 +209,7 @@ export {
   type RetriedTarget,
   type TargetRetry,
   type TargetRetryOptions,
-} from './sink/retryTarget.js';
+} from './http/retry/retryTarget.js';
 export { recordState, type RecordLists } from './sink/recordState.js';
 export type { StateStore } from './sink/stateStore.js';
 export type { StateLog } from './stateLog.js';

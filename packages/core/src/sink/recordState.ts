@@ -1,5 +1,5 @@
 import type { StateLog } from '../stateLog.js';
-import type { Outage } from '../source/sourceEvent.js';
+import type { Outage } from '../outage.js';
 import { lockQueues, type Release } from './lockQueue.js';
 import type { StateStore } from './stateStore.js';
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
+import type { Outage } from '../outage.js';
 import type { SourceInfo } from '../source/source.js';
-import { notify, type Outage } from '../source/sourceEvent.js';
+import { notify } from '../source/sourceEvent.js';
 import type { StateStore } from './stateStore.js';
 
 type Reported = Pick<SourceInfo<never>, 'name' | 'endpoint'>;
@@ -52,7 +53,9 @@ export function reportState(store: StateStore, info: Reported, clock: Clock): St
         read: () => log.read(),
         append: (record) => report('append', () => log.append(record)),
         replace: (records) => report('replace', () => log.replace(records)),
-        ...(log.checkReplaceable && { checkReplaceable: () => report('checkReplaceable', async () => log.checkReplaceable?.()) }),
+        ...(log.checkReplaceable && {
+          checkReplaceable: () => report('checkReplaceable', async () => log.checkReplaceable?.()),
+        }),
         remove: () => report('remove', () => log.remove()),
         close: () => log.close(),
       };

@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.js';
+import type { Outage } from '../outage.js';
 import type { StatedGap } from '../position.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import type { WatchedWalk } from '../source/page.js';
-import type { Delivery, Outage } from '../source/sourceEvent.js';
+import type { Delivery } from '../source/sourceEvent.js';
 import type { StateLog } from '../stateLog.js';
 import type { StateStore } from './stateStore.js';
 

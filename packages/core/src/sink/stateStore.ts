@@ -1,5 +1,5 @@
 import type { StateLog } from '../stateLog.js';
-import type { Outage } from '../source/sourceEvent.js';
+import type { Outage } from '../outage.js';
 import type { Release, StateUse } from './lockQueue.js';
 
 /** Stores small records durably, by name. A record is replaced completely or not at all. */

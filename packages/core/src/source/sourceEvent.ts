@@ -1,4 +1,5 @@
 import type { ErrorReport } from '../errorReport.js';
+import type { Outage } from '../outage.js';
 
 /** A page was fetched, and continues the one before. Its rows are decoded later; an `error` follows if that fails. */
 export interface PageEvent {
@@ -92,18 +93,6 @@ export interface DeliveryEvent extends Delivery {
   readonly source: string;
   /** The sink's name. */
   readonly sink: string;
-}
-
-/** Why a target takes nothing now, and may later. */
-export interface Outage {
-  /** In a few words, which quote nothing that the target said. */
-  readonly cause: string;
-  /** Ms that it has lasted. */
-  readonly for: number;
-  /** Ms for which it is tried again. */
-  readonly left: number;
-  /** Of the latest attempt. */
-  readonly error: ErrorReport;
 }
 
 /** The target takes nothing, e.g. a database that is away: emitted with each attempt, and without `cause` once it is over. */

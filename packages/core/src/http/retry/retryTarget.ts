@@ -1,9 +1,9 @@
-import { sleep, systemClock, type Clock } from '../clock.js';
-import { reportOf } from '../errorReport.js';
-import { amend, type SluiceError } from '../errors.js';
-import { applyDefaults } from '../http/requestTimes.js';
-import { backoff, type RetryOptions } from '../http/retry/retryOptions.js';
-import type { Outage } from '../source/sourceEvent.js';
+import { sleep, systemClock, type Clock } from '../../clock.js';
+import { reportOf } from '../../errorReport.js';
+import { amend, type SluiceError } from '../../errors.js';
+import { applyDefaults } from '../requestTimes.js';
+import { backoff, type RetryOptions } from './retryOptions.js';
+import type { Outage } from '../../outage.js';
 
 /** Options of {@link targetRetries}. */
 export interface TargetRetryOptions {

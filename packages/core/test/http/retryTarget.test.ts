@@ -11,7 +11,7 @@ import {
 } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
-import { recordingSink } from './recordingSink.js';
+import { recordingSink } from '../sink/recordingSink.js';
 
 const refused = (): NetworkError => new NetworkError('The target did not respond.', { fault: 'endpoint' });
 const findOutage = (error: unknown) =>
