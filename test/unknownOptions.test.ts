@@ -180,6 +180,7 @@ const calls: Readonly<Record<string, (more: object) => unknown>> = {
   'bodyKey: a secret': (more) => useWith(core.bodyKey('key', { env: 'KEY', ...more })),
   'sign: a secret': (more) => useWith(core.sign({ env: 'KEY', ...more }, () => ({}))),
   'basic: a secret': (more) => useWith(core.basic({ user: { id: 'me', get: () => 'secret-1', ...more } })),
+  targetRetries: (more) => core.targetRetries(more),
   createSender: (more) => core.createSender({ url: baseUrl, ...more }),
   createSource: (more) => createSource({ ...definition, fetch, ...more }),
   pages: (more) => source.pages(more),

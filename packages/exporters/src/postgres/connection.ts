@@ -459,7 +459,7 @@ function explainError(error: unknown, where: string): unknown {
 
 /** The code of a fault of the socket. The driver's own errors have none. */
 function driverCode(error: Error): string | undefined {
-  if (/^SASL/.test(error.message)) return '28P01';
+  if (error.message.startsWith('SASL')) return '28P01';
   if ('code' in error && typeof error.code === 'string') return error.code;
   if (/timeout expired/i.test(error.message)) return 'ETIMEDOUT';
   return /terminated|closed|not queryable/i.test(error.message) ? 'ECONNRESET' : undefined;

@@ -1,3 +1,4 @@
+import { checkOptions } from '../../checks.js';
 import { sleep, systemClock, type Clock } from '../../clock.js';
 import { reportOf } from '../../errorReport.js';
 import { amend, type SluiceError } from '../../errors.js';
@@ -54,11 +55,9 @@ export type TargetRetry = <R>(attempt: (nth: number) => Promise<R>, target: Retr
  *
  * @throws ConfigError if a number of `retry` is invalid. Later: an attempt's error, if it is not an outage, or the time is over.
  */
-export function targetRetries({
-  retry,
-  clock = systemClock,
-  random = Math.random,
-}: TargetRetryOptions = {}): TargetRetry {
+export function targetRetries(options: TargetRetryOptions = {}): TargetRetry {
+  checkOptions('targetRetries()', options, targetRetryNames);
+  const { retry, clock = systemClock, random = Math.random } = options;
   const policy = applyDefaults({ retry: { maxDelay: longestPause, ...retry } }).retry;
   return async (attempt, { signal, findOutage, onOutage }) => {
     let first: { readonly began: number; readonly ended: number } | undefined;
