@@ -426,8 +426,8 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/exporters/src/sql/tableConnection.ts', [
     [
-      'a connection that is lost at the start has no advice',
-      'await this.#retry([], () => this.#connect(signal));',
+      'a connection that is lost at the start ends the export',
+      'await this.#repeat(this.#holder, () => this.#connect(signal));',
       'await this.#connect(signal);',
     ],
     ['a lost connection stays open at the end', 'await open?.connection.close().catch(() => undefined);', ''],
@@ -493,7 +493,7 @@ export const mutantList: readonly Mutant[] = [
       'if (isLost() || isConnectionFault(error))\n          throw new ConnectionLost',
       'if (isConnectionFault(error) && !isLost())\n          throw new ConnectionLost',
     ],
-    ['a conflict ends the export', '|40001|40P01', ''],
+    ['a conflict ends the export', "['40001', 'conflict with another transaction'],", ''],
   ]),
   ...inFile('packages/cluster/src/run/storedFile.ts', [
     ['a commit without a fence', 'fileSystem.link(from, to)', 'fileSystem.rename(from, to)'],

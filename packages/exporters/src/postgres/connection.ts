@@ -415,11 +415,11 @@ function decodeCharacter(message: string): string | undefined {
   return bytes && Buffer.from(bytes.replace(/0x| /g, ''), 'hex').toString();
 }
 
-/** The server, or the way to it, ended: 08 is a connection, 57P a shutdown, 40 a conflict with other transactions. */
+/** The server, or the way to it, ended: 08 is a connection, 57P a shutdown. */
 function isConnectionFault(error: unknown): boolean {
   if (SluiceError.is(error)) return false;
   const state = readState(error);
-  return state === undefined ? isFromDriver(error) : /^(08|57P0|40001|40P01)/.test(state);
+  return state === undefined ? isFromDriver(error) : /^(08|57P0)/.test(state);
 }
 
 const socketCodes = /^(E(?!RR_)[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE)$/;
