@@ -9,15 +9,12 @@ import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './job.js';
 import type { Process } from './processes.js';
 import { Receiver } from './receiver.js';
+import type { LifeEvent } from './scenario.js';
 import type { Apis } from './services.js';
 import { telling } from './telling.js';
 
 const host = 'hooks.world';
 const key = Buffer.alloc(24, 7);
-
-/** What somebody does with the state before a run. */
-export const lifeEvents = ['goes on', 'backs up', 'restores', 'copies', 'switches', 'loses', 'starts over'] as const;
-export type LifeEvent = (typeof lifeEvents)[number];
 
 /** What the receiver gets of a change: itself, or what an operator makes of it. */
 type Sent = Pick<Change<EvmStream>, 'key' | 'after'>;

@@ -1,7 +1,6 @@
 import type { TableMode } from '../../packages/exporters/src/sql/tableShape.js';
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import { drawDays, drawNights, type OddListing } from './drawListings.js';
-import { type LifeEvent, lifeEvents } from './livesJob.js';
 import type { NetworkFaults } from './network.js';
 import type { QuotaModel } from './quota.js';
 import type { RepeatsModel } from './repeats.js';
@@ -158,6 +157,10 @@ export type Job =
       readonly changes: readonly Alteration[];
     }
   | OddListing;
+
+/** What somebody does with the state of a forward before a run. */
+const lifeEvents = ['goes on', 'backs up', 'restores', 'copies', 'switches', 'loses', 'starts over'] as const;
+export type LifeEvent = (typeof lifeEvents)[number];
 
 /** Worlds that are drawn apart, and can be played alone. */
 export type SpecialKind = OddListing['kind'] | 'lives';

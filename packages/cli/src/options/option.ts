@@ -154,7 +154,7 @@ const sizeUnits: readonly string[] = ['', 'k', 'M', 'G', 'T'];
  * @throws UsageError unless it is a number and `B`, `kB`, `MB`, `GB` or `TB`.
  * @example parseSize('1.5GB') // 1_500_000_000
  */
-export function parseSize(text: string): number {
+function parseSize(text: string): number {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([kMGT]?)B$/.exec(text.trim().replace(/K(?=B$)/, 'k')) ?? [];
   const bytes = Math.round(Number(number) * 1_000 ** sizeUnits.indexOf(unit));
   if (!(bytes > 0)) throw new UsageError('Give a number above zero with its unit: 500MB or 2GB.');

@@ -156,7 +156,9 @@ const maxRetryAfter = span(
 );
 const requests = {
   timeout: span('maximum time for one response (default: 30s)'),
-  retryFor: timeOrForever(`${retryHelp} (default: 1m; a watch polls on after that, and retries a webhook or a table forever)`),
+  retryFor: timeOrForever(
+    `${retryHelp} (default: 1m; a watch polls on after that, and retries a webhook or a table forever)`,
+  ),
   maxRetryAfter,
   config,
 };

@@ -3,7 +3,15 @@ import { dirname } from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError, SluiceError } from '@sluice/core';
 import { isObject, type Fields } from '../fields.js';
-import { quote, type Connection, type DatabaseOutage, type Refusal, type Session, type SqlValue, type Unique } from '../sql/database.js';
+import {
+  quote,
+  type Connection,
+  type DatabaseOutage,
+  type Refusal,
+  type Session,
+  type SqlValue,
+  type Unique,
+} from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
 interface SqliteModule {
@@ -252,12 +260,7 @@ function isMissing(error: unknown): boolean {
 }
 
 /** Another program may have a transaction of its own. Waiting inside of SQLite would block this process. */
-async function whenFree(
-  work: () => unknown,
-  path: string,
-  signal: AbortSignal,
-  longest = longestWait,
-): Promise<void> {
+async function whenFree(work: () => unknown, path: string, signal: AbortSignal, longest = longestWait): Promise<void> {
   for (let waited = 0, pause = 1; ; waited += pause, pause = Math.min(2 * pause, 100)) {
     try {
       work();
