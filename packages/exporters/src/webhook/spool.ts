@@ -53,8 +53,12 @@ export class Spool {
     this.#index = log?.('spool-index');
   }
 
-  /** Reads what there is behind a committed position. @throws CheckpointError if that fails. */
-  async read(committed: WebhookPosition): Promise<Uncommitted> {
+  /**
+   * Reads what there is behind a committed position.
+   *
+   * @throws CheckpointError if that fails; `signal.reason` if it is cancelled: what waits may be large.
+   */
+  async read(committed: WebhookPosition, signal?: AbortSignal): Promise<Uncommitted> {
     const recent = new RecentIds();
     let sinkPosition = committed;
     let ahead: readonly number[] = [];
@@ -77,6 +81,7 @@ export class Spool {
       const segment = this.#open(number);
       if (!segment) break;
       for await (const record of segment.log.read()) {
+        signal?.throwIfAborted();
         const spooled = decodeSpoolRecord(record);
         take(spooled);
         for (const page of spooled.pages) segment.end = endOf(page);

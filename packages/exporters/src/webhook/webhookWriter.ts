@@ -127,7 +127,8 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const spool = new Spool(context.log, maxSpool);
     try {
       if (!resumeAt) await spool.remove();
-      const uncommitted = await spool.read(resumeAt ? decodeWebhookPosition(resumeAt.sinkPosition) : startOfTarget);
+      const committed = resumeAt ? decodeWebhookPosition(resumeAt.sinkPosition) : startOfTarget;
+      const uncommitted = await spool.read(committed, signal);
       const { letters: position, settled } = uncommitted.sinkPosition;
       const resent = { has: (id: string) => uncommitted.recent.has(id, settled) };
       const letters =

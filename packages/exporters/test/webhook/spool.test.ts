@@ -119,6 +119,34 @@ describe('W1 the spool', () => {
     await expect(reopen(state, placeAt(1, 11))).rejects.toMatchObject({ code: 'checkpoint' });
   });
 
+  test.each([
+    ['one segment', undefined],
+    ['several segments', 4_000],
+  ])('of %s is not read to its end once the run is stopped', async (_, maxBytes) => {
+    const state = memoryState();
+    const spool = new Spool((name) => state.log(name), maxBytes);
+    for (let nth = 0; nth < 9; nth += 1) await spool.append([pageOf(3 * nth + 1, 3, 300)], placeAt(1));
+    const stop = new AbortController();
+    const reason = new Error('stopped');
+    let pages = 0;
+    const stopping = new Spool((name) => {
+      const log = state.log(name);
+      const read = log.read.bind(log);
+      return Object.assign(log, {
+        async *read() {
+          for await (const record of read()) {
+            if (name !== 'spool-index') pages += 1;
+            if (pages === 4) stop.abort(reason);
+            yield record;
+          }
+        },
+      });
+    }, maxBytes);
+    await expect(stopping.read(placeAt(1), stop.signal)).rejects.toBe(reason);
+    expect(pages).toBe(4);
+    expect((await reopen(state, placeAt(1), maxBytes)).pages).toHaveLength(9);
+  });
+
   test('of a version that committed what was delivered is gone on with', async () => {
     const state = memoryState();
     const sinkPosition = { next: 4, dead: 0, letters: null };
