@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigError, LockError, SluiceError, type Release } from '@sluice/core';
+import { ConfigError, LockError, type Release } from '@sluice/core';
 import {
   quote,
   quoteTable,
@@ -51,8 +51,7 @@ export function postgresDatabase(
     connect: (signal) => openPostgres(config, where, signal, options),
     lock: (connection, table, signal, isShared = false) =>
       lockTable(connection, table, { signal, breakLock, isShared }),
-    findOutage: (error, hasWorked) =>
-      hasWorked && SluiceError.is(error, 'lock') ? { cause: 'locked by another run' } : findOutage(error, hasWorked),
+    findOutage,
     async holder(session, table) {
       const found = await findHolder(session, lockName(table));
       return found && describeHolder(found);

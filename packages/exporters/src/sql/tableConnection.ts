@@ -165,7 +165,9 @@ export class TableConnection {
   #outage(error: unknown): DatabaseOutage | undefined {
     const { findOutage } = this.#database;
     if (!(error instanceof ConnectionLost)) return findOutage(error, this.#hasWorked);
-    return { cause: findOutage(error.cause, true)?.cause ?? 'connection lost' };
+    // A lock that can't be had again may be that of the lost connection. A run that was taken over is refused later.
+    const otherwise = SluiceError.is(error.cause, 'lock') ? 'locked by another run' : 'connection lost';
+    return { cause: findOutage(error.cause, true)?.cause ?? otherwise };
   }
 
   #unreachable(error: unknown): SluiceError {

@@ -163,6 +163,43 @@ describe.runIf(postgresPrograms !== undefined)('D2 an export into PostgreSQL', (
     });
   });
 
+  test.each(['append', 'merge', 'replace'] as const)(
+    'ends if another run has taken the table over meanwhile, and leaves what that one wrote: %s',
+    async (mode) => {
+      const { url, own, query, proxy } = await openThroughProxy();
+      const options = { table: 'items', mode, retry, key: mode === 'append' ? undefined : ['id'] };
+      const { source, outage } = pagesWith(() => proxy.become('refused'));
+      const ended = exportTo(source, postgres<Item>({ url, ...options }), { commitEvery: 1 }).run();
+      const isRefused = expect(ended).rejects.toMatchObject({
+        code: 'lock',
+        message: expect.stringContaining('taken over'),
+      });
+      await outage('connection refused');
+      const other = pagesWith(() => undefined).source;
+      const { rows } = await exportTo(other, postgres<Item>({ url: own, ...options, breakLock: true })).run();
+      expect(rows).toBe(6);
+      await proxy.become('there');
+      await isRefused;
+      expect(await query('SELECT count(*) AS n FROM items')).toEqual([{ n: '6' }]);
+    },
+  );
+
+  test('names the run that holds the table while it waits for it', async () => {
+    const { url, own, query, proxy } = await openThroughProxy();
+    const { source, outage } = pagesWith(() => proxy.become('refused'));
+    const options = { table: 'items', mode: 'append', retry } as const;
+    const ended = exportTo(source, postgres<Item>({ url, ...options }), { commitEvery: 1 }).run();
+    const isRefused = expect(ended).rejects.toMatchObject({ code: 'lock' });
+    await outage('connection refused');
+    const other = pagesWith(async () => {
+      await proxy.become('there');
+      await outage('locked by another run');
+    });
+    await exportTo(other.source, postgres<Item>({ url: own, ...options, breakLock: true }), { commitEvery: 1 }).run();
+    await isRefused;
+    expect(await query('SELECT count(*) AS n FROM items')).toEqual([{ n: '6' }]);
+  });
+
   test('a mirror goes on with the generation that was under way, and its watch waits with it', async () => {
     const { url, query, proxy } = await openThroughProxy();
     let name = 'first';
