@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { holdLock } from '../../exporters/test/sql/heldLock.js';
 import { switchedProxy, type ServerMode } from '../../exporters/test/sql/switchedProxy.js';
@@ -58,11 +58,12 @@ async function switchedServer(good: (request: IncomingMessage, response: ServerR
 /** A listing whose row changes with each poll, so that there is always something to write. */
 async function startApi() {
   let polls = 0;
-  return switchedServer((_, response) => {
+  const server = await switchedServer((_, response) => {
     polls += 1;
     response.setHeader('content-type', 'application/json');
     response.end(JSON.stringify({ result: [{ id: 'a', status: 'active', tag: `poll ${polls}` }], total: 1 }));
   });
+  return { ...server, polls: () => polls };
 }
 
 interface View {
@@ -163,7 +164,7 @@ describe.concurrent(
     test.for<[what: string, answer: Answer, cause: RegExp]>([
       ['responds with 500', { status: 500 }, /HTTP 500/],
       ['is closed', 'refused', /connection refused/],
-      ['does not respond', 'silent', /flush has not ended|no response in time/],
+      ['does not respond', 'silent', /no response/],
       ['asks for a pause', { status: 429, retryAfter: 2 }, /HTTP 429/],
     ])('the webhook %s', { timeout: 180_000 }, async ([, answer, cause]) => {
       const api = await startApi();
@@ -246,6 +247,77 @@ describe.concurrent(
         },
         () => Promise.resolve(other.exec('ROLLBACK')),
       );
+    });
+  },
+);
+
+describe.concurrent(
+  'C12 a watch in a terminal says in one line that it waits, and in one that it goes on, where',
+  () => {
+    /** Goes through an outage of some seconds, and returns what stderr has. */
+    async function hear(
+      api: { readonly url: string },
+      target: readonly string[],
+      { begin, mend }: { readonly begin: () => Promise<unknown>; readonly mend: () => Promise<unknown> },
+    ): Promise<string> {
+      const environment = testEnvironment({
+        folder: temporaryFolder(),
+        variables: { SLUICE_API_KEY: 'canary-5f1d77a1e0', XDG_STATE_HOME: temporaryFolder() },
+      });
+      const args = [
+        'streams',
+        'watch',
+        '--no-config',
+        '--every',
+        '500ms',
+        '--rate',
+        'unlimited',
+        '--streams-url',
+        api.url,
+      ];
+      const ended = main([...args, '--health', '0', '--progress', 'plain', ...target], environment);
+      const said = (): string => environment.written.stderr();
+      const options = { timeout: 60_000, interval: 50 };
+      const health = await vi.waitFor(() => {
+        const url = /Health checks are answered at (http:\S+)/.exec(said())?.[1];
+        if (url === undefined) throw new Error(said());
+        return async () => (await fetch(url)).text();
+      }, options);
+      await vi.waitFor(async () => expect(await health()).toContain('The last poll succeeded'), options);
+      await begin();
+      await vi.waitFor(async () => expect(await health()).toMatch(/ (for|since) [7-9] s/), options);
+      await mend();
+      await vi.waitFor(() => expect(said()).toContain('The outage is over'), options);
+      const before = api.polls();
+      await vi.waitFor(() => expect(api.polls()).toBeGreaterThan(before + 4), options);
+      environment.interrupt(new Interruption('SIGTERM'));
+      await ended;
+      return said();
+    }
+    const linesOf = (said: string) =>
+      said.split('\n').filter((line) => /Waiting|waits|outage is over|goes on/.test(line));
+
+    test('the API is closed', { timeout: 180_000 }, async () => {
+      const api = await startApi();
+      const begin = () => api.become('refused');
+      const said = await hear(api, ['--to', 'changes.jsonl'], { begin, mend: () => api.become('good') });
+      expect(linesOf(said)).toEqual([
+        expect.stringContaining('ECONNREFUSED'),
+        expect.stringContaining('The outage is over'),
+      ]);
+    });
+
+    test.runIf(postgresPrograms !== undefined)('the database is closed', { timeout: 180_000 }, async () => {
+      const api = await startApi();
+      const { url, port } = await openDatabase();
+      const proxy = await switchedProxy(port);
+      const to = `${url.replace(String(port), String(proxy.port))}?table=streams`;
+      const begin = () => proxy.become('refused');
+      const said = await hear(api, ['--to', to, '--key-columns', 'id'], { begin, mend: () => proxy.become('there') });
+      expect(linesOf(said)).toEqual([
+        expect.stringContaining('ECONNREFUSED'),
+        expect.stringContaining('The outage is over'),
+      ]);
     });
   },
 );

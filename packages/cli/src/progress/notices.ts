@@ -8,6 +8,8 @@ import { visibleText } from '../terminal/text.js';
 export interface Notice {
   readonly level: 'warning' | 'info';
   readonly message: string;
+  /** It says that an outage has begun, or is over. */
+  readonly outage?: 'begun' | 'over' | undefined;
 }
 
 const maxBuffered = 100;
@@ -41,13 +43,18 @@ export function followNotices(client: Client): Observable<Notice> {
       map((event): Notice | undefined => {
         const message = describe(event);
         const level = event.type === 'info' ? 'info' : 'warning';
-        return message === undefined ? undefined : { level, message: visibleText(message) };
+        return message === undefined ? undefined : { level, message: visibleText(message), outage: outageOf(event) };
       }),
       filter((notice) => notice !== undefined),
       distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
     )
     .subscribe(notices);
   return notices;
+}
+
+function outageOf(event: EventOf<(typeof noticed)[number]>): Notice['outage'] {
+  if (event.type === 'outage') return event.cause === undefined ? 'over' : 'begun';
+  return event.type === 'retry' ? 'begun' : event.type === 'settled' ? 'over' : undefined;
 }
 
 /** Failures that pass within a few attempts are not reported. */

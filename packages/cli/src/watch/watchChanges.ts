@@ -174,8 +174,13 @@ async function watchChanges<Added, T extends object>(
   return withRun(frame, shown, async ({ reporter, page, showWarnings }) => {
     const timed = (line: string): string =>
       `${stderr.colors.dim(formatTime(new Date(systemClock.now())))}  ${visibleText(redact(line, secrets))}`;
+    /** What the latest notice said of an outage, which needs no second line. */
+    let noticed: Notice['outage'];
+    const noticing = notices.subscribe(({ outage = noticed }) => (noticed = outage));
     const reporting = healths.subscribe((health) => {
       if (!last) showWarnings();
+      // The poll says how it ended.
+      if (noticed === 'begun') noticed = undefined;
       if (health.outcome !== 'replayed') polls += 1;
       if (health.isSynced) initial = health.rows;
       if (health.outcome === 'polled') acceptedAt = systemClock.monotonic();
@@ -207,11 +212,12 @@ async function watchChanges<Added, T extends object>(
     if (checks) reporter.info(`Health checks are answered at ${checks.url}`);
     const endWaits = onLongWaits(frame.judge, systemClock, (wait, lasted) => {
       const begun = wait.kind === 'pace' ? wait.sentence : `The watch waits: ${waitText(wait)}.`;
-      if (lasted === undefined) reporter.report('waiting', waitEvent(wait), [timed(begun)]);
-      else
-        reporter.report('waited', { ...waitEvent(wait), leftMs: undefined, sinceMs: Math.round(lasted) }, [
-          timed(`The watch goes on, after ${formatDuration(lasted)}.`),
-        ]);
+      const sentence = lasted === undefined ? begun : `The watch goes on, after ${formatDuration(lasted)}.`;
+      const lines = noticed === (lasted === undefined ? 'begun' : 'over') ? [] : [timed(sentence)];
+      // Another cause is new.
+      noticed = undefined;
+      if (lasted === undefined) reporter.report('waiting', waitEvent(wait), lines);
+      else reporter.report('waited', { ...waitEvent(wait), leftMs: undefined, sinceMs: Math.round(lasted) }, lines);
     });
     try {
       latest = await flow.run({
@@ -225,6 +231,7 @@ async function watchChanges<Added, T extends object>(
       endWaits();
       // A running poll may finish after the watch was stopped.
       reporting.unsubscribe();
+      noticing.unsubscribe();
     }
     // A run with a fixed number of polls, e.g. from cron, must fail if its last poll failed.
     isLastFailed = last?.outcome === 'failed' && maxPolls !== undefined;
