@@ -209,7 +209,8 @@ describe('a webhook whose state was restored', () => {
     expect(letters()).toBe(4);
     runs.copy('backup', 'st');
     expect((await runs.runChanged(1)).code).toBe(3);
-    expect(letters()).toBe(5);
+    // What the older state finds are other events.
+    expect(letters()).toBe(6);
     truncateSync(runs.path('dead'));
     await runs.runChanged();
     expect(letters()).toBe(1);

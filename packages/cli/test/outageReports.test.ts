@@ -256,7 +256,7 @@ describe.concurrent(
   () => {
     /** Goes through an outage of some seconds, and returns what stderr has. */
     async function hear(
-      api: { readonly url: string },
+      api: { readonly url: string; readonly polls: () => number },
       target: readonly string[],
       { begin, mend }: { readonly begin: () => Promise<unknown>; readonly mend: () => Promise<unknown> },
     ): Promise<string> {

@@ -119,7 +119,8 @@ function linesOf(path: string): string[] {
 
 describe('P8 an export of wallets without a group size', () => {
   async function runGroups(sandbox: Sandbox, path: string, options: RunOptions = {}): Promise<ExportReport> {
-    await using client = sandboxClient(sandbox);
+    // One that binds four requests at once, but not in the first minute.
+    await using client = sandboxClient(sandbox, { rateLimit: { requests: 900, per: 60_000 } });
     const { ownersPerRequest, ...rest } = options;
     const source = client.aptos.nfts({ ownerAddresses: sandbox.owners, ...(ownersPerRequest && { ownersPerRequest }) });
     return await exportTo(source, jsonl({ path }), { ...rest, commitEvery: 1 }).run();

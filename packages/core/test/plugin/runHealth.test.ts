@@ -301,7 +301,7 @@ describe('what holds a run up', () => {
       'takes nothing for longer than it did',
       [...delivering({ took: 2_500, waiting: 52 }), [15_000, deliver('sent', undefined, { waiting: 52 })]],
       23_000,
-      { kind: 'target', since: 8_000 },
+      { kind: 'target', since: 8_000, cause: 'no response' },
     ],
     ['has taken all', delivering({ took: 2_500, waiting: 0 }), 40_000, { kind: 'idle' }],
     ['takes nothing at all', [[0, deliver('sent')]], 4_000, { kind: 'target', since: 4_000 }],
