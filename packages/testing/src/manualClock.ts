@@ -62,11 +62,11 @@ export class ManualClock implements Clock {
     const end = this.#time + ms;
     await this.#settle();
     for (let next = this.#next(end); next; next = this.#next(end)) {
-      this.#time = next.at;
+      this.#moveTo(next.at);
       next.callback();
       await this.#settle();
     }
-    this.#time = end;
+    this.#moveTo(end);
   }
 
   /** Advances the clock like a process that was suspended: due callbacks run at the end. */
@@ -81,6 +81,11 @@ export class ManualClock implements Clock {
   /** Puts the wall clock forward, or back. */
   jump(ms: number): void {
     this.#wall += ms;
+  }
+
+  /** Never back: somebody else may have moved it on meanwhile. */
+  #moveTo(time: number): void {
+    this.#time = Math.max(this.#time, time);
   }
 
   #next(until: number): Timer | undefined {
