@@ -22,7 +22,7 @@ test('an export with an adapter, a clock, ids and hashes of a simulation needs n
   expect(runs[0]).toEqual(runs[1]);
   expect(runs[0]?.requests).toEqual(['https://coins.example/prices', 'https://coins.example/prices?cursor=2']);
   const [first] = runs[0]?.checkpoints ?? [];
-  expect(first).toMatchObject({ runId: 'id 2', planHash: expect.stringMatching(/^\d+ characters$/) });
+  expect(first).toMatchObject({ runId: 'id 3', planHash: expect.stringMatching(/^\d+ characters$/) });
   expect(first?.key).toEqual({ salt: 'id 1', fingerprint: '20 chara' });
 });
 

@@ -48,10 +48,12 @@ export type TargetRetry = <R>(attempt: (nth: number) => Promise<R>, target: Retr
  * terminal, page and health checks name its cause.
  *
  * @example
+ * declare const context: SinkContext<object>;
+ * declare const upload: () => Promise<void>;
  * const retry = targetRetries({ retry: { for: 300_000 } });
  * const findOutage = (error: unknown) =>
  *   SluiceError.is(error, 'network') ? { cause: 'no connection', error } : undefined;
- * await retry(() => upload(rows), { signal: context.signal, onOutage: context.onOutage, findOutage });
+ * await retry(() => upload(), { signal: context.signal, onOutage: context.onOutage, findOutage });
  *
  * @throws ConfigError if a number of `retry` is invalid. Later: an attempt's error, if it is not an outage, or the time is over.
  */
