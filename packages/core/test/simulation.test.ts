@@ -23,7 +23,7 @@ test('an export with an adapter, a clock, ids and hashes of a simulation needs n
   expect(runs[0]?.requests).toEqual(['https://coins.example/prices', 'https://coins.example/prices?cursor=2']);
   const [first] = runs[0]?.checkpoints ?? [];
   expect(first).toMatchObject({ runId: 'id 3', planHash: expect.stringMatching(/^\d+ characters$/) });
-  expect(first?.key).toEqual({ salt: 'id 1', fingerprint: '20 chara' });
+  expect(first?.key).toEqual({ salt: 'id 2', fingerprint: '20 chara' });
 });
 
 async function simulated() {
