@@ -1,24 +1,15 @@
 import type { NftHolding } from '@sluice/aptos';
 import { type Change, exportTo, type Sink, watch } from '@sluice/core';
 import { fileState, type FileSystem } from '@sluice/core/node';
-import {
-  readDeadLetters,
-  replay,
-  webhook,
-  type WebhookOptions,
-  type WebhookReplayOptions,
-} from '@sluice/exporters/webhook';
+import { readDeadLetters, replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { isLock } from './isLock.js';
 import { lastChange, letChange } from './changing.js';
 import { ChangeOracle } from './changeOracle.js';
 import type { JobOf, RunningJob } from './job.js';
-import { Receiver } from './receiver.js';
+import { endpointOf, Receiver, receiverHost } from './receiver.js';
 import type { Scenario } from './scenario.js';
 import { telling } from './telling.js';
 import type { Apis } from './services.js';
-
-const host = 'hooks.world';
-const key = Buffer.alloc(24, 7);
 
 /** The ids in a file of dead letters; `undefined` if it is not there, or the disk refuses to read it. */
 async function lettersIn(path: string, fileSystem: FileSystem): Promise<readonly string[] | undefined> {
@@ -34,7 +25,7 @@ async function lettersIn(path: string, fileSystem: FileSystem): Promise<readonly
 /** Posts all holdings, or each change of the streams, to a service. */
 export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, apis: Apis): RunningJob {
   const { of, pageSize, deliveries, batch, refused, byOwner = false, every, changes } = job;
-  const receiver = new Receiver({ refused, key, orderedBy: byOwner ? 'owner_address' : undefined });
+  const receiver = new Receiver({ refused, orderedBy: byOwner ? 'owner_address' : undefined });
   const deadLetter = '/data/dead.jsonl';
   const wrong: string[] = [];
   let isForwarded = false;
@@ -65,22 +56,13 @@ export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, ap
   };
   const ownerAddresses = apis.holdings.owners.addresses;
   return {
-    services: new Map([[host, receiver.answer]]),
+    services: new Map([[receiverHost, receiver.answer]]),
     mostUnderWay: deliveries,
     ...(of === 'changes' && { begin: letChange(apis, changes) }),
-    async run({ client, fileSystem, processes, clock, random, adapter, signal }, { isLast }) {
+    async run(process, { isLast }) {
+      const { client, fileSystem, processes, clock, random, signal } = process;
       const state = fileState('/data/state', { fileSystem, processes, clock });
-      const endpoint: WebhookReplayOptions = {
-        url: `https://${host}/`,
-        secret: `whsec_${key.toString('base64')}`,
-        deliveries,
-        clock,
-        random,
-        adapter,
-        resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]),
-        fileSystem,
-        processes,
-      };
+      const endpoint = endpointOf(process, deliveries);
       const sinkOf = <T extends object>(options: Pick<WebhookOptions<T>, 'key'> = {}) =>
         webhook<T>({
           ...endpoint,

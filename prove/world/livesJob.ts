@@ -8,13 +8,10 @@ import { lastChange, letChange } from './changing.js';
 import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './job.js';
 import type { Process } from './processes.js';
-import { Receiver } from './receiver.js';
+import { endpointOf, Receiver, receiverHost } from './receiver.js';
 import type { LifeEvent } from './scenario.js';
 import type { Apis } from './services.js';
 import { telling } from './telling.js';
-
-const host = 'hooks.world';
-const key = Buffer.alloc(24, 7);
 
 /** What the receiver gets of a change: itself, or what an operator makes of it. */
 type Sent = Pick<Change<EvmStream>, 'key' | 'after'>;
@@ -22,9 +19,9 @@ type Sent = Pick<Change<EvmStream>, 'key' | 'after'>;
 /** A state of the watch: its folder, and what is still to be done for its receiver, as the guide says. */
 interface Machine {
   readonly folder: string;
-  /** It was restored, so each row is wanted again. */
-  startsOver: boolean;
-  /** Ids of changes that the sink was given, and that only this state can send. */
+  /** A state that was restored has to, once, or a row that is again as the backup has it is no change for it. */
+  startsOver: 'no' | 'in the end' | 'now';
+  /** Changes that the sink was given, and that only this state can send, as texts. */
   readonly owed: Set<string>;
 }
 
@@ -34,12 +31,16 @@ interface Machine {
  */
 export function livesJob(job: JobOf<'lives'>, apis: Apis): RunningJob {
   const { pageSize, deliveries, every, changes, life, hasOperator } = job;
-  const receiver = new Receiver({ refused: 0, key, orderedBy: undefined, areMachines: true });
+  const receiver = new Receiver({ refused: 0, orderedBy: undefined, areMachines: true });
   let disk = simulatedDisk();
   let run = 0;
   let folders = 0;
   const newFolder = (): string => `/data/state-${(folders += 1)}`;
-  const created = (): Machine => ({ folder: newFolder(), startsOver: false, owed: new Set() });
+  const created = (startsOver: Machine['startsOver'] = 'no'): Machine => ({
+    folder: newFolder(),
+    startsOver,
+    owed: new Set(),
+  });
   const machines: Machine[] = [created()];
   let at = 0;
   let backup: readonly (readonly [path: string, bytes: Uint8Array])[] | undefined;
@@ -52,8 +53,8 @@ export function livesJob(job: JobOf<'lives'>, apis: Apis): RunningJob {
       .paths()
       .filter((path) => path.startsWith(`${folder}/`) && !path.endsWith('/'))
       .map((path) => [path.slice(folder.length), disk.bytes(path) ?? new Uint8Array()]);
-  const copied = (files: NonNullable<typeof backup>): Machine => {
-    const machine = created();
+  const copied = (files: NonNullable<typeof backup>, startsOver: Machine['startsOver']): Machine => {
+    const machine = created(startsOver);
     for (const [path, bytes] of files) disk.put(`${machine.folder}${path}`, bytes);
     return machine;
   };
@@ -64,10 +65,10 @@ export function livesJob(job: JobOf<'lives'>, apis: Apis): RunningJob {
         backup = filesOf(current());
         return;
       case 'restores':
-        if (backup) machines[at] = { ...copied(backup), startsOver: true };
+        if (backup) machines[at] = copied(backup, 'in the end');
         return;
       case 'copies':
-        if (machines.length < 3) machines.push(copied(filesOf(current())));
+        if (machines.length < 3) machines.push(copied(filesOf(current()), current().startsOver));
         return;
       case 'switches':
         at = (at + 1) % machines.length;
@@ -76,29 +77,18 @@ export function livesJob(job: JobOf<'lives'>, apis: Apis): RunningJob {
         machines[at] = created();
         return;
       case 'starts over':
-        current().startsOver = true;
+        current().startsOver = 'now';
         return;
       case 'goes on':
     }
   };
 
   const forward = async (machine: Machine, process: Process, how: { polls: number; restart: boolean }) => {
-    const { client, fileSystem, processes, clock, random, adapter, signal } = process;
+    const { client, fileSystem, processes, clock, random, signal } = process;
     const state = fileState(machine.folder, { fileSystem, processes, clock });
     const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls: how.polls });
     const sink = telling(
-      webhook<Sent>({
-        url: `https://${host}/`,
-        secret: `whsec_${key.toString('base64')}`,
-        key: (change) => change.key,
-        deliveries,
-        clock,
-        random,
-        adapter,
-        resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]),
-        fileSystem,
-        processes,
-      }),
+      webhook<Sent>({ ...endpointOf(process, deliveries), key: (change) => change.key }),
       ({ items }) => {
         for (const item of items) machine.owed.add(JSON.stringify(item));
       },
@@ -114,11 +104,11 @@ export function livesJob(job: JobOf<'lives'>, apis: Apis): RunningJob {
         ? exportTo(watched.pipePages(asSent, { version: '1' }), sink, options)
         : exportTo(watched, sink, options)
     ).run({ signal });
-    if (how.restart) machine.startsOver = false;
+    if (how.restart) machine.startsOver = 'no';
   };
 
   return {
-    services: new Map([[host, receiver.answer]]),
+    services: new Map([[receiverHost, receiver.answer]]),
     mostUnderWay: deliveries,
     begin: letChange(apis, changes),
     onStart(mounted) {
@@ -129,11 +119,12 @@ export function livesJob(job: JobOf<'lives'>, apis: Apis): RunningJob {
     async run(process, { isLast }) {
       if (!isLast || process.clock.monotonic() <= lastChange) {
         const polls = isLast ? Math.ceil(lastChange / every) + 1 : 1 + (run % 4);
-        await forward(current(), process, { polls, restart: current().startsOver });
+        await forward(current(), process, { polls, restart: current().startsOver === 'now' });
         return false;
       }
       // Two that have one state differ until both have polled.
-      for (const machine of machines) await forward(machine, process, { polls: 8, restart: machine.startsOver });
+      for (const machine of machines)
+        await forward(machine, process, { polls: 8, restart: machine.startsOver !== 'no' });
       return true;
     },
     judge() {

@@ -1,17 +1,39 @@
 import { createHmac } from 'node:crypto';
 import { decodeRecords } from '../../packages/sandbox/src/receiver/decodeRecords.js';
+import type { WebhookReplayOptions } from '@sluice/exporters/webhook';
+import type { Process } from './processes.js';
 import type { Answered, Service } from './service.js';
 import { Random } from '../../test/kit/random.js';
 
 interface ReceiverOptions {
   /** The share of records that it refuses for what they are, until it is mended. */
   readonly refused: number;
-  /** With which deliveries are signed. */
-  readonly key: Buffer;
   /** Rows with the same value of this field have to come in order. */
   readonly orderedBy: string | undefined;
   /** Two machines may send one record, each in an envelope of its own. Default: it is always the same text. */
   readonly areMachines?: boolean;
+}
+
+export const receiverHost = 'hooks.world';
+/** With which deliveries are signed. */
+const key = Buffer.alloc(24, 7);
+
+/** How a process reaches the receiver. */
+export function endpointOf(
+  { clock, random, adapter, fileSystem, processes }: Process,
+  deliveries: number,
+): WebhookReplayOptions {
+  return {
+    url: `https://${receiverHost}/`,
+    secret: `whsec_${key.toString('base64')}`,
+    deliveries,
+    clock,
+    random,
+    adapter,
+    resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]),
+    fileSystem,
+    processes,
+  };
 }
 
 /** A service that takes webhooks and remembers their ids. */
@@ -25,17 +47,15 @@ export class Receiver {
   readonly #bodies = new Map<string, string>();
   readonly #met = new Set<string>();
   readonly #share: number;
-  readonly #key: Buffer;
   readonly #orderedBy: string | undefined;
   /** The highest sequence so far, by the field that orders rows. */
   readonly #latest = new Map<unknown, number>();
   readonly #areMachines: boolean;
   #isMended = false;
 
-  constructor({ refused, key, orderedBy, areMachines = false }: ReceiverOptions) {
+  constructor({ refused, orderedBy, areMachines = false }: ReceiverOptions) {
     this.#areMachines = areMachines;
     this.#share = refused;
-    this.#key = key;
     this.#orderedBy = orderedBy;
   }
 
@@ -51,7 +71,7 @@ export class Receiver {
 
   readonly answer: Service = ({ headers, body }): Answered => {
     const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = headers;
-    const signed = createHmac('sha256', this.#key).update(`${id}.${time}.${body}`).digest('base64');
+    const signed = createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64');
     if (signature !== `v1,${signed}`) this.wrong.push(`The signature of ${id} is wrong.`);
     const records = decodeRecords(id, body);
     for (const { value } of records) this.#met.add(JSON.stringify(dataOf(value)));

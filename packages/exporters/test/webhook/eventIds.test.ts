@@ -99,6 +99,24 @@ describe('W2 the changes of a watch', () => {
     expect(heldBy(sent)).toMatchObject(Object.fromEntries(differing));
   });
 
+  test('tell a service all rows once a restored state starts over, also one that is again as the backup has it', async () => {
+    const folder = temporaryFolder();
+    const [state, backup] = [join(folder, 'state'), join(folder, 'backup')];
+    const { url, sent } = await openService<Change<Row>>();
+    const watched = new Watched();
+    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+    cpSync(state, backup, { recursive: true });
+    watched.statuses = { a: 'error', b: 'active' };
+    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+    rmSync(state, { recursive: true });
+    cpSync(backup, state, { recursive: true });
+    watched.statuses = { a: 'active', b: 'active' };
+    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre);
+    expect(heldBy(sent)).toEqual({ a: 'error', b: 'active' });
+    await watched.poll(state, webhookTo<Change<Row>>({ url }), asTheyAre, { restart: true });
+    expect(heldBy(sent)).toEqual(watched.statuses);
+  });
+
   test('have ids of their own on two machines that have one state, after a restart, and after its loss', async () => {
     const folder = temporaryFolder();
     const [one, two, three] = [join(folder, 'one'), join(folder, 'two'), join(folder, 'three')];
