@@ -117,11 +117,12 @@ export class RunJudge {
   #taken = { records: 0, ms: 0 };
   /** Deliveries that were refused since one was accepted. */
   #refusals = 0;
-  /** Since when calls of the sink have not returned, and no delivery was accepted; and how many calls there are. */
+  /** Calls of the sink that have not returned, in the order in which they began: a flush stores its state. */
+  readonly #calls: string[] = [];
+  /** Since when there are calls, and no delivery was accepted. */
   #calledAt = 0;
-  #calls = 0;
-  /** The call that began last. */
-  #call = '';
+  /** The longest silence, in ms, since there are calls. */
+  #quiet = 0;
   /** Ms that the last one of each name was silent. */
   readonly #callTimes = new Map<string, number>();
   /** Ms until the last response. */
@@ -229,18 +230,22 @@ export class RunJudge {
 
   #followCall({ call, took }: SinkEvent, now: number): void {
     if (took === undefined) {
-      if (this.#calls === 0) this.#calledAt = now;
-      this.#calls += 1;
-      this.#call = call;
+      if (this.#calls.length === 0) {
+        this.#calledAt = now;
+        this.#quiet = 0;
+      }
+      this.#calls.push(call);
       return;
     }
-    this.#calls = Math.max(0, this.#calls - 1);
+    const place = this.#calls.lastIndexOf(call);
+    if (place >= 0) this.#calls.splice(place, 1);
     this.#endSilence(call, now);
   }
 
   /** Whoever was slow may be so again. */
   #endSilence(call: string, now: number): void {
-    if (this.#callTimes.has(call) || this.#callTimes.size < maxCalls) this.#callTimes.set(call, now - this.#calledAt);
+    this.#quiet = Math.max(this.#quiet, now - this.#calledAt);
+    if (this.#callTimes.has(call) || this.#callTimes.size < maxCalls) this.#callTimes.set(call, this.#quiet);
   }
 
   #followOutage({ cause, for: lasted = 0 }: OutageEvent, now: number): void {
@@ -260,7 +265,8 @@ export class RunJudge {
     if (waiting === 0) this.#deliveringSince = undefined;
     if (step !== 'accepted') return;
     this.#target = undefined;
-    if (this.#calls > 0) this.#endSilence(this.#call, now);
+    const call = this.#calls.at(-1);
+    if (call !== undefined) this.#endSilence(call, now);
     this.#calledAt = now;
     this.#refusals = 0;
     this.#deliveringSince = waiting > 0 ? now : undefined;
@@ -289,9 +295,10 @@ export class RunJudge {
     if (this.#target && now - this.#target.since >= usualWait)
       return { kind: 'target', since: now - this.#target.since, cause: this.#target.cause };
     const since = now - this.#calledAt;
-    if (this.#calls > 0 && since >= usualWait) {
-      const isSilent = isLongSilence(since, this.#callTimes.get(this.#call));
-      return { kind: 'target', since, cause: isSilent ? `${this.#call} has not ended` : undefined };
+    const call = this.#calls.at(-1);
+    if (call !== undefined && since >= usualWait) {
+      const isSilent = isLongSilence(since, this.#callTimes.get(call));
+      return { kind: 'target', since, cause: isSilent ? `${call} has not ended` : undefined };
     }
     // Polls go on meanwhile. A target that is slow sets the pace; one that takes nothing for much longer hangs.
     const delivering = now - (this.#deliveringSince ?? now);
@@ -338,7 +345,7 @@ export class RunJudge {
     const [busiest = 'api'] = parts.toSorted((one, other) => this.#busy[other] - this.#busy[one]);
     const part = parts.find((each) => this.#busy[each] >= pacing[each]) ?? busiest;
     const backlog = this.#backlog;
-    const isWaiting = this.#calls > 0 || this.#open.size > 0 || backlog;
+    const isWaiting = this.#calls.length > 0 || this.#open.size > 0 || backlog;
     if (!isWaiting && this.#busy[part] < minBusy) return { kind: 'idle' };
     return part === 'target' && backlog ? { kind: 'pace', part, backlog } : { kind: 'pace', part };
   }
@@ -350,7 +357,7 @@ export class RunJudge {
     this.#measuredAt = now;
     if (passed <= 0) return;
     const weight = Math.exp(-passed / memory);
-    const isBusy = { target: this.#calls > 0 || this.#backlog !== undefined, limiter: false, api: false };
+    const isBusy = { target: this.#calls.length > 0 || this.#backlog !== undefined, limiter: false, api: false };
     let sent = 0;
     let waiting = Infinity;
     for (const each of this.#open.values()) {

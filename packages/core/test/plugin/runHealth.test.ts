@@ -45,6 +45,8 @@ const away = (cause: string, lasted: number): ClientEvent => {
 const there: ClientEvent = { type: 'outage', source: route, sink: 'postgres' };
 const flush: ClientEvent = { ...write, call: 'flush' };
 const flushed: ClientEvent = { ...flush, took: 1 };
+const append: ClientEvent = { type: 'sink', source: route, sink: 'csv', call: 'state.append' };
+const appended: ClientEvent = { ...append, took: 10 };
 const deliver = (
   step: Delivery['step'],
   status?: number,
@@ -255,6 +257,26 @@ describe('what holds a run up', () => {
       [...sent, [10, settled(1)], [20, flush], [20, deliver('sent')], [7_020, deliver('accepted')]],
       16_020,
       { kind: 'target', since: 9_000 },
+    ],
+    [
+      'several deliveries are accepted at once, each as slow as the ones before, and their state is stored meanwhile',
+      [
+        ...[...sent, [10, settled(1)], [20, flush], [20, deliver('sent')]],
+        ...[
+          [7_020, deliver('accepted')],
+          [7_021, deliver('accepted')],
+          [7_022, append],
+          [7_024, appended],
+        ],
+      ] as const,
+      16_021,
+      { kind: 'target', since: 9_000 },
+    ],
+    [
+      'a state was stored within the call that is silent for long',
+      [...sent, [10, settled(1)], [20, flush], [30, append], [40, appended]],
+      8_020,
+      { kind: 'target', since: 8_000, cause: 'flush has not ended' },
     ],
     ['the API is silent for long', sent, 8_000, { kind: 'response', since: 8_000, cause: 'no response' }],
     [
